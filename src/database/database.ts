@@ -1,0 +1,68 @@
+/**
+ * The Database port: SQL with parameters (`?`), transactions, and the database's own clock. Integers come
+ * back as `number` when they are safe integers and as `bigint` otherwise; binary columns as Buffers.
+ *
+ * Everything rejects with a {@link DatabaseError} when the database does.
+ */
+export interface Database extends Queryable {
+  /**
+   * Runs `work` in one READ COMMITTED transaction and commits. If `work` or the commit rejects, all is
+   * rolled back, the connection is not used again, and the error is passed on; after a failed commit the
+   * outcome is unknown. Nothing is retried here.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Brings the tables up to this package's version, forward only. Safe when several processes start at once.
+   *
+   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the package.
+   */
+  migrate(): Promise<void>
+  /** Lets go of connections; idempotent. Everything afterwards rejects with `DATABASE_CLOSED`. */
+  close(): Promise<void>
+}
+
+/** Something that takes SQL: a database, or a transaction in it. */
+export interface Queryable {
+  readonly dialect: Dialect
+  query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult>
+  /** The database's clock: milliseconds since the Unix epoch. */
+  now(): Promise<number>
+}
+
+/** A transaction under way. It is of no use after `work` has settled. */
+export interface Transaction extends Queryable {}
+
+/** MySQL and MariaDB speak one dialect here. */
+export type Dialect = 'mysql' | 'sqlite'
+
+export type SqlValue = string | number | bigint | Buffer | null
+export type SqlRow = { readonly [column: string]: SqlValue }
+
+export interface QueryResult {
+  /** The rows of a SELECT; empty otherwise. */
+  readonly rows: readonly SqlRow[]
+  /** The rows an INSERT, UPDATE or DELETE has matched (MySQL counts an upsert that updates as 2). */
+  readonly affectedRows: number
+}
+
+/**
+ * What to make of a failure. `unreachable`: no connection, or it broke, or no answer in time (the outcome is
+ * unknown); `lock`: deadlock or lock-wait timeout; `capacity`: no space, read-only, too many connections;
+ * `data`: the values themselves are refused (too long, constraint, wrong type); `usage`: anything else: a
+ * missing table, a missing right, wrong SQL, closed. All but `data` say nothing about the rows at hand.
+ */
+export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
+
+/** A failure of the database. Its message never has credentials or parameter values. */
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError'
+  /** The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_CLOSED`, `DATABASE_NEWER`, `DATABASE_QUEUE_FULL`. */
+  readonly code: string
+  readonly kind: DatabaseErrorKind
+
+  constructor(code: string, kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.kind = kind
+  }
+}

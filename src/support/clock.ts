@@ -1,0 +1,31 @@
+/** A timer that a {@link Clock} has started. */
+export type Timer = { readonly cancel: () => void }
+
+/**
+ * Time as the protocol sees it, handed in so that a simulation can own it. `now()` is the wall clock and
+ * may be wrong or jump; `elapsed()` only ever goes forward.
+ */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** Milliseconds since some fixed moment, monotonic. */
+  elapsed(): number
+  /** Calls `callback` once after `ms` milliseconds, unless cancelled. Never keeps a process alive. */
+  after(ms: number, callback: () => void): Timer
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, callback) {
+    const timeout = setTimeout(callback, ms)
+    timeout.unref()
+    return { cancel: () => clearTimeout(timeout) }
+  },
+}
+
+/** Resolves after `ms` milliseconds of `clock`. */
+export function sleep(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve))
+}

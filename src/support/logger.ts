@@ -1,0 +1,47 @@
+/** Where warnings and errors go. `console`, pino and winston all fit. */
+export interface Logger {
+  info(message: string): void
+  warn(message: string): void
+  error(message: string): void
+}
+
+/** How long a trouble must have been quiet before its next message is printed again. */
+const BURST_QUIET_MS = 60_000
+
+/**
+ * A logger for failures behind the door: of a burst of messages about one trouble only the first is
+ * printed, and the number of the others with the first of the next burst.
+ */
+export class BurstLogger {
+  readonly #logger: Logger
+  readonly #elapsed: () => number
+  readonly #troubles = new Map<string, { last: number; silenced: number }>()
+
+  constructor(logger: Logger, elapsed: () => number) {
+    this.#logger = logger
+    this.#elapsed = elapsed
+  }
+
+  /** Prints once. */
+  info(message: string): void {
+    this.#logger.info(message)
+  }
+
+  /** Prints `message`, unless `trouble` has printed within the last minute. `trouble` is one of a fixed few. */
+  warn(trouble: string, message: string): void {
+    const elapsed = this.#elapsed()
+    const seen = this.#troubles.get(trouble)
+    if (seen && elapsed - seen.last < BURST_QUIET_MS) {
+      seen.last = elapsed
+      seen.silenced++
+      return
+    }
+    this.#troubles.set(trouble, { last: elapsed, silenced: 0 })
+    this.#logger.warn(seen?.silenced ? `${message} (${seen.silenced} more like it before)` : message)
+  }
+
+  /** Says that a trouble is over: its next message starts a new burst. Prints only if there was one. */
+  recovered(trouble: string, message: string): void {
+    if (this.#troubles.delete(trouble)) this.#logger.info(message)
+  }
+}
