@@ -1,0 +1,20 @@
+/** Rows, and frames, of one SQL transaction. */
+const BATCH_ROWS = 5_000
+const BATCH_FRAMES = 500
+
+/** Cuts frames into batches of at most {@link BATCH_FRAMES} frames and about {@link BATCH_ROWS} rows. */
+export function batchesOf<F extends { readonly rowCount: number }>(frames: Iterable<F>): F[][] {
+  const batches: F[][] = []
+  let rows = 0
+  for (const frame of frames) {
+    const last = batches.at(-1)
+    if (last && last.length < BATCH_FRAMES && rows + frame.rowCount <= BATCH_ROWS) {
+      last.push(frame)
+      rows += frame.rowCount
+    } else {
+      batches.push([frame])
+      rows = frame.rowCount
+    }
+  }
+  return batches
+}

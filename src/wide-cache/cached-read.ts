@@ -1,0 +1,87 @@
+import type { Cache } from '../cache/cache.js'
+import { type Clock, sleep } from '../support/clock.js'
+
+/** How long a process uses what it has read before it asks the cache again. */
+const MEMO_MS = 1_000
+
+/** How long the last good figures are kept for when SQL is away. */
+const LAST_GOOD_SECONDS = 24 * 3600
+
+/** Waits of a caller on a cold cache for the figures that another process is reading. */
+const COLD_WAIT_MS = 50
+const COLD_WAITS = 40
+
+/**
+ * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many callers ask:
+ * the one that finds the turn free takes it and reads; all others take what the cache holds, and the last
+ * good figures while SQL is away. Without a cache each process reads once a period for itself.
+ */
+export class CachedRead<Figures> {
+  readonly #cache: Cache
+  readonly #clock: Clock
+  readonly #turnKey: string
+  readonly #figuresKey: string
+  readonly #ttlSeconds: number
+  readonly #query: () => Promise<Figures>
+  #memo: { figures: Figures; until: number } | undefined
+  #inFlight: Promise<Figures> | undefined
+
+  constructor(parts: { cache: Cache; clock: Clock; name: string; ttlSeconds: number; query: () => Promise<Figures> }) {
+    this.#cache = parts.cache
+    this.#clock = parts.clock
+    this.#turnKey = `wide-cache:${parts.name}:read:turn`
+    this.#figuresKey = `wide-cache:${parts.name}:read:figures`
+    this.#ttlSeconds = parts.ttlSeconds
+    this.#query = parts.query
+  }
+
+  /** The figures. @throws what the query throws, if there never were any. */
+  read(): Promise<Figures> {
+    if (this.#memo && this.#clock.elapsed() < this.#memo.until) return Promise.resolve(this.#memo.figures)
+    this.#inFlight ??= this.#refresh().finally(() => { this.#inFlight = undefined })
+    return this.#inFlight
+  }
+
+  async #refresh(): Promise<Figures> {
+    try {
+      if (await this.#cache.add(this.#turnKey, Buffer.from('1'), this.#ttlSeconds)) return await this.#takeTurn()
+      for (let waits = 0; waits < COLD_WAITS; waits++) {
+        const value = await this.#cache.get(this.#figuresKey)
+        if (value) return this.#remember(JSON.parse(value.toString()) as Figures, Math.min(MEMO_MS, this.#ttlSeconds * 1000))
+        if (this.#memo) return this.#memo.figures
+        await sleep(this.#clock, COLD_WAIT_MS)
+      }
+    } catch (error) {
+      if (error instanceof QueryFailed) return this.#lastGood(error.cause)
+    }
+    // The cache does not answer, or the figures were lost from it: read for this process alone.
+    try {
+      return this.#remember(await this.#query(), this.#ttlSeconds * 1000)
+    } catch (error) {
+      return this.#lastGood(error)
+    }
+  }
+
+  async #takeTurn(): Promise<Figures> {
+    const figures = await this.#query().catch((error: unknown) => {
+      throw new QueryFailed('', { cause: error })
+    })
+    await this.#cache.set(this.#figuresKey, Buffer.from(JSON.stringify(figures)), LAST_GOOD_SECONDS)
+    return this.#remember(figures, Math.min(MEMO_MS, this.#ttlSeconds * 1000))
+  }
+
+  async #lastGood(error: unknown): Promise<Figures> {
+    const value = await this.#cache.get(this.#figuresKey).catch(() => undefined)
+    if (value) return this.#remember(JSON.parse(value.toString()) as Figures, MEMO_MS)
+    if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
+    throw error
+  }
+
+  #remember(figures: Figures, ms: number): Figures {
+    this.#memo = { figures, until: this.#clock.elapsed() + ms }
+    return figures
+  }
+}
+
+/** Tells a failed query from a failed cache. */
+class QueryFailed extends Error {}

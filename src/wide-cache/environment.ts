@@ -1,0 +1,18 @@
+import { v7 } from 'uuid'
+import { type Clock, systemClock } from '../support/clock.js'
+
+/** What the protocol takes from the world beside cache and database, handed in so that a simulation can own it. */
+export interface Environment {
+  readonly clock: Clock
+  /** A random number, 0 <= n < 1. */
+  random(): number
+  /** A new id of 16 bytes, unlike any other. */
+  newId(): Buffer
+}
+
+/** The machine's own clock, random numbers, and UUIDs of version 7. */
+export const systemEnvironment: Environment = {
+  clock: systemClock,
+  random: Math.random,
+  newId: () => v7(undefined, Buffer.alloc(16)),
+}

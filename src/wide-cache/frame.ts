@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { crc32 } from 'node:zlib'
+
+/**
+ * A frame on the wire: a header of {@link HEADER_BYTES}, then the rows, each behind its length. A cell is
+ * frames one after the other in any order; reading one skips what is no frame and loses no neighbour.
+ *
+ *      0  4  mark and format version
+ *      4 16  writer id
+ *     20  6  sequence number
+ *     26  6  rows the writer has issued before this frame
+ *     32  6  floor: the lowest sequence number the writer still holds
+ *     38  6  rows the writer has issued before the floor
+ *     44  6  rows the writer has dropped so far
+ *     50  4  rows in this frame
+ *     54  4  bytes of rows
+ *     58  4  CRC-32 of all the above and the rows
+ *
+ * All numbers are big-endian.
+ */
+export const HEADER_BYTES = 62
+const CHECKSUM_AT = 58
+
+/** Bytes before each row: its length. */
+export const ROW_LENGTH_BYTES = 4
+
+/** "WCF" and the format version: what comes in another version is kept in quarantine, not guessed at. */
+const MARK = Buffer.from([0x57, 0x43, 0x46, 1])
+
+/** Ids, numbers and sums that a frame carries; see the table above. */
+export interface FrameHeader {
+  /** The writer's id as 32 hexadecimal digits. */
+  readonly writer: string
+  readonly sequence: number
+  readonly issued: number
+  readonly floor: number
+  readonly floorIssued: number
+  readonly dropped: number
+  readonly rowCount: number
+}
+
+/** A frame as it came from a cell or an outbox. */
+export interface Frame extends FrameHeader {
+  /** The whole frame, header and rows. */
+  readonly bytes: Buffer
+}
+
+/** Writes the header of a frame whose rows already stand behind it in `bytes`. */
+export function sealFrame(bytes: Buffer, header: Omit<FrameHeader, 'writer'>, writer: Buffer): void {
+  assert(bytes.length > HEADER_BYTES && writer.length === 16)
+  assert(header.rowCount > 0 && header.floor <= header.sequence && header.floorIssued <= header.issued)
+  MARK.copy(bytes, 0)
+  writer.copy(bytes, 4)
+  bytes.writeUIntBE(header.sequence, 20, 6)
+  bytes.writeUIntBE(header.issued, 26, 6)
+  bytes.writeUIntBE(header.floor, 32, 6)
+  bytes.writeUIntBE(header.floorIssued, 38, 6)
+  bytes.writeUIntBE(header.dropped, 44, 6)
+  bytes.writeUInt32BE(header.rowCount, 50)
+  bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 54)
+  bytes.writeUInt32BE(checksum(bytes), CHECKSUM_AT)
+}
+
+function checksum(bytes: Buffer): number {
+  return crc32(bytes.subarray(HEADER_BYTES), crc32(bytes.subarray(0, CHECKSUM_AT)))
+}
+
+/** The frame that begins at `offset` of `cell`, or `undefined` if none that is whole and sound does. */
+function frameAt(cell: Buffer, offset: number): Frame | undefined {
+  if (offset + HEADER_BYTES > cell.length || cell.compare(MARK, 0, 4, offset, offset + 4) !== 0) return undefined
+  const end = offset + HEADER_BYTES + cell.readUInt32BE(offset + 54)
+  if (end > cell.length) return undefined
+  const bytes = cell.subarray(offset, end)
+  if (bytes.readUInt32BE(CHECKSUM_AT) !== checksum(bytes)) return undefined
+  return {
+    writer: bytes.toString('hex', 4, 20),
+    sequence: bytes.readUIntBE(20, 6),
+    issued: bytes.readUIntBE(26, 6),
+    floor: bytes.readUIntBE(32, 6),
+    floorIssued: bytes.readUIntBE(38, 6),
+    dropped: bytes.readUIntBE(44, 6),
+    rowCount: bytes.readUInt32BE(50),
+    bytes,
+  }
+}
+
+/** Reads a cell: its frames in their order, and the stretches between them that are none. */
+export function readCell(cell: Buffer): { frames: Frame[]; foreign: Buffer[] } {
+  const frames: Frame[] = []
+  const foreign: Buffer[] = []
+  let offset = 0
+  let foreignFrom = 0
+  while (offset < cell.length) {
+    const frame = frameAt(cell, offset)
+    if (frame) {
+      if (foreignFrom < offset) foreign.push(cell.subarray(foreignFrom, offset))
+      frames.push(frame)
+      offset += frame.bytes.length
+      foreignFrom = offset
+    } else {
+      const next = cell.indexOf(MARK, offset + 1)
+      offset = next < 0 ? cell.length : next
+    }
+  }
+  if (foreignFrom < cell.length) foreign.push(cell.subarray(foreignFrom))
+  return { frames, foreign }
+}
+
+/** The rows of a frame, each as its bytes. @throws RangeError if they do not add up to its row count. */
+export function rowsOf(frame: Frame): Buffer[] {
+  const { bytes, rowCount } = frame
+  const rows: Buffer[] = []
+  let offset = HEADER_BYTES
+  while (offset + ROW_LENGTH_BYTES <= bytes.length && rows.length < rowCount) {
+    const start = offset + ROW_LENGTH_BYTES
+    offset = start + bytes.readUInt32BE(offset)
+    if (offset > bytes.length) break
+    rows.push(bytes.subarray(start, offset))
+  }
+  if (rows.length !== rowCount || offset !== bytes.length) throw new RangeError('a frame whose rows do not add up')
+  return rows
+}

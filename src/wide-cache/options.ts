@@ -1,0 +1,158 @@
+import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
+import type { Database, Queryable, Transaction } from '../database/database.js'
+import type { Logger } from '../support/logger.js'
+import { given, integer, loggerOf, nameOf, onlyKnown, optionalFunction, wrongType, wrongValue } from '../support/options.js'
+import { type Codec, jsonCodec } from './codec.js'
+import { cronPeriodSeconds } from './schedule.js'
+
+/** What a `commit` procedure is told beside its rows. */
+export interface CommitContext {
+  /** The database's clock at this transaction, in milliseconds since the Unix epoch. */
+  readonly now: number
+  readonly name: string
+  readonly layerSeconds: number
+}
+
+/** What a `read` procedure is told. */
+export interface ReadContext {
+  readonly name: string
+  readonly layerSeconds: number
+  /** The newest layer that has been drained. */
+  readonly watermark: number
+}
+
+/** What a `tidy` procedure is told. */
+export interface TidyContext {
+  /** The database's clock, in milliseconds since the Unix epoch. */
+  readonly now: number
+  readonly name: string
+  readonly layerSeconds: number
+}
+
+/** The grid and its timing: what every use of the wide cache shares. */
+export interface GridOptions {
+  /** The cache that holds the grid. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  cache?: string | Cache | undefined
+  /** The database the rows go to. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  database?: string | Database | undefined
+  /** Columns a layer: the more, the fewer writers share a cell. @default 15 */
+  width?: number | undefined
+  /** Seconds a layer lasts. @default 3 */
+  layerSeconds?: number | undefined
+  /** Layers that must lie between a layer and the present before it is drained. @default 2 */
+  drainAfterLayers?: number | undefined
+  /** Milliseconds from the first row of a frame until it is sent. @default 50 */
+  flushMs?: number | undefined
+  /** When to collect, as a cron line with seconds; `false`: this process does not collect. @default '*\/10 * * * * *' */
+  collect?: string | false | undefined
+  /** Seconds a cell lives in the cache: the longest a collector may be away without the writers' help. @default 3600 */
+  cellTtlSeconds?: number | undefined
+  /**
+   * Seconds a frame may stay unconfirmed before its writer commits it straight to SQL.
+   * @default 60, or more where the layers or the collecting period are long
+   */
+  confirmSeconds?: number | undefined
+  /** Bytes at which a frame is sent at once; a row must fit in one. @default 65536 */
+  maxFrameBytes?: number | undefined
+  /** Bytes of frames a process holds until they are confirmed. @default 33554432 (32 MiB) */
+  maxOutboxBytes?: number | undefined
+  /** Milliseconds `close()` may take to bring what it holds to SQL. @default 5000 */
+  closeTimeoutMs?: number | undefined
+  /** @default console */
+  logger?: Logger | undefined
+}
+
+/** Options of a {@link WideCache}. */
+export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
+  /** The grid's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  name: string
+  /** How a row becomes bytes. @default JSON */
+  codec?: Codec<Row> | undefined
+  /**
+   * Brings rows to their tables, inside the transaction that enters their frames in the ledger: each row is
+   * handed over in exactly one transaction that commits. It may run again after a rollback, so it must do
+   * nothing outside `tx`. An error about the rows themselves (thrown, or a database error of kind `data`)
+   * sends, after three tries alone, their frame to quarantine.
+   */
+  commit(rows: Row[], tx: Transaction, context: CommitContext): Promise<void>
+  /** Reads back what `read()` returns (JSON): asked at most once in `readTtlSeconds` over all processes. */
+  read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
+  /** Seconds that what was read is served from the cache. @default 30 */
+  readTtlSeconds?: number | undefined
+  /** Removes what is old; called by the collector about once a minute. */
+  tidy?: ((database: Database, context: TidyContext) => Promise<void>) | undefined
+}
+
+/** Options complete and checked. After this there are no defaults anywhere. */
+export interface Settings<Row, Figures> {
+  readonly name: string
+  readonly width: number
+  readonly layerSeconds: number
+  readonly drainAfterLayers: number
+  readonly flushMs: number
+  readonly collect: string | false
+  readonly cellTtlSeconds: number
+  readonly confirmSeconds: number
+  readonly maxFrameBytes: number
+  readonly maxOutboxBytes: number
+  readonly closeTimeoutMs: number
+  readonly logger: Logger
+  readonly codec: Codec<Row>
+  readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+  readonly read: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
+  readonly readTtlSeconds: number
+  readonly tidy: ((database: Database, context: TidyContext) => Promise<void>) | undefined
+}
+
+/** The names of {@link GridOptions}, for those who pass them on. */
+export const GRID_OPTIONS = [
+  'cache', 'database', 'width', 'layerSeconds', 'drainAfterLayers', 'flushMs', 'collect', 'cellTtlSeconds',
+  'confirmSeconds', 'maxFrameBytes', 'maxOutboxBytes', 'closeTimeoutMs', 'logger',
+] as const
+
+/** Room a frame's way needs beside the drain age and the collecting period before its writer grows impatient. */
+const CONFIRM_MARGIN_SECONDS = 15
+
+/** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
+const DEFAULT_COLLECT = '*/10 * * * * *'
+
+/** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
+export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>): Settings<Row, Figures> {
+  onlyKnown('WideCache', options, ['name', 'codec', 'commit', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
+  const { codec = jsonCodec<Row>(), logger = console, ...rest } = given(options)
+  if (typeof rest.commit !== 'function') throw wrongType('commit', rest.commit, 'a function (rows, tx) that writes the rows within tx')
+  if (typeof codec !== 'object' || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
+    throw wrongType('codec', codec, 'an object with encode(row, target, offset) and decode(bytes)')
+  }
+  const cellTtlSeconds = integer('cellTtlSeconds', rest.cellTtlSeconds ?? 3600, 10, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
+  const drainAfterLayers = integer('drainAfterLayers', rest.drainAfterLayers ?? 2, 1, 1000)
+  const layerSeconds = integer('layerSeconds', rest.layerSeconds ?? 3, 1, 3600, 'seconds')
+  const drainAge = (drainAfterLayers + 1) * layerSeconds
+  const collect = rest.collect ?? DEFAULT_COLLECT
+  const period = cronPeriodSeconds(collect === false ? DEFAULT_COLLECT : collect)
+  if (drainAge + period > cellTtlSeconds) {
+    throw wrongValue('layerSeconds', layerSeconds,
+      `layers short enough to be drained while their cells live: (drainAfterLayers ${drainAfterLayers} + 1) x layerSeconds + the collecting period of ${period} s must not exceed cellTtlSeconds ${cellTtlSeconds}`)
+  }
+  const leastConfirm = drainAge + period + CONFIRM_MARGIN_SECONDS
+  return Object.freeze({
+    name: nameOf('name', rest.name),
+    width: integer('width', rest.width ?? 15, 1, 1000, 'columns'),
+    layerSeconds,
+    drainAfterLayers,
+    flushMs: integer('flushMs', rest.flushMs ?? 50, 1, 10_000, 'milliseconds'),
+    collect,
+    cellTtlSeconds,
+    confirmSeconds: integer('confirmSeconds', rest.confirmSeconds ?? Math.max(60, leastConfirm), leastConfirm, 86_400,
+      `seconds (at least the drain age of ${drainAge} s, the collecting period of ${period} s and ${CONFIRM_MARGIN_SECONDS} s)`),
+    maxFrameBytes: integer('maxFrameBytes', rest.maxFrameBytes ?? 64 * 1024, 1024, 512 * 1024, 'bytes'),
+    maxOutboxBytes: integer('maxOutboxBytes', rest.maxOutboxBytes ?? 32 * 1024 * 1024, 1024 * 1024, 1024 * 1024 * 1024, 'bytes'),
+    closeTimeoutMs: integer('closeTimeoutMs', rest.closeTimeoutMs ?? 5000, 100, 600_000, 'milliseconds'),
+    logger: loggerOf('logger', logger),
+    codec,
+    commit: rest.commit,
+    read: optionalFunction('read', rest.read, 'a function (database, context)'),
+    readTtlSeconds: integer('readTtlSeconds', rest.readTtlSeconds ?? 30, 1, 86_400, 'seconds'),
+    tidy: optionalFunction('tidy', rest.tidy, 'a function (database, context)'),
+  })
+}

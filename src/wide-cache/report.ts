@@ -1,0 +1,80 @@
+import type { Database } from '../database/database.js'
+import type { Totals } from './ledger.js'
+
+/**
+ * What became of all rows, of the writers of the last 30 days. `issued` is the sum of `committed`,
+ * `quarantined`, `dropped`, `outstanding` and `lost`. Exact for writers that live or have closed in order;
+ * for one that has vanished, up to its last frame seen.
+ */
+export interface LedgerReport {
+  /** Rows taken by `append`. */
+  readonly issued: number
+  /** Rows in their tables. */
+  readonly committed: number
+  /** Rows that came again and were not committed again. */
+  readonly duplicate: number
+  /** Rows that SQL refused, kept in wide_cache_quarantine. */
+  readonly quarantined: number
+  /** Rows refused by their writer: too large, or no room left. */
+  readonly dropped: number
+  /** Rows on their way. */
+  readonly outstanding: number
+  /** Rows that cannot come any more. */
+  readonly lost: number
+}
+
+/** Writers unseen for so long are forgotten. */
+const KEPT_MS = 30 * 24 * 3600 * 1000
+
+/** Rows of old ledger entries removed in one statement. */
+const FORGET_AT_ONCE = 500
+
+/**
+ * Adds up the ledger of a grid. A writer unseen for a cell TTL has vanished: its cells are gone, and so is
+ * what it has not closed in order. `own` makes the report exact for this process's writer.
+ */
+export async function ledgerReport(database: Database, name: string, cellTtlSeconds: number, own: () => Totals | undefined): Promise<LedgerReport> {
+  const now = await database.now()
+  const { rows } = await database.query(
+    'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen FROM wide_cache_writers WHERE grid = ?', [name])
+  const local = own()
+  const sum = { issued: 0, committed: 0, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 }
+  let seen = false
+  for (const row of rows) {
+    const mine = local !== undefined && Buffer.isBuffer(row['writer']) && row['writer'].equals(local.writer)
+    seen ||= mine
+    const issued = mine ? Math.max(local.issued, Number(row['issued'])) : Number(row['issued'])
+    const dropped = mine ? local.dropped : Number(row['dropped'])
+    const missing = issued - Number(row['committed']) - Number(row['quarantined']) - Number(row['lost'])
+    const vanished = !mine && now - Number(row['last_seen']) > cellTtlSeconds * 1000
+    sum.issued += issued + dropped
+    sum.committed += Number(row['committed'])
+    sum.duplicate += Number(row['duplicate'])
+    sum.quarantined += Number(row['quarantined'])
+    sum.dropped += dropped
+    sum.lost += Number(row['lost']) + (vanished ? missing : 0)
+    sum.outstanding += vanished ? 0 : missing
+  }
+  if (local && !seen) {
+    sum.issued += local.issued + local.dropped
+    sum.dropped += local.dropped
+    sum.outstanding += local.issued
+  }
+  return sum
+}
+
+/** Removes what the ledger keeps of writers, private grids and quarantine older than 30 days, a piece at a time. */
+export async function forgetOld(database: Database, name: string, now: number): Promise<void> {
+  const before = now - KEPT_MS
+  const { rows } = await database.query(
+    `SELECT writer FROM wide_cache_writers WHERE grid = ? AND last_seen < ? LIMIT ${FORGET_AT_ONCE}`, [name, before])
+  for (const { writer } of rows) {
+    await database.transaction(async (tx) => {
+      // Its row first: that is the lock order. One that has come back meanwhile stays.
+      const { affectedRows } = await tx.query('DELETE FROM wide_cache_writers WHERE grid = ? AND writer = ? AND last_seen < ?', [name, writer ?? null, before])
+      if (affectedRows > 0) await tx.query('DELETE FROM wide_cache_frames WHERE grid = ? AND writer = ?', [name, writer ?? null])
+    })
+  }
+  await database.query('DELETE FROM wide_cache_quarantine WHERE grid = ? AND created_at < ?', [name, before])
+  await database.query('DELETE FROM wide_cache_watermarks WHERE grid = ? AND moved_at < ?', [name, before])
+}

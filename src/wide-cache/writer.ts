@@ -1,0 +1,353 @@
+import type { Cache } from '../cache/cache.js'
+import { type Timer, sleep } from '../support/clock.js'
+import type { BurstLogger } from '../support/logger.js'
+import { batchesOf } from './batches.js'
+import type { Codec } from './codec.js'
+import type { Environment } from './environment.js'
+import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from './frame.js'
+import type { Grid } from './grid.js'
+import type { Ledger, Totals } from './ledger.js'
+import { type HeldFrame, Outbox } from './outbox.js'
+import { Placer } from './placer.js'
+import { type FrameLedger, settle } from './settle.js'
+
+/** What became of the rows that a writer still held when it was closed. */
+export interface CloseReport {
+  /** Rows of these that SQL has now. */
+  committed: number
+  /** Rows that SQL did not take in time and that wait in the cache for a collector. */
+  inCache: number
+  /** Rows that neither took. */
+  lost: number
+}
+
+/** What a writer needs of its wide cache. */
+export interface WriterParts<Row> {
+  readonly cache: Cache
+  readonly grid: Grid
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals'>
+  readonly codec: Codec<Row>
+  readonly environment: Environment
+  readonly logger: BurstLogger
+  readonly flushMs: number
+  readonly confirmSeconds: number
+  readonly cellTtlSeconds: number
+  readonly maxFrameBytes: number
+  readonly maxOutboxBytes: number
+  readonly closeTimeoutMs: number
+}
+
+/** How often the outbox is looked at while it holds anything. */
+const TICK_MS = 1_000
+
+/** How often the prefix is read: about once in a collecting period. */
+const CONFIRM_EVERY_MS = 10_000
+
+/** A frame unplaced for so long goes straight to SQL. */
+const UNPLACED_MS = 5_000
+
+/** Waits between direct commits that fail: doubling between these. */
+const BACKOFF_FIRST_MS = 1_000
+const BACKOFF_LAST_MS = 30_000
+
+/** Wait between the tries of `close()` to reach SQL. */
+const CLOSE_RETRY_MS = 200
+
+/** A writer without a frame for so long takes a new id: the ledger keeps rows of old ones 30 days only. */
+const NEW_ID_AFTER_MS = 24 * 3600 * 1000
+
+/**
+ * One process's sending side. Rows gather in the open frame; closed frames are numbered, placed in the grid
+ * and held in the outbox until the ledger has them; what the grid does not bring there in time is committed
+ * straight to SQL through the same ledger.
+ */
+export class Writer<Row> {
+  readonly #parts: WriterParts<Row>
+  readonly #outbox: Outbox
+  readonly #placer: Placer
+  /** The open frame: header room, then rows. Copied out when it is closed. */
+  readonly #open: Buffer
+  #openEnd = HEADER_BYTES
+  #openRows = 0
+  #flushTimer: Timer | undefined
+  #tickTimer: Timer | undefined
+
+  #id: Buffer | undefined
+  #idHex = ''
+  #sequence = 0
+  #issued = 0
+  #dropped = 0
+  /** The sum of dropped rows that the ledger has, or a frame on its way to it. */
+  #droppedSaid = 0
+  #lastClosed = 0
+
+  #confirmAt = 0
+  #backoff = 0
+  #directAt = 0
+  #direct: Promise<void> | undefined
+  #closing: Promise<CloseReport> | undefined
+  #refusal: Error | undefined
+
+  constructor(parts: WriterParts<Row>) {
+    this.#parts = parts
+    this.#outbox = new Outbox(parts.maxOutboxBytes)
+    this.#placer = new Placer(parts)
+    this.#open = Buffer.allocUnsafeSlow(parts.maxFrameBytes)
+  }
+
+  /** This writer's sums, the open frame included; `undefined` before its first row. */
+  totals(): Totals | undefined {
+    if (!this.#id && this.#openRows === 0 && this.#dropped === 0) return undefined
+    return { writer: this.#identity(), issued: this.#issued + this.#openRows, dropped: this.#dropped }
+  }
+
+  /** Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick. */
+  append(row: Row): void {
+    if (this.#closing || this.#refusal) return this.#drop(1)
+    if (this.#openRows === 0 && !this.#outbox.makeRoom(this.#open.length)) return this.#drop(1)
+    let end: number
+    try {
+      end = this.#encode(row)
+      if (end < 0 && this.#openRows > 0) {
+        this.#placeSoon(this.#closeFrame())
+        if (!this.#outbox.makeRoom(this.#open.length)) return this.#drop(1)
+        end = this.#encode(row)
+      }
+    } catch {
+      this.#parts.logger.warn('encode', 'wide-cache: a row that its codec cannot write is dropped and counted')
+      return this.#drop(1)
+    }
+    if (end < 0) {
+      this.#parts.logger.warn('row size', `wide-cache: a row over the ${this.#open.length} bytes of a frame is dropped and counted; raise maxFrameBytes`)
+      return this.#drop(1)
+    }
+    this.#open.writeUInt32BE(end - this.#openEnd - ROW_LENGTH_BYTES, this.#openEnd)
+    this.#openEnd = end
+    if (++this.#openRows === 1) {
+      this.#flushTimer = this.#parts.environment.clock.after(this.#parts.flushMs, () => {
+        this.#flushTimer = undefined
+        if (this.#openRows > 0) void this.#place(this.#closeFrame())
+      })
+    }
+  }
+
+  /** Resolves when all rows taken so far are in the cache or in SQL. @throws what SQL says, when neither took them. */
+  async flush(): Promise<void> {
+    if (this.#refusal) throw this.#refusal
+    if (this.#openRows > 0) void this.#place(this.#closeFrame())
+    const held = [...this.#outbox.frames()]
+    await Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
+    const unplaced = held.filter((frame) => !frame.placed && this.#outbox.has(frame))
+    if (unplaced.length > 0) await this.#commit(unplaced)
+  }
+
+  /**
+   * Brings all that is held straight to SQL within `closeTimeoutMs`, and its final sums; leaves in the cache
+   * what SQL did not take. Idempotent.
+   */
+  close(): Promise<CloseReport> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** Stops for good because the grid refuses this process; what is held is dropped and counted. */
+  refuse(error: Error): void {
+    if (this.#refusal) return
+    this.#refusal = error
+    this.#cancelTimers()
+    this.#drop(this.#openRows + this.#outbox.rowCount)
+    this.#openRows = 0
+    this.#openEnd = HEADER_BYTES
+    for (const frame of this.#outbox.frames()) this.#outbox.remove(frame)
+  }
+
+  #encode(row: Row): number {
+    const start = this.#openEnd + ROW_LENGTH_BYTES
+    if (start >= this.#open.length) return -1
+    return this.#parts.codec.encode(row, this.#open, start)
+  }
+
+  #drop(rows: number): void {
+    if (rows === 0) return
+    this.#dropped += rows
+    this.#parts.logger.warn('dropped', 'wide-cache: rows are dropped and counted (see ledger().dropped): the writer is closed, refused or full')
+    this.#tickSoon()
+  }
+
+  #identity(): Buffer {
+    if (!this.#id) {
+      this.#id = this.#parts.environment.newId()
+      this.#idHex = this.#id.toString('hex')
+    }
+    return this.#id
+  }
+
+  /** Takes a new id after a day of silence, when the ledger has all of the old one. */
+  #renew(): void {
+    const rested = this.#parts.environment.clock.elapsed() - this.#lastClosed > NEW_ID_AFTER_MS
+    if (!this.#id || !rested || this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) return
+    this.#id = undefined
+    this.#sequence = this.#issued = this.#dropped = this.#droppedSaid = 0
+  }
+
+  /** Numbers the open frame, seals it and puts it into the outbox. */
+  #closeFrame(): HeldFrame {
+    this.#flushTimer?.cancel()
+    this.#flushTimer = undefined
+    this.#renew()
+    const writer = this.#identity()
+    const oldest = this.#outbox.oldest
+    const header = {
+      sequence: this.#sequence,
+      issued: this.#issued,
+      floor: oldest?.sequence ?? this.#sequence,
+      floorIssued: oldest?.issued ?? this.#issued,
+      dropped: this.#dropped,
+      rowCount: this.#openRows,
+    }
+    const bytes = Buffer.from(this.#open.subarray(0, this.#openEnd))
+    sealFrame(bytes, header, writer)
+    const frame: HeldFrame = { writer: this.#idHex, ...header, bytes, closedAt: this.#parts.environment.clock.elapsed(), placed: false, placing: undefined }
+    this.#outbox.add(frame)
+    this.#sequence++
+    this.#issued += this.#openRows
+    this.#droppedSaid = this.#dropped
+    this.#openRows = 0
+    this.#openEnd = HEADER_BYTES
+    this.#lastClosed = frame.closedAt
+    if (this.#outbox.size === 1) this.#confirmAt = frame.closedAt + CONFIRM_EVERY_MS
+    this.#tickSoon()
+    return frame
+  }
+
+  /** Places a frame off the caller's tick. */
+  #placeSoon(frame: HeldFrame): void {
+    this.#parts.environment.clock.after(0, () => void this.#place(frame))
+  }
+
+  #place(frame: HeldFrame): Promise<void> {
+    frame.placing ??= this.#placer.place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS).then((placed) => {
+      frame.placed = placed
+      frame.placing = undefined
+    })
+    return frame.placing
+  }
+
+  #tickSoon(): void {
+    if (this.#closing || this.#refusal) return
+    this.#tickTimer ??= this.#parts.environment.clock.after(TICK_MS, () => void this.#tick())
+  }
+
+  /** Looks after the outbox, once a second while there is anything to do. */
+  async #tick(): Promise<void> {
+    const elapsed = this.#parts.environment.clock.elapsed()
+    if (this.#outbox.size > 0 && elapsed >= this.#confirmAt) await this.#confirm()
+    if (elapsed >= this.#directAt && !this.#closing) await this.#commitDue()
+    this.#tickTimer = undefined
+    if (this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) this.#tickSoon()
+  }
+
+  /** Reads how far the collectors have settled this writer's frames. */
+  async #confirm(): Promise<void> {
+    this.#confirmAt = this.#parts.environment.clock.elapsed() + CONFIRM_EVERY_MS
+    try {
+      const value = await this.#parts.cache.get(this.#parts.grid.prefixKey(this.#idHex))
+      const prefix = Number(value?.toString() ?? NaN)
+      if (Number.isSafeInteger(prefix)) this.#outbox.confirm(prefix)
+    } catch {
+      // No answer: the next read, or the direct commit, will do.
+    }
+  }
+
+  /** The one fallback: commits straight to SQL what the grid did not bring there in time. */
+  async #commitDue(): Promise<void> {
+    const now = this.#parts.environment.clock.elapsed()
+    const due = this.#due(now)
+    if (due.length === 0 && this.#dropped === this.#droppedSaid) return
+    try {
+      await this.#commit(due)
+      if (this.#outbox.size === 0) await this.#sayTotals()
+      this.#backoff = 0
+      this.#parts.logger.recovered('direct commit', 'wide-cache: the database takes direct commits again')
+    } catch (error) {
+      this.#backoff = Math.min(BACKOFF_LAST_MS, Math.max(BACKOFF_FIRST_MS, this.#backoff * 2))
+      this.#directAt = now + this.#backoff * (0.5 + this.#parts.environment.random())
+      this.#parts.logger.warn('direct commit', `wide-cache: ${due.length} frames could not be committed straight to SQL and are kept: ${messageOf(error)}`)
+    }
+  }
+
+  #due(now: number): HeldFrame[] {
+    const { confirmSeconds } = this.#parts
+    return [...this.#outbox.frames()].filter((frame) => {
+      const age = now - frame.closedAt
+      return age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
+    })
+  }
+
+  /** Settles frames in the ledger, one commit at a time, and lets go of them. */
+  async #commit(frames: readonly HeldFrame[]): Promise<void> {
+    while (this.#direct) await this.#direct
+    const work = this.#settle(frames)
+    this.#direct = work.catch(() => undefined).finally(() => { this.#direct = undefined })
+    await work
+  }
+
+  async #settle(frames: readonly HeldFrame[]): Promise<void> {
+    for (const batch of batchesOf(frames.filter((frame) => this.#outbox.has(frame)))) {
+      const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
+      for (const frame of batch) this.#outbox.remove(frame)
+      this.#outbox.confirm(prefixes.get(this.#idHex) ?? -1)
+    }
+  }
+
+  async #sayTotals(): Promise<void> {
+    const totals = this.totals()
+    if (!totals) return
+    await this.#parts.ledger.enterTotals({ ...totals, issued: this.#issued })
+    this.#droppedSaid = totals.dropped
+  }
+
+  async #close(): Promise<CloseReport> {
+    const { clock } = this.#parts.environment
+    this.#cancelTimers()
+    if (this.#refusal) return { committed: 0, inCache: 0, lost: 0 }
+    if (this.#openRows > 0) this.#closeFrame()
+    const rows = this.#outbox.rowCount
+    const deadline = clock.elapsed() + this.#parts.closeTimeoutMs
+    const timeout = sleep(clock, this.#parts.closeTimeoutMs)
+    const placing = Promise.all([...this.#outbox.frames()].map((frame) => (frame.placed ? undefined : this.#place(frame))))
+    while (clock.elapsed() < deadline) {
+      const done = await Promise.race([this.#commitAll(), timeout])
+      if (done) break
+      await sleep(clock, CLOSE_RETRY_MS)
+    }
+    if (this.#outbox.size > 0) await Promise.race([placing, timeout])
+    const report = { committed: 0, inCache: 0, lost: 0 }
+    for (const frame of this.#outbox.frames()) report[frame.placed ? 'inCache' : 'lost'] += frame.rowCount
+    report.committed = rows - report.inCache - report.lost
+    if (report.lost > 0) this.#parts.logger.warn('lost', `wide-cache: closed with ${report.lost} rows that neither cache nor database took: they are lost`)
+    return report
+  }
+
+  /** `true` when SQL has all that is held, and the final sums. */
+  async #commitAll(): Promise<boolean> {
+    try {
+      await this.#commit([...this.#outbox.frames()])
+      await this.#sayTotals()
+      return true
+    } catch (error) {
+      this.#parts.logger.warn('close', `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`)
+      return false
+    }
+  }
+
+  #cancelTimers(): void {
+    this.#flushTimer?.cancel()
+    this.#tickTimer?.cancel()
+    this.#flushTimer = this.#tickTimer = undefined
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
