@@ -73,8 +73,8 @@ export class GridRecord {
   /** Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws WatermarkMoved */
   async raise(tx: Queryable, { from, to }: Raise, now: number): Promise<void> {
     const { affectedRows } = await tx.query(
-      'UPDATE wide_cache_watermarks SET layer = ?, moved_at = ?, lease_until = ? WHERE grid = ? AND cache_id = ? AND layer = ?',
-      [to, now, now + LEASE_MS, this.#grid.name, this.#cacheId, from])
+      'UPDATE wide_cache_watermarks SET layer = ?, moved_at = ?, lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END WHERE grid = ? AND cache_id = ? AND layer = ?',
+      [to, now, this.#owner, now + LEASE_MS, this.#grid.name, this.#cacheId, from])
     if (affectedRows !== 1) throw new WatermarkMoved()
   }
 
@@ -89,7 +89,7 @@ export class GridRecord {
   /** Gives the lease back. */
   async release(): Promise<void> {
     await this.#database.query(
-      'UPDATE wide_cache_watermarks SET lease_until = 0 WHERE grid = ? AND cache_id = ? AND lease_owner = ?',
+      'UPDATE wide_cache_watermarks SET lease_owner = NULL, lease_until = 0 WHERE grid = ? AND cache_id = ? AND lease_owner = ?',
       [this.#grid.name, this.#cacheId, this.#owner])
   }
 }

@@ -2,6 +2,7 @@ import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { sleep } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { CachedRead } from './cached-read.js'
 import { Collector, type DrainReport } from './collector.js'
@@ -39,6 +40,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #schedule: Schedule | undefined
   #ready: Promise<void> | undefined
   #draining: Promise<unknown> = Promise.resolve()
+  #collecting: Promise<void> | undefined
   #tidyAt = 0
   #closing: Promise<CloseReport> | undefined
 
@@ -70,7 +72,7 @@ export class WideCache<Row, Figures = unknown> {
     })
     this.#collector = new Collector({ ...parts, ledger, record: this.#record })
     this.#cachedRead = new CachedRead({ ...parts, ttlSeconds: settings.readTtlSeconds, query: () => this.#query() })
-    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => this.#collect())
+    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()))
   }
 
   /**
@@ -127,6 +129,7 @@ export class WideCache<Row, Figures = unknown> {
   async #close(): Promise<CloseReport> {
     this.#schedule?.stop()
     const report = await this.#writer.close()
+    await Promise.race([this.#collecting, sleep(this.#environment.clock, this.#settings.closeTimeoutMs)])
     await Promise.allSettled(this.#owned.map((close) => close()))
     return report
   }

@@ -253,7 +253,8 @@ export class Writer<Row> {
     try {
       const value = await this.#parts.cache.get(this.#parts.grid.prefixKey(this.#idHex))
       const prefix = Number(value?.toString() ?? NaN)
-      if (Number.isSafeInteger(prefix)) this.#outbox.confirm(prefix)
+      // A cache is not to be trusted with more than what has been sent.
+      if (Number.isSafeInteger(prefix) && prefix < this.#sequence) this.#outbox.confirm(prefix)
     } catch {
       // No answer: the next read, or the direct commit, will do.
     }
