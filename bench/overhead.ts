@@ -18,6 +18,8 @@ import { median, quantile } from './statistics.js'
 const { values: { quick } } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
 const ROUNDS = quick ? 3 : 15
 const SECONDS = quick ? 1 : 3
+/** Enough that the compiler has seen what is hot. */
+const WARM_UP_SECONDS = quick ? 1 : 5
 const CONNECTIONS = 50
 
 const CONTENDERS = [
@@ -68,7 +70,7 @@ try {
     const { port } = await answer<{ port: number }>(child)
     sites.set(peer, { child, url: `http://127.0.0.1:${port}`, served: 0, rates: [] })
   }
-  for (const site of sites.values()) await load(site, 1)
+  for (const site of sites.values()) await load(site, WARM_UP_SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
     process.stderr.write(`\rround ${round + 1} of ${ROUNDS} `)
     // Another order each round, so that no contender always runs on the heels of the same one.

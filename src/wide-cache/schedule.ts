@@ -3,6 +3,9 @@ import { wrongType, wrongValue } from '../support/options.js'
 
 const ALLOWED = 'a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
 
+/** node-cron would print of runs that are let pass. */
+const SILENT = { info() {}, warn() {}, error() {}, debug() {} }
+
 /** How many coming runs are looked at to find the longest wait between two. */
 const RUNS_LOOKED_AT = 100
 
@@ -31,7 +34,7 @@ export function cronPeriodSeconds(line: string): number {
  * Missed runs need no care: a collector's next run simply goes a longer way.
  */
 export function schedule(line: string, work: () => Promise<unknown>): Schedule {
-  const task = createTask(line, work, { timezone: 'UTC', noOverlap: true, suppressMissedWarning: true, unref: true })
+  const task = createTask(line, work, { timezone: 'UTC', noOverlap: true, suppressMissedWarning: true, unref: true, logger: SILENT })
   void task.start()
   return { stop: () => void task.destroy() }
 }

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BurstLogger } from './logger.js'
+
+function recording() {
+  let elapsed = 0
+  const lines: string[] = []
+  const write = (message: string): void => { lines.push(message) }
+  const logger = new BurstLogger({ info: write, warn: write, error: write }, () => elapsed)
+  return { logger, lines, pass: (ms: number) => { elapsed += ms } }
+}
+
+test('of a burst only the first message is printed, and the next burst says how many there were', () => {
+  const { logger, lines, pass } = recording()
+  for (let i = 0; i < 100; i++) {
+    logger.warn('cache', `down ${i}`)
+    pass(1000)
+  }
+  pass(60_000)
+  logger.warn('cache', 'down again')
+  assert.deepEqual(lines, ['down 0', 'down again (99 more like it before)'])
+})
+
+test('troubles do not silence each other', () => {
+  const { logger, lines } = recording()
+  logger.warn('cache', 'cache')
+  logger.warn('sql', 'sql')
+  assert.deepEqual(lines, ['cache', 'sql'])
+})
+
+test('a recovery is said once, only after a trouble, and starts a new burst', () => {
+  const { logger, lines } = recording()
+  logger.recovered('cache', 'well')
+  logger.warn('cache', 'down')
+  logger.recovered('cache', 'well')
+  logger.recovered('cache', 'well')
+  logger.warn('cache', 'down')
+  assert.deepEqual(lines, ['down', 'well', 'down'])
+})

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cronPeriodSeconds, schedule } from './schedule.js'
+
+test('a cron line has the longest wait between two of its runs as its period', () => {
+  assert.equal(cronPeriodSeconds('*/10 * * * * *'), 10)
+  assert.equal(cronPeriodSeconds('*/5 * * * *'), 300)
+  assert.equal(cronPeriodSeconds('0,50 * * * * *'), 50)
+})
+
+test('a line that is none is refused by the name of the option', () => {
+  assert.throws(() => cronPeriodSeconds('every minute'), { name: 'RangeError', message: /option "collect" is "every minute"; allowed: a cron line/ })
+  assert.throws(() => cronPeriodSeconds(10 as never), { name: 'TypeError', message: /option "collect" is 10/ })
+})
+
+test('scheduled work runs, never beside itself, and stops', async () => {
+  let runs = 0
+  let beside = 0
+  let most = 0
+  let twice = (): void => undefined
+  const hasRunTwice = new Promise<void>((resolve) => { twice = resolve })
+  const scheduled = schedule('* * * * * *', async () => {
+    runs++
+    most = Math.max(most, ++beside)
+    await new Promise((done) => setTimeout(done, 1300))
+    beside--
+    if (runs === 2) twice()
+  })
+  // The schedule itself must not keep a process alive; this test does.
+  const alive = setInterval(() => undefined, 1000)
+  await hasRunTwice
+  scheduled.stop()
+  const before = runs
+  await new Promise((done) => setTimeout(done, 1500))
+  clearInterval(alive)
+  assert.equal(most, 1)
+  assert.equal(runs, before)
+})
