@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cacheSuite } from './cache.suite.js'
+import { memory } from './memory.js'
+
+const MIB = 1024 * 1024
+let elapsed = 0
+const now = () => elapsed
+
+cacheSuite('memory', {
+  test,
+  open: () => memory({ now }),
+  passSeconds: async (seconds) => void (elapsed += seconds * 1000),
+  itemLimitBytes: MIB,
+  runs: 200,
+})
+
+test('memory: is private to its process', () => {
+  assert.equal(memory().scope, 'private')
+})
+
+test('memory: past maxBytes the least recently used items go', async () => {
+  const cache = memory({ maxBytes: 4 * MIB })
+  const block = Buffer.alloc(MIB / 4)
+  for (let i = 0; i < 12; i++) {
+    await cache.set(`k${i}`, block, 60)
+    await cache.append('k0', Buffer.from('still used'))
+  }
+  for (let i = 12; i < 20; i++) await cache.set(`k${i}`, block, 60)
+  assert.notEqual(await cache.get('k0'), undefined, 'used last of the first dozen')
+  assert.equal(await cache.get('k1'), undefined)
+  assert.notEqual(await cache.get('k19'), undefined)
+})
+
+test('memory: small items are bounded too, by what they really cost', async () => {
+  const cache = memory({ maxBytes: MIB })
+  for (let i = 0; i < 20_000; i++) await cache.set(`k${i}`, Buffer.alloc(0), 60)
+  const left = await cache.getMany(Array.from({ length: 20_000 }, (_, i) => `k${i}`))
+  assert.ok(left.size < MIB / 100, `${left.size} items`)
+  assert.ok(left.has('k19999'))
+})
+
+test('memory: appended bytes count against maxBytes', async () => {
+  const cache = memory({ maxBytes: 2 * MIB })
+  for (let i = 0; i < 8; i++) {
+    await cache.set(`k${i}`, Buffer.alloc(1), 60)
+    for (let j = 0; j < 9; j++) await cache.append(`k${i}`, Buffer.alloc(MIB / 10))
+  }
+  const left = await cache.getMany(Array.from({ length: 8 }, (_, i) => `k${i}`))
+  assert.ok(left.size <= 2)
+  assert.ok(left.has('k7'))
+})
+
+test('memory: deleting, replacing and expiring gives the room back', async () => {
+  const cache = memory({ maxBytes: MIB, maxItemBytes: MIB / 2, now })
+  const big = Buffer.alloc(400 * 1024)
+  await cache.set('keep', big, 3600)
+  for (let i = 0; i < 50; i++) {
+    await cache.set('k', big, 1)
+    if (i % 3 === 0) await cache.delete('k')
+    if (i % 3 === 1) {
+      elapsed += 2000
+      assert.equal(await cache.get('k'), undefined)
+    }
+  }
+  assert.notEqual(await cache.get('keep'), undefined)
+})
+
+test('memory: a set over the item limit takes the old value with it, as memcached does', async () => {
+  const cache = memory()
+  await cache.set('k', Buffer.from('old'), 60)
+  assert.equal(await cache.set('k', Buffer.alloc(MIB), 60), false)
+  assert.equal(await cache.get('k'), undefined)
+})
+
+test('memory: wrong options are refused by name', () => {
+  assert.throws(() => memory({ maxBytes: 1.5 }), { name: 'RangeError', message: /option "maxBytes" is 1.5; allowed/ })
+  assert.throws(() => memory({ maxItemBytes: 64 * MIB }), { name: 'RangeError', message: /option "maxItemBytes"/ })
+  // @ts-expect-error no such option
+  assert.throws(() => memory({ maxbytes: MIB }), { name: 'TypeError', message: /option "maxbytes".*no such option/ })
+  // @ts-expect-error no function
+  assert.throws(() => memory({ now: 5 }), { name: 'TypeError', message: /option "now"/ })
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memory } from './memory.js'
+import { openCache } from './open.js'
+
+test('without any word, a cache in memory', () => {
+  for (const env of [{}, { MEMCACHE_SERVERS: '' }]) {
+    const { cache, owned } = openCache(undefined, env)
+    assert.equal(cache.scope, 'private')
+    assert.equal(owned, true)
+  }
+})
+
+test('MEMCACHE_SERVERS is read where no cache is given', async () => {
+  const { cache, owned } = openCache(undefined, { MEMCACHE_SERVERS: '127.0.0.1:11211,127.0.0.1:11212' })
+  assert.equal(cache.scope, 'shared')
+  assert.equal(owned, true)
+  await cache.close()
+  assert.equal(openCache('memory:', { MEMCACHE_SERVERS: '127.0.0.1' }).cache.scope, 'private', 'what is given goes first')
+})
+
+test('a wrong MEMCACHE_SERVERS is said to be that', () => {
+  assert.throws(() => openCache(undefined, { MEMCACHE_SERVERS: 'a:b' }), { name: 'RangeError', message: /option "cache \(environment variable MEMCACHE_SERVERS\)" is "a:b"/ })
+})
+
+test('memcached://… is a memcached, made here', async () => {
+  const { cache, owned } = openCache('memcached://127.0.0.1:11211,localhost', {})
+  assert.equal(cache.scope, 'shared')
+  assert.equal(owned, true)
+  await cache.close()
+})
+
+test('a Cache is taken as it is, and is not owned', () => {
+  const given = memory()
+  assert.deepEqual(openCache(given, {}), { cache: given, owned: false })
+})
+
+test('a wrong cache is refused by name, without credentials', () => {
+  for (const wrong of ['redis://h', 'h:11211', 'memory', 'memory:x', '', 'memcached://h:0', 'MEMORY:']) {
+    assert.throws(() => openCache(wrong, {}), { name: 'RangeError', message: /option "cache" is .*; allowed: .*memcached:\/\/host:port/ }, wrong)
+  }
+  for (const wrong of [7, null, {}, [], { get() {} }]) {
+    // @ts-expect-error none of these is a cache
+    assert.throws(() => openCache(wrong, {}), { name: 'TypeError', message: /option "cache" is/ })
+  }
+  for (const wrong of ['redis://anna:secret@h', 'memcached://anna:secret@h:0']) {
+    assert.throws(() => openCache(wrong, {}), (error: Error) => !/anna|secret/.test(error.message))
+  }
+})

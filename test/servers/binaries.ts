@@ -1,0 +1,74 @@
+/**
+ * Finds the server programs that the tests run against. As root, missing ones are installed with apt-get;
+ * otherwise the error names what to install.
+ */
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const PROGRAMS = {
+  memcached: { names: ['memcached'], debianPackage: 'memcached' },
+  mariadb: { names: ['mariadbd', 'mysqld'], debianPackage: 'mariadb-server' },
+  chromium: { names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'], debianPackage: 'chromium' },
+} as const
+
+export type Program = keyof typeof PROGRAMS
+
+/** Debian keeps servers outside a user's PATH. */
+const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/mysql/bin', '/opt/homebrew/bin', '/usr/libexec']
+/** A script that, where it exists, decides whether installing a server may start it. */
+const START_POLICY = '/usr/sbin/policy-rc.d'
+const INSTALL_TIMEOUT_MS = 900_000
+
+/** The path of an executable by one of these names, or `undefined`. */
+export function executable(...names: string[]): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+}
+
+/** The path of a program. @throws Error that says what to install */
+export function binary(program: Program): string {
+  const path = executable(...PROGRAMS[program].names)
+  if (!path) throw missing([program])
+  return path
+}
+
+/** Sees to it that all programs are there. */
+export function ensureBinaries(programs = Object.keys(PROGRAMS) as Program[]): void {
+  const absent = programs.filter((program) => !executable(...PROGRAMS[program].names))
+  if (absent.length === 0) return
+  if (process.getuid?.() !== 0 || !executable('apt-get')) throw missing(absent)
+  install(absent.map((program) => PROGRAMS[program].debianPackage))
+  const stillAbsent = absent.filter((program) => !executable(...PROGRAMS[program].names))
+  if (stillAbsent.length > 0) throw missing(stillAbsent)
+}
+
+function install(packages: string[]): void {
+  console.log(`Installing ${packages.join(', ')} with apt-get`)
+  const aptGet = (...args: string[]) =>
+    execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_TIMEOUT_MS, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+  // The tests want the programs; a service on the default port is nobody's wish.
+  const ownPolicy = !existsSync(START_POLICY)
+  if (ownPolicy) writeFileSync(START_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  try {
+    aptGet('update', '-q')
+    aptGet('install', '-q', '-y', '--no-install-recommends', ...packages)
+  } finally {
+    if (ownPolicy) rmSync(START_POLICY, { force: true })
+  }
+}
+
+function missing(programs: readonly Program[]): Error {
+  const names = programs.map((program) => PROGRAMS[program].names.join(' or ')).join(', ')
+  const packages = programs.map((program) => PROGRAMS[program].debianPackage).join(' ')
+  return new Error(`The tests need ${names}, not found in PATH. Install: apt-get install --no-install-recommends ${packages}  (or run the tests as root)`)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

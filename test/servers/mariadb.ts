@@ -1,0 +1,126 @@
+/** A MariaDB (or MySQL) server of its own for tests: temporary folder, free port, small buffers. */
+import { execFileSync, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createConnection } from 'mysql2/promise'
+import { binary, executable } from './binaries.js'
+import { freePort } from './free-port.js'
+import { endProcess, hasEnded, removeFolder, startProcess, tail, temporaryFolder } from './process.js'
+
+const START_TIMEOUT_MS = 60_000
+const USER = 'wide'
+const PASSWORD = 'cache-password'
+
+/**
+ * Small and quick. A commit is in the kernel's hands before it is answered (2), so that a killed server has
+ * lost nothing; only a power cut would.
+ */
+const OPTIONS = [
+  '--skip-log-bin',
+  '--innodb-flush-log-at-trx-commit=2',
+  '--innodb-buffer-pool-size=64M',
+  '--max-connections=200',
+  '--skip-name-resolve',
+  '--performance-schema=OFF',
+  // MySQL's second protocol has a port of its own; MariaDB does not know it.
+  '--loose-mysqlx=OFF',
+]
+
+export interface MariaDb {
+  readonly port: number
+  readonly socket: string
+  /** Of the running server; another one after `restart()`. */
+  readonly pid: number
+  /** `mysql://user:password@127.0.0.1:port/database` */
+  url(database?: string): string
+  createDatabase(name: string): Promise<void>
+  /** In order, keeping the data for `restart()`; at the end of the test process the data go. */
+  stop(): Promise<void>
+  /** SIGKILL. */
+  kill(): Promise<void>
+  /** Stops it if it runs, and starts it again on the same port and data. */
+  restart(): Promise<void>
+}
+
+/** Starts a server with an empty database `test`. */
+export async function startMariadb(options: readonly string[] = []): Promise<MariaDb> {
+  const program = binary('mariadb')
+  const folder = temporaryFolder('mariadb')
+  const [data, socket, log] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
+  const user = process.getuid?.() === 0 ? ['--user=root'] : []
+  initialise(program, data, user)
+  const port = await freePort()
+  const args = [
+    '--no-defaults', ...user, `--datadir=${data}`, `--socket=${socket}`, `--port=${port}`, '--bind-address=127.0.0.1',
+    `--pid-file=${join(folder, 'pid')}`, ...OPTIONS, ...options,
+  ]
+
+  let server = await start()
+  await asRoot(socket, [
+    `CREATE USER '${USER}'@'%' IDENTIFIED BY '${PASSWORD}'`,
+    `GRANT ALL PRIVILEGES ON *.* TO '${USER}'@'%' WITH GRANT OPTION`,
+    'CREATE DATABASE test',
+  ])
+
+  async function start(): Promise<ChildProcess> {
+    const child = startProcess(program, args, log)
+    const deadline = performance.now() + START_TIMEOUT_MS
+    while (!(await asRoot(socket, []).then(() => true, () => false))) {
+      if (hasEnded(child) || performance.now() > deadline) throw new Error(`${program} has not started:\n${tail(log)}`)
+      await delay(50)
+    }
+    return child
+  }
+
+  return {
+    port,
+    socket,
+    get pid() {
+      if (server.pid === undefined) throw new Error('the server is not running')
+      return server.pid
+    },
+    url: (database = 'test') => `mysql://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`,
+    createDatabase: (name) => asRoot(socket, [`CREATE DATABASE \`${name}\``]),
+    stop: () => endProcess(server, 'SIGTERM'),
+    kill: () => endProcess(server, 'SIGKILL'),
+    async restart() {
+      await endProcess(server, 'SIGTERM')
+      server = await start()
+    },
+  }
+}
+
+/** `url`'s server with a fresh database; returns the URL of that. */
+export async function freshDatabase(url: string): Promise<string> {
+  const fresh = new URL(url)
+  fresh.pathname = `/t_${randomUUID().replaceAll('-', '')}`
+  const connection = await createConnection(url)
+  await connection.query(`CREATE DATABASE \`${fresh.pathname.slice(1)}\``)
+  await connection.end()
+  return fresh.href
+}
+
+function initialise(program: string, data: string, user: readonly string[]): void {
+  mkdirSync(data)
+  const installer = basename(program) === 'mariadbd' ? executable('mariadb-install-db', 'mysql_install_db') : undefined
+  const [command, args] = installer
+    ? [installer, ['--no-defaults', `--datadir=${data}`, ...user, '--auth-root-authentication-method=normal', '--skip-test-db']]
+    : [program, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, ...user]]
+  try {
+    execFileSync(command, args, { stdio: 'pipe', timeout: START_TIMEOUT_MS })
+  } catch (error) {
+    removeFolder(data)
+    throw error
+  }
+}
+
+async function asRoot(socketPath: string, statements: readonly string[]): Promise<void> {
+  const connection = await createConnection({ socketPath, user: 'root' })
+  try {
+    for (const statement of statements) await connection.query(statement)
+  } finally {
+    await connection.end()
+  }
+}

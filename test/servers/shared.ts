@@ -1,0 +1,27 @@
+/**
+ * The servers that `test/run.ts` has started for all test files. A file that is run alone starts its own.
+ */
+import { freshDatabase, startMariadb } from './mariadb.js'
+import { startMemcached } from './memcached.js'
+
+/** `mysql://…` of a server that all files share; set by `test/run.ts`. */
+export const MYSQL_VARIABLE = 'WIDE_CACHE_TEST_MYSQL'
+/** `host:port` of a memcached that all files share; set by `test/run.ts`. */
+export const MEMCACHED_VARIABLE = 'WIDE_CACHE_TEST_MEMCACHED'
+
+let mysqlUrl: Promise<string> | undefined
+let memcachedAddress: Promise<string> | undefined
+
+/** The URL of a new empty database. */
+export async function sharedMysqlUrl(): Promise<string> {
+  const given = process.env[MYSQL_VARIABLE]
+  mysqlUrl ??= given ? Promise.resolve(given) : startMariadb().then((server) => server.url())
+  return freshDatabase(await mysqlUrl)
+}
+
+/** `host:port` of a memcached that others use at the same time: keys are to be the test's own, and it is never flushed. */
+export function sharedMemcached(): Promise<string> {
+  const given = process.env[MEMCACHED_VARIABLE]
+  memcachedAddress ??= given ? Promise.resolve(given) : startMemcached().then(({ port }) => `127.0.0.1:${port}`)
+  return memcachedAddress
+}
