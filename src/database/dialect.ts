@@ -1,0 +1,111 @@
+/**
+ * How MySQL and SQLite differ in the statements written elsewhere, in one table, so that nobody else asks
+ * which database it is. Names of tables and columns come from our own code and are asserted to be plain.
+ */
+import assert from 'node:assert/strict'
+import type { Dialect, Queryable } from './database.js'
+
+/** What an upsert makes of a column when the key exists. `keep`: nothing, but the row is locked. */
+export type Update = 'greatest' | 'add' | 'replace' | 'keep'
+
+interface Differences {
+  readonly onDuplicate: (keyColumns: readonly string[]) => string
+  readonly inserted: (column: string) => string
+  readonly greatest: string
+  readonly forUpdate: string
+  readonly skipLocked: string
+  readonly now: string
+}
+
+const DIFFERENCES: Record<Dialect, Differences> = {
+  mysql: {
+    onDuplicate: () => 'ON DUPLICATE KEY UPDATE',
+    // VALUES(c), not `AS new`: MariaDB has only this one, and MySQL 8 still has it.
+    inserted: (column) => `VALUES(${column})`,
+    greatest: 'GREATEST',
+    forUpdate: ' FOR UPDATE',
+    skipLocked: ' FOR UPDATE SKIP LOCKED',
+    // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere NOW() is
+    // ambiguous for one hour a year.
+    now: 'SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) AS now',
+  },
+  sqlite: {
+    onDuplicate: (keyColumns) => `ON CONFLICT(${keyColumns.join(', ')}) DO UPDATE SET`,
+    inserted: (column) => `excluded.${column}`,
+    greatest: 'MAX',
+    // A SQLite transaction holds the only write lock from its beginning.
+    forUpdate: '',
+    skipLocked: '',
+    now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
+  },
+}
+
+/** SQLite's own bound; MySQL's comes from the packet. */
+export const MAX_VALUES_PER_STATEMENT = 32_766
+
+/**
+ * `INSERT INTO table (columns) VALUES (?, …), …` for `rowCount` rows, which updates the row where the key
+ * exists. Columns that `updates` does not name stay as they are; values come row by row, in the order of
+ * `columns`. `greatest` and `add` of NULL are NULL.
+ */
+export function upsert(
+  dialect: Dialect,
+  table: string,
+  keyColumns: readonly [string, ...string[]],
+  columns: readonly string[],
+  updates: Readonly<Record<string, Update>>,
+  rowCount: number,
+): string {
+  assert(rowCount >= 1 && rowCount * columns.length <= MAX_VALUES_PER_STATEMENT, `upsert of ${rowCount} rows of ${columns.length} columns`)
+  assert(Object.keys(updates).every((column) => columns.includes(column)), 'an upsert updates columns that it inserts')
+  const differences = DIFFERENCES[dialect]
+  const row = `(${placeholders(columns.length)})`
+  const assignments = Object.entries(updates).map(([column, update]) => assignment(differences, table, column, update))
+  if (assignments.length === 0) assignments.push(assignment(differences, table, keyColumns[0], 'keep'))
+  return (
+    `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES ${Array(rowCount).fill(row).join(', ')}` +
+    ` ${differences.onDuplicate(keyColumns.map(quoted))} ${assignments.join(', ')}`
+  )
+}
+
+function assignment(differences: Differences, table: string, column: string, update: Update): string {
+  const inserted = differences.inserted(quoted(column))
+  const stored = `${quoted(table)}.${quoted(column)}`
+  const values: Record<Update, string> = {
+    greatest: `${differences.greatest}(${stored}, ${inserted})`,
+    add: `${stored} + ${inserted}`,
+    replace: inserted,
+    keep: stored,
+  }
+  return `${quoted(column)} = ${values[update]}`
+}
+
+/** Backticks are MySQL's, and SQLite takes them too. */
+function quoted(name: string): string {
+  assert.match(name, /^[A-Za-z_][A-Za-z0-9_]*$/)
+  return `\`${name}\``
+}
+
+/** `?, ?, ?` */
+export function placeholders(count: number): string {
+  assert(count >= 1)
+  return Array(count).fill('?').join(', ')
+}
+
+/** What makes a SELECT lock its rows until the transaction ends: ` FOR UPDATE`, or nothing where all is locked. */
+export function forUpdate(dialect: Dialect): string {
+  return DIFFERENCES[dialect].forUpdate
+}
+
+/** The same, passing by the rows that others have locked: ` FOR UPDATE SKIP LOCKED`, or nothing. */
+export function skipLocked(dialect: Dialect): string {
+  return DIFFERENCES[dialect].skipLocked
+}
+
+/** The database's clock: milliseconds since the Unix epoch, of the moment the statement runs. */
+export async function databaseNow(queryable: Pick<Queryable, 'dialect' | 'query'>): Promise<number> {
+  const { rows } = await queryable.query(DIFFERENCES[queryable.dialect].now)
+  const now = rows[0]?.['now']
+  assert(typeof now === 'number' && Number.isSafeInteger(now))
+  return now
+}

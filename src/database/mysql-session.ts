@@ -1,0 +1,153 @@
+/**
+ * One connection to MySQL, in a known state: strict, UTC, utf8mb4, READ COMMITTED, whatever the server's
+ * defaults are and whatever its last user has done. Every statement sent on it settles: mysql2 leaves the
+ * promises of a connection it closes itself for ever open, so they are kept here.
+ */
+import type { PoolConnection, TypeCastField } from 'mysql2'
+import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from './database.js'
+import { mysqlError } from './mysql-errors.js'
+import { checkedValues, exactInteger } from './values.js'
+
+/** The most callers that wait for a connection. */
+export const QUEUE_LIMIT = 1_000
+/** No answer for so long: the connection counts as broken. More than the lock wait, so that a lock is called a lock. */
+export const QUERY_TIMEOUT_MS = 60_000
+const LOCK_WAIT_SECONDS = 20
+const RESET_TIMEOUT_MS = 5_000
+/** The protocol's own bytes in a packet are fewer. */
+const PACKET_MARGIN_BYTES = 64
+
+/**
+ * The state of a session. The sql_mode is strict, so that nothing is cut off in silence, and lacks
+ * NO_BACKSLASH_ESCAPES and ANSI_QUOTES, under which mysql2's escaping is no escaping.
+ */
+const SETTINGS = [
+  'SET NAMES utf8mb4 COLLATE utf8mb4_bin',
+  `SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
+  `SESSION time_zone = '+00:00'`,
+  'SESSION autocommit = 1',
+  `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+  `SESSION lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+].join(', ')
+const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
+export class MysqlSession {
+  readonly #connection: PoolConnection
+  readonly #gone: () => void
+  readonly #pending = new Set<(error: unknown) => void>()
+  #maxPacketBytes = Infinity
+
+  /** `gone` is called when the connection is of no use any more. */
+  constructor(connection: PoolConnection, gone: () => void) {
+    this.#connection = connection
+    this.#gone = gone
+    // mysql2 may emit more than one error, and its pool listens to the first only.
+    connection.on('error', (error: unknown) => this.destroy(error))
+    connection.on('end', () => this.destroy(new DatabaseError('PROTOCOL_CONNECTION_LOST', 'unreachable', 'The server has closed the connection')))
+  }
+
+  /** Whether a statement awaits its answer. */
+  get busy(): boolean {
+    return this.#pending.size > 0
+  }
+
+  /** Brings a new connection into the known state. */
+  async prepare(): Promise<void> {
+    await this.query(SETTINGS)
+    await this.query(ISOLATION)
+    if (this.#maxPacketBytes !== Infinity) return
+    const { rows } = await this.query('SELECT @@max_allowed_packet AS bytes')
+    this.#maxPacketBytes = Number(rows[0]?.['bytes'])
+  }
+
+  /**
+   * Gives the connection back to the pool as if it were new: open transactions, locks, variables and
+   * temporary tables of its user are gone. COM_RESET_CONNECTION also forgets utf8mb4, hence `prepare`.
+   */
+  async recycle(): Promise<void> {
+    try {
+      await this.#settled<void>(RESET_TIMEOUT_MS, (done) => this.#connection.reset((error) => done(error, undefined)))
+      await this.prepare()
+      this.#connection.release()
+    } catch (error) {
+      this.destroy(error)
+    }
+  }
+
+  async query(sql: string, values: readonly SqlValue[] = [], timeoutMs = QUERY_TIMEOUT_MS): Promise<QueryResult> {
+    const checked = checkedValues(sql, values)
+    this.#refuseOversize(sql, checked)
+    return resultOf(await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(sql, checked, done)))
+  }
+
+  /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
+  destroy(reason: unknown): void {
+    this.#connection.destroy()
+    // mysql2 only half-closes, and a peer that is gone never closes its half.
+    streamOf(this.#connection)?.destroy()
+    const pending = [...this.#pending]
+    this.#pending.clear()
+    for (const fail of pending) fail(reason)
+    this.#gone()
+  }
+
+  /** The server answers too big a packet by cutting the connection, and then its reason is mostly lost. */
+  #refuseOversize(sql: string, values: readonly SqlValue[]): void {
+    if (mostBytes(sql, values) <= this.#maxPacketBytes) return
+    const bytes = Buffer.byteLength(this.#connection.format(sql, [...values])) + PACKET_MARGIN_BYTES
+    if (bytes <= this.#maxPacketBytes) return
+    const message = `A statement of ${bytes} bytes is over the server's max_allowed_packet of ${this.#maxPacketBytes}`
+    throw new DatabaseError('ER_NET_PACKET_TOO_LARGE', 'data', message)
+  }
+
+  async #settled<T>(timeoutMs: number, start: (done: (error: unknown, result: T) => void) => void): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    let fail: ((error: unknown) => void) | undefined
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        fail = reject
+        this.#pending.add(reject)
+        timer = setTimeout(() => this.destroy(new DatabaseError('ETIMEDOUT', 'unreachable', `No answer within ${timeoutMs / 1000} s`)), timeoutMs)
+        start((error, result) => (error ? reject(error) : resolve(result)))
+      })
+    } catch (error) {
+      throw mysqlError(error)
+    } finally {
+      clearTimeout(timer)
+      if (fail) this.#pending.delete(fail)
+    }
+  }
+}
+
+/** An upper bound of a statement's size: UTF-8 has up to 3 bytes per UTF-16 unit, a byte becomes 2 hex digits. */
+function mostBytes(sql: string, values: readonly SqlValue[]): number {
+  let bytes = 3 * sql.length + PACKET_MARGIN_BYTES
+  for (const value of values) bytes += typeof value === 'string' || Buffer.isBuffer(value) ? 3 * value.length + 3 : 30
+  return bytes
+}
+
+function streamOf(connection: PoolConnection): { destroy(): void } | undefined {
+  return (connection as unknown as { stream?: { destroy(): void } }).stream
+}
+
+function resultOf(result: unknown): QueryResult {
+  if (Array.isArray(result)) return { rows: result as SqlRow[], affectedRows: 0 }
+  return { rows: [], affectedRows: (result as { affectedRows: number }).affectedRows }
+}
+
+/** mysql2 reads big numbers as floats unless told otherwise; here every integer is exact, SUM()s too. */
+export function mysqlValue(field: TypeCastField, next: () => unknown): unknown {
+  switch (field.type as string) {
+    case 'LONGLONG':
+    case 'DECIMAL':
+    case 'NEWDECIMAL': {
+      const text = field.string('ascii')
+      return text !== null && /^-?\d+$/.test(text) ? exactInteger(text) : text
+    }
+    case 'GEOMETRY':
+    case 'VECTOR':
+      return field.buffer()
+    default:
+      return next()
+  }
+}

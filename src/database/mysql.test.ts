@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import test, { after } from 'node:test'
+import { inspect } from 'node:util'
+import { databaseSuite, rejects } from './database.suite.js'
+import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
+import { startMariadb, type MariaDb } from '../../test/servers/mariadb.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+
+databaseSuite(test, {
+  name: 'mysql',
+  fresh: sharedMysqlUrl,
+  open: (url) => new MysqlDatabase(url),
+  textType: 'VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+  keepsNul: true,
+  migratingProcesses: 20,
+})
+
+/** A server whose defaults are all wrong for us, and that may be restarted. */
+let hostile: Promise<MariaDb> | undefined
+function hostileServer(): Promise<MariaDb> {
+  hostile ??= startMariadb([
+    '--sql-mode=NO_BACKSLASH_ESCAPES,ANSI_QUOTES', '--autocommit=0', '--character-set-server=latin1', '--default-time-zone=+05:30',
+    '--max-allowed-packet=16M',
+  ])
+  return hostile
+}
+/** Closed at the end, whatever has failed: open connections keep the process alive. */
+const opened: MysqlDatabase[] = []
+function open(given: string | MysqlOptions): MysqlDatabase {
+  const database = new MysqlDatabase(given)
+  opened.push(database)
+  return database
+}
+after(async () => {
+  await Promise.all(opened.map((database) => database.close()))
+  await (await hostile)?.stop()
+})
+
+async function withTable(run: (database: MysqlDatabase, url: string) => Promise<void>, given?: string): Promise<void> {
+  const url = given ?? (await sharedMysqlUrl())
+  const database = open(url)
+  try {
+    await database.query('DROP TABLE IF EXISTS t')
+    await database.query('CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20) CHARACTER SET utf8mb4) ENGINE=InnoDB')
+    await database.query(`INSERT INTO t VALUES (1, 'a'), (2, 'b')`)
+    await run(database, url)
+  } finally {
+    await database.close()
+  }
+}
+
+test('a lock-wait timeout is of kind lock, and rolls back the whole transaction even if its work swallows it', () =>
+  withTable(async (database) => {
+    await database.transaction(async (holder) => {
+      await holder.query(`UPDATE t SET s = 'held' WHERE id = 1`)
+      const waiter = database.transaction(async (tx) => {
+        await tx.query('SET SESSION innodb_lock_wait_timeout = 1')
+        await tx.query(`INSERT INTO t VALUES (3, 'c')`)
+        await tx.query(`UPDATE t SET s = 'late' WHERE id = 1`).catch(() => undefined)
+      })
+      await rejects(waiter, 'lock', 'ER_LOCK_WAIT_TIMEOUT')
+    })
+    const { rows } = await database.query('SELECT id, s FROM t ORDER BY id')
+    assert.deepEqual(rows.map(({ id, s }) => [id, s]), [[1, 'held'], [2, 'b']])
+  }))
+
+test('a deadlock is of kind lock for the one it fails; the other commits', () =>
+  withTable(async (database) => {
+    let arrived = 0
+    let letGo = () => {}
+    const bothAreThere = new Promise<void>((resolve) => (letGo = resolve))
+    const crossing = (first: number, second: number) =>
+      database.transaction(async (tx) => {
+        await tx.query(`UPDATE t SET s = 'x' WHERE id = ?`, [first])
+        if (++arrived === 2) letGo()
+        await bothAreThere
+        await tx.query(`UPDATE t SET s = 'y' WHERE id = ?`, [second])
+      })
+    const results = await Promise.allSettled([crossing(1, 2), crossing(2, 1)])
+    const failed = results.filter((result) => result.status === 'rejected')
+    assert.equal(failed.length, 1)
+    await rejects(Promise.reject(failed[0]!.reason), 'lock', 'ER_LOCK_DEADLOCK')
+  }))
+
+test('a connection comes back as if new: variables, locks and temporary tables of its last user are gone', () =>
+  withTable(async (_, url) => {
+    const database = open(`${url}?connectionLimit=1`)
+    const { rows: before } = await database.query('SELECT CONNECTION_ID() AS id')
+    await database.query(`SET SESSION sql_mode = '', time_zone = '+09:00', autocommit = 0, character_set_client = latin1, @mine = 1`)
+    await database.query(`SELECT GET_LOCK('mine', 1)`)
+    await database.query('CREATE TEMPORARY TABLE mine (a INT)')
+    const { rows } = await database.query(
+      `SELECT CONNECTION_ID() AS id, @@sql_mode LIKE 'STRICT_ALL_TABLES,%' AS strict, @@time_zone AS zone, @@autocommit AS auto, @@character_set_client AS charset,
+      @@collation_connection AS collation, @mine AS mine, IS_USED_LOCK('mine') AS locked`,
+    )
+    const fresh = { strict: 1, zone: '+00:00', auto: 1, charset: 'utf8mb4', collation: 'utf8mb4_bin', mine: null, locked: null }
+    assert.deepEqual({ ...rows[0] }, { id: before[0]?.['id'], ...fresh })
+    const isolation = await database.query(`SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`)
+    assert.deepEqual(new Set(isolation.rows.map((row) => row['Value'])), new Set(['READ-COMMITTED']))
+    await rejects(database.query('SELECT * FROM mine'), 'usage', 'ER_NO_SUCH_TABLE')
+    await database.close()
+  }))
+
+test('a server with other defaults (not strict, no backslash escapes, no autocommit, latin1, another time zone) changes nothing', async () => {
+  const server = await hostileServer()
+  await withTable(async (database, url) => {
+    const text = `\\' OR 1=1 -- "😀"`
+    await database.query('UPDATE t SET s = ? WHERE id = 1', [text])
+    const other = open(url)
+    assert.equal((await other.query('SELECT s FROM t WHERE id = 1')).rows[0]?.['s'], text, 'committed, and as it was')
+    assert.equal((await other.query('SELECT s FROM t WHERE s = ?', [text])).rows.length, 1)
+    await other.close()
+    await rejects(database.query('INSERT INTO t VALUES (3, ?)', ['s3cret is longer than 20 characters']), 'data', 'ER_DATA_TOO_LONG')
+    const now = await database.now()
+    assert.ok(Math.abs(now - Date.now()) < 5_000, 'UTC')
+  }, server.url())
+})
+
+test('after the server has been restarted, or killed with a statement in flight, the next statements work', async () => {
+  const server = await hostileServer()
+  await withTable(async (database) => {
+    await Promise.all(Array.from({ length: 5 }, () => database.query('SELECT SLEEP(0.05)')))
+    await server.restart()
+    await Promise.all(Array.from({ length: 10 }, () => database.query('SELECT id FROM t')))
+    const inFlight = database.transaction((tx) => tx.query('SELECT SLEEP(30)'))
+    const broken = rejects(inFlight, 'unreachable')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await server.kill()
+    await broken
+    await rejects(database.query('SELECT id FROM t'), 'unreachable', 'ECONNREFUSED')
+    await server.restart()
+    const results = await Promise.all(Array.from({ length: 10 }, () => database.query('SELECT id FROM t')))
+    assert.ok(results.every(({ rows }) => rows.length === 2))
+  }, server.url())
+})
+
+test('a connection that is killed fails its transaction as unreachable', () =>
+  withTable(async (database) => {
+    const killed = database.transaction(async (tx) => {
+      await tx.query(`UPDATE t SET s = 'gone' WHERE id = 1`)
+      const { rows } = await tx.query('SELECT CONNECTION_ID() AS id')
+      await database.query(`KILL CONNECTION ${Number(rows[0]?.['id'])}`)
+      await tx.query('SELECT 1')
+    })
+    await rejects(killed, 'unreachable')
+    assert.equal((await database.query('SELECT s FROM t WHERE id = 1')).rows[0]?.['s'], 'a')
+  }))
+
+test('a statement over max_allowed_packet is refused as data, and the pool goes on', async () => {
+  const server = await hostileServer()
+  await withTable(async (database) => {
+    for (const value of ['s3cret'.repeat(3_000_000), Buffer.alloc(9_000_000), '\\'.repeat(9_000_000), '漢'.repeat(6_000_000)]) {
+      await rejects(database.query('SELECT LENGTH(?) AS length', [value]), 'data', 'ER_NET_PACKET_TOO_LARGE')
+    }
+    const fits = 16 * 1024 * 1024 - `SELECT LENGTH('') AS length`.length - 64
+    assert.equal((await database.query('SELECT LENGTH(?) AS length', ['x'.repeat(fits)])).rows[0]?.['length'], fits)
+    await rejects(database.query('SELECT LENGTH(?) AS length', ['x'.repeat(fits + 1)]), 'data', 'ER_NET_PACKET_TOO_LARGE')
+    assert.equal((await database.query('SELECT id FROM t')).rows.length, 2)
+  }, server.url())
+})
+
+test('several statements in one are refused', () =>
+  withTable(async (database) => {
+    await rejects(database.query('SELECT 1; DELETE FROM t'), 'usage', 'ER_PARSE_ERROR')
+  }))
+
+test('a server that takes the connection and says nothing is unreachable after the connect timeout, and close() does not wait for it', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const database = open(`mysql://wide:cache-password@127.0.0.1:${(silent.address() as AddressInfo).port}/x`)
+  await rejects(database.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
+  const waiting = rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')
+  await database.close()
+  await waiting
+  silent.close()
+})
+
+test('close() cuts off a statement that does not end', async () => {
+  const database = open(await sharedMysqlUrl())
+  const cut = rejects(database.query('SELECT SLEEP(120)'), 'usage', 'DATABASE_CLOSED')
+  await database.query('SELECT 1')
+  await Promise.all([database.close(), cut])
+})
+
+test('a wrong password or schema is of kind usage, and the message names neither password nor user', async () => {
+  const url = await sharedMysqlUrl()
+  const wrong = open(url.replace('cache-password', 's3cret'))
+  const error = await rejects(wrong.query('SELECT 1'), 'usage', 'ER_ACCESS_DENIED_ERROR')
+  assert.doesNotMatch(error.message, /wide/)
+  await wrong.close()
+  const missing = open(url.replace(/[^/]*$/, 'missing'))
+  await rejects(missing.query('SELECT 1'), 'usage', 'ER_BAD_DB_ERROR')
+  await missing.close()
+})
+
+test('wrong options say what is wrong at once, and never show the URL', () => {
+  const wrong: [string, RegExp][] = [
+    ['postgres://u:s3cret@h/db', /option "database" is "postgres:…"; allowed: mysql:\/\//],
+    ['mysql://u:s3cret@h', /the name of a schema/],
+    ['mysql://u:s3cret@h:99999/db', /cannot be read/],
+    ['mysql://u:s3cret@h/db?multipleStatements=true', /\?multipleStatements=…/],
+    ['mysql://u:s3cret%@h/db', /wrong %/],
+    ['mysql://u:s3cret@h/db?connectionLimit=0', /option "connectionLimit" is 0; allowed: a whole number from 1 to 1000/],
+    ['mysql://u:s3cret@h/db?ssl={s3cret', /option "ssl"/],
+  ]
+  for (const [url, message] of wrong) {
+    assert.throws(() => mysql(url), (error: Error) => message.test(error.message) && !inspect(error, { depth: 9, showHidden: true }).includes('s3cret'), url)
+  }
+  assert.throws(() => mysql({ database: 'd', hots: 'x' } as never), /no such option/)
+  assert.throws(() => mysql({ database: 'd', password: 12345 } as never), (error: Error) => error instanceof TypeError && !error.message.includes('12345'))
+})
+
+test('options and percent-encoded URLs say the same', async () => {
+  const url = new URL(await sharedMysqlUrl())
+  const database = url.pathname.slice(1)
+  const byOptions = open({ host: url.hostname, port: Number(url.port), user: 'wide', password: 'cache-password', database })
+  await byOptions.query('SELECT 1')
+  await byOptions.close()
+  url.protocol = 'mariadb:'
+  const byUrl = open(url.href.replace('cache-password', 'cache%2Dpassword'))
+  assert.equal((await byUrl.query('SELECT DATABASE() AS name')).rows[0]?.['name'], database)
+  await byUrl.close()
+})

@@ -1,0 +1,30 @@
+/** What SQLite's errors mean. Its messages name tables and columns, and never values: those are bound. */
+import { DatabaseError, type DatabaseErrorKind } from './database.js'
+
+/** As it comes from the thread. */
+export interface SqliteFailure {
+  readonly code: string
+  /** SQLite's extended result code; its lowest byte is the primary one. */
+  readonly raw: number
+  readonly message: string
+}
+
+/** By primary result code, https://sqlite.org/rescode.html */
+const KINDS = new Map<number, DatabaseErrorKind>([
+  [5, 'lock'], // BUSY
+  [6, 'lock'], // LOCKED
+  [7, 'capacity'], // NOMEM
+  [8, 'capacity'], // READONLY
+  [10, 'capacity'], // IOERR
+  [13, 'capacity'], // FULL
+  [14, 'capacity'], // CANTOPEN
+  [18, 'data'], // TOOBIG
+  [19, 'data'], // CONSTRAINT
+  [20, 'data'], // MISMATCH
+  [25, 'data'], // RANGE
+])
+
+export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {
+  const kind = code === 'SQLITE_CANTOPEN' ? 'capacity' : (KINDS.get(raw & 0xff) ?? 'usage')
+  return new DatabaseError(code, kind, code.startsWith('SQLITE_') ? `${code}: ${message}` : message)
+}

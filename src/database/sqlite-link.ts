@@ -1,0 +1,104 @@
+/**
+ * The event loop's side of the thread that SQLite works in: one request, one answer. The thread keeps the
+ * process alive only while a user of it says so. If it dies, what is awaited rejects and the link is dead
+ * for good: what has begun on one thread (a transaction) never goes on upon another.
+ */
+import { Worker } from 'node:worker_threads'
+import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from './database.js'
+import { sqliteError, type SqliteFailure } from './sqlite-errors.js'
+
+type Ask = { readonly sql: string; readonly values: readonly SqlValue[] } | { readonly more: true } | { readonly close: true }
+type Piece = { readonly columns: readonly string[]; readonly rows: readonly WorkerRow[]; readonly more: boolean; readonly changes: number }
+type Reply = { readonly id: number } & (Piece | { readonly failure: SqliteFailure; readonly opened: boolean })
+type WorkerRow = readonly (Exclude<SqlValue, Buffer> | Uint8Array)[]
+type Waiting = { readonly resolve: (piece: Piece) => void; readonly reject: (error: Error) => void }
+
+export class SqliteLink {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #lastId = 0
+  #holds = 0
+  #death: DatabaseError | undefined
+
+  constructor(file: string) {
+    // Without our own execArgv the thread would load what the process was told to, such as tsx.
+    this.#worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), { workerData: { file }, execArgv: [], name: 'wide-cache sqlite' })
+    this.#worker.unref()
+    this.#worker.on('message', (reply: Reply) => this.#settle(reply))
+    this.#worker.on('error', (error) => this.#die(`The SQLite thread has died: ${error.message}`))
+    this.#worker.on('exit', () => this.#die('The SQLite thread has ended'))
+  }
+
+  get dead(): boolean {
+    return this.#death !== undefined
+  }
+
+  /** Runs one statement. No two may overlap: the thread keeps the rest of one result only. */
+  async query(sql: string, values: readonly SqlValue[]): Promise<QueryResult> {
+    let piece = await this.#ask({ sql, values })
+    const { columns, changes } = piece
+    const rows: SqlRow[] = []
+    for (;;) {
+      for (const row of piece.rows) rows.push(rowOf(columns, row))
+      if (!piece.more) return { rows, affectedRows: changes }
+      piece = await this.#ask({ more: true })
+    }
+  }
+
+  /** Keeps the process alive until `release` has been called as often. */
+  hold(): void {
+    if (this.#holds++ === 0) this.#worker.ref()
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#worker.unref()
+  }
+
+  /** Closes the file and ends the thread. */
+  async close(): Promise<void> {
+    if (this.dead) return
+    await this.#ask({ close: true }).catch(() => undefined)
+  }
+
+  /** Ends the thread at once; what is awaited rejects. */
+  async destroy(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
+  #ask(ask: Ask): Promise<Piece> {
+    if (this.#death) return Promise.reject(this.#death)
+    const id = ++this.#lastId
+    return new Promise<Piece>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#worker.postMessage({ id, ...ask })
+    })
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id)
+    this.#waiting.delete(reply.id)
+    if (!('failure' in reply)) return waiting?.resolve(reply)
+    const error = sqliteError(reply.failure)
+    waiting?.reject(error)
+    // A thread without a file is of no use; the next one may find the disk or the package again.
+    if (!reply.opened) this.#die(error.message, error)
+  }
+
+  #die(message: string, error = new DatabaseError('DATABASE_THREAD_DIED', 'unreachable', message)): void {
+    if (this.#death) return
+    this.#death = error
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+    void this.#worker.terminate()
+  }
+}
+
+/** A Buffer loses its class on the way between threads. */
+function rowOf(columns: readonly string[], values: WorkerRow): SqlRow {
+  const row: { [column: string]: SqlValue } = {}
+  columns.forEach((column, index) => {
+    const value = values[index] ?? null
+    row[column] = value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value
+  })
+  return row
+}

@@ -1,0 +1,150 @@
+// @ts-check
+/**
+ * The thread that SQLite works in, so that no statement, lock or checkpoint ever stops the event loop of the
+ * site. Plain JavaScript, since tsx loads no TypeScript into a worker on Node 20. One request at a time, each
+ * answered; a big result is kept here and fetched in pieces, for reading a message blocks the other side.
+ *
+ * @typedef {string | number | bigint | Uint8Array | null} Value
+ * @typedef {{ id: number, sql: string, values: readonly Value[] } | { id: number, more: true } | { id: number, close: true }} Request
+ * @typedef {{ code: string, raw: number, message: string }} Failure
+ * @typedef {{ id: number, columns: string[], rows: Value[][], more: boolean, changes: number } | { id: number, failure: Failure, opened: boolean }} Reply
+ */
+import assert from 'node:assert/strict'
+import { parentPort, workerData } from 'node:worker_threads'
+
+/** How long a statement waits for another process to let go of the file. */
+const BUSY_TIMEOUT_MS = 10_000
+const OPEN_RETRY_MS = 50
+const MAX_STATEMENTS_KEPT = 64
+/** A piece of a result is read by the event loop in less than a millisecond. */
+const PIECE_VALUES = 500
+const PIECE_BYTES = 64 * 1024
+
+/** @type {import('libsql').Database | undefined} */
+let database
+/** @type {Failure | undefined} */
+let failedToOpen
+/** The rows of the last result that have not been fetched yet. @type {Value[][]} */
+let rest = []
+/** Prepared statements, the longest unused one first. @type {Map<string, import('libsql').Statement>} */
+const statements = new Map()
+
+assert(parentPort)
+const port = parentPort
+try {
+  database = await open(workerData.file)
+} catch (error) {
+  failedToOpen = failureOf(error)
+}
+port.on('message', (/** @type {Request} */ request) => port.postMessage(answer(request)))
+
+/** @param {Request} request @returns {Reply} */
+function answer(request) {
+  const { id } = request
+  try {
+    if (failedToOpen) return { id, failure: failedToOpen, opened: false }
+    assert(database)
+    if ('close' in request) {
+      database.close()
+      port.close()
+      return { id, columns: [], rows: [], more: false, changes: 0 }
+    }
+    if ('more' in request) return { id, columns: [], rows: nextPiece(), more: rest.length > 0, changes: 0 }
+    return { id, ...run(database, request.sql, request.values) }
+  } catch (error) {
+    return { id, failure: failureOf(error), opened: true }
+  }
+}
+
+/** @param {import('libsql').Database} database @param {string} sql @param {readonly Value[]} values */
+function run(database, sql, values) {
+  const statement = prepared(database, sql)
+  const bound = values.map(toSqlite)
+  if (!statement.reader) return { columns: [], rows: [], more: false, changes: statement.run(bound).changes }
+  rest = /** @type {Value[][]} */ (statement.all(bound)).map((row) => row.map(fromSqlite)).reverse()
+  return { columns: statement.columns().map(({ name }) => name), rows: nextPiece(), more: rest.length > 0, changes: 0 }
+}
+
+/** @param {import('libsql').Database} database @param {string} sql */
+function prepared(database, sql) {
+  let statement = statements.get(sql)
+  statements.delete(sql)
+  statement ??= database.prepare(sql)
+  if (statement.reader) statement.raw(true).safeIntegers(true)
+  statements.set(sql, statement)
+  for (const oldest of statements.keys()) {
+    if (statements.size <= MAX_STATEMENTS_KEPT) break
+    statements.delete(oldest)
+  }
+  return statement
+}
+
+/** Takes from `rest`, which is kept in reverse so that taking is cheap. */
+function nextPiece() {
+  const rows = []
+  let values = 0
+  let bytes = 0
+  while (values < PIECE_VALUES && bytes < PIECE_BYTES) {
+    const row = rest.pop()
+    if (!row) break
+    rows.push(row)
+    values += row.length
+    for (const value of row) if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
+  }
+  return rows
+}
+
+/**
+ * libsql binds every `number` as REAL, for which `5 / 2` is 2.5, and reads text only up to its first NUL.
+ *
+ * @param {Value} value
+ */
+function toSqlite(value) {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value
+}
+
+/** @param {Value} value */
+function fromSqlite(value) {
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
+}
+
+/**
+ * WAL with synchronous=NORMAL: what is committed outlives the death of the process, since the kernel has it;
+ * a power cut may take the last transactions, whole, and never damages the file.
+ *
+ * @param {string} file
+ */
+async function open(file) {
+  const { default: Libsql } = await import('libsql').catch((error) => {
+    throw Object.assign(new Error(`SQLite needs the package "libsql", which is not installed: npm install libsql (${error.code ?? error.message})`), {
+      code: 'DATABASE_DRIVER_MISSING',
+    })
+  })
+  const opened = new Libsql(file)
+  opened.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const deadline = performance.now() + BUSY_TIMEOUT_MS
+  for (;;) {
+    try {
+      // Where many processes open a new file at once, SQLite gives up on this without waiting.
+      opened.exec('PRAGMA journal_mode = WAL')
+      break
+    } catch (error) {
+      if (failureOf(error).code !== 'SQLITE_BUSY' || performance.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, OPEN_RETRY_MS))
+    }
+  }
+  opened.exec('PRAGMA synchronous = NORMAL')
+  return opened
+}
+
+/** @param {unknown} error @returns {Failure} */
+function failureOf(error) {
+  const { code, rawCode, message } = /** @type {{ code?: unknown, rawCode?: unknown, message?: unknown }} */ (error)
+  const text = String(message ?? error)
+  // libsql has no code for a file that cannot be opened.
+  const known = typeof code === 'string' && code !== '' ? code : text.startsWith('ConnectionFailed') ? 'SQLITE_CANTOPEN' : 'SQLITE_ERROR'
+  return { code: known, raw: typeof rawCode === 'number' ? rawCode : 0, message: text }
+}

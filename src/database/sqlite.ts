@@ -1,0 +1,112 @@
+/**
+ * The embedded database: SQLite through the optional package libsql, in a thread of its own. One connection,
+ * used in turns: a statement waits for the transaction before it, so `work` is to be short and to speak only
+ * to its `tx`. Other processes may share the file; a writer waits up to 10 s for another process's.
+ */
+import { resolve } from 'node:path'
+import { wrongType, wrongValue } from '../support/options.js'
+import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
+import { databaseNow } from './dialect.js'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from './lifetime.js'
+import { migrate, migrationsFolder, type MigrationHost } from './migrations.js'
+import { OpenTransaction } from './open-transaction.js'
+import { SqliteLink } from './sqlite-link.js'
+import { Turns } from './turns.js'
+import { checkedValues } from './values.js'
+
+const INTEGER_MIN = -(2n ** 63n)
+const INTEGER_MAX = 2n ** 63n - 1n
+
+/**
+ * An SQLite database. Opens, or creates, its file at the first use. What is committed outlives the death of
+ * the process, though after a power cut the last transactions may be missing.
+ *
+ * In text, NUL is stored as U+FFFD.
+ *
+ * @param file a path, or `:memory:` for one that ends with the process
+ */
+export function sqlite(file: string): Database {
+  return new SqliteDatabase(file)
+}
+
+export class SqliteDatabase implements Database, MigrationHost {
+  readonly dialect = 'sqlite'
+  readonly #file: string
+  readonly #lifetime = new Lifetime()
+  readonly #turns = new Turns()
+  #link: SqliteLink | undefined
+
+  constructor(file: string) {
+    if (typeof file !== 'string') throw wrongType('file', file, 'the path of an SQLite file, or ":memory:"')
+    if (file === '') throw wrongValue('file', file, 'the path of an SQLite file, or ":memory:"')
+    // A process that changes its directory later does not change its database.
+    this.#file = file === ':memory:' ? file : resolve(file)
+  }
+
+  query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
+    return this.#inTurn((link) => statement(link, sql, parameters))
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#inTurn(async (link) => {
+      // IMMEDIATE: a transaction that reads first and writes later would fail when another has written meanwhile.
+      await link.query('BEGIN IMMEDIATE', [])
+      try {
+        const result = await new OpenTransaction('sqlite', (sql, values) => statement(link, sql, values)).finish(work)
+        await link.query('COMMIT', [])
+        return result
+      } catch (error) {
+        // If even that fails, the connection goes, and the transaction with it. (SQLite itself has rolled
+        // back on some errors, such as a full disk; there is nothing left to roll back then.)
+        await link.query('ROLLBACK', []).catch(async (failure: unknown) => {
+          if (!(failure instanceof DatabaseError && /no transaction is active/.test(failure.message))) await link.destroy()
+        })
+        throw error
+      }
+    })
+  }
+
+  now(): Promise<number> {
+    return databaseNow(this)
+  }
+
+  migrate(folder = migrationsFolder('sqlite')): Promise<void> {
+    return migrate(this, folder)
+  }
+
+  /** A transaction: it has the file's only write lock, and DDL is rolled back with it. */
+  exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
+    return this.transaction(work)
+  }
+
+  close(): Promise<void> {
+    return this.#lifetime.close(async () => {
+      if (!this.#link) return
+      await within(CLOSE_TIMEOUT_MS, this.#link.close())
+      await within(CLOSE_TIMEOUT_MS, this.#link.destroy())
+    })
+  }
+
+  #inTurn<T>(work: (link: SqliteLink) => Promise<T>): Promise<T> {
+    return this.#lifetime.run(() =>
+      this.#turns.run(async () => {
+        if (!this.#link || this.#link.dead) this.#link = new SqliteLink(this.#file)
+        const link = this.#link
+        link.hold()
+        try {
+          return await work(link)
+        } finally {
+          link.release()
+        }
+      }),
+    )
+  }
+}
+
+async function statement(link: SqliteLink, sql: string, parameters: readonly SqlValue[]): Promise<QueryResult> {
+  const values = checkedValues(sql, parameters)
+  if (values.some((value) => typeof value === 'bigint' && (value < INTEGER_MIN || value > INTEGER_MAX))) {
+    throw new DatabaseError('SQLITE_MISMATCH', 'data', 'A bigint does not fit the 64 bits of an SQLite integer')
+  }
+  return link.query(sql, values)
+}

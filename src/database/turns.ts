@@ -1,0 +1,55 @@
+/** One connection, many users: each has it to itself, in the order of asking. */
+import { DatabaseError } from './database.js'
+
+/** The most users that wait for their turn. */
+export const QUEUE_LIMIT = 1_000
+/** How long a user waits for its turn. */
+export const TURN_TIMEOUT_MS = 60_000
+
+export class Turns {
+  readonly #waiting = new Set<() => void>()
+  #taken = false
+
+  /** Runs `work` when all that came before have settled. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.#turn()
+    try {
+      return await work()
+    } finally {
+      this.#pass()
+    }
+  }
+
+  #turn(): Promise<void> {
+    if (!this.#taken) {
+      this.#taken = true
+      return Promise.resolve()
+    }
+    if (this.#waiting.size >= QUEUE_LIMIT) return Promise.reject(full(`${QUEUE_LIMIT} statements and transactions are waiting for the database`))
+    return new Promise((resolve, reject) => {
+      const called = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.#waiting.delete(called)
+        reject(full(`No turn within ${TURN_TIMEOUT_MS / 1000} s. Within a transaction, use its tx, not the database: the database waits for the transaction to end`))
+      }, TURN_TIMEOUT_MS)
+      this.#waiting.add(called)
+    })
+  }
+
+  #pass(): void {
+    const [next] = this.#waiting
+    if (!next) {
+      this.#taken = false
+      return
+    }
+    this.#waiting.delete(next)
+    next()
+  }
+}
+
+function full(message: string): DatabaseError {
+  return new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', message)
+}
