@@ -113,8 +113,10 @@ export const GRID_OPTIONS = [
 /** Room a frame's way needs beside the drain age and the collecting period before its writer grows impatient. */
 const CONFIRM_MARGIN_SECONDS = 15
 
-/** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
 const DEFAULT_COLLECT = '*/10 * * * * *'
+
+/** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
+const DEFAULT_PERIOD_SECONDS = 10
 
 /** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
 export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>): Settings<Row, Figures> {
@@ -129,7 +131,7 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
   const layerSeconds = integer('layerSeconds', rest.layerSeconds ?? 3, 1, 3600, 'seconds')
   const drainAge = (drainAfterLayers + 1) * layerSeconds
   const collect = rest.collect ?? DEFAULT_COLLECT
-  const period = cronPeriodSeconds(collect === false ? DEFAULT_COLLECT : collect)
+  const period = collect === false ? DEFAULT_PERIOD_SECONDS : cronPeriodSeconds(collect)
   if (drainAge + period > cellTtlSeconds) {
     throw wrongValue('layerSeconds', layerSeconds,
       `layers short enough to be drained while their cells live: (drainAfterLayers ${drainAfterLayers} + 1) x layerSeconds + the collecting period of ${period} s must not exceed cellTtlSeconds ${cellTtlSeconds}`)

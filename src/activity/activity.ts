@@ -1,0 +1,157 @@
+import type { RequestHandler, Router } from 'express'
+import { BurstLogger } from '../support/logger.js'
+import type { DrainReport } from '../wide-cache/collector.js'
+import { type Environment, systemEnvironment } from '../wide-cache/environment.js'
+import type { LedgerReport } from '../wide-cache/report.js'
+import { WideCache } from '../wide-cache/wide-cache.js'
+import { commitVisits } from './commit.js'
+import { Guard, kindOf } from './guard.js'
+import { Identifier } from './identifier.js'
+import { activityMiddleware } from './middleware.js'
+import { type ActivityOptions, type ActivitySettings, activitySettings, cacheWarning } from './options.js'
+import { pageOf } from './page.js'
+import { tidyActivity } from './retention.js'
+import { activityRouter } from './router.js'
+import { type ActivityStats, readStats } from './stats.js'
+import { MAX_TIME, type Visit, visitCodec } from './visit.js'
+
+/** A visit that `record` takes. */
+export interface RecordedVisit {
+  /** Who the visitor is, in any words of yours; only a keyed hash of it leaves the process. Not given: unknown. */
+  visitor?: string | null | undefined
+  /** What was looked at, cut at 1,024 bytes. */
+  page: string
+  /** When, in milliseconds since the Unix epoch, or as a Date. What lies ahead counts as now. @default now */
+  at?: number | Date | undefined
+}
+
+/** The visits of a site, and the figures of its last minutes. */
+export interface Activity {
+  /** Counts page views; put it before the routes: `app.use(activity.middleware())`. */
+  middleware(): RequestHandler
+  /** `GET /` the figures as JSON, `GET /widget.js` the element that shows them: `app.use('/activity', activity.router())`. */
+  router(): Router
+  /**
+   * Counts a visit that the middleware does not see. Never throws and never waits: of a wrong argument the
+   * part that is right counts, and the log says so.
+   */
+  record(visit: RecordedVisit): void
+  /**
+   * The figures, at most `statsTtlSeconds` old; the last good ones while SQL is away. However many callers
+   * and processes ask, SQL is asked once in that time.
+   *
+   * @throws if there never were any, what the database threw
+   */
+  stats(): Promise<ActivityStats>
+  /** Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither takes it; it is kept. */
+  flush(): Promise<void>
+  /** Brings to SQL what is old enough; with `all` the youngest visits too. Collectors do this by themselves. */
+  drain(options?: { all?: boolean }): Promise<DrainReport>
+  /** What became of all visits. */
+  ledger(): Promise<LedgerReport>
+  /** Brings the tables up to this version; done by itself before SQL is first used. */
+  migrate(): Promise<void>
+  /** Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Counts the visits of a site. Servers need not be there yet: visits are kept, within bounds, until they are.
+ *
+ * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ */
+export function createActivity(options: ActivityOptions = {}): Activity {
+  return new SiteActivity(activitySettings(options))
+}
+
+/** {@link Activity}, with a clock that tests may own. */
+export class SiteActivity implements Activity {
+  readonly #settings: ActivitySettings
+  readonly #environment: Environment
+  readonly #wide: WideCache<Visit, ActivityStats>
+  readonly #guard: Guard
+  readonly #identifier: Identifier
+  readonly #middleware: () => RequestHandler
+  #closing: Promise<void> | undefined
+
+  constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
+    const { clock } = environment
+    this.#settings = settings
+    this.#environment = environment
+    this.#wide = new WideCache<Visit, ActivityStats>({
+      ...settings.grid,
+      name: settings.name,
+      codec: visitCodec,
+      commit: commitVisits,
+      read: (database, context) => readStats(database, context, settings.windowSeconds),
+      readTtlSeconds: settings.statsTtlSeconds,
+      tidy: (database, context) => tidyActivity(database, context, settings.retentionMs),
+    }, environment)
+    const logger = new BurstLogger(settings.logger, () => clock.elapsed())
+    const warning = cacheWarning(this.#wide.cache)
+    if (warning) settings.logger.warn(warning)
+    this.#guard = new Guard(logger)
+    this.#identifier = new Identifier({ cache: this.#wide.cache, name: settings.name, clock, logger, handOn: (visit) => this.#wide.append(visit) })
+    this.#middleware = activityMiddleware(settings, (identity, page) => this.#identifier.identify(clock.now(), identity, page), logger)
+  }
+
+  middleware(): RequestHandler {
+    return this.#middleware()
+  }
+
+  router(): Router {
+    return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds)
+  }
+
+  record(visit: RecordedVisit): void {
+    const { visitor, page, at }: { [K in keyof RecordedVisit]?: unknown } = visit ?? {}
+    const isVisitor = typeof visitor === 'string' && visitor !== ''
+    const isPage = typeof page === 'string' && page !== ''
+    if (!isVisitor && visitor !== undefined && visitor !== null) this.#refused('visitor', visitor, 'a text', 'the visit counts without a visitor')
+    if (!isPage) this.#refused('page', page, 'a text', 'the visit counts for the page "/"')
+    this.#identifier.identify(this.#timeOf(at), isVisitor ? visitor : undefined, isPage ? pageOf(page) : '/')
+  }
+
+  stats(): Promise<ActivityStats> {
+    return this.#wide.read()
+  }
+
+  async flush(): Promise<void> {
+    await this.#identifier.settled()
+    await this.#wide.flush()
+  }
+
+  drain(options?: { all?: boolean }): Promise<DrainReport> {
+    return this.#wide.drain(options)
+  }
+
+  ledger(): Promise<LedgerReport> {
+    return this.#wide.ledger()
+  }
+
+  migrate(): Promise<void> {
+    return this.#wide.migrate()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#identifier.settled()
+    this.#identifier.close()
+    await this.#wide.close()
+  }
+
+  #timeOf(at: unknown): number {
+    const time = at instanceof Date ? at.getTime() : at ?? this.#environment.clock.now()
+    if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.floor(time)
+    this.#refused('at', at, 'a Date, or milliseconds since 1970', 'the visit counts as of now')
+    return this.#environment.clock.now()
+  }
+
+  #refused(field: string, value: unknown, wanted: string, instead: string): void {
+    this.#guard.say(`record ${field}`, `record() got ${kindOf(value)} as "${field}", not ${wanted}`, instead)
+  }
+}

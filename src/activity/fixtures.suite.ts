@@ -1,0 +1,106 @@
+/** What several tests of site activity share: a clock moved by hand, a log that is kept, both Expresses, and servers. */
+import { createRequire } from 'node:module'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+import express5, { type Express } from 'express'
+import type { Clock, Timer } from '../support/clock.js'
+import type { Logger } from '../support/logger.js'
+
+type ExpressModule = typeof express5
+export const expresses: [name: string, express: ExpressModule][] = [
+  ['Express 5', express5],
+  ['Express 4', createRequire(import.meta.url)('express4') as ExpressModule],
+]
+
+export const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+
+/** A clock that stands still until `advance` moves it. */
+export class ManualClock implements Clock {
+  #now: number
+  #elapsed = 0
+  #timers: { at: number; callback: () => void }[] = []
+
+  constructor(now: number) {
+    this.#now = now
+  }
+
+  now = (): number => this.#now
+  elapsed = (): number => this.#elapsed
+
+  after(ms: number, callback: () => void): Timer {
+    const timer = { at: this.#elapsed + ms, callback }
+    this.#timers.push(timer)
+    return { cancel: () => { this.#timers = this.#timers.filter((other) => other !== timer) } }
+  }
+
+  /** Moves on by `ms`, calling what falls due, and lets promises settle in between. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#elapsed + ms
+    await settle()
+    for (;;) {
+      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      this.#moveTo(next?.at ?? end)
+      if (!next) return settle()
+      this.#timers = this.#timers.filter((other) => other !== next)
+      next.callback()
+      await settle()
+    }
+  }
+
+  get pending(): number {
+    return this.#timers.length
+  }
+
+  #moveTo(elapsed: number): void {
+    this.#now += elapsed - this.#elapsed
+    this.#elapsed = elapsed
+  }
+}
+
+/** Lets promises that need no real waiting settle. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 3; i++) await turn()
+}
+
+export interface KeptLog extends Logger {
+  readonly lines: string[]
+}
+
+export function keptLog(): KeptLog {
+  const lines: string[] = []
+  const keep = (line: string): void => void lines.push(line)
+  return { lines, info: keep, warn: keep, error: keep }
+}
+
+/** Serves `app` on a free port while `use` runs. */
+export async function serving(app: Express, use: (port: number, server: Server) => Promise<void>): Promise<void> {
+  const server = createServer(app)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await use((server.address() as AddressInfo).port, server)
+  } finally {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
+/** Sends a request as it is, byte for byte, and returns what comes back until the end, or until `enough`. */
+export function raw(port: number, request: string | Buffer, enough?: (answer: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(request))
+    socket.on('data', (data) => {
+      answer += data.toString('latin1')
+      if (enough?.(answer)) socket.destroy()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(answer))
+  })
+}
+
+/** Waits until `holds`, ten seconds at most. */
+export async function until(holds: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000
+  while (!holds() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5))
+}

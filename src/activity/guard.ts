@@ -1,0 +1,63 @@
+import type { BurstLogger } from '../support/logger.js'
+
+/**
+ * Calls the user's own functions. Whatever they throw or return, the request does not notice: what fails is
+ * said once in a burst, by the option's name, and never with a message or a value, which might identify
+ * someone.
+ */
+export class Guard {
+  readonly #logger: BurstLogger
+
+  constructor(logger: BurstLogger) {
+    this.#logger = logger
+  }
+
+  /** The text that `ask` returns, or `undefined` if it throws or returns none. */
+  text(option: string, instead: string, ask: () => unknown): string | undefined {
+    const called = this.#call(option, instead, ask)
+    if (!called) return undefined
+    if (typeof called.answer === 'string' && called.answer !== '') return called.answer
+    this.say(option, `the function given as "${option}" returned ${kindOf(called.answer)}, not a text`, instead)
+    return undefined
+  }
+
+  /** Whether `ask` returns something true; `false` if it throws or returns a promise. */
+  truth(option: string, instead: string, ask: () => unknown): boolean {
+    const called = this.#call(option, instead, ask)
+    if (!(called?.answer instanceof Promise)) return Boolean(called?.answer)
+    this.say(option, `the function given as "${option}" returned a promise, not a boolean`, instead)
+    return false
+  }
+
+  /** Says what was of no use, and what is done instead. */
+  say(trouble: string, what: string, instead: string): void {
+    this.#logger.warn(trouble, `wide-cache: ${what}; ${instead}`)
+  }
+
+  #call(option: string, instead: string, ask: () => unknown): { answer: unknown } | undefined {
+    try {
+      const answer = ask()
+      // An async function's rejection would end the process.
+      if (answer instanceof Promise) answer.catch(() => undefined)
+      return { answer }
+    } catch (error) {
+      this.say(option, `the function given as "${option}" threw ${kindOf(error)}${placeOf(error)}`, instead)
+      return undefined
+    }
+  }
+}
+
+/** What a value is, without the value. */
+export function kindOf(value: unknown): string {
+  if (value === '') return 'an empty text'
+  if (value === undefined || value === null) return String(value)
+  if (value instanceof Error) return `an error of class ${value.constructor.name}`
+  if (value instanceof Promise) return 'a promise'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** ` at file:line:column`, from the last of an error's stack frames to be called; its message is not looked at. */
+function placeOf(error: unknown): string {
+  const frame = error instanceof Error && /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(error.stack ?? '')
+  return frame ? ` at ${frame[1]}` : ''
+}

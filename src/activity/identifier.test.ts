@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Cache, CacheError } from '../cache/cache.js'
+import { memory } from '../cache/memory.js'
+import { BurstLogger } from '../support/logger.js'
+import { type KeptLog, ManualClock, keptLog, settle } from './fixtures.suite.js'
+import { Identifier } from './identifier.js'
+import type { Visit } from './visit.js'
+
+const NOON = Date.UTC(2026, 4, 17, 12)
+const DAY = 24 * 3600 * 1000
+const KEY = 'wide-cache:activity:salt:2026-05-17'
+
+interface Process {
+  identifier: Identifier
+  visits: Visit[]
+  log: KeptLog
+}
+
+function start(cache: Cache, clock: ManualClock): Process {
+  const visits: Visit[] = []
+  const log = keptLog()
+  const logger = new BurstLogger(log, clock.elapsed)
+  const identifier = new Identifier({ cache, name: 'activity', clock, logger, handOn: (visit) => visits.push(visit) })
+  return { identifier, visits, log }
+}
+
+/** The hash that a process gives an identity now. */
+function hashOf({ identifier, visits }: Process, identity: string): string | undefined {
+  const before = visits.length
+  identifier.identify(0, identity, '/')
+  assert.equal(visits.length, before + 1, 'the visit is handed on at once')
+  return visits[before]!.visitor?.toString('hex')
+}
+
+/** A cache on `clock` whose answers may be kept back, and whose operations are counted. */
+function faulty(clock: ManualClock): Cache & { mode: 'well' | 'down' | 'silent'; operations: number } {
+  const inner = memory({ now: clock.elapsed })
+  const state = { mode: 'well' as 'well' | 'down' | 'silent', operations: 0 }
+  const through = <T>(operate: () => Promise<T>): Promise<T> => {
+    state.operations++
+    if (state.mode === 'down') return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'cache:11211 is down'))
+    return state.mode === 'silent' ? new Promise<T>(() => {}) : operate()
+  }
+  return Object.assign(state, {
+    scope: 'shared' as const,
+    get: (key: string) => through(() => inner.get(key)),
+    getMany: (keys: readonly string[]) => through(() => inner.getMany(keys)),
+    set: (key: string, value: Buffer, ttl: number) => through(() => inner.set(key, value, ttl)),
+    add: (key: string, value: Buffer, ttl: number) => through(() => inner.add(key, value, ttl)),
+    append: (key: string, value: Buffer) => through(() => inner.append(key, value)),
+    delete: (key: string) => through(() => inner.delete(key)),
+    increment: (key: string) => through(() => inner.increment(key)),
+    close: () => inner.close(),
+  })
+}
+
+test('visits wait for the salt, and then have a hash that tells visitors apart', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(memory({ now: clock.elapsed }), clock)
+  for (const identity of ['anna', 'berta', 'anna']) one.identifier.identify(7, identity, '/x')
+  one.identifier.identify(8, undefined, '/y')
+  assert.equal(one.visits.length, 1, 'who has no identity does not wait')
+  await one.identifier.settled()
+  const [unknown, anna, berta, again] = one.visits.map(({ visitor }) => visitor)
+  assert(unknown === null && anna && berta && again)
+  assert.equal(anna.length, 12)
+  assert(anna.equals(again) && !anna.equals(berta))
+  assert.equal(hashOf(one, 'anna'), anna.toString('hex'))
+})
+
+test('two processes that share a cache give a visitor the same hash, and two caches do not', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  const [one, two, other] = [start(cache, clock), start(cache, clock), start(memory({ now: clock.elapsed }), clock)]
+  await settle()
+  assert.equal(hashOf(one, 'anna'), hashOf(two, 'anna'))
+  assert.notEqual(hashOf(one, 'anna'), hashOf(other, 'anna'))
+})
+
+test('a salt that the cache has lost is put back within half a minute', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  const one = start(cache, clock)
+  await settle()
+  const salt = await cache.get(KEY)
+  const before = hashOf(one, 'anna')
+  assert.equal(salt?.length, 32)
+  await cache.delete(KEY)
+  await clock.advance(30_000)
+  assert.deepEqual(await cache.get(KEY), salt)
+  assert.equal(hashOf(one, 'anna'), before)
+})
+
+test('when the cache has another salt, all take that one', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  const one = start(cache, clock)
+  await settle()
+  const before = hashOf(one, 'anna')
+  await cache.delete(KEY)
+  const two = start(cache, clock)
+  await clock.advance(30_000)
+  assert.notEqual(hashOf(one, 'anna'), before)
+  assert.equal(hashOf(one, 'anna'), hashOf(two, 'anna'))
+})
+
+test('what is no salt is replaced', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  await cache.set(KEY, Buffer.from('foreign'), 60)
+  const one = start(cache, clock)
+  await settle()
+  assert(hashOf(one, 'anna'))
+  assert.equal((await cache.get(KEY))?.length, 32)
+})
+
+test('with the UTC day the salt changes, and two days later it is gone from the cache', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  const one = start(cache, clock)
+  await settle()
+  const before = hashOf(one, 'anna')
+  await clock.advance(DAY / 2 - 1)
+  assert.equal(hashOf(one, 'anna'), before)
+  await clock.advance(1)
+  one.identifier.identify(clock.now(), 'anna', '/')
+  await one.identifier.settled()
+  const after = one.visits.at(-1)!.visitor?.toString('hex')
+  assert(after)
+  assert.notEqual(after, before)
+  assert.notDeepEqual(await cache.get('wide-cache:activity:salt:2026-05-18'), await cache.get(KEY))
+  await clock.advance(1.5 * DAY)
+  assert.equal(await cache.get(KEY), undefined)
+})
+
+test('while the cache is silent a visit waits a second, the next ones not at all', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = faulty(clock)
+  cache.mode = 'silent'
+  const one = start(cache, clock)
+  one.identifier.identify(1, 'anna', '/')
+  await clock.advance(999)
+  assert.equal(one.visits.length, 0)
+  await clock.advance(1)
+  assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
+  assert.equal(hashOf(one, 'anna'), undefined)
+})
+
+test('while the cache is down visits have no visitor at once, it is said once, and they have one again when it is back', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = faulty(clock)
+  cache.mode = 'down'
+  const one = start(cache, clock)
+  one.identifier.identify(1, 'anna', '/')
+  await settle()
+  assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
+  await clock.advance(20_000)
+  assert.equal(hashOf(one, 'anna'), undefined)
+  assert.equal(cache.operations, 21, 'it is asked once a second')
+  assert.equal(one.log.lines.length, 1)
+  assert.match(one.log.lines[0]!, /without a visitor .*cache:11211 is down/)
+  cache.mode = 'well'
+  await clock.advance(1_000)
+  assert(hashOf(one, 'anna'))
+  assert.match(one.log.lines[1]!, /again/)
+})
+
+test('a cache that goes away later does not matter, and is asked twice a minute', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = faulty(clock)
+  const one = start(cache, clock)
+  await settle()
+  const before = hashOf(one, 'anna')
+  const operations = cache.operations
+  cache.mode = 'down'
+  await clock.advance(300_000)
+  assert.equal(hashOf(one, 'anna'), before)
+  assert.equal(cache.operations - operations, 10)
+  assert.deepEqual(one.log.lines, [])
+})
+
+test('no more than a thousand visits wait; the others count without a visitor', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(memory({ now: clock.elapsed }), clock)
+  for (let i = 0; i < 1_500; i++) one.identifier.identify(i, `visitor ${i}`, '/')
+  assert.equal(one.visits.length, 500)
+  await one.identifier.settled()
+  assert.equal(one.visits.length, 1_500)
+  assert.equal(one.visits.filter(({ visitor }) => visitor).length, 1_000)
+})
+
+test('closing hands on what waits, without a visitor, and leaves no timer', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = faulty(clock)
+  cache.mode = 'silent'
+  const one = start(cache, clock)
+  one.identifier.identify(1, 'anna', '/')
+  const settled = one.identifier.settled()
+  one.identifier.close()
+  await settled
+  assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
+  assert.equal(hashOf(one, 'anna'), undefined)
+  assert.equal(clock.pending, 0)
+})
+
+test('identities of any length and any bytes have hashes of their own', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(memory({ now: clock.elapsed }), clock)
+  await settle()
+  const identities = ['', '\0', 'x'.repeat(16_000), `${'x'.repeat(15_999)}y`, '😀', 'x'.repeat(512), 'x'.repeat(513)]
+  assert.equal(new Set(identities.map((identity) => hashOf(one, identity))).size, identities.length)
+})

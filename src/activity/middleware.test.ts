@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Express, RequestHandler } from 'express'
+import request from 'supertest'
+import { BurstLogger } from '../support/logger.js'
+import { BROWSER, expresses, type KeptLog, keptLog, raw, serving, until } from './fixtures.suite.js'
+import { activityMiddleware } from './middleware.js'
+import { activitySettings, type ActivityOptions } from './options.js'
+
+interface Counted {
+  identity: string | undefined
+  page: string
+}
+
+function tracker(options: ActivityOptions = {}): { counted: Counted[]; log: KeptLog; middleware: () => RequestHandler } {
+  const counted: Counted[] = []
+  const log = keptLog()
+  const logger = new BurstLogger(log, () => performance.now())
+  const middleware = activityMiddleware(activitySettings({ collect: false, ...options }), (identity, page) => counted.push({ identity, page }), logger)
+  return { counted, log, middleware }
+}
+
+const browse = (app: Express, path: string, headers: Record<string, string> = {}) => request(app).get(path).set({ 'user-agent': BROWSER, ...headers })
+
+for (const [name, express] of expresses) {
+  /** A site whose pages are HTML, and what is counted on it. */
+  const site = (options: ActivityOptions = {}, routes: (app: Express) => void = () => {}) => {
+    const tracked = tracker(options)
+    const app = express()
+    app.use(tracked.middleware())
+    routes(app)
+    app.use((_req, res) => void res.send('<p>a page</p>'))
+    return { ...tracked, app }
+  }
+  const pages = ({ counted }: { counted: Counted[] }) => counted.map(({ page }) => page)
+
+  test(`${name}: a page view counts with its path, its visitor's address and user agent`, async () => {
+    const it = site()
+    await browse(it.app, '/threads/1?page=2').expect(200)
+    await until(() => it.counted.length > 0)
+    assert.equal(it.counted.length, 1)
+    assert.equal(it.counted[0]!.page, '/threads/1')
+    assert.match(it.counted[0]!.identity!, /^(::ffff:)?127\.0\.0\.1\nMozilla/)
+    assert.deepEqual(it.log.lines, [])
+  })
+
+  test(`${name}: only pages count: GET, below 300 or 304, text/html`, async () => {
+    const it = site({}, (app) => {
+      app.get('/json', (_req, res) => void res.json({}))
+      app.get('/text', (_req, res) => void res.type('text/plain').send('x'))
+      app.get('/htmlish', (_req, res) => void res.type('text/html5').send('x'))
+      app.get('/none', (_req, res) => void res.end('x'))
+      app.get('/missing', (_req, res) => void res.status(404).send('<p>missing</p>'))
+      app.get('/moved', (_req, res) => res.redirect('/'))
+      app.get('/broken', () => { throw new Error('broken') })
+      app.get('/capitals', (_req, res) => void res.set('Content-Type', 'Text/HTML;charset=utf-8').end('x'))
+      app.get('/head', (_req, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end('x'))
+      app.use((error: Error, _req: unknown, res: { status(code: number): { send(text: string): void } }, _next: unknown) => res.status(500).send(error.name))
+    })
+    it.app.disable('x-powered-by')
+    for (const path of ['/json', '/text', '/htmlish', '/none', '/missing', '/moved', '/broken']) await browse(it.app, path, { accept: 'text/html' })
+    await request(it.app).post('/').set('user-agent', BROWSER)
+    await request(it.app).head('/').set('user-agent', BROWSER)
+    assert.deepEqual(pages(it), [])
+    await browse(it.app, '/capitals')
+    await browse(it.app, '/head')
+    await until(() => it.counted.length > 1)
+    assert.deepEqual(pages(it), ['/capitals', '/head'])
+  })
+
+  test(`${name}: a page that the browser still has (304) counts, another file that it has does not`, async () => {
+    const it = site()
+    const { headers } = await browse(it.app, '/')
+    const again = { 'if-none-match': headers['etag']! }
+    await browse(it.app, '/page', { ...again, accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }).expect(304)
+    await browse(it.app, '/image', { ...again, accept: 'image/avif,*/*;q=0.8' }).expect(304)
+    await browse(it.app, '/last')
+    await until(() => it.counted.length > 2)
+    assert.deepEqual(pages(it), ['/', '/page', '/last'])
+  })
+
+  test(`${name}: bots and prefetches do not count, unless bots are asked for`, async () => {
+    for (const [bots, expected] of [['skip', ['/last']], ['count', ['/bot', '/bot', '/last']]] as const) {
+      const it = site({ bots })
+      await browse(it.app, '/bot', { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' })
+      await browse(it.app, '/bot', { 'user-agent': `Googlebot ${'x'.repeat(9_000)}` })
+      await browse(it.app, '/prefetch', { 'sec-purpose': 'prefetch' })
+      await browse(it.app, '/prerender', { 'sec-purpose': 'prefetch;prerender' })
+      await browse(it.app, '/last')
+      await until(() => it.counted.length >= expected.length)
+      assert.deepEqual(pages(it), expected)
+    }
+  })
+
+  test(`${name}: who asks for privacy counts without identity, or not, or like all others`, async () => {
+    for (const [privacySignals, expected] of [['anonymous', [false, false, true]], ['skip', [true]], ['ignore', [true, true, true]]] as const) {
+      const it = site({ privacySignals })
+      await browse(it.app, '/', { 'sec-gpc': '1' })
+      await browse(it.app, '/', { dnt: '1' })
+      await browse(it.app, '/', { dnt: '0' })
+      await until(() => it.counted.length >= expected.length)
+      assert.deepEqual(it.counted.map(({ identity }) => identity !== undefined), expected)
+    }
+  })
+
+  test(`${name}: skip, visitor and page decide, and see the request and the response as they were`, async () => {
+    const it = site({
+      skip: (req, res) => req.path === '/admin' || res.getHeader('x-skip') === 'yes',
+      visitor: (req) => `user ${String(req.query['user'])}`,
+      page: (req) => `${req.baseUrl}${req.path}\0${'é'.repeat(2000)}`,
+    }, (app) => {
+      app.get('/secret', (_req, res) => void res.set('x-skip', 'yes').send('<p>'))
+    })
+    for (const path of ['/admin', '/secret', '/x?user=7']) await browse(it.app, path)
+    await until(() => it.counted.length > 0)
+    assert.deepEqual(it.counted, [{ identity: 'user 7', page: `/x\ufffd${'é'.repeat(509)}` }])
+  })
+
+  test(`${name}: functions that throw, return nothing or a promise are passed over, and that is said once without a value`, async () => {
+    const fail = () => { throw new RangeError('secret 10.1.2.3') }
+    const wrong = [fail, () => undefined, () => '', () => 7, async () => fail(), () => { throw 'secret 10.1.2.3' }]
+    for (const wrongly of wrong) {
+      const it = site({ visitor: wrongly as () => string, page: wrongly as () => string })
+      for (let i = 0; i < 3; i++) await browse(it.app, '/path').expect(200)
+      await until(() => it.counted.length > 2)
+      assert.deepEqual(it.counted, Array(3).fill({ identity: undefined, page: '/path' }))
+      assert.equal(it.log.lines.length, 2, it.log.lines.join('\n'))
+      assert.match(it.log.lines[0]!, /^wide-cache: the function given as "visitor" (threw|returned) .*; the visit counts without a visitor$/)
+      assert.match(it.log.lines[1]!, /^wide-cache: the function given as "page" (threw|returned) .*; the path is taken$/)
+      assert.doesNotMatch(it.log.lines.join(), /secret|10\.1\.2\.3|127\.0/)
+      if (wrongly === fail) assert.match(it.log.lines[0]!, /threw an error of class RangeError at .*middleware\.test\.ts:\d+:\d+;/)
+    }
+  })
+
+  test(`${name}: a skip that throws or returns a promise skips nothing`, async () => {
+    const wrong: (() => unknown)[] = [() => { throw new Error() }, async () => true, async () => { throw new Error() }]
+    for (const wrongly of wrong) {
+      const it = site({ skip: wrongly as () => boolean })
+      await browse(it.app, '/')
+      await until(() => it.counted.length > 0)
+      assert.equal(it.counted.length, 1)
+      assert.match(it.log.lines.join(), /"skip" (threw|returned a promise).*the visit counts/)
+    }
+  })
+
+  test(`${name}: a request counts once, however often the middleware comes by`, async () => {
+    const it = tracker()
+    const app = express()
+    const router = express.Router()
+    router.use(it.middleware())
+    router.get('/x', (_req, res) => void res.send('<p>'))
+    app.use(it.middleware(), it.middleware())
+    app.use('/forum', router)
+    await browse(app, '/forum/x')
+    await browse(app, '/forum/x?2')
+    await until(() => it.counted.length > 1)
+    assert.deepEqual(pages(it), ['/forum/x', '/forum/x'])
+  })
+
+  test(`${name}: two trackers on one site both count`, async () => {
+    const [one, two] = [tracker(), tracker()]
+    const app = express()
+    app.use(one.middleware(), two.middleware())
+    app.use((_req, res) => void res.send('<p>'))
+    await browse(app, '/')
+    await until(() => two.counted.length > 0)
+    assert.deepEqual([one.counted.length, two.counted.length], [1, 1])
+  })
+
+  test(`${name}: a client that hangs up counts, once, if the headers were out, and with its address`, async () => {
+    let begun = 0
+    const it = site({}, (app) => {
+      app.get('/stream', (_req, res) => {
+        res.type('html').write('<p>begun')
+        begun++
+      })
+      app.get('/silent', (_req, res) => {
+        begun++
+        res.on('close', () => begun++)
+      })
+    })
+    await serving(it.app, async (port) => {
+      const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
+      await raw(port, ask('/stream'), (answer) => answer.includes('begun'))
+      await until(() => it.counted.length > 0)
+      assert.deepEqual(it.counted, [{ identity: `127.0.0.1\n${BROWSER}`, page: '/stream' }])
+      const gone = raw(port, ask('/silent'), () => true)
+      await until(() => begun === 2)
+      void gone
+    })
+    await until(() => begun === 3)
+    assert.equal(it.counted.length, 1)
+  })
+
+  test(`${name}: a response counts only after it has been sent`, async () => {
+    let release = (): void => {}
+    const it = site({}, (app) => {
+      app.get('/slow', (_req, res) => {
+        res.type('html').write('<p>')
+        release = () => res.end()
+      })
+    })
+    await serving(it.app, async (port) => {
+      const answer = raw(port, `GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: ${BROWSER}\r\n\r\n`, (text) => {
+        if (text.includes('<p>') && it.counted.length === 0) release()
+        return false
+      })
+      await answer
+      await until(() => it.counted.length > 0)
+      assert.deepEqual(pages(it), ['/slow'])
+    })
+  })
+
+  test(`${name}: whatever a client sends as its target and headers, the answer is the site's, and the page is text`, async () => {
+    const it = site()
+    const long = `/${'é'.repeat(2_400)}`
+    const targets: [target: string, page: string][] = [
+      ['http://other.example/threads/1?x', '/threads/1'],
+      ['http://other.example', '/'],
+      ['/%00%0d%0a%ED%A0%80?%00', '/%00%0d%0a%ED%A0%80'],
+      ['//double//slash', '//double//slash'],
+      ['/%E0%A4%A', '/%E0%A4%A'],
+      [`/${'a'.repeat(15_000)}`, `/${'a'.repeat(1023)}`],
+      [encodeURI(long), encodeURI(long).slice(0, 1024)],
+      ['/a#b', '/a'],
+      ['*', '*'],
+    ]
+    await serving(it.app, async (port) => {
+      for (const [target, page] of targets) {
+        it.counted.length = 0
+        const answer = await raw(port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: caf\xe9 ${'\xff'.repeat(600)}\r\nAccept: \xff\r\n\r\n`)
+        assert.match(answer, /^HTTP\/1.1 200 OK/, target)
+        await until(() => it.counted.length > 0)
+        assert.deepEqual(pages(it), [page])
+      }
+    })
+    assert.deepEqual(it.log.lines, [])
+  })
+
+  test(`${name}: behind a trusted proxy the visitor's address is the client's, and an all-trusting site is warned once`, async () => {
+    for (const [trust, address, warned] of [[1, '203.0.113.9', false], [true, '198.51.100.7', true]] as const) {
+      const it = site()
+      it.app.set('trust proxy', trust)
+      for (let i = 0; i < 2; i++) await browse(it.app, '/', { 'x-forwarded-for': '198.51.100.7, 203.0.113.9' })
+      await until(() => it.counted.length > 1)
+      assert.equal(it.counted[0]!.identity, `${address}\n${BROWSER}`)
+      assert.equal(it.log.lines.filter((line) => /"trust proxy" is true.*app\.set\("trust proxy", 1\)/.test(line)).length, warned ? 1 : 0)
+      assert.equal(it.log.lines.length, warned ? 1 : 0)
+    }
+  })
+}
+
+test('what is no request of Express passes by unharmed', () => {
+  const { middleware, counted } = tracker()
+  let passed = 0
+  for (const req of [{}, { method: 'GET' }, { method: 'GET', headers: {}, socket: null }]) {
+    middleware()(req as never, {} as never, () => void passed++)
+  }
+  assert.equal(passed, 3)
+  assert.equal(counted.length, 0)
+})
+
+test('an error of the route behind reaches Express, not the tracker', async () => {
+  const { middleware, log } = tracker()
+  assert.throws(() => middleware()({ method: 'POST' } as never, {} as never, () => { throw new Error('of the route') }), /of the route/)
+  assert.deepEqual(log.lines, [])
+})

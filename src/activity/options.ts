@@ -1,0 +1,95 @@
+import type { Request, Response } from 'express'
+import type { Cache } from '../cache/cache.js'
+import type { Logger } from '../support/logger.js'
+import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction, wrongValue } from '../support/options.js'
+import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
+
+/** Options of `createActivity()`. One that is `undefined` is one not given. */
+export interface ActivityOptions extends GridOptions {
+  /** Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`. @default 'activity' */
+  name?: string | undefined
+  /**
+   * Seconds that the figures look back; a multiple of `layerSeconds`.
+   * @default 600, or the next multiple of `layerSeconds`
+   */
+  windowSeconds?: number | undefined
+  /** Seconds that figures once read are served, by all processes, before SQL is asked again. @default 30 */
+  statsTtlSeconds?: number | undefined
+  /** Hours that visits are kept in SQL; at least the window. @default 24 */
+  retentionHours?: number | undefined
+  /** Page views that do not count beside those that never do: `true` leaves it out. Asked after the response. */
+  skip?: ((req: Request, res: Response) => boolean) | undefined
+  /**
+   * Who the visitor is; only a keyed hash of it leaves the process. Asked after the response.
+   * @default the IP address, by Express's "trust proxy", and the user agent
+   */
+  visitor?: ((req: Request) => string) | undefined
+  /** What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path without query */
+  page?: ((req: Request) => string) | undefined
+  /** Whether visits of bots, told by their user agents, count. @default 'skip' */
+  bots?: 'skip' | 'count' | undefined
+  /**
+   * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at all,
+   * `ignore` like all others. @default 'anonymous'
+   */
+  privacySignals?: 'anonymous' | 'skip' | 'ignore' | undefined
+}
+
+/** Options complete and checked, but for those of the grid, which the wide cache checks and completes. */
+export interface ActivitySettings {
+  readonly name: string
+  readonly windowSeconds: number
+  readonly statsTtlSeconds: number
+  readonly retentionMs: number
+  readonly skip: ((req: Request, res: Response) => boolean) | undefined
+  readonly visitor: ((req: Request) => string) | undefined
+  readonly page: ((req: Request) => string) | undefined
+  readonly bots: 'skip' | 'count'
+  readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
+  readonly logger: Logger
+  readonly grid: GridOptions
+}
+
+const OWN_OPTIONS = ['name', 'windowSeconds', 'statsTtlSeconds', 'retentionHours', 'skip', 'visitor', 'page', 'bots', 'privacySignals'] as const
+
+const DEFAULT_WINDOW_SECONDS = 600
+const MAX_WINDOW_SECONDS = 30 * 24 * 3600
+const MAX_RETENTION_HOURS = 10 * 366 * 24
+
+/** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
+export function activitySettings(options: ActivityOptions): ActivitySettings {
+  onlyKnown('createActivity', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
+  const { name = 'activity', windowSeconds, statsTtlSeconds = 30, retentionHours, skip, visitor, page, bots = 'skip', privacySignals = 'anonymous', ...grid } =
+    given(options)
+  const checkedName = nameOf('name', name)
+  const { layerSeconds, cellTtlSeconds, logger } = settingsOf({ ...grid, name: checkedName, commit: async () => {} })
+
+  const window = integer('windowSeconds', windowSeconds ?? Math.ceil(DEFAULT_WINDOW_SECONDS / layerSeconds) * layerSeconds,
+    layerSeconds, MAX_WINDOW_SECONDS, 'seconds')
+  if (window % layerSeconds !== 0) throw wrongValue('windowSeconds', window, `a multiple of layerSeconds, which is ${layerSeconds}`)
+  const leastHours = Math.ceil(window / 3600)
+  const hours = integer('retentionHours', retentionHours ?? Math.max(24, leastHours), leastHours, MAX_RETENTION_HOURS,
+    `hours (at least the window of ${window} s)`)
+
+  return Object.freeze({
+    name: checkedName,
+    windowSeconds: window,
+    statsTtlSeconds: integer('statsTtlSeconds', statsTtlSeconds, 1, 86_400, 'seconds'),
+    // The window ends at the newest drained layer, and that may be as old as cells live.
+    retentionMs: Math.max(hours * 3600, window + cellTtlSeconds) * 1000,
+    skip: optionalFunction('skip', skip, 'a function (req, res) that returns true for what does not count'),
+    visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string'),
+    page: optionalFunction('page', page, 'a function (req) that returns a string'),
+    bots: oneOf('bots', bots, ['skip', 'count']),
+    privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
+    logger,
+    grid,
+  })
+}
+
+/** What is worth saying about a cache that works and yet is seldom what is wanted. */
+export function cacheWarning(cache: Cache, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
+  return 'wide-cache: the cache is memory:, private to this process; several processes would count one visitor several times. ' +
+    'Set MEMCACHE_SERVERS, or the option "cache" to memcached://host:port'
+}

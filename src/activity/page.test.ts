@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MAX_PAGE_BYTES, pageOf, pathOf } from './page.js'
+
+test('a path is a target without query, fragment and host', () => {
+  assert.equal(pathOf('/'), '/')
+  assert.equal(pathOf('/threads/1?page=2'), '/threads/1')
+  assert.equal(pathOf('/a#b?c'), '/a')
+  assert.equal(pathOf('/a?b#c'), '/a')
+  assert.equal(pathOf('?x'), '/')
+  assert.equal(pathOf('http://forum.example/threads/1?x'), '/threads/1')
+  assert.equal(pathOf('HTTPS://user:secret@forum.example:8443'), '/')
+  assert.equal(pathOf('http://forum.example?x'), '/')
+  assert.equal(pathOf('//not-a-host/x'), '//not-a-host/x')
+  assert.equal(pathOf('/redirect/http://other.example/'), '/redirect/http://other.example/')
+  assert.equal(pathOf('/%00%0d%0a%F0%9F%98%80'), '/%00%0d%0a%F0%9F%98%80')
+})
+
+test('what cannot be stored becomes U+FFFD, and all else stays', () => {
+  assert.equal(pageOf('/a\0b\r\nc\x7fd\x85e'), '/a\ufffdb\ufffd\ufffdc\ufffdd\ufffde')
+  assert.equal(pageOf('/\ud83d'), '/\ufffd')
+  assert.equal(pageOf('/\ude00\ud83d'), '/\ufffd\ufffd')
+  assert.equal(pageOf('/grüße/日本/😀'), '/grüße/日本/😀')
+})
+
+test('a long page is cut at 1,024 bytes between two characters', () => {
+  assert.equal(pageOf('x'.repeat(16_384)), 'x'.repeat(1024))
+  for (const [character, bytes] of [['é', 2], ['日', 3], ['😀', 4], ['\0', 3], ['\ud83d', 3]] as const) {
+    for (let offset = 0; offset < 4; offset++) {
+      const page = pageOf('x'.repeat(offset) + character.repeat(2000))
+      const whole = Math.floor((MAX_PAGE_BYTES - offset) / bytes)
+      assert.equal(Buffer.byteLength(page), offset + whole * bytes)
+    }
+  }
+})
+
+test('any text comes out as valid text of at most 1,024 bytes that stays as it is from then on', () => {
+  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3000 }), fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 3000 }).map((units) => String.fromCharCode(...units)))
+  fc.assert(fc.property(text, (given) => {
+    const page = pageOf(given)
+    assert(Buffer.byteLength(page) <= MAX_PAGE_BYTES)
+    assert.equal(Buffer.from(page).toString(), page)
+    assert.doesNotMatch(page, /[\p{Cc}\p{Cs}]/u)
+    assert.equal(pageOf(page), page)
+    assert([...page].every((character, at) => character === '\ufffd' || character === [...given.slice(0, MAX_PAGE_BYTES)][at]))
+  }))
+})

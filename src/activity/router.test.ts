@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Script } from 'node:vm'
+import request from 'supertest'
+import { expresses } from './fixtures.suite.js'
+import { activityRouter } from './router.js'
+import type { ActivityStats } from './stats.js'
+
+const FIGURES: ActivityStats = { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z' }
+
+for (const [name, express] of expresses) {
+  const site = (stats: () => Promise<ActivityStats>, statsTtlSeconds = 30) => {
+    const app = express()
+    app.set('etag', false)
+    app.use('/activity', activityRouter(stats, statsTtlSeconds))
+    return app
+  }
+
+  test(`${name}: GET / gives the figures as JSON that may be used again for some seconds`, async () => {
+    const { body, headers } = await request(site(async () => FIGURES)).get('/activity').expect(200).expect('Content-Type', /application\/json/)
+    assert.deepEqual(body, FIGURES)
+    assert.equal(headers['cache-control'], 'public, max-age=10')
+    const short = await request(site(async () => FIGURES, 2)).get('/activity/')
+    assert.equal(short.headers['cache-control'], 'public, max-age=2')
+  })
+
+  test(`${name}: who has the figures already gets 304, until there are others`, async () => {
+    let figures = FIGURES
+    const app = site(async () => figures)
+    const { headers } = await request(app).get('/activity')
+    assert.match(headers['etag']!, /^"[\w-]{22}"$/)
+    const again = await request(app).get('/activity').set('If-None-Match', headers['etag']!).expect(304)
+    assert.equal(again.text, '')
+    figures = { ...FIGURES, pageViews: 346 }
+    await request(app).get('/activity').set('If-None-Match', headers['etag']!).expect(200)
+  })
+
+  test(`${name}: while there are no figures at all the answer is 503 with Retry-After, kept by nobody`, async () => {
+    const { body, headers } = await request(site(() => Promise.reject(new Error('connect ECONNREFUSED user:password@db')))).get('/activity').expect(503)
+    assert.deepEqual(body, { error: 'There are no figures yet' })
+    assert.equal(headers['retry-after'], '5')
+    assert.equal(headers['cache-control'], 'no-store')
+  })
+
+  test(`${name}: GET /widget.js gives a script, and 304 to who has it`, async () => {
+    const app = site(async () => FIGURES)
+    const { text, headers } = await request(app).get('/activity/widget.js').expect(200).expect('Content-Type', 'text/javascript; charset=utf-8')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.match(headers['cache-control']!, /^public, max-age=\d+$/)
+    assert.match(text, /site-activity/)
+    new Script(text)
+    await request(app).get('/activity/widget.js').set('If-None-Match', headers['etag']!).expect(304)
+  })
+
+  test(`${name}: HEAD works, and all else is left to the site`, async () => {
+    const app = site(async () => FIGURES)
+    await request(app).head('/activity').expect(200)
+    await request(app).post('/activity').expect(404)
+    await request(app).get('/activity/other').expect(404)
+  })
+}
+
+test('the widget is written for a strict Content-Security-Policy', () => {
+  const source = readFileSync(new URL('./widget.js', import.meta.url), 'utf8')
+  assert.doesNotMatch(source, /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|\.style\b|cssText|createElement\('(?:style|script)'\)|^import /m)
+})

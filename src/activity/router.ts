@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Router } from 'express'
+import type { ActivityStats } from './stats.js'
+
+/**
+ * Seconds that browsers and proxies may use an answer again. Figures change with each collecting period, and
+ * are as old as `statsTtlSeconds` already.
+ */
+const FIGURES_MAX_AGE = 10
+const WIDGET_MAX_AGE = 3600
+
+/** Seconds after which it is worth asking again where there are no figures yet. */
+const RETRY_AFTER = 5
+
+/** `GET /`: the figures as JSON. `GET /widget.js`: the element `<site-activity>`. Both with ETag. */
+export function activityRouter(stats: () => Promise<ActivityStats>, statsTtlSeconds: number): Router {
+  const router = Router()
+  const widget = widgetSource()
+  const widgetTag = tagOf(widget)
+  const cacheControl = `public, max-age=${Math.min(FIGURES_MAX_AGE, statsTtlSeconds)}`
+
+  router.get('/', (_req, res) => {
+    stats().then(
+      (figures) => {
+        const body = JSON.stringify(figures)
+        // Express answers 304 by the ETag set here; its own may be switched off.
+        res.set({ 'Cache-Control': cacheControl, ETag: tagOf(body) }).type('json').send(body)
+      },
+      () => {
+        res.status(503).set({ 'Cache-Control': 'no-store', 'Retry-After': String(RETRY_AFTER) }).json({ error: 'There are no figures yet' })
+      },
+    )
+  })
+
+  router.get('/widget.js', (_req, res) => {
+    res.set({ 'Cache-Control': `public, max-age=${WIDGET_MAX_AGE}`, ETag: widgetTag, 'X-Content-Type-Options': 'nosniff' })
+    res.type('text/javascript').send(widget)
+  })
+
+  return router
+}
+
+/** As it is beside this file, but for the `export {}` that tsc adds: it runs as a classic script as well. */
+function widgetSource(): string {
+  return readFileSync(new URL('./widget.js', import.meta.url), 'utf8').replace(/^export \{\};$/m, '')
+}
+
+function tagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import type { Cache } from '../cache/cache.js'
+import type { Clock, Timer } from '../support/clock.js'
+import type { BurstLogger } from '../support/logger.js'
+
+const DAY_MS = 24 * 3600 * 1000
+const SALT_BYTES = 32
+
+/** Clocks of two processes differ a little, so a day's salt outlives its day; then nobody can hash again. */
+const TTL_SECONDS = 2 * 24 * 3600
+
+/** How often it is seen whether the cache still has the salt; and while it is not known here, asked again. */
+const CHECK_MS = 30_000
+const RETRY_MS = 1_000
+
+/**
+ * The random salt of the UTC day, shared by all processes through the cache and kept nowhere else. Whoever
+ * comes first draws it; when the cache has lost it, the first that notices puts it back; when it has another
+ * one, the cache's is taken. At the end of the day the process forgets it, and two days later the cache has.
+ *
+ * Asks the cache at creation, then every half minute.
+ */
+export class DailySalt {
+  readonly #cache: Cache
+  readonly #keyPrefix: string
+  readonly #clock: Clock
+  readonly #logger: BurstLogger
+  readonly #answered: (salt: Buffer | undefined) => void
+  #day: number
+  #salt: Buffer | undefined
+  #asking = false
+  #timer: Timer | undefined
+  #closed = false
+
+  /** `answered` is called after each try with the salt, or with `undefined` if it is still not known. */
+  constructor(parts: { cache: Cache; name: string; clock: Clock; logger: BurstLogger; answered: (salt: Buffer | undefined) => void }) {
+    this.#cache = parts.cache
+    this.#keyPrefix = `wide-cache:${parts.name}:salt:`
+    this.#clock = parts.clock
+    this.#logger = parts.logger
+    this.#answered = parts.answered
+    this.#day = this.#today()
+    void this.#ask()
+  }
+
+  /** The salt of today, if it is known here. */
+  current(): Buffer | undefined {
+    const today = this.#today()
+    if (today !== this.#day) {
+      this.#day = today
+      this.#salt = undefined
+      void this.#ask()
+    }
+    return this.#salt
+  }
+
+  /** Stops asking. What is known is forgotten. */
+  close(): void {
+    this.#closed = true
+    this.#timer?.cancel()
+    this.#salt = undefined
+  }
+
+  #today(): number {
+    return Math.floor(this.#clock.now() / DAY_MS)
+  }
+
+  /** One try; plans the next. Never rejects. */
+  async #ask(): Promise<void> {
+    if (this.#asking || this.#closed) return
+    this.#asking = true
+    this.#timer?.cancel()
+    const day = this.#day
+    let found: Buffer | undefined
+    try {
+      found = await this.#exchange(`${this.#keyPrefix}${new Date(day * DAY_MS).toISOString().slice(0, 10)}`)
+      this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
+    } catch (error) {
+      if (!this.#salt) {
+        const why = error instanceof Error ? error.message : 'unknown'
+        this.#logger.warn('salt', `wide-cache: visits count without a visitor until the cache gives the day's salt (${why})`)
+      }
+    }
+    this.#asking = false
+    if (this.#closed) return
+    if (day !== this.#day) return this.#ask()
+    if (found && !this.#salt?.equals(found)) this.#salt = found
+    this.#timer = this.#clock.after(this.#salt ? CHECK_MS : RETRY_MS, () => {
+      this.current()
+      void this.#ask()
+    })
+    this.#answered(this.#salt)
+  }
+
+  /** The salt that the cache has under `key`, or ours if it has none. At most four operations. */
+  async #exchange(key: string): Promise<Buffer> {
+    const stored = await this.#cache.get(key)
+    if (stored?.length === SALT_BYTES) return stored
+    const ours = this.#salt ?? randomBytes(SALT_BYTES)
+    if (stored) {
+      // No salt of ours: something else has written here.
+      if (await this.#cache.set(key, ours, TTL_SECONDS)) return ours
+    } else if (await this.#cache.add(key, ours, TTL_SECONDS)) return ours
+    const other = await this.#cache.get(key)
+    if (other?.length === SALT_BYTES) return other
+    throw new Error('the cache does not store it')
+  }
+}

@@ -1,0 +1,197 @@
+/** The sums are what the rows say, after whatever was committed and removed, by however many at once. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { type Database, DatabaseError } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { commitVisits } from './commit.js'
+import { tidyActivity } from './retention.js'
+import { readStats } from './stats.js'
+import type { Visit } from './visit.js'
+
+const SECOND = 1000
+const LAYER_SECONDS = 3
+const LAYER_MS = LAYER_SECONDS * SECOND
+const NOW = Date.UTC(2026, 4, 17, 12)
+const NOW_LAYER = NOW / LAYER_MS
+
+const opened: Database[] = []
+after(() => Promise.all(opened.map((database) => database.close())))
+
+async function open(url: string): Promise<Database> {
+  const { database } = openDatabase(url)
+  opened.push(database)
+  await database.migrate()
+  return database
+}
+
+const visitorOf = (number: number): Buffer => Buffer.alloc(12, number % 256).fill(Math.floor(number / 256), 0, 6)
+
+/** Commits as the ledger does, and again after a deadlock. */
+async function commit(database: Database, name: string, visits: readonly Visit[], now = NOW): Promise<void> {
+  for (;;) {
+    try {
+      return await database.transaction((tx) => commitVisits(visits, tx, { now, name, layerSeconds: LAYER_SECONDS }))
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+    }
+  }
+}
+
+const tidy = (database: Database, name: string, retentionMs: number, now = NOW) =>
+  tidyActivity(database, { now, name, layerSeconds: LAYER_SECONDS }, retentionMs)
+
+/** Compares sums and rows: by layer, by visitor, and as the figures of windows that end at different times. */
+async function assertSumsAreRows(database: Database, name: string): Promise<number> {
+  const rows = (await database.query('SELECT created_at, visitor FROM activities WHERE name = ?', [name])).rows
+  const views = new Map<number, number>()
+  const last = new Map<string, number>()
+  for (const { created_at: createdAt, visitor } of rows) {
+    const layer = Math.floor(Number(createdAt) / LAYER_MS)
+    views.set(layer, (views.get(layer) ?? 0) + 1)
+    if (!Buffer.isBuffer(visitor)) continue
+    const key = visitor.toString('hex')
+    last.set(key, Math.max(last.get(key) ?? 0, layer))
+  }
+  const layers = (await database.query('SELECT layer, views FROM activity_layers WHERE name = ?', [name])).rows
+  assert.deepEqual(new Map(layers.map(({ layer, views }) => [Number(layer), Number(views)])), views)
+  const visitors = (await database.query('SELECT visitor, last_layer FROM activity_visitors WHERE name = ?', [name])).rows
+  assert.deepEqual(
+    new Map(visitors.map(({ visitor, last_layer: layer }) => [(visitor as Buffer).toString('hex'), Number(layer)])), last)
+  for (const watermark of [NOW_LAYER, NOW_LAYER - 1, NOW_LAYER - 40, NOW_LAYER - 300]) {
+    const from = (watermark + 1 - 200) * LAYER_MS
+    const counted = await database.query(
+      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE name = ? AND created_at >= ?', [name, from])
+    assert.deepEqual(await readStats(database, { name, layerSeconds: LAYER_SECONDS, watermark }, 600), {
+      windowSeconds: 600,
+      pageViews: Number(counted.rows[0]?.['views']),
+      visitors: Number(counted.rows[0]?.['visitors']),
+      asOf: new Date((watermark + 1) * LAYER_MS).toISOString(),
+    })
+  }
+  return rows.length
+}
+
+const visits = fc.array(fc.record({
+  // From ten minutes and a bit ago to a clock that is a minute fast, with edges of layers among them.
+  time: fc.oneof(fc.integer({ min: NOW - 620 * SECOND, max: NOW + 60 * SECOND }), fc.integer({ min: -220, max: 20 }).map((layers) => NOW + layers * LAYER_MS)),
+  visitor: fc.option(fc.integer({ min: 0, max: 20 }).map(visitorOf), { freq: 5 }),
+  page: fc.constantFrom('/', '/😀', `/${'é'.repeat(511)}`, `/${'日'.repeat(341)}`, '/\ufffd', `/' OR 1=1; -- "\\ %`, ' trailing '),
+}, { noNullPrototype: true }), { maxLength: 60 })
+
+for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', sharedMysqlUrl]] as const) {
+  const database = (async () => open(await url()))()
+  database.catch(() => undefined)
+  let grids = 0
+  const gridName = (): string => `grid-${++grids}`
+
+  test(`${name}: after any commits and removals the sums are what the rows say`, async () => {
+    const db = await database
+    const step = fc.oneof({ weight: 4, arbitrary: fc.record({ visits }) }, { weight: 1, arbitrary: fc.record({ retentionMs: fc.integer({ min: 0, max: 620 * SECOND }) }) })
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
+      const grid = gridName()
+      for (const step of steps) {
+        if ('visits' in step) await commit(db, grid, step.visits)
+        else await tidy(db, grid, step.retentionMs)
+      }
+      await assertSumsAreRows(db, grid)
+    }), { numRuns: 40 })
+  })
+
+  test(`${name}: rows are stored as they are, with their time but not later than the database's, oldest first`, async () => {
+    const db = await database
+    const grid = gridName()
+    const page = `/${'日'.repeat(341)}`
+    await commit(db, grid, [
+      { time: NOW + 5000, visitor: visitorOf(1), page: '/future' },
+      { time: NOW - 1, visitor: null, page },
+      { time: 0, visitor: Buffer.from('000102ff0a0d5c2700223f7f', 'hex'), page: '/😀' },
+    ])
+    const { rows } = await db.query('SELECT created_at, visitor, page FROM activities WHERE name = ? ORDER BY id', [grid])
+    assert.deepEqual(rows.map((row) => ({ ...row })), [
+      { created_at: 0, visitor: Buffer.from('000102ff0a0d5c2700223f7f', 'hex'), page: '/😀' },
+      { created_at: NOW - 1, visitor: null, page },
+      { created_at: NOW, visitor: visitorOf(1), page: '/future' },
+    ])
+  })
+
+  test(`${name}: thousands of rows in one commit, by thousands of visitors over thousands of layers`, async () => {
+    const db = await database
+    const grid = gridName()
+    const many = Array.from({ length: 5_000 }, (_, i): Visit => ({ time: NOW - ((i * 7919) % 5_000) * LAYER_MS, visitor: visitorOf(i), page: `/${i}` }))
+    await commit(db, grid, many)
+    assert.equal(await assertSumsAreRows(db, grid), 5_000)
+  })
+
+  test(`${name}: what is older than the retention goes, in whole layers, and nothing else`, async () => {
+    const db = await database
+    const [grid, other] = [gridName(), gridName()]
+    const old = Array.from({ length: 12_000 }, (_, i): Visit => ({ time: NOW - 100 * LAYER_MS + Math.floor(i / 6_000), visitor: visitorOf(i % 1_200), page: '/old' }))
+    await commit(db, grid, [...old, ...[-99, -98, -10, 0].map((layers) => ({ time: NOW + layers * LAYER_MS, visitor: visitorOf(7), page: '/' }))])
+    await commit(db, other, old.slice(0, 10))
+    await tidy(db, grid, 98 * LAYER_MS + 1)
+    const { rows } = await db.query('SELECT layer FROM activity_layers WHERE name = ? ORDER BY layer', [grid])
+    assert.deepEqual(rows.map(({ layer }) => Number(layer) - NOW_LAYER), [-99, -98, -10, 0])
+    assert.equal(await assertSumsAreRows(db, grid), 4)
+    assert.equal(await assertSumsAreRows(db, other), 10)
+  })
+
+  test(`${name}: a long absence is made up for a piece at a time`, async () => {
+    const db = await database
+    const grid = gridName()
+    await commit(db, grid, Array.from({ length: 1_200 }, (_, i): Visit => ({ time: NOW - (i + 10) * LAYER_MS, visitor: visitorOf(i), page: '/' })))
+    const left: number[] = []
+    for (let calls = 0; calls < 3; calls++) {
+      await tidy(db, grid, 0)
+      left.push(await assertSumsAreRows(db, grid))
+    }
+    assert.deepEqual(left, [700, 200, 0])
+  })
+
+  test(`${name}: with many committing and removing at once the sums are what the rows say, and no visit is missing`, async () => {
+    const db = await database
+    const grid = gridName()
+    // Old layers, for which removal and late visits compete, and visitors who come back while they are removed.
+    const round = (worker: number): Visit[] => Array.from({ length: 80 }, (_, i): Visit => ({
+      time: NOW - Math.floor(Math.random() * 12) * LAYER_MS, visitor: i % 9 === 0 ? null : visitorOf(Math.floor(Math.random() * 40)), page: `/${worker}`,
+    }))
+    let running = 6
+    const committers = Array.from({ length: running }, async (_, worker) => {
+      for (let i = 0; i < 25; i++) await commit(db, grid, round(worker))
+      running--
+    })
+    const removers = [0, 1].map(async () => {
+      while (running > 0) await tidy(db, grid, 6 * LAYER_MS)
+    })
+    await Promise.all([...committers, ...removers])
+    await assertSumsAreRows(db, grid)
+    await tidy(db, grid, -LAYER_MS)
+    assert.equal(await assertSumsAreRows(db, grid), 0)
+    const kept = gridName()
+    await Promise.all(Array.from({ length: 6 }, async (_, worker) => {
+      for (let i = 0; i < 10; i++) await commit(db, kept, round(worker))
+    }))
+    assert.equal(await assertSumsAreRows(db, kept), 6 * 10 * 80)
+  })
+}
+
+test('MariaDB: while a busy layer is removed, visits are committed without waiting for it', async () => {
+  const url = await sharedMysqlUrl()
+  const [db, other] = [await open(url), await open(url)]
+  const grid = 'busy'
+  for (let i = 0; i < 20; i++) {
+    await commit(db, grid, Array.from({ length: 5_000 }, (): Visit => ({ time: NOW - 100 * LAYER_MS, visitor: randomBytes(12), page: '/' })))
+  }
+  let removed = false
+  const removing = tidy(db, grid, 0).then(() => { removed = true })
+  let meanwhile = 0
+  while (!removed) {
+    await commit(other, grid, [{ time: NOW, visitor: visitorOf(meanwhile % 100), page: '/' }])
+    if (!removed) meanwhile++
+  }
+  await removing
+  assert(meanwhile > 5, `${meanwhile} commits while 100,000 rows were removed`)
+  await assertSumsAreRows(db, grid)
+})
