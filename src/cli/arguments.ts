@@ -1,0 +1,108 @@
+/**
+ * What the command line says. Nothing of it is shown in a message but the names of flags: an argument may
+ * hold a password. What values are allowed is for the options to say that they become.
+ */
+import { parseArgs } from 'node:util'
+
+export const USAGE = `Usage: wide-cache <command> [flags]
+
+Commands:
+  collect   collects visits for web processes that set collect: false, until SIGTERM or SIGINT
+  migrate   makes the tables, or brings them up to this version
+
+Flags of both:
+  --database <url>            mysql://user:password@host/database or sqlite:./file.db
+                              (default: DATABASE_URL, else sqlite:./wide-cache.db)
+  --help, --version
+
+Flags of collect; but for --collect they must be what the web processes have:
+  --cache <servers>           memcached://host:port,host:port (default: MEMCACHE_SERVERS)
+  --name <name>               the grid's name (default: activity)
+  --width <columns>           (default: 15)
+  --layer-seconds <seconds>   (default: 3)
+  --drain-after-layers <n>    (default: 2)
+  --cell-ttl-seconds <s>      (default: 3600)
+  --window-seconds <seconds>  (default: 600)
+  --retention-hours <hours>   (default: 24)
+  --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
+
+A password is safer in DATABASE_URL than in a flag, which other users of the machine can see.
+Exit status: 0 stopped or done, 1 failed, 2 wrong command line.
+`
+
+/** A command line that asks for nothing that exists. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** What is asked for. A flag that is not given is `undefined`, an option not given. */
+export type Command =
+  | { readonly command: 'help' | 'version' }
+  | { readonly command: 'migrate'; readonly database: string | undefined }
+  | { readonly command: 'collect'; readonly cache: string | undefined; readonly options: CollectOptions }
+
+export interface CollectOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly width: number | undefined
+  readonly layerSeconds: number | undefined
+  readonly drainAfterLayers: number | undefined
+  readonly cellTtlSeconds: number | undefined
+  readonly windowSeconds: number | undefined
+  readonly retentionHours: number | undefined
+  readonly collect: string | undefined
+}
+
+const string = { type: 'string' } as const
+const boolean = { type: 'boolean' } as const
+const SHARED = { database: string, help: boolean, version: boolean }
+const COLLECT = {
+  cache: string, name: string, width: string, 'layer-seconds': string, 'drain-after-layers': string, 'cell-ttl-seconds': string,
+  'window-seconds': string, 'retention-hours': string, collect: string,
+}
+
+/** @throws UsageError */
+export function commandOf(args: readonly string[]): Command {
+  const { values, positionals } = parsed(args)
+  if (values.help) return { command: 'help' }
+  if (values.version) return { command: 'version' }
+  const [command, ...more] = positionals
+  if (command === undefined) throw new UsageError('a command is missing: collect or migrate')
+  if (command !== 'collect' && command !== 'migrate') throw new UsageError('no such command; there are collect and migrate')
+  if (more.length > 0) throw new UsageError(`${command} takes flags only, and something else is behind it`)
+  if (command === 'migrate') {
+    const foreign = Object.keys(COLLECT).find((flag) => flag in values)
+    if (foreign) throw new UsageError(`--${foreign} is no flag of migrate`)
+    return { command, database: values.database }
+  }
+  return {
+    command,
+    cache: values.cache,
+    options: {
+      database: values.database,
+      name: values.name,
+      width: numberOf('width', values.width),
+      layerSeconds: numberOf('layer-seconds', values['layer-seconds']),
+      drainAfterLayers: numberOf('drain-after-layers', values['drain-after-layers']),
+      cellTtlSeconds: numberOf('cell-ttl-seconds', values['cell-ttl-seconds']),
+      windowSeconds: numberOf('window-seconds', values['window-seconds']),
+      retentionHours: numberOf('retention-hours', values['retention-hours']),
+      collect: values.collect,
+    },
+  }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: { ...SHARED, ...COLLECT }, allowPositionals: true })
+  } catch (error) {
+    // Of node's advice the first sentence is enough; it names the flag, never its value.
+    throw new UsageError(error instanceof Error ? (error.message.split(/\. |\n/)[0] ?? '') : 'the flags cannot be read')
+  }
+}
+
+function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${flag} wants a whole number`)
+  return Number(text)
+}

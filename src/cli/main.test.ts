@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sqlite } from '../database/sqlite.js'
+import { freePort } from '../../test/servers/free-port.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
+import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
+const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.url))
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+const WAIT_MS = 60_000
+
+const folder = temporaryFolder('cli')
+after(() => removeFolder(folder))
+const running = new Set<ChildProcess>()
+after(() => { for (const child of running) child.kill('SIGKILL') })
+
+/** Starts a program of the sources in an empty folder, with only the environment that is named. */
+function start(program: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), program, ...args], {
+    cwd: folder, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (data) => { stderr += data })
+  void ended.then(() => running.delete(child))
+  return { child, ended, stderr: () => stderr, kill: (signal: NodeJS.Signals) => child.kill(signal) }
+}
+
+async function run(args: readonly string[], env?: Record<string, string>) {
+  const { child, ended, stderr } = start(MAIN, args, env)
+  const [stdout, status] = await Promise.all([text(child.stdout), ended])
+  return { status, stdout, stderr: stderr() }
+}
+
+async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const end = performance.now() + WAIT_MS
+  for (;;) {
+    const found = await probe()
+    if (found !== undefined) return found
+    if (performance.now() > end) throw new Error(`${what}: not within ${WAIT_MS / 1000} s`)
+    await delay(100)
+  }
+}
+
+/** One line, on stderr only. */
+function assertOneLine({ stdout, stderr }: { stdout: string; stderr: string }, pattern: RegExp): void {
+  assert.equal(stdout, '')
+  assert.match(stderr, /^wide-cache: [^\n]+\n$/)
+  assert.match(stderr, pattern)
+}
+
+test('--help tells of both commands and --version of the version', async () => {
+  const [help, version] = await Promise.all([run(['--help']), run(['collect', '--version'])])
+  assert.deepEqual([help.status, help.stderr], [0, ''])
+  assert.match(help.stdout, /collect .*\n.*migrate /)
+  assert.deepEqual([version.status, version.stderr], [0, ''])
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+describe('bad input ends with status 2 and one line that says what is wrong, never with what', () => {
+  const CACHE = ['--cache', 'memcached://127.0.0.1:1']
+  const cases: [string, readonly string[], RegExp, Record<string, string>?][] = [
+    ['no command', [], /a command is missing: collect or migrate/],
+    ['a command that is none', ['s3cret'], /no such command/],
+    ['a flag that is none', ['migrate', '--databse=mysql://u:s3cret@h/d'], /Unknown option '--databse'/],
+    ['a flag without its value', ['collect', '--cache'], /--cache/],
+    ['something behind the command', ['migrate', 'mysql://u:s3cret@h/d'], /migrate takes flags only/],
+    ['a flag of the other command', ['migrate', '--width', '3'], /--width is no flag of migrate/],
+    ['a database scheme that is none', ['migrate', '--database', 'postgres://u:s3cret@h/d'], /"database" is "postgres:…"/],
+    ['DATABASE_URL likewise', ['migrate'], /DATABASE_URL\)" is "postgres:…"/, { DATABASE_URL: 'postgres://u:s3cret@h/d' }],
+    ['a number that is none', ['collect', ...CACHE, '--width', '1.5'], /--width wants a whole number/],
+    ['a number out of range', ['collect', ...CACHE, '--width', '0'], /"width" is 0; allowed: a whole number from 1/],
+    ['a name with a space', ['collect', ...CACHE, '--name', 'a b'], /"name"/],
+    ['a cron line that is none', ['collect', ...CACHE, '--collect', 'often'], /"collect" is "often"/],
+    ['servers that are none', ['collect', '--cache', 'http://u:s3cret@h'], /"cache"/],
+    ['no cache', ['collect'], /memory: cache is private .* MEMCACHE_SERVERS or --cache/],
+    ['a private cache', ['collect', '--cache', 'memory:'], /nothing to collect here/],
+  ]
+  for (const [name, args, pattern, env] of cases) {
+    test(name, async () => {
+      const ran = await run(args, env)
+      assertOneLine(ran, pattern)
+      assert.equal(ran.status, 2)
+      assert.doesNotMatch(ran.stderr, /s3cret/)
+    })
+  }
+})
+
+test('migrate makes the tables, by flag or by DATABASE_URL, and is content when they are there', async () => {
+  const [file, url] = [join(folder, 'made.db'), await sharedMysqlUrl()]
+  for (const [args, env] of [[['--database', `sqlite:${file}`], {}], [['--database', `sqlite:${file}`], {}], [[], { DATABASE_URL: url }]] as const) {
+    const ran = await run(['migrate', ...args], env)
+    assertOneLine(ran, /up to date/)
+    assert.equal(ran.status, 0)
+  }
+  assert(existsSync(file))
+})
+
+test('migrate ends with status 1 and one line when the server is away, or the database is newer than the package', async () => {
+  const away = await run(['migrate', '--database', `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`])
+  assertOneLine(away, /ECONNREFUSED/)
+  assert.doesNotMatch(away.stderr, /s3cret/)
+  assert.equal(away.status, 1)
+
+  const file = join(folder, 'newer.db')
+  const database = sqlite(file)
+  await database.migrate()
+  await database.query("INSERT INTO wide_cache_migrations (version, name, applied_at) VALUES (9999, 'future', 0)")
+  await database.close()
+  const newer = await run(['migrate', '--database', `sqlite:${file}`])
+  assertOneLine(newer, /newer/)
+  assert.equal(newer.status, 1)
+})
+
+test('collect waits for a database that is away, and even then ends with status 0 on SIGTERM', async () => {
+  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: `mysql://u:s3cret@127.0.0.1:${await freePort()}/d` }
+  const collector = start(MAIN, ['collect', '--collect', '* * * * * *'], env)
+  await until('a word about the database', () => /will be tried again/.test(collector.stderr()) || undefined)
+  collector.kill('SIGTERM')
+  assert.equal(await collector.ended, 0)
+  assert.doesNotMatch(collector.stderr(), /s3cret/)
+})
+
+test('collect ends with status 1 when the grid was made with another width', async () => {
+  const args = ['--cache', `memcached://${await sharedMemcached()}`, '--database', await sharedMysqlUrl(), '--name', `w-${randomUUID().slice(0, 8)}`]
+  const first = start(MAIN, ['collect', ...args, '--width', '3'])
+  await until('the collector', () => /collecting/.test(first.stderr()) || undefined)
+  first.kill('SIGINT')
+  assert.equal(await first.ended, 0)
+  const second = await run(['collect', ...args, '--width', '4'])
+  assert.match(second.stderr, /in use with width 3 and layerSeconds 3; this process asks for width 4/)
+  assert.equal(second.status, 1)
+})
+
+test('what web processes record that do not collect is collected by wide-cache collect, all of it', async () => {
+  const name = `cli-${randomUUID().slice(0, 8)}`
+  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
+  const web = start(WEB_PROCESS, [name], env)
+  const port = await until('the web process', () => new Promise<number>((resolve) => web.child.stdout.once('data', (data) => resolve(Number(data)))))
+  const collector = start(MAIN, ['collect', '--name', name, '--layer-seconds', '1', '--drain-after-layers', '1', '--collect', '* * * * * *'], env)
+  for (let view = 0; view < 30; view++) {
+    await (await fetch(`http://127.0.0.1:${port}/page/${view % 7}`, { headers: { 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` } })).text()
+  }
+  const json = async (path: string): Promise<Record<string, unknown>> => (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Record<string, unknown>>
+  const figures = await until('30 page views', async () => {
+    const figures = await json('/activity')
+    return figures['pageViews'] === 30 ? figures : undefined
+  })
+  assert.equal(figures['visitors'], 2)
+  assert.deepEqual(await json('/ledger'), { issued: 30, committed: 30, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+  for (const process of [collector, web]) {
+    process.kill('SIGTERM')
+    assert.equal(await process.ended, 0)
+  }
+})

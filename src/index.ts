@@ -1,0 +1,20 @@
+/** All that is public, and nothing else. */
+export { type Activity, createActivity, type RecordedVisit } from './activity/activity.js'
+export type { ActivityOptions } from './activity/options.js'
+export type { ActivityStats } from './activity/stats.js'
+export { type Cache, CacheError, type CacheErrorCode } from './cache/cache.js'
+export { memcached, type MemcachedOptions } from './cache/memcached.js'
+export { memory, type MemoryOptions } from './cache/memory.js'
+export {
+  type Database, DatabaseError, type DatabaseErrorKind, type Dialect, type Queryable, type QueryResult, type SqlRow, type SqlValue, type Transaction,
+} from './database/database.js'
+export { mysql, type MysqlOptions } from './database/mysql.js'
+export { sqlite } from './database/sqlite.js'
+export type { Logger } from './support/logger.js'
+export { type Codec, jsonCodec } from './wide-cache/codec.js'
+export type { DrainReport } from './wide-cache/collector.js'
+export { GeometryError } from './wide-cache/grid-record.js'
+export type { CommitContext, GridOptions, ReadContext, TidyContext, WideCacheOptions } from './wide-cache/options.js'
+export type { LedgerReport } from './wide-cache/report.js'
+export { WideCache } from './wide-cache/wide-cache.js'
+export type { CloseReport } from './wide-cache/writer.js'
