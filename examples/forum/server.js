@@ -1,0 +1,120 @@
+// A small forum that shows its own activity: npm start, then http://localhost:3000.
+// With MEMCACHE_SERVERS and DATABASE_URL it runs on memcached and MySQL, otherwise on memory and SQLite.
+import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import express from 'express'
+import { createActivity } from 'wide-cache'
+import { MAX_AUTHOR, MAX_TEXT, addReply, threadById, threads } from './content.js'
+import { forumPage, messagePage, threadPage } from './pages.js'
+import { startTraffic } from './traffic.js'
+
+const { port, traffic } = settings()
+
+// createActivity() alone would do. This is in more of a hurry than a site needs to be: its figures are ten
+// seconds old instead of up to fifty.
+const activity = createActivity({ drainAfterLayers: 1, collect: '*/2 * * * * *', statsTtlSeconds: 2 })
+
+const app = express()
+app.disable('x-powered-by')
+// The simulated visitors come through 127.0.0.1 and name their addresses in X-Forwarded-For.
+app.set('trust proxy', 'loopback')
+
+app.use((_req, res, next) => {
+  res.set({
+    'Content-Security-Policy': "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    'Referrer-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+  })
+  next()
+})
+app.use(activity.middleware())
+app.use('/activity', activity.router())
+app.use('/assets', express.static(fileURLToPath(new URL('./assets', import.meta.url)), { index: false, maxAge: '5m' }))
+
+app.get('/', (_req, res) => {
+  res.send(forumPage(threads(), figures()))
+})
+
+app.get('/threads/:id', (req, res, next) => {
+  const thread = threadById(req.params.id)
+  if (!thread) return next()
+  res.send(threadPage(thread, figures()))
+})
+
+app.post('/threads/:id/replies', express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 10 }), (req, res, next) => {
+  const thread = threadById(req.params.id)
+  if (!thread) return next()
+  const [author, text] = [req.body?.author, req.body?.text].map((value) => (typeof value === 'string' ? value.trim() : ''))
+  if (!author || author.length > MAX_AUTHOR || !text || text.length > MAX_TEXT) {
+    const message = `A reply needs a name of at most ${MAX_AUTHOR} characters and a text of at most ${MAX_TEXT}.`
+    return res.status(400).send(threadPage(thread, figures(), { author, text, message }))
+  }
+  const reply = addReply(thread, author, text)
+  res.redirect(303, `/threads/${thread.id}#reply-${reply.number}`)
+})
+
+app.use((_req, res) => {
+  res.status(404).send(messagePage('There is no such page', 'It may have been moved, or never have been there.', figures()))
+})
+
+app.use((error, _req, res, next) => {
+  if (res.headersSent) return next(error)
+  const status = error.status >= 400 && error.status < 500 ? error.status : 500
+  if (status === 500) console.error(error)
+  res.status(status).send(messagePage(status === 500 ? 'Something went wrong' : 'That cannot be taken', 'Go back and try it in another way.', figures()))
+})
+
+const server = createServer(app)
+let stopTraffic = () => {}
+let stopping = false
+
+server.on('error', async (error) => {
+  const taken = error.code === 'EADDRINUSE'
+  console.error(taken ? `Port ${port} is taken. Choose another one: PORT=${port + 1} npm start` : `The forum cannot listen on port ${port}: ${error.message}`)
+  process.exitCode = 1
+  await activity.close()
+})
+
+server.listen(port, () => {
+  const own = `http://127.0.0.1:${server.address().port}`
+  console.log(`The forum is on http://localhost:${server.address().port}${traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''}`)
+  if (traffic && !stopping) stopTraffic = startTraffic(own, threads().map(({ id }) => `/threads/${id}`))
+})
+
+// Once: a second Ctrl-C ends the process at once.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+
+async function stop() {
+  if (stopping) return
+  stopping = true
+  stopTraffic()
+  const closed = new Promise((resolve) => server.close(resolve))
+  // Those who are still being answered have two seconds.
+  const late = setTimeout(() => server.closeAllConnections(), 2000)
+  await closed
+  clearTimeout(late)
+  await activity.close()
+}
+
+/**
+ * The newest figures there are, for pages rendered here; `undefined` at first. A page does not wait for its
+ * visitor counter: it takes what the last one has asked for.
+ */
+let newest
+function figures() {
+  activity.stats().then((stats) => { newest = stats }, () => {})
+  return newest
+}
+
+function settings() {
+  try {
+    const { values } = parseArgs({ options: { 'no-traffic': { type: 'boolean' } } })
+    const port = process.env.PORT || '3000'
+    if (!/^\d+$/.test(port) || Number(port) > 65_535) throw new Error('PORT is to be a number from 0 to 65535')
+    return { port: Number(port), traffic: !values['no-traffic'] }
+  } catch (error) {
+    console.error(`${error.message}\nUsage: PORT=3000 npm start -- [--no-traffic]`)
+    process.exit(2)
+  }
+}

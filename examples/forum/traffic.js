@@ -1,0 +1,75 @@
+// Simulated visitors, who make real requests to the forum: some people who read a few threads and go, and a
+// search engine's robot, which is not counted. No part of what a site needs.
+
+const VISITORS_AT_ONCE = 12
+const FIRST_ARRIVALS_MS = 300
+const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 5000]
+const MOST_PAGES = 12
+const TIMEOUT_MS = 10_000
+
+const BROWSERS = [
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Gecko/20100101 Firefox/143.0',
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
+  'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36',
+]
+const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+
+/** Starts them; returns what stops them. */
+export function startTraffic(origin, paths) {
+  const stop = new AbortController()
+  for (let i = 0; i < VISITORS_AT_ONCE; i++) void seat(i)
+  return () => stop.abort()
+
+  /** A seat in the forum: when one visitor has gone, the next one comes. */
+  async function seat(number) {
+    await pause(number * FIRST_ARRIVALS_MS)
+    while (!stop.signal.aborted) {
+      const isRobot = number === 0
+      await visit(isRobot ? ROBOT : oneOf(BROWSERS), address())
+      await pause(between(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS))
+    }
+  }
+
+  async function visit(userAgent, address) {
+    const headers = { 'user-agent': userAgent, 'x-forwarded-for': address, accept: 'text/html' }
+    let path = '/'
+    for (let pages = between(1, MOST_PAGES); pages > 0 && !stop.signal.aborted; pages--) {
+      try {
+        const response = await fetch(origin + path, { headers, signal: AbortSignal.any([stop.signal, AbortSignal.timeout(TIMEOUT_MS)]) })
+        await response.text()
+      } catch {
+        // The forum is busy or has stopped; the visitor reads on.
+      }
+      path = Math.random() < 0.3 ? '/' : oneOf(paths)
+      await pause(between(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS))
+    }
+  }
+
+  function pause(ms) {
+    return new Promise((resolve) => {
+      if (stop.signal.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        stop.signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      stop.signal.addEventListener('abort', done)
+    })
+  }
+}
+
+/** Of the networks that are kept for examples. */
+function address() {
+  return `${oneOf(['192.0.2', '198.51.100', '203.0.113'])}.${between(1, 254)}`
+}
+
+function between(least, most) {
+  return least + Math.floor(Math.random() * (most - least + 1))
+}
+
+function oneOf(things) {
+  return things[between(0, things.length - 1)]
+}

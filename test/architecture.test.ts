@@ -1,0 +1,104 @@
+/** The house of docs/architecture.md, held by its sources: who may know whom, and where time and chance come from. */
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url))
+
+/** From the roof to the ground; imports point down only, and rooms of one storey do not know each other. */
+const STOREYS: readonly (readonly string[])[] = [
+  ['index', 'cli'],
+  ['activity', 'hits', 'counters', 'sequence', 'collision-free-map'],
+  ['wide-cache'],
+  ['cache', 'database'],
+  ['support'],
+]
+
+/** Packages that only one room may know. */
+const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache', mysql2: 'database', libsql: 'database', 'node-cron': 'wide-cache', isbot: 'activity', express: 'activity' }
+
+/** Time and chance, which the protocol is handed so that a simulation can own them. */
+const HANDED_IN = /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g
+const MAY_REACH_OUT = ['wide-cache/environment.ts']
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => /\.(?:ts|js)$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
+  .sort()
+
+interface Import {
+  readonly file: string
+  readonly from: string
+}
+
+/** All static and dynamic imports of a source, by what is in their quotes. */
+function importsIn(file: string, source: string): Import[] {
+  const pattern = /(?:^|[\s;}])(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g
+  return [...withoutComments(source).matchAll(pattern)].map((match) => ({ file, from: match[1] ?? match[2] ?? '' }))
+}
+
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"`\\])\/\/.*$/gm, '$1')
+}
+
+/** `wide-cache` of `wide-cache/grid.ts`; `index` of `index.ts`. */
+function roomOf(path: string): string {
+  return path.split('/')[0]!.replace(/\.[jt]s$/, '')
+}
+
+/** What is wrong with an import, if anything. */
+function trespass({ file, from }: Import): string | undefined {
+  const room = roomOf(file)
+  if (from.startsWith('.')) {
+    const target = roomOf(relative(SRC, normalize(join(SRC, dirname(file), from))).replaceAll('\\', '/'))
+    if (target === room) return undefined
+    const [mine, theirs] = [room, target].map((name) => STOREYS.findIndex((storey) => storey.includes(name)))
+    if (mine === -1 || theirs === -1) return `${file} imports ${from}: "${mine === -1 ? room : target}" has no place in the house`
+    return theirs! > mine! ? undefined : `${file} imports ${from}, which is not below it`
+  }
+  const name = from.split('/').slice(0, from.startsWith('@') ? 2 : 1).join('/')
+  const owner = OWNED[name]
+  return owner === undefined || owner === room ? undefined : `${file} imports ${name}, which only src/${owner} may know`
+}
+
+const sources = files.map((file) => ({ file, source: readFileSync(join(SRC, file), 'utf8') }))
+const imports = sources.flatMap(({ file, source }) => importsIn(file, source))
+
+describe('the house', () => {
+  test('the sources are found, and so are their imports', () => {
+    assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
+    for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
+      assert(imports.some((found) => found.file === file && found.from === from), `${from} of ${file}`)
+    }
+  })
+
+  test('imports point down, and each package has one room that knows it', () => {
+    assert.deepEqual(imports.map(trespass).filter((found) => found !== undefined), [])
+  })
+
+  test('an import that points up, or beside, or at another room\'s package would be seen', () => {
+    const forbidden: Import[] = [
+      { file: 'cache/memory.ts', from: '../wide-cache/grid.js' },
+      { file: 'cache/memory.ts', from: '../database/database.js' },
+      { file: 'wide-cache/grid.ts', from: '../activity/visit.js' },
+      { file: 'activity/visit.ts', from: '../hits/hits.js' },
+      { file: 'support/clock.ts', from: '../index.js' },
+      { file: 'wide-cache/grid.ts', from: '../elsewhere/thing.js' },
+      { file: 'wide-cache/writer.ts', from: 'memjs' },
+      { file: 'activity/stats.ts', from: 'mysql2/promise' },
+    ]
+    for (const one of forbidden) assert(trespass(one), `${one.from} in ${one.file}`)
+    assert.equal(trespass({ file: 'activity/visit.ts', from: '../support/clock.js' }), undefined)
+    const written = "import type { A } from './a.js'\nexport {\n  b,\n} from './b.js'\nimport './c.js'\nawait import('./d.js')\n// import './e.js'\n/* from './f.js' */"
+    assert.deepEqual(importsIn('x.ts', written).map(({ from }) => from), ['./a.js', './b.js', './c.js', './d.js'])
+  })
+
+  test('the heart reaches for no clock, timer or chance behind its back', () => {
+    const reached = sources
+      .filter(({ file }) => file.startsWith('wide-cache/') && !MAY_REACH_OUT.includes(file))
+      .flatMap(({ file, source }) => (withoutComments(source).match(HANDED_IN) ?? []).map((what) => `${file}: ${what}`))
+    assert.deepEqual(reached, [])
+  })
+})

@@ -1,0 +1,118 @@
+/** The widget as people meet it: in Chromium, on the running demo, under its Content-Security-Policy. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { startBrowser, startForum, type Forum } from './forum.js'
+
+const FIGURES_MS = 40_000
+const TEXT = /^([\d,]+) visitors?, ([\d,]+) page views? in the last 10 minutes$/
+
+let forum: Forum
+let browser: Browser
+before(async () => {
+  [forum, browser] = await Promise.all([startForum(), startBrowser()])
+})
+after(async () => {
+  await browser?.close()
+  await forum?.stop()
+})
+
+/** A page, and all that the browser has complained of: errors, blocked or failed requests. */
+async function open(path: string): Promise<{ page: Page; complaints: string[]; figures: unknown[] }> {
+  const page = await browser.newPage({ viewport: { width: 1100, height: 720 } })
+  const complaints: string[] = []
+  const figures: unknown[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on('response', async (response) => {
+    if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`)
+    if (new URL(response.url()).pathname === '/activity') figures.push(await response.json().catch(() => undefined))
+  })
+  await page.goto(forum.origin + path)
+  return { page, complaints, figures }
+}
+
+/** Waits until the widget's line fits, and returns it. The page's policy lets no test evaluate anything there. */
+async function lineThat(page: Page, fits: (text: string) => boolean): Promise<string> {
+  const line = page.locator('site-activity [part~=figures]')
+  const end = performance.now() + FIGURES_MS
+  for (;;) {
+    const text = await line.textContent() ?? ''
+    if (fits(text)) return text
+    if (performance.now() > end) assert.fail(`after ${FIGURES_MS / 1000} s still "${text}"\n${forum.output()}`)
+    await page.waitForTimeout(250)
+  }
+}
+
+function numbersIn(text: string): number[] {
+  const [, visitors, views] = TEXT.exec(text) ?? []
+  return [visitors, views].map((number) => Number(number?.replaceAll(',', '')))
+}
+
+test('the widget shows both figures, in words and in the top-right corner, and comes by new ones by itself', async () => {
+  const { page, complaints, figures } = await open('/')
+  const widget = page.locator('site-activity')
+  const text = await lineThat(page, (text) => numbersIn(text).every((number) => number > 0))
+  const [visitors = 0, views = 0] = numbersIn(text)
+  assert(views >= visitors, `${visitors} visitors, ${views} views`)
+  assert.deepEqual(await widget.locator('[part~=number]').allTextContents(), [visitors, views].map((number) => number.toLocaleString('en')))
+  const last = figures.at(-1)
+  assert(last !== null && typeof last === 'object' && 'pageViews' in last && 'visitors' in last)
+  assert.deepEqual([last.visitors, last.pageViews], [visitors, views])
+
+  const box = await widget.boundingBox()
+  assert(box && box.y < 80 && box.x > 550 && box.x + box.width > 1000 && box.x + box.width <= 1100, JSON.stringify(box))
+
+  // A later answer with other figures: the widget asks again about each half minute.
+  const asked = figures.length
+  const later = await lineThat(page, (later) => later !== text)
+  assert(figures.length > asked)
+  assert(numbersIn(later)[1]! > views)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('a polite live region is there for screen readers, out of sight and silent at first', async () => {
+  const { page, complaints } = await open('/')
+  const status = page.locator('site-activity [role=status]')
+  await page.locator('site-activity [part~=number]').first().waitFor()
+  assert.equal(await status.getAttribute('aria-live'), 'polite')
+  assert.equal(await status.textContent(), '')
+  const box = await status.boundingBox()
+  assert(box && box.width <= 1 && box.height <= 1)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('without scripts the page has the figures all the same, once the forum knows some', async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  const end = performance.now() + FIGURES_MS
+  let text = ''
+  while (!numbersIn(text).every((number) => number > 0) && performance.now() < end) {
+    await page.goto(forum.origin)
+    text = (await page.locator('site-activity').textContent() ?? '').replace(/\s+/g, ' ').trim()
+    await page.waitForTimeout(250)
+  }
+  assert(numbersIn(text).every((number) => number > 0), text)
+  await context.close()
+})
+
+test('a reply is posted, is shown, and is text whatever is in it', async () => {
+  const { page, complaints } = await open('/')
+  await page.locator('.threads a').first().click()
+  const text = '<script>document.title = "taken"</script><img src=x onerror=alert(1)> & "done"'
+  await page.getByLabel('Name').fill('<b>Anna</b>')
+  await page.getByLabel('Text').fill(text)
+  await page.getByRole('button', { name: 'Post reply' }).click()
+  await page.waitForURL(/#reply-\d+$/)
+  const post = page.locator('.post:target')
+  assert.equal(await post.locator('strong').textContent(), '<b>Anna</b>')
+  assert.equal(await post.locator('p:not(.byline)').textContent(), text)
+  assert.doesNotMatch(await page.title(), /taken/)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
+import { spawnForum, startForum } from './forum.js'
+
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+const FIGURES_MS = 60_000
+
+async function figuresOf(origin: string): Promise<Record<string, unknown>> {
+  return (await fetch(`${origin}/activity`)).json() as Promise<Record<string, unknown>>
+}
+
+async function firstThread(origin: string): Promise<string> {
+  const path = /href="(\/threads\/[^"]+)"/.exec(await (await fetch(origin)).text())?.[1]
+  assert(path)
+  return origin + path
+}
+
+test('on memcached and MariaDB, without simulated visitors, exactly those who come are counted, and it stops in order', async () => {
+  const forum = await startForum(['--no-traffic'], { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() })
+  for (const [path, agent] of [['/', BROWSER], ['/', `${BROWSER} Edg/126`], ['/', 'curl/8.0'], ['/nowhere', BROWSER], ['/assets/forum.css', BROWSER]] as const) {
+    await (await fetch(forum.origin + path, { headers: { 'user-agent': agent } })).text()
+  }
+  const end = performance.now() + FIGURES_MS
+  let figures = await figuresOf(forum.origin)
+  while (figures['pageViews'] !== 2 && performance.now() < end) {
+    await delay(500)
+    figures = await figuresOf(forum.origin)
+  }
+  assert.deepEqual([figures['pageViews'], figures['visitors']], [2, 2])
+  assert.equal(await forum.stop(), 0, forum.output())
+})
+
+test('a reply that is too long, empty, or no form is refused with a page', async () => {
+  const forum = await startForum(['--no-traffic'])
+  const thread = await firstThread(forum.origin)
+  const statusOf = async (body: string | URLSearchParams) => (await fetch(`${thread}/replies`, { method: 'POST', body, redirect: 'manual' })).status
+  assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: 'Hello' })), 303)
+  assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: ' ' })), 400)
+  assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: 'x'.repeat(2001) })), 400)
+  assert.equal(await statusOf(new URLSearchParams({ author: 'A'.repeat(41), text: 'x' })), 400)
+  assert.equal(await statusOf(new URLSearchParams([['author', 'a'], ['text', 'x'], ['text', 'y']])), 400)
+  assert.equal(await statusOf('no form'), 400)
+  assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: 'x'.repeat(40_000) })), 413)
+  const page = await (await fetch(thread)).text()
+  assert.match(page, /<strong>Anna<\/strong>/)
+  assert.equal(await forum.stop('SIGINT'), 0, forum.output())
+})
+
+test('a port that is taken, one that is none, and an unknown flag are said in plain words', async () => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, resolve))
+  const address = other.address()
+  assert(address && typeof address === 'object')
+  const taken = spawnForum([], { PORT: String(address.port) })
+  assert.equal(await taken.ended, 1)
+  assert.equal(taken.output(), `Port ${address.port} is taken. Choose another one: PORT=${address.port + 1} npm start\n`)
+  other.close()
+  const none = spawnForum([], { PORT: 'http' })
+  assert.equal(await none.ended, 2)
+  assert.match(none.output(), /PORT is to be a number/)
+  const unknown = spawnForum(['--traffic=no'])
+  assert.equal(await unknown.ended, 2)
+  assert.match(unknown.output(), /Unknown option '--traffic'/)
+})

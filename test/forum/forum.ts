@@ -1,0 +1,60 @@
+/** The demo forum in a process of its own, as `npm start` runs it, and a browser to look at it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { chromium, type Browser } from 'playwright-core'
+import { binary } from '../servers/binaries.js'
+import { hasEnded, temporaryFolder, removeFolder } from '../servers/process.js'
+
+const SERVER = fileURLToPath(new URL('../../examples/forum/server.js', import.meta.url))
+const START_MS = 60_000
+
+export interface Forum {
+  readonly origin: string
+  /** All that it has printed. */
+  output(): string
+  /** Ends it; resolves to its exit status, or the signal that has ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
+}
+
+/** A forum's process, in an empty folder and with only the environment that is named. */
+export function spawnForum(args: readonly string[] = [], env: Record<string, string> = {}) {
+  const folder = temporaryFolder('forum')
+  const child: ChildProcess = spawn(process.execPath, [SERVER, ...args], {
+    cwd: folder, env: { PATH: process.env['PATH'], PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (data) => { output += data })
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)))
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  void ended.then(() => {
+    process.off('exit', kill)
+    removeFolder(folder)
+  })
+  return { child, ended, output: () => output }
+}
+
+/** Starts the forum on a free port and waits until it listens. */
+export async function startForum(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Forum> {
+  const { child, ended, output } = spawnForum(args, env)
+  const end = performance.now() + START_MS
+  for (;;) {
+    const port = /http:\/\/localhost:(\d+)/.exec(output())?.[1]
+    if (port) {
+      return { origin: `http://127.0.0.1:${port}`, output, stop: (signal = 'SIGTERM') => (child.kill(signal), ended) }
+    }
+    if (hasEnded(child) || performance.now() > end) {
+      child.kill('SIGKILL')
+      throw new Error(`The forum has not started (has the package been built? npm run build):\n${output()}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Chromium without its own traffic. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: binary('chromium'),
+    args: ['--no-sandbox', '--headless', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+  })
+}
