@@ -33,7 +33,7 @@ export async function commitVisits(visits: readonly Visit[], tx: Transaction, { 
 
   const seen = [...visitors.values()].sort((a, b) => a.visitor.compare(b.visitor))
   await inStatements(seen, ({ visitor, layer }) => [name, visitor, layer], (count) =>
-    upsert(tx.dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'replace' }, count), tx)
+    upsert(tx.dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'greatest' }, count), tx)
 
   rows.sort((a, b) => a.createdAt - b.createdAt)
   await inStatements(rows, ({ createdAt, visitor, page }) => [name, createdAt, visitor, page], (count) =>

@@ -134,6 +134,24 @@ test('with the UTC day the salt changes, and two days later it is gone from the 
   assert.equal(await cache.get(KEY), undefined)
 })
 
+test('a salt that is asked for as the day ends is not taken for the next one', async () => {
+  const clock = new ManualClock(NOON + DAY / 2 - 1)
+  const inner = memory({ now: clock.elapsed })
+  let answer = (): void => {}
+  const slow: Cache = { ...faulty(clock), get: (key) => new Promise((resolve) => { answer = () => resolve(inner.get(key)) }), add: inner.add.bind(inner) }
+  const one = start(slow, clock)
+  await clock.advance(1)
+  one.identifier.identify(1, 'anna', '/')
+  answer()
+  await settle()
+  assert.equal(one.visits.length, 0, 'it waits for the new one')
+  answer()
+  await settle()
+  assert(one.visits[0]?.visitor)
+  assert.equal((await inner.get('wide-cache:activity:salt:2026-05-18'))?.length, 32)
+  assert.notDeepEqual(await inner.get('wide-cache:activity:salt:2026-05-18'), await inner.get(KEY))
+})
+
 test('while the cache is silent a visit waits a second, the next ones not at all', async () => {
   const clock = new ManualClock(NOON)
   const cache = faulty(clock)

@@ -176,7 +176,7 @@ for (const [name, express] of expresses) {
       })
       app.get('/silent', (_req, res) => {
         begun++
-        res.on('close', () => begun++)
+        res.type('html').on('close', () => begun++)
       })
     })
     await serving(it.app, async (port) => {

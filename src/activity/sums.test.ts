@@ -177,6 +177,47 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
   })
 }
 
+/** `database`, in whose transactions `meanwhile` goes first where a statement begins with `before`. */
+function interrupted(database: Database, before: string, meanwhile: () => Promise<unknown>): Database {
+  return {
+    dialect: database.dialect,
+    query: (...args) => database.query(...args),
+    now: () => database.now(),
+    migrate: () => database.migrate(),
+    close: () => database.close(),
+    transaction: (work) => database.transaction((tx) => work({
+      dialect: tx.dialect,
+      now: () => tx.now(),
+      query: async (sql, parameters) => {
+        if (sql.startsWith(before)) await meanwhile()
+        return tx.query(sql, parameters)
+      },
+    })),
+  }
+}
+
+test('MariaDB: a visit that comes late to a layer waits while that is removed, and counts', async () => {
+  const url = await sharedMysqlUrl()
+  const [db, other] = [await open(url), await open(url)]
+  const visit = (page: string): Visit => ({ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page })
+  await commit(db, 'late', [visit('/')])
+  let late: Promise<void> | undefined
+  await tidy(interrupted(db, 'DELETE FROM activity_layers', async () => {
+    late = commit(other, 'late', [visit('/late')])
+    await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 500))])
+  }), 'late', 0)
+  await late
+  assert.equal(await assertSumsAreRows(db, 'late'), 1)
+})
+
+test('MariaDB: a visitor who comes back while the layer that last saw them is removed stays', async () => {
+  const url = await sharedMysqlUrl()
+  const [db, other] = [await open(url), await open(url)]
+  await commit(db, 'back', [{ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page: '/' }])
+  await tidy(interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'back', [{ time: NOW, visitor: visitorOf(1), page: '/back' }])), 'back', 0)
+  assert.equal(await assertSumsAreRows(db, 'back'), 1)
+})
+
 test('MariaDB: while a busy layer is removed, visits are committed without waiting for it', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
