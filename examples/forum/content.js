@@ -32,7 +32,7 @@ const CONTENT = [
     ['Pál', 2600, 'The shed is two by three metres and the neighbours are close. I turn mostly brass and a little wood.'],
     ['Hanneke', 2480, 'Belt. It is quiet, and when something catches, the belt slips instead of your wrist.'],
   ]],
-  ['Counting the birds at the feeder without counting twice', 'Wondering', [
+  ['Counting birds at the feeder, each of them once', 'Wondering', [
     ['Marit', 4100, 'Two of us watch from two windows and write tallies. In the evening the sums never agree, because some birds we both saw and some neither. How do people who count for a living do it?'],
     ['Kwame', 3900, 'Each of you writes down the minute and the perch, not a tally. Then a bird is the same bird if minute and perch are the same. Add up once, at the end of the day.'],
     ['Ottilie', 3880, 'And if one of the lists gets lost, ask the one who wrote it to read it out from memory. But strike out what was entered already!'],

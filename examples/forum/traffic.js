@@ -18,14 +18,18 @@ const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bo
 
 /** Starts them; returns what stops them. */
 export function startTraffic(origin, paths) {
-  const stop = new AbortController()
+  let stopped = false
+  const pausing = new Set()
   for (let i = 0; i < VISITORS_AT_ONCE; i++) void seat(i)
-  return () => stop.abort()
+  return () => {
+    stopped = true
+    for (const wake of pausing) wake()
+  }
 
   /** A seat in the forum: when one visitor has gone, the next one comes. */
   async function seat(number) {
     await pause(number * FIRST_ARRIVALS_MS)
-    while (!stop.signal.aborted) {
+    while (!stopped) {
       const isRobot = number === 0
       await visit(isRobot ? ROBOT : oneOf(BROWSERS), address())
       await pause(between(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS))
@@ -35,9 +39,9 @@ export function startTraffic(origin, paths) {
   async function visit(userAgent, address) {
     const headers = { 'user-agent': userAgent, 'x-forwarded-for': address, accept: 'text/html' }
     let path = '/'
-    for (let pages = between(1, MOST_PAGES); pages > 0 && !stop.signal.aborted; pages--) {
+    for (let pages = between(1, MOST_PAGES); pages > 0 && !stopped; pages--) {
       try {
-        const response = await fetch(origin + path, { headers, signal: AbortSignal.any([stop.signal, AbortSignal.timeout(TIMEOUT_MS)]) })
+        const response = await fetch(origin + path, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) })
         await response.text()
       } catch {
         // The forum is busy or has stopped; the visitor reads on.
@@ -49,14 +53,14 @@ export function startTraffic(origin, paths) {
 
   function pause(ms) {
     return new Promise((resolve) => {
-      if (stop.signal.aborted) return resolve()
-      const done = () => {
+      if (stopped) return resolve()
+      const wake = () => {
         clearTimeout(timer)
-        stop.signal.removeEventListener('abort', done)
+        pausing.delete(wake)
         resolve()
       }
-      const timer = setTimeout(done, ms)
-      stop.signal.addEventListener('abort', done)
+      const timer = setTimeout(wake, ms)
+      pausing.add(wake)
     })
   }
 }

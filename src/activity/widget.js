@@ -24,6 +24,7 @@
     :host { display: inline-block; }
     :host([hidden]) { display: none; }
     [part~=figures] {
+      display: inline-block;
       color: var(--site-activity-color, inherit);
       background: var(--site-activity-background, transparent);
       border: var(--site-activity-border, 1px solid color-mix(in srgb, currentColor 30%, transparent));

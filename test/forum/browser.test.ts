@@ -14,7 +14,7 @@ before(async () => {
 })
 after(async () => {
   await browser?.close()
-  await forum?.stop()
+  assert.equal(await forum?.stop(), 0)
 })
 
 /** A page, and all that the browser has complained of: errors, blocked or failed requests. */
@@ -72,6 +72,7 @@ test('the widget shows both figures, in words and in the top-right corner, and c
   assert(figures.length > asked)
   assert(numbersIn(later)[1]! > views)
   assert.deepEqual(complaints, [])
+  assert.match(forum.output(), /^The forum is on [^\n]+\n$/, 'the forum itself has nothing to complain of either')
   await page.close()
 })
 

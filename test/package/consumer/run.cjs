@@ -1,0 +1,5 @@
+const express = require('express')
+const wideCache = require('wide-cache')
+const { visits } = require('./visits.cjs')
+
+visits(wideCache, express).then((result) => console.log(JSON.stringify(result)))

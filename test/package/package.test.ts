@@ -1,0 +1,125 @@
+/**
+ * The package as users receive it: packed, installed into empty projects with Express 5 and 4, imported and
+ * required on each Node that it says it runs on, and type-checked. Needs `npm run build` before, and the npm registry.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { removeFolder, temporaryFolder } from '../servers/process.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const CONSUMER = fileURLToPath(new URL('./consumer', import.meta.url))
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const EXPRESS_VERSIONS = ['5', '4']
+const OTHER_NODES = ['22', '24']
+const TIMEOUT_MS = 240_000
+
+/** All that the tarball may hold. */
+const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/\d{4}_\w+\.sql$/]
+
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+const folder = temporaryFolder('package')
+after(() => removeFolder(folder))
+
+/** npm tells its children about the project it runs in; those here are to know nothing of it. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
+  !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|MEMCACHE_SERVERS|DATABASE_URL)/i.test(name)))
+
+async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+  try {
+    return (await promisify(execFile)(command, args, { cwd, env, timeout: TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 })).stdout
+  } catch (error) {
+    const said = ['stdout', 'stderr'].map((stream) => error instanceof Error && stream in error ? Reflect.get(error, stream) : '').join('\n')
+    throw new Error(`${command} ${args.join(' ')} has failed:\n${said}`, { cause: error })
+  }
+}
+
+/** The tarball's path and the files in it. The scripts are left out: others may be using dist. */
+async function pack(): Promise<{ tarball: string; files: string[] }> {
+  const [packed] = JSON.parse(await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], ROOT)) as [{ filename: string; files: { path: string }[] }]
+  return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }) => path) }
+}
+
+/** An empty project with the package, one Express and their types. */
+async function install(tarball: string, express: string): Promise<string> {
+  const project = join(folder, `express-${express}`)
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', version: '1.0.0', private: true }))
+  for (const file of ['visits.cjs', 'run.mjs', 'run.cjs']) copyFileSync(join(CONSUMER, file), join(project, file))
+  for (const file of ['types.mts', 'types.cts']) copyFileSync(join(CONSUMER, 'types.ts.txt'), join(project, file))
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({
+    compilerOptions: { module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, noEmit: true, esModuleInterop: true, types: ['node'] },
+    files: ['types.mts', 'types.cts'],
+  }))
+  await run('npm', ['install', '--no-audit', '--no-fund', tarball, `express@${express}`, `@types/express@${express}`, '@types/node@20'], project)
+  return project
+}
+
+/** The path of another Node, from the npm registry. */
+async function nodeOf(version: string): Promise<string> {
+  return (await run('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], folder)).trim()
+}
+
+let packed: Awaited<ReturnType<typeof pack>>
+const projects = new Map<string, string>()
+const nodes = new Map<string, string>([['this', process.execPath]])
+before(async () => {
+  packed = await pack()
+  await Promise.all([
+    ...EXPRESS_VERSIONS.map(async (express) => projects.set(express, await install(packed.tarball, express))),
+    ...OTHER_NODES.map(async (version) => nodes.set(version, await nodeOf(version))),
+  ])
+})
+
+test('the tarball holds what users need, and nothing else', () => {
+  assert.deepEqual(packed.files.filter((file) => !ALLOWED.some((pattern) => pattern.test(file)) || /\b(?:test|suite)\b/.test(file)), [])
+  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) assert(packed.files.includes(file), file)
+  const built = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(?:ts|js)$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
+    .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`)
+  assert.deepEqual(packed.files.filter((file) => /^dist\/.*\.js$/.test(file)).sort(), built.sort(), 'dist is what src says (npm run build)')
+  const schemas = readdirSync(join(ROOT, 'sql'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql')).map((file) => `sql/${file}`)
+  assert.deepEqual(packed.files.filter((file) => file.startsWith('sql/')).sort(), schemas.sort())
+})
+
+for (const express of EXPRESS_VERSIONS) {
+  describe(`installed beside Express ${express}`, () => {
+    for (const node of ['this', ...OTHER_NODES]) {
+      for (const [way, program] of [['imported', 'run.mjs'], ['required', 'run.cjs']] as const) {
+        test(`${way} on ${node === 'this' ? 'this Node' : `Node ${node}`}, it records visits and reads them back`, async () => {
+          const project = projects.get(express)!
+          // The embedded default is a file in the working directory.
+          const workplace = mkdtempSync(join(project, 'workplace-'))
+          const output = await run(nodes.get(node)!, [join(project, program)], workplace)
+          assert.deepEqual(JSON.parse(output), { pageViews: 3, visitors: 2, committed: 3, lost: 0, sum: 42, widget: true, error: true })
+          assert(readdirSync(workplace).includes('wide-cache.db'))
+        })
+      }
+    }
+
+    test('its types fit strict ES modules and CommonJS', async () => {
+      await run(process.execPath, [TSC, '-p', '.'], projects.get(express)!)
+    })
+
+    test('its command is there', async () => {
+      const project = projects.get(express)!
+      const command = join(project, 'node_modules/.bin/wide-cache')
+      assert.equal(await run(command, ['--version'], project), `${manifest.version}\n`)
+      await run(command, ['migrate', '--database', 'sqlite:./cli.db'], project)
+      assert(readdirSync(project).includes('cli.db'))
+    })
+  })
+}
+
+test('what is public is what is documented', async () => {
+  const names = await run(process.execPath, ['-p', "Object.keys(require('wide-cache')).filter((name) => name !== '__esModule').sort().join(' ')"], projects.get('5')!)
+  assert.equal(names.trim(), 'CacheError DatabaseError GeometryError WideCache createActivity jsonCodec memcached memory mysql sqlite')
+})
+
+test('the other Nodes are those they are meant to be', async () => {
+  for (const version of OTHER_NODES) assert.match(await run(nodes.get(version)!, ['--version'], folder), new RegExp(`^v${version}\\.`))
+})
