@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { HEADER_BYTES, readCell, ROW_LENGTH_BYTES, rowsOf, sealFrame } from './frame.js'
+
+const count = fc.nat({ max: 2 ** 47 })
+const frames = fc.record({
+  writer: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+  sequence: count,
+  issued: count,
+  floorDistance: fc.nat({ max: 1000 }),
+  dropped: count,
+  rows: fc.array(fc.uint8Array({ maxLength: 50 }), { minLength: 1, maxLength: 5 }),
+}).map(({ writer, sequence, issued, floorDistance, dropped, rows }) => {
+  const floor = Math.max(0, sequence - floorDistance)
+  const header = { sequence, issued, floor, floorIssued: Math.max(0, issued - floorDistance), dropped, rowCount: rows.length }
+  const parts = rows.flatMap((row) => {
+    const length = Buffer.alloc(ROW_LENGTH_BYTES)
+    length.writeUInt32BE(row.length)
+    return [length, Buffer.from(row)]
+  })
+  const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
+  sealFrame(bytes, header, Buffer.from(writer))
+  return { header: { writer: Buffer.from(writer).toString('hex'), ...header }, rows: rows.map((row) => Buffer.from(row)), bytes }
+})
+
+test('a cell gives back the frames that were appended to it, in their order, with all their rows', () => {
+  fc.assert(fc.property(fc.array(frames), (appended) => {
+    const { frames: read, foreign } = readCell(Buffer.concat(appended.map(({ bytes }) => bytes)))
+    assert.deepEqual(foreign, [])
+    assert.deepEqual(read.map(({ bytes: _, ...header }) => header), appended.map(({ header }) => header))
+    assert.deepEqual(read.map(rowsOf), appended.map(({ rows }) => rows))
+  }))
+})
+
+test('torn and foreign pieces are told apart, and cost no whole neighbour', () => {
+  const foreignPiece = fc.oneof(
+    fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.tuple(frames, fc.nat({ max: 1000 })).map(([{ bytes }, cut]) => bytes.subarray(0, 1 + (cut % (bytes.length - 1)))),
+    fc.tuple(frames, fc.nat({ max: 1000 })).map(([{ bytes }, at]) => {
+      const damaged = Buffer.from(bytes)
+      damaged[at % damaged.length]! ^= 0x40
+      return damaged
+    }),
+  )
+  fc.assert(fc.property(fc.array(fc.tuple(foreignPiece, frames), { minLength: 1 }), foreignPiece, (pairs, last) => {
+    const cell = Buffer.concat([...pairs.flatMap(([piece, { bytes }]) => [piece, bytes]), last])
+    const { frames: read, foreign } = readCell(cell)
+    assert.deepEqual(read.map(({ bytes }) => bytes), pairs.map(([, { bytes }]) => bytes))
+    const foreignBytes = pairs.reduce((sum, [piece]) => sum + piece.length, last.length)
+    assert.equal(foreign.reduce((sum, piece) => sum + piece.length, 0), foreignBytes)
+  }))
+})
+
+test('no bytes at all make reading throw', () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
+    const { frames: read, foreign } = readCell(Buffer.from(bytes))
+    assert.equal(read.length, 0)
+    assert.equal(Buffer.concat(foreign).length, bytes.length)
+  }))
+})
+
+test('any damaged bit makes a frame foreign', () => {
+  fc.assert(fc.property(frames, fc.nat(), ({ bytes }, bit) => {
+    const damaged = Buffer.from(bytes)
+    damaged[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7)
+    assert.equal(readCell(damaged).frames.length, 0)
+  }))
+})
