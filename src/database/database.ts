@@ -6,9 +6,10 @@
  */
 export interface Database extends Queryable {
   /**
-   * Runs `work` in one READ COMMITTED transaction and commits. If `work` or the commit rejects, all is
-   * rolled back, the connection is not used again, and the error is passed on; after a failed commit the
-   * outcome is unknown. Nothing is retried here.
+   * Runs `work` in one READ COMMITTED transaction and commits. If `work`, any of its statements (even one whose
+   * error it swallows) or the commit rejects, all is rolled back, the connection is not used again, and the
+   * error is passed on; after a failed commit the outcome is unknown. Nothing is retried here. Within `work`
+   * use only `tx`.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
@@ -56,7 +57,11 @@ export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | '
 /** A failure of the database. Its message never has credentials or parameter values. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
-  /** The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_CLOSED`, `DATABASE_NEWER`, `DATABASE_QUEUE_FULL`. */
+  /**
+   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_CLOSED`, `DATABASE_NEWER`,
+   * `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_DRIVER_MISSING`,
+   * `DATABASE_THREAD_DIED`.
+   */
   readonly code: string
   readonly kind: DatabaseErrorKind
 

@@ -13,8 +13,18 @@ type Reply = { readonly id: number } & (Piece | { readonly failure: SqliteFailur
 type WorkerRow = readonly (Exclude<SqlValue, Buffer> | Uint8Array)[]
 type Waiting = { readonly resolve: (piece: Piece) => void; readonly reject: (error: Error) => void }
 
+/** How long the exit of the process waits for the statements at work. */
+const EXIT_WAIT_MS = 2_000
+const BUSY = 0
+const STOP = 1
+
+/** What the threads that run are doing; see `whileBusy` in the worker. */
+const states = new Set<Int32Array>()
+let watchesExit = false
+
 export class SqliteLink {
   readonly #worker: Worker
+  readonly #state = new Int32Array(new SharedArrayBuffer(8))
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
   #holds = 0
@@ -22,11 +32,20 @@ export class SqliteLink {
 
   constructor(file: string) {
     // Without our own execArgv the thread would load what the process was told to, such as tsx.
-    this.#worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), { workerData: { file }, execArgv: [], name: 'wide-cache sqlite' })
+    this.#worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
+      workerData: { file, state: this.#state },
+      execArgv: [],
+      name: 'wide-cache sqlite',
+    })
+    watchExit()
+    states.add(this.#state)
     this.#worker.unref()
     this.#worker.on('message', (reply: Reply) => this.#settle(reply))
     this.#worker.on('error', (error) => this.#die(`The SQLite thread has died: ${error.message}`))
-    this.#worker.on('exit', () => this.#die('The SQLite thread has ended'))
+    this.#worker.on('exit', () => {
+      states.delete(this.#state)
+      this.#die('The SQLite thread has ended')
+    })
   }
 
   get dead(): boolean {
@@ -60,9 +79,9 @@ export class SqliteLink {
     await this.#ask({ close: true }).catch(() => undefined)
   }
 
-  /** Ends the thread at once; what is awaited rejects. */
-  async destroy(): Promise<void> {
-    await this.#worker.terminate()
+  /** Gives the thread up: what is awaited rejects, and it ends after the statement it is at, rolling back. */
+  destroy(): void {
+    this.#die('The SQLite thread has been given up')
   }
 
   #ask(ask: Ask): Promise<Piece> {
@@ -89,8 +108,20 @@ export class SqliteLink {
     this.#death = error
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
-    void this.#worker.terminate()
+    Atomics.store(this.#state, STOP, 1)
+    // Any message wakes it, to see that it is to stop.
+    this.#worker.postMessage({ id: 0, more: true })
   }
+}
+
+function watchExit(): void {
+  if (watchesExit) return
+  watchesExit = true
+  process.on('exit', () => {
+    for (const state of states) Atomics.store(state, STOP, 1)
+    const deadline = performance.now() + EXIT_WAIT_MS
+    for (const state of states) Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
+  })
 }
 
 /** A Buffer loses its class on the way between threads. */

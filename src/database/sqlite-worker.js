@@ -29,14 +29,41 @@ let rest = []
 /** Prepared statements, the longest unused one first. @type {Map<string, import('libsql').Statement>} */
 const statements = new Map()
 
+/** Shared with the event loop's side: whether libsql is at work, and whether it is not to be called any more. */
+const BUSY = 0
+const STOP = 1
+/** @type {Int32Array} */
+const state = workerData.state
+
 assert(parentPort)
 const port = parentPort
-try {
-  database = await open(workerData.file)
-} catch (error) {
-  failedToOpen = failureOf(error)
+await whileBusy(async () => {
+  try {
+    database = await open(workerData.file)
+  } catch (error) {
+    failedToOpen = failureOf(error)
+  }
+})
+port.on('message', (/** @type {Request} */ request) => {
+  void whileBusy(() => port.postMessage(answer(request)))
+  if ('close' in request || Atomics.load(state, STOP)) port.close()
+})
+
+/**
+ * If Node ends this thread within a call of libsql, libsql aborts the whole process. So the other side never
+ * ends it, and waits at the process's exit until it is not busy; what comes later is not begun.
+ *
+ * @param {() => unknown} work
+ */
+async function whileBusy(work) {
+  Atomics.store(state, BUSY, 1)
+  try {
+    if (!Atomics.load(state, STOP)) await work()
+  } finally {
+    Atomics.store(state, BUSY, 0)
+    Atomics.notify(state, BUSY)
+  }
 }
-port.on('message', (/** @type {Request} */ request) => port.postMessage(answer(request)))
 
 /** @param {Request} request @returns {Reply} */
 function answer(request) {
@@ -46,7 +73,6 @@ function answer(request) {
     assert(database)
     if ('close' in request) {
       database.close()
-      port.close()
       return { id, columns: [], rows: [], more: false, changes: 0 }
     }
     if ('more' in request) return { id, columns: [], rows: nextPiece(), more: rest.length > 0, changes: 0 }

@@ -202,13 +202,24 @@ test('when the thread dies, what is awaited is unreachable, its transaction does
   await first
   await second
   const awaited = rejects(link.query('WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000000) SELECT COUNT(*) FROM c', []), 'unreachable')
-  await link.destroy()
+  link.destroy()
   await awaited
   assert.ok(link.dead)
   await rejects(link.query('SELECT 1', []), 'unreachable')
   const next = new SqliteDatabase(file)
   assert.deepEqual((await next.query('SELECT n FROM t')).rows, [])
   await next.close()
+})
+
+test('process.exit() amid a statement ends the process in order', { timeout: 120_000 }, async () => {
+  const child = inProcess(
+    `const database = new SqliteDatabase(file)
+    await database.query('SELECT 1')
+    void database.query('WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1500000) SELECT COUNT(*) FROM c')
+    setTimeout(() => process.exit(7), 50)`,
+    ':memory:',
+  )
+  assert.equal(await endOf(child), 7)
 })
 
 test('more prepared statements than are kept do no harm', async () => {
@@ -221,7 +232,10 @@ test('more prepared statements than are kept do no harm', async () => {
 test('without the package libsql the error says how to get it', async () => {
   const place = join(folder, 'without')
   cpSync(new URL('sqlite-worker.js', import.meta.url), join(place, 'sqlite-worker.mjs'))
-  const worker = new Worker(join(place, 'sqlite-worker.mjs'), { workerData: { file: ':memory:' }, execArgv: [] })
+  const worker = new Worker(join(place, 'sqlite-worker.mjs'), {
+    workerData: { file: ':memory:', state: new Int32Array(new SharedArrayBuffer(8)) },
+    execArgv: [],
+  })
   worker.postMessage({ id: 1, sql: 'SELECT 1', values: [] })
   const [reply] = await once(worker, 'message')
   const error = sqliteError(reply.failure)

@@ -58,8 +58,8 @@ export class SqliteDatabase implements Database, MigrationHost {
       } catch (error) {
         // If even that fails, the connection goes, and the transaction with it. (SQLite itself has rolled
         // back on some errors, such as a full disk; there is nothing left to roll back then.)
-        await link.query('ROLLBACK', []).catch(async (failure: unknown) => {
-          if (!(failure instanceof DatabaseError && /no transaction is active/.test(failure.message))) await link.destroy()
+        await link.query('ROLLBACK', []).catch((failure: unknown) => {
+          if (!(failure instanceof DatabaseError && /no transaction is active/.test(failure.message))) link.destroy()
         })
         throw error
       }
@@ -83,7 +83,7 @@ export class SqliteDatabase implements Database, MigrationHost {
     return this.#lifetime.close(async () => {
       if (!this.#link) return
       await within(CLOSE_TIMEOUT_MS, this.#link.close())
-      await within(CLOSE_TIMEOUT_MS, this.#link.destroy())
+      this.#link.destroy()
     })
   }
 
