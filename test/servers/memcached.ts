@@ -95,6 +95,11 @@ export class Memcached {
     await this.start()
   }
 
+  /** Forgets all values. */
+  async flush(): Promise<void> {
+    if (!(await says(this.port, 'flush_all', 'OK'))) throw new Error(`memcached on port ${this.port} was not flushed`)
+  }
+
   async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const running = this.#running
     this.#running = undefined
@@ -108,13 +113,18 @@ export class Memcached {
 
 /** Whether something on `port` speaks memcached. */
 function answers(port: number): Promise<boolean> {
+  return says(port, 'version', 'VERSION')
+}
+
+/** Whether the answer to `command` begins with `answer`. */
+function says(port: number, command: string, answer: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('version\r\n'))
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
     const done = (answered: boolean) => {
       socket.destroy()
       resolve(answered)
     }
-    socket.once('data', (data) => done(data.toString().startsWith('VERSION')))
+    socket.once('data', (data) => done(data.toString().startsWith(answer)))
     socket.once('error', () => done(false))
     socket.setTimeout(1000, () => done(false))
   })

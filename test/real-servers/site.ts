@@ -1,0 +1,110 @@
+/** A site of several processes on real servers: writers, collectors, memcached and a database. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { mysql } from '../../src/database/mysql.js'
+import type { CloseReport } from '../../src/wide-cache/writer.js'
+import type { LedgerReport } from '../../src/wide-cache/report.js'
+import { startMariadb } from '../servers/mariadb.js'
+import { startMemcached } from '../servers/memcached.js'
+import { openRecorded } from './recorded.js'
+
+export const WRITERS = 4
+export const ROWS_A_WRITER = 50_000
+const COLLECTORS = 2
+
+/** How long what is recorded may take to come to SQL, faults and all. */
+const SETTLE_MS = 90_000
+
+export interface WriterProcess {
+  readonly child: ChildProcess
+  /** Rows it has said to have recorded. */
+  recorded: number
+  done: boolean
+  closed: CloseReport | undefined
+}
+
+/** What is in SQL in the end. */
+export interface Outcome {
+  readonly rows: number
+  readonly distinct: number
+  /** Of each writer: how many rows, and the number of its last. */
+  readonly writers: { rows: number; last: number }[]
+  readonly ledger: LedgerReport
+}
+
+export type Site = Awaited<ReturnType<typeof startSite>>
+
+export async function startSite({ memcachedServers = 1, slowCommit = false } = {}) {
+  const memcached = await Promise.all(Array.from({ length: memcachedServers }, () => startMemcached()))
+  const mariadb = await startMariadb()
+  await mariadb.createDatabase('site')
+  const cache = `memcached://${memcached.map(({ address }) => address).join(',')}`
+  const database = mariadb.url('site')
+  const sql = mysql(database)
+  await sql.query('CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT NOT NULL, number INT NOT NULL) ENGINE=InnoDB')
+  const children: ChildProcess[] = []
+  const start = (script: string, assignment: object, environment: NodeJS.ProcessEnv = {}): ChildProcess => {
+    const child = fork(fileURLToPath(new URL(script, import.meta.url)), { env: { ...process.env, ...environment, ASSIGNMENT: JSON.stringify({ cache, database, collect: false, ...assignment }) }, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    child.stderr?.resume()
+    children.push(child)
+    return child
+  }
+  const collectors = Array.from({ length: COLLECTORS }, (_, i) =>
+    start('./collector-process.ts', { collect: '* * * * * *' }, slowCommit && i === 0 ? { SLOW_COMMIT: '1' } : {}))
+  const writers = Array.from({ length: WRITERS }, (_, writer): WriterProcess => {
+    const state: WriterProcess = { child: start('./writer-process.ts', { writer, rows: ROWS_A_WRITER }), recorded: 0, done: false, closed: undefined }
+    state.child.on('message', (message: { recorded: number; done?: boolean; closed?: CloseReport }) => {
+      state.recorded = message.recorded
+      state.done ||= message.done === true
+      state.closed ??= message.closed
+    })
+    return state
+  })
+  const gone = async (child: ChildProcess): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+
+  return {
+    memcached, mariadb, collectors, writers,
+
+    /** Resolves when about this share of all rows has been recorded. */
+    async recordedShare(share: number): Promise<void> {
+      while (writers.reduce((sum, { recorded }) => sum + recorded, 0) < share * WRITERS * ROWS_A_WRITER) await delay(20)
+    },
+
+    /** Ends a process by a signal, and resolves when it is gone. */
+    async end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+      child.kill(signal)
+      await gone(child)
+    },
+
+    /** Waits until all writers that live have recorded all, closes them in order, and says what SQL has. */
+    async finish(expected: number): Promise<Outcome> {
+      const living = writers.filter(({ child }) => child.exitCode === null && child.signalCode === null)
+      while (living.some(({ done }) => !done)) await delay(50)
+      const count = async (): Promise<number> => Number((await sql.query('SELECT COUNT(*) AS n FROM recorded')).rows[0]?.['n'])
+      const began = performance.now()
+      while (await count() < expected && performance.now() - began < SETTLE_MS) await delay(250)
+      await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))
+      const { rows } = await sql.query('SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS last FROM recorded GROUP BY writer ORDER BY writer')
+      const reader = openRecorded({ cache, database, collect: false })
+      const ledger = await reader.ledger()
+      await reader.close()
+      return {
+        rows: await count(),
+        distinct: rows.reduce((sum, row) => sum + Number(row['different']), 0),
+        writers: rows.map((row) => ({ rows: Number(row['n']), last: Number(row['last']) })),
+        ledger,
+      }
+    },
+
+    async stop(): Promise<void> {
+      for (const child of children) child.kill('SIGKILL')
+      await Promise.all(children.map(gone))
+      await sql.close()
+      await Promise.all([...memcached.map((server) => server.kill()), mariadb.stop()])
+    },
+  }
+}
