@@ -1,0 +1,20 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** The modules under test, of `src` or of a copy of it with a bug planted: each copy has its own error classes. */
+export interface Heart {
+  readonly WideCache: typeof import('../../src/wide-cache/wide-cache.js').WideCache
+  readonly Outbox: typeof import('../../src/wide-cache/outbox.js').Outbox
+  readonly CacheError: typeof import('../../src/cache/cache.js').CacheError
+  readonly DatabaseError: typeof import('../../src/database/database.js').DatabaseError
+}
+
+/** Loads the heart from a folder that is, or is like, `src`. */
+export async function loadHeart(source: string): Promise<Heart> {
+  const load = (file: string) => import(pathToFileURL(join(source, file)).href)
+  const { WideCache } = await load('wide-cache/wide-cache.ts')
+  const { Outbox } = await load('wide-cache/outbox.ts')
+  const { CacheError } = await load('cache/cache.ts')
+  const { DatabaseError } = await load('database/database.ts')
+  return { WideCache, Outbox, CacheError, DatabaseError }
+}

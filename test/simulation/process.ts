@@ -1,0 +1,83 @@
+import type { Environment } from '../../src/wide-cache/environment.js'
+import { EPOCH, type World } from './world.js'
+
+/** What a process has last seen of a cell: its value, nothing, or no answer. */
+export interface CellRead {
+  readonly at: number
+  readonly server: string
+  readonly value: Buffer | undefined
+  readonly answered: boolean
+}
+
+/**
+ * One virtual process: its own clock, which may be wrong, and all that reaches it, which a stall delays and
+ * a kill ends: what awaits an answer then awaits it for ever.
+ */
+export class VirtualProcess {
+  readonly world: World
+  readonly index: number
+  readonly name: string
+  /** Wrongness of its wall clock, in milliseconds. */
+  skew: number
+  alive = true
+  stalledUntil = 0
+  /** Its reads of cells, for the checks. */
+  readonly reads = new Map<string, CellRead>()
+  /** Since when servers have left a question of a drain unanswered, in a row of drains. */
+  readonly silentSince = new Map<string, number>()
+  readonly silentNow = new Set<string>()
+  /** Called when it is killed. */
+  readonly onEnd: (() => void)[] = []
+  #ids = 0
+
+  constructor(world: World, index: number, name: string, skew: number) {
+    this.world = world
+    this.index = index
+    this.name = name
+    this.skew = skew
+  }
+
+  /** Hands something to the process now, or when its stall is over, or never. */
+  deliver(run: () => void): void {
+    if (!this.alive) return
+    if (this.world.now < this.stalledUntil) this.world.after(this.stalledUntil - this.world.now, () => this.deliver(run))
+    else run()
+  }
+
+  kill(how: string): void {
+    if (!this.alive) return
+    this.world.note(`${this.name} ${how}`)
+    this.alive = false
+    for (const end of this.onEnd) end()
+  }
+
+  readonly environment: Environment = {
+    clock: {
+      now: () => EPOCH + this.world.now + this.skew,
+      elapsed: () => this.world.now + this.index * 1_000_003,
+      after: (ms, callback) => {
+        let wanted = true
+        const callOff = this.world.after(ms, () => this.deliver(() => { if (wanted) callback() }))
+        return { cancel: () => { wanted = false; callOff() } }
+      },
+    },
+    random: () => this.world.random.next(),
+    newId: () => {
+      const id = Buffer.alloc(16)
+      id.writeUInt32BE(this.world.seed, 4)
+      id.writeUInt16BE(this.index, 0)
+      id.writeUInt16BE(++this.#ids, 14)
+      return id
+    },
+  }
+}
+
+/** The seed of the run in which an id was drawn. */
+export function seedOf(writer: string): number {
+  return Number.parseInt(writer.slice(8, 16), 16)
+}
+
+/** The index of the process that has drawn an id. */
+export function processOf(writer: string): number {
+  return Number.parseInt(writer.slice(0, 4), 16)
+}

@@ -1,0 +1,59 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** A seed that breaks a promise. */
+export interface Failure {
+  readonly seed: number
+  readonly error: string
+}
+
+/** What a worker process is asked to do: every `step`th seed. */
+export interface Share {
+  readonly source: string
+  readonly from: number
+  readonly to: number
+  readonly step: number
+}
+
+/** What a worker process says: how it gets on, and at the end the last of that with `end`. */
+export interface Progress {
+  readonly done: number
+  readonly rows: number
+  readonly failures: readonly Failure[]
+  readonly end: boolean
+}
+
+/** A worker stops after so many failures. */
+export const MAX_FAILURES = 5
+
+/** Runs seeds in several processes. */
+export async function runSeeds(options: {
+  source: string
+  from: number
+  seeds: number
+  processes: number
+  progress?: (text: string) => void
+}): Promise<{ failures: Failure[]; done: number; rows: number }> {
+  const { source, from, seeds, processes, progress } = options
+  let said = 0
+  const latest: Progress[] = []
+  await Promise.all(Array.from({ length: processes }, (_, index) => new Promise<void>((resolve, reject) => {
+    const worker = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
+    const share: Share = { source, from: from + index, to: from + seeds, step: processes }
+    worker.send(share)
+    worker.on('message', (message) => {
+      latest[index] = message as Progress
+      const done = latest.reduce((sum, one) => sum + one.done, 0)
+      if (done - said >= 10_000) {
+        said = done
+        progress?.(`${done} seeds`)
+      }
+    })
+    worker.on('exit', (code) => (latest[index]?.end ? resolve() : reject(new Error(`A worker of the simulation has ended with ${code} after ${JSON.stringify(latest[index])}`))))
+  })))
+  return {
+    failures: latest.flatMap((one) => one.failures).sort((a, b) => a.seed - b.seed),
+    done: latest.reduce((sum, one) => sum + one.done, 0),
+    rows: latest.reduce((sum, one) => sum + one.rows, 0),
+  }
+}

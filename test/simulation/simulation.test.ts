@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { loadHeart } from './heart.js'
+import { withReplaced } from './plant.js'
+import { SMALL_BATCHES } from './planted-bugs.js'
+import { runSeeds } from './seeds.js'
+import { simulate } from './simulate.js'
+
+const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
+
+async function keepsItsPromises(source: string, seeds: number): Promise<void> {
+  const { failures, done, rows } = await runSeeds({ source, from: 0, seeds, processes: availableParallelism() })
+  assert.deepEqual(failures.map(({ seed, error }) => `seed ${seed}: ${error}; again: npm run simulate -- --seed ${seed}`), [])
+  assert.equal(done, seeds)
+  assert.ok(rows > 50 * seeds, `only ${rows} rows`)
+}
+
+test('same seed, same trace', async () => {
+  const heart = await loadHeart(SOURCE)
+  const alone = []
+  for (let seed = 0; seed < 20; seed++) alone.push(await simulate(heart, seed))
+  const atOnce = await Promise.all(alone.map((_, seed) => simulate(heart, seed)))
+  assert.deepEqual(atOnce, alone)
+  assert.equal(new Set(alone.map(({ hash }) => hash)).size, alone.length)
+})
+
+test('10,000 seeds of faults break no promise of the design', () => keepsItsPromises(SOURCE, 10_000))
+
+test('so do 1,000 with batches of two frames', () => withReplaced([SMALL_BATCHES], (source) => keepsItsPromises(source, 1000)))

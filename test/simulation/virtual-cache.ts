@@ -1,0 +1,219 @@
+import type { Cache } from '../../src/cache/cache.js'
+import type { Heart } from './heart.js'
+import type { VirtualProcess } from './process.js'
+import type { Scenario } from './scenario.js'
+import type { Truth } from './truth.js'
+import type { World } from './world.js'
+
+/** When a client no longer waits for an answer. */
+const TIMEOUT_MS = 300
+
+/** How late a request may come to its server. */
+const LATEST_MS = 30_000
+
+interface Item {
+  value: Buffer
+  readonly expires: number
+}
+
+/** A cache server: memcached's rules, and its ways to lose things. */
+export class VirtualServer {
+  readonly name: string
+  readonly items = new Map<string, Item>()
+  /** Answers nobody until then; `Infinity`: gone for good. */
+  downUntil = 0
+  readonly #world: World
+  readonly #scenario: Scenario
+  readonly #truth: Truth
+  #bytes = 0
+
+  constructor(name: string, world: World, scenario: Scenario, truth: Truth) {
+    this.name = name
+    this.#world = world
+    this.#scenario = scenario
+    this.#truth = truth
+  }
+
+  get up(): boolean {
+    return this.#world.now >= this.downUntil
+  }
+
+  get(key: string): Buffer | undefined {
+    const item = this.items.get(key)
+    if (!item || item.expires > this.#world.now) return item?.value
+    this.remove(key)
+    return undefined
+  }
+
+  store(key: string, value: Buffer, ttlSeconds: number): boolean {
+    this.remove(key)
+    return this.#keep(key, value, this.#world.now + ttlSeconds * 1000)
+  }
+
+  append(key: string, value: Buffer): boolean {
+    const old = this.get(key)
+    if (!old || old.length + value.length > this.#scenario.itemLimit) return false
+    const { expires } = this.items.get(key)!
+    if (this.#scenario.refusesWhenFull && this.#bytes + value.length > this.#scenario.serverBytes) return false
+    this.remove(key)
+    return this.#keep(key, Buffer.concat([old, value]), expires)
+  }
+
+  remove(key: string): boolean {
+    const item = this.items.get(key)
+    if (!item) return false
+    this.#bytes -= item.value.length
+    return this.items.delete(key)
+  }
+
+  clear(): void {
+    this.items.clear()
+    this.#bytes = 0
+  }
+
+  #keep(key: string, value: Buffer, expires: number): boolean {
+    if (value.length > this.#scenario.itemLimit) return false
+    while (this.#bytes + value.length > this.#scenario.serverBytes) {
+      const [oldest] = this.items.keys()
+      if (this.#scenario.refusesWhenFull || oldest === undefined) return false
+      this.remove(oldest)
+    }
+    this.#bytes += value.length
+    this.items.set(key, { value, expires })
+    if (isCell(key)) this.#truth.stored(value)
+    return true
+  }
+}
+
+export function isCell(key: string): boolean {
+  return key.includes(':cell:')
+}
+
+/** The layer of a cell's key. */
+export function layerOf(key: string): number {
+  return Number(key.split(':').at(-2))
+}
+
+/** The server of a key, in a list of servers. */
+export function serverOf(key: string, servers: readonly VirtualServer[]): VirtualServer {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
+  return servers[(hash >>> 8) % servers.length]!
+}
+
+/** A process's connection to its servers, through a network that loses, delays and repeats. */
+export class VirtualCache implements Cache {
+  readonly scope = 'shared'
+  readonly #process: VirtualProcess
+  readonly #world: World
+  readonly #servers: readonly VirtualServer[]
+  readonly #scenario: Scenario
+  readonly #truth: Truth
+  readonly #heart: Heart
+
+  constructor(process: VirtualProcess, servers: readonly VirtualServer[], scenario: Scenario, truth: Truth, heart: Heart) {
+    this.#process = process
+    this.#world = process.world
+    this.#servers = servers
+    this.#scenario = scenario
+    this.#truth = truth
+    this.#heart = heart
+  }
+
+  get(key: string): Promise<Buffer | undefined> {
+    return this.#ask('get', key, (server) => server.get(key))
+  }
+
+  async getMany(keys: readonly string[], onUnanswered?: (key: string, error: InstanceType<Heart['CacheError']>) => void): Promise<Map<string, Buffer>> {
+    const asked = new Map<VirtualServer, string[]>()
+    for (const key of keys) {
+      const server = serverOf(key, this.#servers)
+      const its = asked.get(server)
+      if (its) its.push(key)
+      else asked.set(server, [key])
+    }
+    const values = new Map<string, Buffer>()
+    const at = this.#world.now
+    await Promise.all([...asked].map(async ([server, its]) => {
+      let found: (Buffer | undefined)[] | undefined
+      try {
+        found = await this.#askServer(server, `getMany ${its[0]}+${its.length - 1}`, () => its.map((key) => server.get(key)))
+      } catch (error) {
+        if (!onUnanswered || !(error instanceof this.#heart.CacheError)) throw error
+        this.#process.silentNow.add(server.name)
+        if (!this.#process.silentSince.has(server.name)) this.#process.silentSince.set(server.name, at)
+        for (const key of its) onUnanswered(key, error)
+      }
+      for (const [index, key] of its.entries()) {
+        const value = found?.[index]
+        this.#process.reads.set(key, { at, server: server.name, value, answered: found !== undefined })
+        if (value) values.set(key, value)
+      }
+    }))
+    return values
+  }
+
+  set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
+    if (key.includes(':prefix:')) this.#truth.publishes(key.split(':').at(-1)!, Number(value.toString()))
+    return this.#ask('set', key, (server) => {
+      if (isCell(key) && server.get(key)) this.#world.fail(`${this.#process.name} overwrites ${key}, which is for appending only`)
+      return server.store(key, value, ttlSeconds)
+    })
+  }
+
+  add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
+    return this.#ask('add', key, (server) => server.get(key) === undefined && server.store(key, value, ttlSeconds))
+  }
+
+  append(key: string, value: Buffer): Promise<boolean> {
+    return this.#ask('append', key, (server) => server.append(key, value))
+  }
+
+  delete(key: string): Promise<boolean> {
+    if (isCell(key)) this.#truth.deletes(this.#process, key)
+    return this.#ask('delete', key, (server) => server.get(key) !== undefined && server.remove(key))
+  }
+
+  increment(): Promise<number | undefined> {
+    throw new Error('the heart does not increment')
+  }
+
+  async close(): Promise<void> {}
+
+  #ask<T>(what: string, key: string, apply: (server: VirtualServer) => T): Promise<T> {
+    const server = serverOf(key, this.#servers)
+    return this.#askServer(server, `${what} ${key}`, () => apply(server))
+  }
+
+  #askServer<T>(server: VirtualServer, what: string, apply: () => T): Promise<T> {
+    const { random } = this.#world
+    const { requestLost, replyLost, late, duplicated } = this.#truth.faulty ? this.#scenario : NO_FAULTS
+    const arrives = random.chance(requestLost) ? Infinity : random.chance(late) ? random.between(TIMEOUT_MS, LATEST_MS) : random.between(0, 3)
+    const answers = random.chance(replyLost) ? Infinity : arrives + random.between(0, 3)
+    return new Promise((resolve, reject) => {
+      const fail = (code: 'CACHE_TIMEOUT' | 'CACHE_UNREACHABLE', ms: number) => this.#world.after(ms, () => this.#process.deliver(() => {
+        this.#world.note(`${this.#process.name} ${server.name} ${what}: ${code}`)
+        reject(new this.#heart.CacheError(code, code, { server: server.name }))
+      }))
+      if (!server.up) return void fail(random.chance(0.3) ? 'CACHE_TIMEOUT' : 'CACHE_UNREACHABLE', random.pick([1, TIMEOUT_MS]))
+      if (answers >= TIMEOUT_MS) fail('CACHE_TIMEOUT', TIMEOUT_MS)
+      if (arrives === Infinity) return
+      if (random.chance(duplicated)) this.#world.after(arrives + random.between(0, LATEST_MS), () => server.up && apply())
+      this.#world.after(arrives, () => {
+        if (!server.up) {
+          // The server went away while the request was on its way.
+          if (answers < TIMEOUT_MS) fail('CACHE_TIMEOUT', TIMEOUT_MS)
+          return
+        }
+        const answer = apply()
+        if (answers >= TIMEOUT_MS) return
+        this.#world.after(answers - arrives, () => this.#process.deliver(() => {
+          this.#world.note(`${this.#process.name} ${server.name} ${what}`)
+          resolve(answer)
+        }))
+      })
+    })
+  }
+}
+
+const NO_FAULTS = { requestLost: 0, replyLost: 0, late: 0, duplicated: 0 }

@@ -1,0 +1,34 @@
+/** One process of a run of many seeds: see seeds.ts. */
+import { loadHeart } from './heart.js'
+import { type Failure, MAX_FAILURES, type Progress, type Share } from './seeds.js'
+import { simulate } from './simulate.js'
+
+const TELLS_EVERY = 100
+const LANES = 4
+
+process.once('message', async (message) => {
+  const { source, from, to, step } = message as Share
+  const heart = await loadHeart(source)
+  const failures: Failure[] = []
+  let done = 0
+  let rows = 0
+  const tell = (end: boolean) => process.send!({ done, rows, failures, end } satisfies Progress)
+  let next = from
+  const lane = async () => {
+    while (next < to && failures.length < MAX_FAILURES) {
+      const seed = next
+      next += step
+      try {
+        const outcome = await simulate(heart, seed)
+        rows += outcome.rows
+      } catch (error) {
+        failures.push({ seed, error: error instanceof Error ? (error.name === 'BrokenPromise' ? error.message : error.stack ?? error.message) : String(error) })
+      }
+      if (++done % TELLS_EVERY === 0) tell(false)
+    }
+  }
+  // Worlds take turns at the event loop, whose own turns cost as much as an event.
+  await Promise.all(Array.from({ length: LANES }, lane))
+  tell(true)
+  process.disconnect()
+})
