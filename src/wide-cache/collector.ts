@@ -1,6 +1,6 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
-import type { Clock } from '../support/clock.js'
+import { type Clock, sleep } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { batchesOf } from './batches.js'
 import { type Frame, readCell } from './frame.js'
@@ -20,7 +20,7 @@ export interface DrainReport {
   /** Rows of frames that had been settled before. */
   duplicate: number
   quarantined: number
-  /** Cells whose server did not answer. */
+  /** Cells whose server did not answer and is waited for. */
   unanswered: number
   /** The newest drained layer, after this. */
   watermark: number
@@ -32,6 +32,12 @@ const FETCH_LAYERS = 64
 
 /** How long a cache server that does not answer is waited for before the watermark passes its cells. */
 const SERVER_PATIENCE_MS = 60_000
+
+/**
+ * The last chance before that: long enough for the adapter to ask a server again that it takes for down, so
+ * that one which merely stutters is not passed by.
+ */
+const LAST_CHANCE_MS = 1_500
 
 /** How far ahead of the database's clock `all` looks: writers' clocks differ a little. */
 const LAYERS_AHEAD = 2
@@ -155,15 +161,9 @@ export class Collector {
       for (let column = 0; column < this.#grid.width; column++) layers.set(this.#grid.cellKey(layer, column), layer)
     }
     const fetched: Fetched = { frames: [], foreign: [], keys: [], firstUnanswered: Infinity, bytes: 0 }
-    const elapsed = this.#clock.elapsed()
-    const cells = await this.#cache.getMany([...layers.keys()], (key, error) => {
+    const cells = await this.#ask([...layers.keys()], silent, (key) => {
       report.unanswered++
-      const server = error.server ?? ''
-      silent.add(server)
-      const since = this.#silent.get(server) ?? elapsed
-      this.#silent.set(server, since)
-      if (elapsed - since < SERVER_PATIENCE_MS) fetched.firstUnanswered = Math.min(fetched.firstUnanswered, layers.get(key)!)
-      this.#logger.warn('unanswered', `wide-cache: a cache server does not answer the collector (${error.message}); its cells are waited for, then left to their writers`)
+      fetched.firstUnanswered = Math.min(fetched.firstUnanswered, layers.get(key)!)
     })
     for (const [key, cell] of cells) {
       const { frames, foreign } = readCell(cell)
@@ -175,6 +175,38 @@ export class Collector {
     report.cells += cells.size
     report.frames += fetched.frames.length
     return fetched
+  }
+
+  /**
+   * The cells that exist. Those of servers that do not answer are reported to `wait`, unless the server has
+   * been silent for longer than it is waited for, and a last time now.
+   */
+  async #ask(keys: readonly string[], silent: Set<string>, wait: (key: string) => void): Promise<Map<string, Buffer>> {
+    const unanswered = new Map<string, string>()
+    const cells = await this.#cache.getMany(keys, (key, error) => {
+      unanswered.set(key, error.server ?? '')
+      this.#logger.warn('unanswered', `wide-cache: a cache server does not answer the collector (${error.message}); its cells are waited for, then left to their writers`)
+    })
+    if (unanswered.size === 0) return cells
+    const elapsed = this.#clock.elapsed()
+    const hopeless = new Set([...this.#silent].filter(([, since]) => elapsed - since >= SERVER_PATIENCE_MS).map(([server]) => server))
+    const last = [...unanswered].filter(([, server]) => hopeless.has(server) && !silent.has(server)).map(([key]) => key)
+    if (last.length > 0) {
+      await sleep(this.#clock, LAST_CHANCE_MS)
+      const again = new Set(last)
+      for (const [key, cell] of await this.#cache.getMany(last, (key) => again.delete(key))) cells.set(key, cell)
+      for (const key of again) {
+        hopeless.delete(unanswered.get(key)!)
+        this.#silent.delete(unanswered.get(key)!)
+        unanswered.delete(key)
+      }
+    }
+    for (const [key, server] of unanswered) {
+      silent.add(server)
+      if (!this.#silent.has(server)) this.#silent.set(server, elapsed)
+      if (!hopeless.has(server)) wait(key)
+    }
+    return cells
   }
 
   /** Brings frames into the ledger, a batch a transaction; the watermark rises with the last. */

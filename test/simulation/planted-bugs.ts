@@ -105,8 +105,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a silent server is passed at once',
     file: 'collector.ts',
-    find: 'if (elapsed - since < SERVER_PATIENCE_MS)',
-    replace: 'if (elapsed - since < 0)',
+    find: 'elapsed - since >= SERVER_PATIENCE_MS',
+    replace: 'elapsed - since >= 0',
     told: /whose server has been silent/,
   },
   {
