@@ -93,6 +93,8 @@ export interface Settings<Row, Figures> {
   readonly collect: string | false
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
+  /** Seconds after which nothing of a writer that is not heard of can come any more, from its cells or from itself. */
+  readonly vanishedSeconds: number
   readonly maxFrameBytes: number
   readonly maxOutboxBytes: number
   readonly closeTimeoutMs: number
@@ -123,7 +125,7 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
   onlyKnown('WideCache', options, ['name', 'codec', 'commit', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
   const { codec = jsonCodec<Row>(), logger = console, ...rest } = given(options)
   if (typeof rest.commit !== 'function') throw wrongType('commit', rest.commit, 'a function (rows, tx) that writes the rows within tx')
-  if (typeof codec !== 'object' || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
+  if (typeof codec !== 'object' || codec === null || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
     throw wrongType('codec', codec, 'an object with encode(row, target, offset) and decode(bytes)')
   }
   const cellTtlSeconds = integer('cellTtlSeconds', rest.cellTtlSeconds ?? 3600, 10, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
@@ -133,10 +135,12 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
   const collect = rest.collect ?? DEFAULT_COLLECT
   const period = collect === false ? DEFAULT_PERIOD_SECONDS : cronPeriodSeconds(collect)
   if (drainAge + period > cellTtlSeconds) {
-    throw wrongValue('layerSeconds', layerSeconds,
-      `layers short enough to be drained while their cells live: (drainAfterLayers ${drainAfterLayers} + 1) x layerSeconds + the collecting period of ${period} s must not exceed cellTtlSeconds ${cellTtlSeconds}`)
+    const terms = `(drainAfterLayers ${drainAfterLayers} + 1) x layerSeconds ${layerSeconds} + the collecting period of ${period} s together within cellTtlSeconds ${cellTtlSeconds}: a cell must be drained while it lives`
+    throw period > drainAge ? wrongValue('collect', collect, terms) : wrongValue('layerSeconds', layerSeconds, terms)
   }
   const leastConfirm = drainAge + period + CONFIRM_MARGIN_SECONDS
+  const confirmSeconds = integer('confirmSeconds', rest.confirmSeconds ?? Math.max(60, leastConfirm), leastConfirm, 86_400,
+    `seconds (at least the drain age of ${drainAge} s, the collecting period of ${period} s and ${CONFIRM_MARGIN_SECONDS} s)`)
   return Object.freeze({
     name: nameOf('name', rest.name),
     width: integer('width', rest.width ?? 15, 1, 1000, 'columns'),
@@ -145,8 +149,8 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
     flushMs: integer('flushMs', rest.flushMs ?? 50, 1, 10_000, 'milliseconds'),
     collect,
     cellTtlSeconds,
-    confirmSeconds: integer('confirmSeconds', rest.confirmSeconds ?? Math.max(60, leastConfirm), leastConfirm, 86_400,
-      `seconds (at least the drain age of ${drainAge} s, the collecting period of ${period} s and ${CONFIRM_MARGIN_SECONDS} s)`),
+    confirmSeconds,
+    vanishedSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
     maxFrameBytes: integer('maxFrameBytes', rest.maxFrameBytes ?? 64 * 1024, 1024, 512 * 1024, 'bytes'),
     maxOutboxBytes: integer('maxOutboxBytes', rest.maxOutboxBytes ?? 32 * 1024 * 1024, 1024 * 1024, 1024 * 1024 * 1024, 'bytes'),
     closeTimeoutMs: integer('closeTimeoutMs', rest.closeTimeoutMs ?? 5000, 100, 600_000, 'milliseconds'),

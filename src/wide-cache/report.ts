@@ -30,10 +30,10 @@ const KEPT_MS = 30 * 24 * 3600 * 1000
 const FORGET_AT_ONCE = 500
 
 /**
- * Adds up the ledger of a grid. A writer unseen for a cell TTL has vanished: its cells are gone, and so is
- * what it has not closed in order. `own` makes the report exact for this process's writer.
+ * Adds up the ledger of a grid. A writer unseen for `vanishedSeconds` has vanished: what is missing of it can
+ * come neither from its cells nor from itself. `own` makes the report exact for this process's writer.
  */
-export async function ledgerReport(database: Database, name: string, cellTtlSeconds: number, own: () => Totals | undefined): Promise<LedgerReport> {
+export async function ledgerReport(database: Database, name: string, vanishedSeconds: number, own: () => Totals | undefined): Promise<LedgerReport> {
   const now = await database.now()
   const { rows } = await database.query(
     'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen FROM wide_cache_writers WHERE grid = ?', [name])
@@ -46,7 +46,7 @@ export async function ledgerReport(database: Database, name: string, cellTtlSeco
     const issued = mine ? Math.max(local.issued, Number(row['issued'])) : Number(row['issued'])
     const dropped = mine ? local.dropped : Number(row['dropped'])
     const missing = issued - Number(row['committed']) - Number(row['quarantined']) - Number(row['lost'])
-    const vanished = !mine && now - Number(row['last_seen']) > cellTtlSeconds * 1000
+    const vanished = !mine && now - Number(row['last_seen']) > vanishedSeconds * 1000
     sum.issued += issued + dropped
     sum.committed += Number(row['committed'])
     sum.duplicate += Number(row['duplicate'])

@@ -104,7 +104,7 @@ export class WideCache<Row, Figures = unknown> {
   /** What became of all rows. */
   async ledger(): Promise<LedgerReport> {
     await this.#whenReady()
-    return ledgerReport(this.database, this.#settings.name, this.#settings.cellTtlSeconds, () => this.#writer.totals())
+    return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () => this.#writer.totals())
   }
 
   /** What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL is away. */
@@ -127,11 +127,17 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   async #close(): Promise<CloseReport> {
-    this.#schedule?.stop()
-    const report = await this.#writer.close()
-    await Promise.race([this.#collecting, sleep(this.#environment.clock, this.#settings.closeTimeoutMs)])
-    await Promise.allSettled(this.#owned.map((close) => close()))
-    return report
+    // With cache and database both down no connection is left: the process would end between two tries.
+    const letEnd = this.#environment.keepAlive?.()
+    try {
+      this.#schedule?.stop()
+      const report = await this.#writer.close()
+      await Promise.race([this.#collecting, sleep(this.#environment.clock, this.#settings.closeTimeoutMs)])
+      await Promise.allSettled(this.#owned.map((close) => close()))
+      return report
+    } finally {
+      letEnd?.()
+    }
   }
 
   /** Migrates and enters the grid, once; tried again after a failure, but never after a disagreement. */

@@ -29,11 +29,12 @@ export async function checkAtEnd(run: Run): Promise<void> {
   }
   await world.pass(run.scenario.closeTimeoutMs + 1000)
 
-  // A cell TTL after everybody's last word, what is missing is lost. Clocks that went ahead have left cells that
+  // When neither cells nor writers can hold it any more, what is missing is lost. Clocks that went ahead have left cells that
   // are drained only now, and make their writers seen again.
+  const vanishedSeconds = Math.max(run.scenario.cellTtlSeconds, run.scenario.confirmSeconds + 15)
   for (let waits = 0; waits < MAX_WAITS; waits++) {
     const [seen] = run.database.look('SELECT MAX(last_seen) AS last FROM wide_cache_writers')
-    const wait = Number(seen!['last']) - EPOCH + run.scenario.cellTtlSeconds * 1000 + 1000 - world.now
+    const wait = Number(seen!['last']) - EPOCH + vanishedSeconds * 1000 + 1000 - world.now
     if (wait <= 0) break
     await world.pass(wait)
   }
