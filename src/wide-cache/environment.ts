@@ -8,6 +8,8 @@ export interface Environment {
   random(): number
   /** A new id of 16 bytes, unlike any other. */
   newId(): Buffer
+  /** Keeps the process from ending until what it returns is called: the clock's timers alone do not. Not given: nothing to keep. */
+  keepAlive?(): () => void
 }
 
 /** The machine's own clock, random numbers, and UUIDs of version 7. */
@@ -15,4 +17,8 @@ export const systemEnvironment: Environment = {
   clock: systemClock,
   random: Math.random,
   newId: () => v7(undefined, Buffer.alloc(16)),
+  keepAlive() {
+    const handle = setInterval(() => undefined, 60_000)
+    return () => clearInterval(handle)
+  },
 }

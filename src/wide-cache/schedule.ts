@@ -7,7 +7,7 @@ const ALLOWED = 'a cron line such as "*/10 * * * * *" (every 10 seconds), or fal
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} }
 
 /** How many coming runs are looked at to find the longest wait between two. */
-const RUNS_LOOKED_AT = 100
+const RUNS_LOOKED_AT = 20
 
 /** A schedule that has been started. */
 export interface Schedule {

@@ -85,6 +85,7 @@ export class Writer<Row> {
   #backoff = 0
   #directAt = 0
   #direct: Promise<void> | undefined
+  #closed = false
   #closing: Promise<CloseReport> | undefined
   #refusal: Error | undefined
 
@@ -103,7 +104,7 @@ export class Writer<Row> {
 
   /** Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick. */
   append(row: Row): void {
-    if (this.#closing || this.#refusal) return this.#drop(1)
+    if (this.#closed || this.#refusal) return this.#drop(1)
     if (this.#openRows === 0 && !this.#outbox.makeRoom(this.#open.length)) return this.#drop(1)
     let end: number
     try {
@@ -146,6 +147,7 @@ export class Writer<Row> {
    * what SQL did not take. Idempotent.
    */
   close(): Promise<CloseReport> {
+    this.#closed = true
     this.#closing ??= this.#close()
     return this.#closing
   }
@@ -186,6 +188,8 @@ export class Writer<Row> {
   #renew(): void {
     const rested = this.#parts.environment.clock.elapsed() - this.#lastClosed > NEW_ID_AFTER_MS
     if (!this.#id || !rested || this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) return
+    // Only matters if its last frame was let go of and has been lost; no more can be done for it.
+    this.#parts.ledger.enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped }).catch(() => undefined)
     this.#id = undefined
     this.#sequence = this.#issued = this.#dropped = this.#droppedSaid = 0
   }
@@ -226,6 +230,8 @@ export class Writer<Row> {
   }
 
   #place(frame: HeldFrame): Promise<void> {
+    // A flush may have been quicker than the timer of `append`.
+    if (frame.placed) return Promise.resolve()
     frame.placing ??= this.#placer.place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS).then((placed) => {
       frame.placed = placed
       frame.placing = undefined
@@ -234,7 +240,7 @@ export class Writer<Row> {
   }
 
   #tickSoon(): void {
-    if (this.#closing || this.#refusal) return
+    if (this.#closed || this.#refusal) return
     this.#tickTimer ??= this.#parts.environment.clock.after(TICK_MS, () => void this.#tick())
   }
 
@@ -242,7 +248,7 @@ export class Writer<Row> {
   async #tick(): Promise<void> {
     const elapsed = this.#parts.environment.clock.elapsed()
     if (this.#outbox.size > 0 && elapsed >= this.#confirmAt) await this.#confirm()
-    if (elapsed >= this.#directAt && !this.#closing) await this.#commitDue()
+    if (elapsed >= this.#directAt && !this.#closed) await this.#commitDue()
     this.#tickTimer = undefined
     if (this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) this.#tickSoon()
   }

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Cache, CacheError } from '../cache/cache.js'
+import { memory } from '../cache/memory.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { sqlite } from '../database/sqlite.js'
+import { jsonCodec } from './codec.js'
+import { GeometryError } from './grid-record.js'
+import type { WideCacheOptions } from './options.js'
+import { WideCache } from './wide-cache.js'
+
+const silent = { info() {}, warn() {}, error() {} }
+
+/** A port all of whose methods fail while `broken()`. */
+function breakable<P extends object>(port: P, broken: () => boolean, error: () => Error): P {
+  return new Proxy(port, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown => (broken() && property !== 'close' ? Promise.reject(error()) : Reflect.apply(value, target, args))
+    },
+  })
+}
+
+/** A wide cache of strings on `memory:` and SQLite, both of which a test can break. */
+async function bench(options: Partial<WideCacheOptions<unknown>> = {}) {
+  const broken = { cache: false, database: false }
+  const cache: Cache = breakable(memory(), () => broken.cache, () => new CacheError('CACHE_UNREACHABLE', 'broken'))
+  const real = sqlite(':memory:')
+  const database: Database = breakable(real, () => broken.database, () => new DatabaseError('ECONNREFUSED', 'unreachable', 'broken'))
+  await real.query('CREATE TABLE taken (place INTEGER PRIMARY KEY, row TEXT NOT NULL)')
+  const open = (more: Partial<WideCacheOptions<unknown>> = {}) => new WideCache<unknown>({
+    name: 'test', cache, database, collect: false, logger: silent, closeTimeoutMs: 500,
+    async commit(rows, tx) {
+      await tx.query(`INSERT INTO taken (row) VALUES ${rows.map(() => '(?)').join(', ')}`, rows.map((row) => JSON.stringify(row)))
+    },
+    ...options,
+    ...more,
+  })
+  const taken = async (): Promise<unknown[]> => (await real.query('SELECT row FROM taken ORDER BY place')).rows.map(({ row }) => JSON.parse(String(row)))
+  return { wide: open(), open, taken, broken, cache, real }
+}
+
+const NOTHING = { issued: 0, committed: 0, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 }
+
+test('what is appended comes to SQL by flush and drain, once', async () => {
+  const { wide, taken } = await bench()
+  assert.deepEqual(await wide.ledger(), NOTHING)
+  wide.append('a')
+  wide.append('b')
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 2, outstanding: 2 })
+  await wide.flush()
+  assert.deepEqual(await taken(), [], 'flush has brought it to the cache')
+  const first = await wide.drain({ all: true })
+  assert.deepEqual([first.committed, first.duplicate], [2, 0])
+  assert.deepEqual(await taken(), ['a', 'b'])
+  const second = await wide.drain({ all: true })
+  assert.equal(second.committed, 0)
+  assert.deepEqual(await wide.close(), { committed: 2, inCache: 0, lost: 0 })
+  assert.deepEqual(await taken(), ['a', 'b'])
+})
+
+test('a drain leaves young layers where they are; with all it commits them, and neither deletes them nor passes them', async () => {
+  const { wide, taken } = await bench()
+  wide.append('young')
+  await wide.flush()
+  assert.equal((await wide.drain()).committed, 0)
+  const all = await wide.drain({ all: true })
+  assert.deepEqual([all.committed, all.cells], [1, 1])
+  const again = await wide.drain({ all: true })
+  assert.deepEqual([again.committed, again.duplicate, again.cells], [0, 1, 1], 'the cell is still there')
+  assert.deepEqual(await taken(), ['young'])
+  await wide.close()
+})
+
+test('a row that is too large, or that the codec cannot write, is dropped and counted; its neighbours are not', async () => {
+  const { wide, taken } = await bench({ maxFrameBytes: 1024 })
+  const cycle: unknown[] = []
+  cycle.push(cycle)
+  for (const row of ['before', 'x'.repeat(2000), cycle, undefined, 10n, 'after']) wide.append(row)
+  await wide.flush()
+  await wide.drain({ all: true })
+  assert.deepEqual((await taken()).sort(), ['after', 'before'])
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 6, committed: 2, dropped: 4 })
+  await wide.close()
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 6, committed: 2, dropped: 4, duplicate: (await wide.ledger()).duplicate })
+})
+
+test('rows of many frames keep their order in a frame and all arrive', async () => {
+  const { wide, taken } = await bench({ maxFrameBytes: 1024 })
+  const rows = Array.from({ length: 500 }, (_, i) => `row ${i}`)
+  for (const row of rows) wide.append(row)
+  await wide.flush()
+  assert((await wide.drain({ all: true })).frames > 5)
+  assert.deepEqual(new Set(await taken()), new Set(rows))
+  assert.equal((await taken()).length, 500)
+  await wide.close()
+})
+
+test('with the cache down, flush brings the rows straight to SQL', async () => {
+  const { wide, taken, broken } = await bench()
+  broken.cache = true
+  wide.append('a')
+  await wide.flush()
+  assert.deepEqual(await taken(), ['a'])
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, committed: 1 })
+  await wide.close()
+})
+
+test('with both down append does not throw and flush says why; the rows are kept, and come when SQL is back', async () => {
+  const { wide, taken, broken } = await bench()
+  broken.cache = broken.database = true
+  wide.append('a')
+  await assert.rejects(wide.flush(), (error) => error instanceof DatabaseError && error.kind === 'unreachable')
+  wide.append('b')
+  broken.database = false
+  await wide.flush()
+  assert.deepEqual(await taken(), ['a', 'b'])
+  await wide.close()
+})
+
+test('close brings what is held to SQL and writes the final sums; afterwards rows are dropped, and close says the same', async () => {
+  const { wide, open, taken } = await bench()
+  wide.append('a')
+  const report = await wide.close()
+  assert.deepEqual(report, { committed: 1, inCache: 0, lost: 0 })
+  assert.deepEqual(await taken(), ['a'])
+  wide.append('late')
+  assert.deepEqual(await wide.close(), report)
+  assert.deepEqual(await open().ledger(), { ...NOTHING, issued: 1, committed: 1 })
+})
+
+test('close with SQL down leaves the rows in the cache, from where another collector brings them', async () => {
+  const cache = memory()
+  const shared: Cache = new Proxy(cache, { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
+  const { wide, open, taken, broken } = await bench({ cache: shared })
+  const other = open()
+  await other.migrate()
+  broken.database = true
+  wide.append('a')
+  assert.deepEqual(await wide.close(), { committed: 0, inCache: 1, lost: 0 })
+  broken.database = false
+  assert.equal((await other.drain({ all: true })).committed, 1)
+  assert.deepEqual(await taken(), ['a'])
+  await other.close()
+})
+
+test('close with both down counts what is lost, and says so', async () => {
+  const said: string[] = []
+  const { wide, broken } = await bench({ logger: { ...silent, warn: (message) => said.push(message) } })
+  broken.cache = broken.database = true
+  wide.append('a')
+  wide.append('b')
+  assert.deepEqual(await wide.close(), { committed: 0, inCache: 0, lost: 2 })
+  assert(said.some((message) => message.includes('2 rows') && message.includes('lost')), said.join('\n'))
+})
+
+test('rows that commit refuses go to quarantine with their frame, and are said', async () => {
+  const { wide, taken } = await bench({ commit: async () => { throw new Error('no') } })
+  wide.append('a')
+  await wide.flush()
+  assert.equal((await wide.drain({ all: true })).quarantined, 1)
+  assert.deepEqual(await taken(), [])
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, quarantined: 1 })
+  await wide.close()
+})
+
+test('a codec that throws on reading sends its frame to quarantine, and stops nobody', async () => {
+  const codec = { ...jsonCodec<unknown>(), decode: () => { throw new Error('unreadable') } }
+  const { wide } = await bench({ codec })
+  wide.append('a')
+  await wide.flush()
+  assert.equal((await wide.drain({ all: true })).quarantined, 1)
+  await wide.close()
+})
+
+test('a process that disagrees about the geometry is refused; its requests are not harmed', async () => {
+  const { wide, open } = await bench()
+  await wide.migrate()
+  const errors: string[] = []
+  const other = open({ width: 8, layerSeconds: 2, logger: { ...silent, error: (message) => errors.push(message) } })
+  other.append('a')
+  await assert.rejects(other.drain(), GeometryError)
+  await assert.rejects(other.flush(), GeometryError)
+  other.append('b')
+  assert.equal(errors.length, 1)
+  assert.match(errors[0]!, /"test" is in use with width 15 and layerSeconds 3; this process asks for width 8 and layerSeconds 2/)
+  assert.deepEqual(await other.close(), { committed: 0, inCache: 0, lost: 0 })
+  await wide.close()
+})
+
+test('two processes on a cache of their own share a database, each with its own watermark', async () => {
+  const { wide, open, taken } = await bench({ cache: 'memory:' })
+  const other = open()
+  wide.append('mine')
+  other.append('yours')
+  await Promise.all([wide.flush(), other.flush()])
+  assert.equal((await wide.drain({ all: true })).committed, 1)
+  assert.deepEqual(await taken(), ['mine'])
+  assert.equal((await other.drain({ all: true })).committed, 1)
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 2, committed: 2 })
+  await Promise.all([wide.close(), other.close()])
+})
+
+test('close lets the ports live that it was given', async () => {
+  const { wide, cache, real } = await bench()
+  await wide.close()
+  await cache.set('key', Buffer.from('value'), 10)
+  assert.equal((await real.query('SELECT 1 AS one')).rows[0]?.['one'], 1)
+})
+
+test('read gives what its procedure reads, told of the watermark; without a procedure it rejects by the name of the option', async () => {
+  const { wide } = await bench()
+  await assert.rejects(wide.read(), { name: 'TypeError', message: /option "read"/ })
+  const { wide: reading } = await bench({ read: async (_, { name, layerSeconds, watermark }) => ({ name, layerSeconds, drained: watermark > 0 }) })
+  assert.deepEqual(await reading.read(), { name: 'test', layerSeconds: 3, drained: true })
+  await Promise.all([wide.close(), reading.close()])
+})

@@ -1,0 +1,50 @@
+/** Promises 1 and 6 on real servers: what a killed writer has lost is what the cache lost, and the ledger says how much. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { mysql } from '../../src/database/mysql.js'
+import { openRecorded } from './recorded.js'
+import { ROWS_A_WRITER, startSite, WRITERS } from './site.js'
+
+const OTHERS = (WRITERS - 1) * ROWS_A_WRITER
+/** `layerSeconds` of the site. */
+const LAYER_MS = 1_000
+const DRAIN_MS = 60_000
+/** More than the cell TTL. */
+const LONG_AGO_MS = 2 * 3600 * 1000
+
+test('memcached is flushed and a writer killed: the others lose nothing, and the ledger reports its missing rows, exactly', async () => {
+  const site = await startSite()
+  const url = site.mariadb.url('site')
+  const sql = mysql(url)
+  const reader = openRecorded({ cache: `memcached://${site.memcached[0]!.address}`, database: url, collect: false })
+  try {
+    await site.recordedShare(1 / 3)
+    await site.memcached[0]!.flush()
+    // Frames behind the gap: they are what tells the ledger of it.
+    await delay(1_500)
+    const [writer] = site.writers
+    assert(writer && !writer.done)
+    await site.end(writer.child, 'SIGKILL')
+    const killed = await sql.now()
+    const deadline = performance.now() + DRAIN_MS
+    const watermark = async (): Promise<number> => Number((await sql.query('SELECT MAX(layer) AS layer FROM wide_cache_watermarks')).rows[0]?.['layer'])
+    while ((await watermark()) * LAYER_MS <= killed && performance.now() < deadline) await delay(100)
+
+    const { rows, distinct, writers, ledger } = await site.finish(OTHERS)
+    assert.equal(rows, distinct)
+    assert.deepEqual(writers.slice(1).map((other) => other.rows), Array(WRITERS - 1).fill(ROWS_A_WRITER))
+    const missing = writers[0]!.last + 1 - writers[0]!.rows
+    assert(missing > 0, 'the flush was to cost something')
+    const { duplicate: _, ...before } = ledger
+    assert.deepEqual(before, { issued: rows + missing, committed: rows, quarantined: 0, dropped: 0, outstanding: missing, lost: 0 })
+
+    await sql.query('UPDATE wide_cache_writers SET last_seen = last_seen - ?', [LONG_AGO_MS])
+    const { duplicate: __, ...after } = await reader.ledger()
+    assert.deepEqual(after, { ...before, outstanding: 0, lost: missing })
+  } finally {
+    await reader.close()
+    await sql.close()
+    await site.stop()
+  }
+})
