@@ -21,7 +21,7 @@ const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache
 
 /** Time and chance, which the protocol is handed so that a simulation can own them. */
 const HANDED_IN = /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g
-const MAY_REACH_OUT = ['wide-cache/environment.ts']
+const MAY_REACH_OUT = ['support/environment.ts']
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .map((file) => file.replaceAll('\\', '/'))

@@ -1,7 +1,7 @@
 import type { RequestHandler, Router } from 'express'
 import { BurstLogger } from '../support/logger.js'
 import type { DrainReport } from '../wide-cache/collector.js'
-import { type Environment, systemEnvironment } from '../wide-cache/environment.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { commitVisits } from './commit.js'

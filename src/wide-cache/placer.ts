@@ -1,6 +1,6 @@
 import type { Cache } from '../cache/cache.js'
 import { sleep } from '../support/clock.js'
-import type { Environment } from './environment.js'
+import type { Environment } from '../support/environment.js'
 import type { Frame } from './frame.js'
 import type { Grid } from './grid.js'
 

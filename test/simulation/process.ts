@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/wide-cache/environment.js'
+import type { Environment } from '../../src/support/environment.js'
 import { EPOCH, type World } from './world.js'
 
 /** What a process has last seen of a cell: its value, nothing, or no answer. */

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { type Clock, systemClock } from '../support/clock.js'
+import { type Clock, systemClock } from './clock.js'
 
 /** What the protocol takes from the world beside cache and database, handed in so that a simulation can own it. */
 export interface Environment {
