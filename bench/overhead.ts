@@ -39,6 +39,8 @@ interface Site {
   readonly url: string
   served: number
   readonly rates: number[]
+  /** Microseconds of CPU the site's process took for a request, all its work beside it included. */
+  readonly cpu: number[]
 }
 
 async function answer<T>(child: ChildProcess, question?: string): Promise<T> {
@@ -47,7 +49,9 @@ async function answer<T>(child: ChildProcess, question?: string): Promise<T> {
   return (await reply)[0]
 }
 
-async function load(site: Site, seconds: number): Promise<number> {
+/** Loads the site for so long, and says what a round has shown. */
+async function load(site: Site, seconds: number): Promise<{ rate: number; cpu: number }> {
+  const before = await answer<number>(site.child, 'cpu')
   const result = await autocannon({
     url: site.url,
     connections: CONNECTIONS,
@@ -56,7 +60,8 @@ async function load(site: Site, seconds: number): Promise<number> {
   })
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${site.url}: ${result.non2xx} bad answers, ${result.errors} errors`)
   site.served += result['2xx']
-  return result['2xx'] / result.duration
+  const cpu = await answer<number>(site.child, 'cpu') - before
+  return { rate: result['2xx'] / result.duration, cpu: cpu / result['2xx'] }
 }
 
 const memcached = await startMemcached()
@@ -68,7 +73,7 @@ try {
     await mariadb.createDatabase(database)
     const child = fork(new URL('./server.js', import.meta.url), { execArgv: [], env: { ...process.env, NODE_ENV: 'production', PEER: peer, MEMCACHED: memcached.address, MYSQL_URL: mariadb.url(database) } })
     const { port } = await answer<{ port: number }>(child)
-    sites.set(peer, { child, url: `http://127.0.0.1:${port}`, served: 0, rates: [] })
+    sites.set(peer, { child, url: `http://127.0.0.1:${port}`, served: 0, rates: [], cpu: [] })
   }
   for (const site of sites.values()) await load(site, WARM_UP_SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
@@ -77,7 +82,9 @@ try {
     for (let i = 0; i < CONTENDERS.length; i++) {
       const { peer } = CONTENDERS[(i * 5 + round) % CONTENDERS.length]!
       const site = sites.get(peer)!
-      site.rates.push(await load(site, SECONDS))
+      const { rate, cpu } = await load(site, SECONDS)
+      site.rates.push(rate)
+      site.cpu.push(cpu)
       await answer(site.child, 'count')
     }
   }
@@ -93,10 +100,10 @@ try {
       throw new Error(`${label} has ${count} visits of ${site.served} to ${site.served + cutOff} served`)
     }
     const against = (other: string): number[] => site.rates.map((rate, i) => rate / sites.get(other)!.rates[i]!)
-    rows.push({ label, rate: median(site.rates), ofA: spread(against('nothing')), ofB: spread(against('empty-hook')), rates: site.rates, served: site.served, counted: count ?? null })
+    rows.push({ label, rate: median(site.rates), ofA: spread(against('nothing')), ofB: spread(against('empty-hook')), cpu: median(site.cpu), cpuSamples: site.cpu, rates: site.rates, served: site.served, counted: count ?? null })
   }
-  console.table(Object.fromEntries(rows.map(({ label, rate, ofA, ofB, counted }) =>
-    [label, { 'requests/s': Math.round(rate), 'of (a)': shown(ofA), 'of (b)': shown(ofB), visits: counted ?? '' }])))
+  console.table(Object.fromEntries(rows.map(({ label, rate, cpu, ofA, ofB, counted }) =>
+    [label, { 'requests/s': Math.round(rate), 'of (a)': shown(ofA), 'of (b)': shown(ofB), 'CPU µs a request': Math.round(cpu), visits: counted ?? '' }])))
   console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}; ${ROUNDS} interleaved rounds of ${SECONDS} s, ${CONNECTIONS} connections; median (quartiles)`)
   mkdirSync(new URL('./results/', import.meta.url), { recursive: true })
   writeFileSync(new URL('./results/overhead.json', import.meta.url), `${JSON.stringify({ node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, rounds: ROUNDS, seconds: SECONDS, connections: CONNECTIONS, rows }, undefined, 2)}\n`)

@@ -1,4 +1,4 @@
-// One contender's Express site in a process of its own: says its port, then answers "count" and "close".
+// One contender's Express site in a process of its own: says its port, then answers "cpu", "count" and "close".
 import express from 'express'
 
 const { PEER, MEMCACHED: memcached, MYSQL_URL: mysqlUrl } = process.env
@@ -9,6 +9,10 @@ peer.use(app)
 app.get('/', (_req, res) => { res.type('html').send('<h1>hello</h1>') })
 const server = app.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 process.on('message', async (message) => {
+  if (message === 'cpu') {
+    const { user, system } = process.cpuUsage()
+    process.send(user + system)
+  }
   if (message === 'count') process.send({ count: await peer.count() })
   if (message === 'close') {
     server.closeAllConnections()

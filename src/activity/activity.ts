@@ -92,7 +92,7 @@ export class SiteActivity implements Activity {
     if (warning) settings.logger.warn(warning)
     this.#guard = new Guard(logger)
     this.#identifier = new Identifier({ cache: this.#wide.cache, name: settings.name, clock, logger, handOn: (visit) => this.#wide.append(visit) })
-    this.#middleware = activityMiddleware(settings, (identity, page) => this.#identifier.identify(clock.now(), identity, page), logger)
+    this.#middleware = activityMiddleware(settings, (identity, page, userAgent) => this.#identifier.identify(clock.now(), identity, page, userAgent), logger)
   }
 
   middleware(): RequestHandler {

@@ -69,6 +69,18 @@ test('visits wait for the salt, and then have a hash that tells visitors apart',
   assert.equal(hashOf(one, 'anna'), anna.toString('hex'))
 })
 
+test('an address with another user agent is another visitor, also when they are long, and after many others', async () => {
+  const one = start(memory(), new ManualClock(NOON))
+  const pairs = [['1.1.1.1', 'a'], ['1.1.1.1', 'b'], ['2.2.2.2', 'a'], ['1.1.1.1', ''], ['1.1.1.1', 'x'.repeat(513)], ['1.1.1.1', 'x'.repeat(514)]] as const
+  for (const [address, userAgent] of pairs) one.identifier.identify(1, address, '/', userAgent)
+  await one.identifier.settled()
+  for (let i = 0; i < 10_001; i++) one.identifier.identify(1, `visitor ${i}`, '/')
+  for (const [address, userAgent] of pairs) one.identifier.identify(1, address, '/', userAgent)
+  const hashes = [...one.visits.slice(0, pairs.length), ...one.visits.slice(-pairs.length)].map(({ visitor }) => visitor!.toString('hex'))
+  assert.equal(new Set(hashes).size, pairs.length)
+  assert.deepEqual(hashes.slice(pairs.length), hashes.slice(0, pairs.length))
+})
+
 test('two processes that share a cache give a visitor the same hash, and two caches do not', async () => {
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })

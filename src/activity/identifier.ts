@@ -14,6 +14,7 @@ const MAX_WAITING = 1_000
 interface WaitingVisit {
   readonly time: number
   readonly identity: string
+  readonly userAgent: string
   readonly page: string
 }
 
@@ -39,13 +40,16 @@ export class Identifier {
     this.#salt = new DailySalt({ ...parts, answered: (salt) => this.#release(salt) })
   }
 
-  /** Hands the visit on, now or within a second. Without identity: a visit without a visitor. */
-  identify(time: number, identity: string | undefined, page: string): void {
+  /**
+   * Hands the visit on, now or within a second. Without identity: a visit without a visitor. `userAgent`: what
+   * tells visitors of one identity (an address) from each other.
+   */
+  identify(time: number, identity: string | undefined, page: string, userAgent = ''): void {
     if (identity === undefined) return this.#handOn({ time, visitor: null, page })
     const salt = this.#salt.current()
-    if (salt) return this.#handOn({ time, visitor: this.#under(salt).of(bounded(identity)), page })
+    if (salt) return this.#handOn({ time, visitor: this.#under(salt).of(bounded(identity), bounded(userAgent)), page })
     if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) return this.#handOn({ time, visitor: null, page })
-    this.#waiting.push({ time, identity: bounded(identity), page })
+    this.#waiting.push({ time, identity: bounded(identity), userAgent: bounded(userAgent), page })
     this.#deadline ??= this.#clock.after(PATIENCE_MS, () => this.#release(undefined))
   }
 
@@ -75,8 +79,8 @@ export class Identifier {
     this.#deadline = undefined
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { time, identity, page } of waiting) {
-      this.#handOn({ time, visitor: hashes?.of(identity) ?? null, page })
+    for (const { time, identity, userAgent, page } of waiting) {
+      this.#handOn({ time, visitor: hashes?.of(identity, userAgent) ?? null, page })
     }
     const whenSettled = this.#whenSettled
     this.#whenSettled = []

@@ -16,7 +16,8 @@ function tracker(options: ActivityOptions = {}): { counted: Counted[]; log: Kept
   const counted: Counted[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, () => performance.now())
-  const middleware = activityMiddleware(activitySettings({ collect: false, ...options }), (identity, page) => counted.push({ identity, page }), logger)
+  const middleware = activityMiddleware(activitySettings({ collect: false, ...options }),
+    (identity, page, userAgent) => counted.push({ identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`, page }), logger)
   return { counted, log, middleware }
 }
 

@@ -4,10 +4,9 @@ import { Guard, kindOf } from './guard.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pathOf } from './page.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch } from './page-view.js'
-import { ipAndUserAgent } from './visitor.js'
 
-/** Takes what is to be counted. `identity` is who the visitor is, not yet hashed. */
-export type Count = (identity: string | undefined, page: string) => void
+/** Takes what is to be counted. `identity` and `userAgent` are who the visitor is, not yet hashed. */
+export type Count = (identity: string | undefined, page: string, userAgent?: string) => void
 
 /**
  * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when the
@@ -33,17 +32,19 @@ export function activityMiddleware(
     if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
     const identity = asksPrivacy ? undefined : identityOf(req)
     const path = page ? guard.text('page', 'the path is taken', () => page(req)) : undefined
-    count(identity, pageOf(path ?? pathOf(target)))
+    // By default a visitor is an IP address and a user agent.
+    const userAgent = visitor || identity === undefined ? undefined : req.headers['user-agent']
+    count(identity, pageOf(path ?? pathOf(target)), userAgent)
   }
 
   function identityOf(req: Request): string | undefined {
     if (visitor) return guard.text('visitor', 'the visit counts without a visitor', () => visitor(req))
-    const identity = ipAndUserAgent(req)
-    if (identity === undefined) {
+    const { ip } = req
+    if (!ip) {
       guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
         'the visit counts without a visitor; set "trust proxy" in Express, or the option "visitor"')
     }
-    return identity
+    return ip || undefined
   }
 
   function lookAtTrust(req: Request): void {

@@ -1,43 +1,47 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { Request } from 'express'
-import { Memo } from './memo.js'
 import { VISITOR_BYTES } from './visit.js'
 
 /** Hashes remembered. */
 const REMEMBERED = 10_000
 
-/** Characters of an identity that is kept as it is; a longer one is shortened by hashing. */
-const MAX_IDENTITY = 512
+/** Characters of a text that is kept as it is; a longer one is shortened by hashing. */
+const MAX_TEXT = 512
 
-/**
- * Who a request's visitor is by default: IP address and user agent. Neither can hold the line feed between
- * them. `undefined` where there is no address, as behind a Unix socket without `trust proxy`.
- */
-export function ipAndUserAgent(req: Request): string | undefined {
-  return req.ip ? `${req.ip}\n${req.headers['user-agent'] ?? ''}` : undefined
-}
-
-/** An identity of bounded length, so that those waiting or remembered take bounded memory. */
-export function bounded(identity: string): string {
-  return identity.length <= MAX_IDENTITY ? identity : createHash('sha256').update(identity).digest('base64')
+/** An identity, or the user agent beside it, of bounded length, so that those waiting or remembered take bounded memory. */
+export function bounded(text: string): string {
+  return text.length <= MAX_TEXT ? text : createHash('sha256').update(text).digest('base64')
 }
 
 /**
  * Visitors' hashes under one salt: HMAC-SHA256, cut to 96 bits. The last ones are remembered, since hashing
- * costs more than all else that a visit does.
+ * costs more than all else that a visit does; by user agent first, since to join two texts and look up the
+ * long one is most of what is left.
  */
 export class VisitorHashes {
   readonly salt: Buffer
-  readonly #hashes: Memo<Buffer>
+  readonly #byUserAgent = new Map<string, Map<string, Buffer>>()
+  #remembered = 0
 
   constructor(salt: Buffer) {
     this.salt = salt
-    // A copy: the digest's own memory would be kept whole.
-    this.#hashes = new Memo(REMEMBERED, (identity) => Buffer.from(createHmac('sha256', salt).update(identity).digest().subarray(0, VISITOR_BYTES)))
   }
 
-  /** The hash of an identity that is {@link bounded}. */
-  of(identity: string): Buffer {
-    return this.#hashes.get(identity)
+  /** The hash of an identity and a user agent (or none) that are {@link bounded}. */
+  of(identity: string, userAgent: string): Buffer {
+    return this.#byUserAgent.get(userAgent)?.get(identity) ?? this.#remember(identity, userAgent)
+  }
+
+  #remember(identity: string, userAgent: string): Buffer {
+    if (this.#remembered >= REMEMBERED) {
+      this.#byUserAgent.clear()
+      this.#remembered = 0
+    }
+    const digest = createHmac('sha256', this.salt).update(`${identity}\n${userAgent}`).digest()
+    // A copy: the digest's own memory would be kept whole.
+    const hash = Buffer.from(digest.subarray(0, VISITOR_BYTES))
+    const identities = this.#byUserAgent.get(userAgent) ?? new Map<string, Buffer>()
+    this.#byUserAgent.set(userAgent, identities.set(identity, hash))
+    this.#remembered++
+    return hash
   }
 }
