@@ -15,7 +15,10 @@ export interface ActivityOptions extends GridOptions {
   windowSeconds?: number | undefined
   /** Seconds that figures once read are served, by all processes, before SQL is asked again. @default 30 */
   statsTtlSeconds?: number | undefined
-  /** Hours that visits are kept in SQL; at least the window. @default 24 */
+  /**
+   * Hours that visits are kept in SQL; at least the window. Never kept for less than the window and
+   * `cellTtlSeconds` together, since the window ends at the newest drained layer. @default 24
+   */
   retentionHours?: number | undefined
   /** Page views that do not count beside those that never do: `true` leaves it out. Asked after the response. */
   skip?: ((req: Request, res: Response) => boolean) | undefined

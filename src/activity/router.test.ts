@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Script } from 'node:vm'
+import type { Response } from 'express'
 import request from 'supertest'
 import { expresses } from './fixtures.suite.js'
 import { activityRouter } from './router.js'
@@ -41,6 +42,24 @@ for (const [name, express] of expresses) {
     assert.deepEqual(body, { error: 'There are no figures yet' })
     assert.equal(headers['retry-after'], '5')
     assert.equal(headers['cache-control'], 'no-store')
+  })
+
+  test(`${name}: figures that come when a timeout of the site has answered harm nobody, nor does their failure`, async () => {
+    for (const late of [() => Promise.resolve(FIGURES), () => Promise.reject(new Error('late'))]) {
+      const app = express()
+      let given: Promise<unknown> | undefined
+      app.use((_req: unknown, res: Response, next: () => void) => {
+        setTimeout(() => res.status(504).send('too late'), 20)
+        next()
+      })
+      app.use(activityRouter(() => {
+        const figures = new Promise((resolve) => setTimeout(resolve, 60)).then(late)
+        given = figures.catch(() => undefined)
+        return figures
+      }, 30))
+      await request(app).get('/').expect(504)
+      await given
+    }
   })
 
   test(`${name}: GET /widget.js gives a script, and 304 to who has it`, async () => {

@@ -20,17 +20,20 @@ export function activityRouter(stats: () => Promise<ActivityStats>, statsTtlSeco
   const widgetTag = tagOf(widget)
   const cacheControl = `public, max-age=${Math.min(FIGURES_MAX_AGE, statsTtlSeconds)}`
 
-  router.get('/', (_req, res) => {
+  router.get('/', (_req, res, next) => {
     stats().then(
       (figures) => {
+        // A timeout of the site's own may have answered meanwhile.
+        if (res.headersSent) return
         const body = JSON.stringify(figures)
         // Express answers 304 by the ETag set here; its own may be switched off.
         res.set({ 'Cache-Control': cacheControl, ETag: tagOf(body) }).type('json').send(body)
       },
       () => {
+        if (res.headersSent) return
         res.status(503).set({ 'Cache-Control': 'no-store', 'Retry-After': String(RETRY_AFTER) }).json({ error: 'There are no figures yet' })
       },
-    )
+    ).catch(next)
   })
 
   router.get('/widget.js', (_req, res) => {

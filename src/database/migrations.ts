@@ -12,8 +12,7 @@ export const MIGRATION_LOCK_SECONDS = 30
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/
 
 /** A database that lets one caller at a time, of all processes, change its tables. */
-export interface MigrationHost {
-  readonly dialect: Dialect
+export interface MigrationHost extends Pick<Queryable, 'query'> {
   /** Rejects with kind `lock` when others hold the tables too long. */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T>
 }
@@ -42,6 +41,8 @@ export function migrationsBusy(): DatabaseError {
  */
 export async function migrate(host: MigrationHost, folder: URL): Promise<void> {
   const migrations = await migrationsIn(folder)
+  // First without a lock and without DDL, which the user of a web process may have no right to.
+  if (await versionOf(host).catch(noneYet) === migrations.length) return
   const deadline = performance.now() + MIGRATION_LOCK_SECONDS * 1_000
   for (;;) {
     try {
@@ -57,15 +58,25 @@ async function bringUp(queryable: Queryable, migrations: readonly Migration[]): 
   await queryable.query(
     'CREATE TABLE IF NOT EXISTS wide_cache_migrations (version INTEGER NOT NULL PRIMARY KEY, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL)',
   )
-  const { rows } = await queryable.query('SELECT COALESCE(MAX(version), 0) AS version FROM wide_cache_migrations')
-  const current = rows[0]?.['version']
-  assert(typeof current === 'number')
+  const current = await versionOf(queryable)
   if (current > migrations.length) throw newer(current, migrations.length)
   for (const { version, name, url } of migrations.slice(current)) {
     for (const statement of statementsIn(await readFile(url, 'utf8'))) await queryable.query(statement)
     const now = await queryable.now()
     await queryable.query('INSERT INTO wide_cache_migrations (version, name, applied_at) VALUES (?, ?, ?)', [version, name, now])
   }
+}
+
+async function versionOf(queryable: Pick<Queryable, 'query'>): Promise<number> {
+  const { rows } = await queryable.query('SELECT COALESCE(MAX(version), 0) AS version FROM wide_cache_migrations')
+  const current = rows[0]?.['version']
+  assert(typeof current === 'number')
+  return current
+}
+
+/** There is no table yet, or it may not be read; to migrate will tell. */
+function noneYet(error: unknown): undefined {
+  if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
 }
 
 function newer(current: number, known: number): DatabaseError {

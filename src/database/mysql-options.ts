@@ -39,7 +39,7 @@ export function poolOptions(from: string | MysqlOptions, option = 'database'): P
   for (const name of ['host', 'socketPath', 'user', 'password', 'database'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'string') throw wrongType(name, hidden(options[name]), 'a string')
   }
-  if (!options.database) throw wrongValue(option, undefined, 'the name of a schema; as a URL: mysql://user:password@host:port/database')
+  if (!options.database) throw wrongValue(option, typeof from === 'string' ? 'a URL without a schema' : undefined, 'the name of a schema; as a URL: mysql://user:password@host:port/database')
   const { host = 'localhost', port = 3306, connectionLimit = 5, ...others } = given(options)
   return {
     ...others,

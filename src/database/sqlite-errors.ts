@@ -24,7 +24,10 @@ const KINDS = new Map<number, DatabaseErrorKind>([
   [25, 'data'], // RANGE
 ])
 
+/** Has no result code of its own. Of the rows: fewer of them would do. */
+const TOO_MANY = /^too many SQL variables|^too many terms/
+
 export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {
-  const kind = code === 'SQLITE_CANTOPEN' ? 'capacity' : (KINDS.get(raw & 0xff) ?? 'usage')
+  const kind = code === 'SQLITE_CANTOPEN' ? 'capacity' : TOO_MANY.test(message) ? 'data' : (KINDS.get(raw & 0xff) ?? 'usage')
   return new DatabaseError(code, kind, code.startsWith('SQLITE_') ? `${code}: ${message}` : message)
 }

@@ -12,6 +12,16 @@ export interface Environment {
   keepAlive?(): () => void
 }
 
+/** Runs `work`, which the process is not to end in the middle of. */
+export async function keptAlive<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
+  const letEnd = environment.keepAlive?.()
+  try {
+    return await work()
+  } finally {
+    letEnd?.()
+  }
+}
+
 /** The machine's own clock, random numbers, and UUIDs of version 7. */
 export const systemEnvironment: Environment = {
   clock: systemClock,

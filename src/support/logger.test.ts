@@ -28,6 +28,15 @@ test('troubles do not silence each other', () => {
   assert.deepEqual(lines, ['cache', 'sql'])
 })
 
+test('a logger that throws harms nobody', () => {
+  const fail = () => { throw new Error('disk full') }
+  const logger = new BurstLogger({ info: fail, warn: fail, error: fail }, () => 0)
+  logger.info('a')
+  logger.error('b')
+  logger.warn('cache', 'down')
+  logger.recovered('cache', 'well')
+})
+
 test('a recovery is said once, only after a trouble, and starts a new burst', () => {
   const { logger, lines } = recording()
   logger.recovered('cache', 'well')

@@ -24,7 +24,12 @@ export class BurstLogger {
 
   /** Prints once. */
   info(message: string): void {
-    this.#logger.info(message)
+    this.#print('info', message)
+  }
+
+  /** Prints once. */
+  error(message: string): void {
+    this.#print('error', message)
   }
 
   /** Prints `message`, unless `trouble` has printed within the last minute. `trouble` is one of a fixed few. */
@@ -37,11 +42,20 @@ export class BurstLogger {
       return
     }
     this.#troubles.set(trouble, { last: elapsed, silenced: 0 })
-    this.#logger.warn(seen?.silenced ? `${message} (${seen.silenced} more like it before)` : message)
+    this.#print('warn', seen?.silenced ? `${message} (${seen.silenced} more like it before)` : message)
   }
 
   /** Says that a trouble is over: its next message starts a new burst. Prints only if there was one. */
   recovered(trouble: string, message: string): void {
-    if (this.#troubles.delete(trouble)) this.#logger.info(message)
+    if (this.#troubles.delete(trouble)) this.#print('info', message)
+  }
+
+  /** A logger that throws is not to harm what had something to say. */
+  #print(level: keyof Logger, message: string): void {
+    try {
+      this.#logger[level](message)
+    } catch {
+      // There is nowhere left to say it.
+    }
   }
 }

@@ -1,5 +1,8 @@
-/** Rows, and frames, of one SQL transaction. */
-const BATCH_ROWS = 5_000
+/**
+ * Rows, and frames, of one SQL transaction: few enough for one statement of many columns, and for a process to
+ * decode and sort them in a few milliseconds.
+ */
+const BATCH_ROWS = 2_000
 const BATCH_FRAMES = 500
 
 /** Cuts frames into batches of at most {@link BATCH_FRAMES} frames and about {@link BATCH_ROWS} rows. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
+import { systemEnvironment } from '../support/environment.js'
 import { CachedRead } from './cached-read.js'
 
 /** A clock that a test moves; its timers are real, and keep the test alive. */
@@ -19,7 +20,7 @@ function movableClock() {
 }
 
 function reading(cache: Cache, query: () => Promise<number>, clock = movableClock()) {
-  return { clock, read: new CachedRead({ cache, clock, name: 'test', ttlSeconds: 2, query }) }
+  return { clock, read: new CachedRead({ cache, environment: { ...systemEnvironment, clock }, name: 'test', ttlSeconds: 2, query }) }
 }
 
 /** A cache that gives no answer. */
@@ -72,6 +73,34 @@ test('the last good figures are served while the query fails, also to a process 
   away = true
   now += 3000
   assert.equal(await reading(cache, query).read.read(), 7)
+  await cache.close()
+})
+
+test('while the query hangs, the last good figures are served after a second, also by a process that has never read', async () => {
+  let now = 0
+  const cache = memory({ now: () => now })
+  let answer: ((figures: number) => void) | undefined
+  const query = () => new Promise<number>((resolve) => { answer = resolve })
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
+  const first = reading(cache, query)
+  const cold = first.read.read()
+  await settled()
+  answer!(7)
+  assert.equal(await cold, 7)
+  for (const { read, clock } of [first, reading(cache, query)]) {
+    now += 3000
+    clock.move(3000)
+    assert.equal(await read.read(), 7)
+    assert.equal(await read.read(), 7)
+    answer!(7)
+    await settled()
+  }
+  now += 3000
+  first.clock.move(3000)
+  assert.equal(await first.read.read(), 7)
+  answer!(8)
+  await settled()
+  assert.equal(await first.read.read(), 8, 'what came late is used')
   await cache.close()
 })
 

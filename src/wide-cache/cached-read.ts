@@ -1,5 +1,6 @@
 import type { Cache } from '../cache/cache.js'
-import { type Clock, sleep } from '../support/clock.js'
+import { sleep } from '../support/clock.js'
+import { type Environment, keptAlive } from '../support/environment.js'
 
 /** How long a process uses what it has read before it asks the cache again. */
 const MEMO_MS = 1_000
@@ -11,6 +12,9 @@ const LAST_GOOD_SECONDS = 24 * 3600
 const COLD_WAIT_MS = 50
 const COLD_WAITS = 40
 
+/** How long callers wait for a database that does not answer while there are older figures. */
+const PATIENCE_MS = 1_000
+
 /**
  * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many callers ask:
  * the one that finds the turn free takes it and reads; all others take what the cache holds, and the last
@@ -18,17 +22,17 @@ const COLD_WAITS = 40
  */
 export class CachedRead<Figures> {
   readonly #cache: Cache
-  readonly #clock: Clock
+  readonly #environment: Environment
   readonly #turnKey: string
   readonly #figuresKey: string
   readonly #ttlSeconds: number
   readonly #query: () => Promise<Figures>
   #memo: { figures: Figures; until: number } | undefined
-  #inFlight: Promise<Figures> | undefined
+  #answer: Promise<Figures> | undefined
 
-  constructor(parts: { cache: Cache; clock: Clock; name: string; ttlSeconds: number; query: () => Promise<Figures> }) {
+  constructor(parts: { cache: Cache; environment: Environment; name: string; ttlSeconds: number; query: () => Promise<Figures> }) {
     this.#cache = parts.cache
-    this.#clock = parts.clock
+    this.#environment = parts.environment
     this.#turnKey = `wide-cache:${parts.name}:read:turn`
     this.#figuresKey = `wide-cache:${parts.name}:read:figures`
     this.#ttlSeconds = parts.ttlSeconds
@@ -37,9 +41,16 @@ export class CachedRead<Figures> {
 
   /** The figures. @throws what the query throws, if there never were any. */
   read(): Promise<Figures> {
-    if (this.#memo && this.#clock.elapsed() < this.#memo.until) return Promise.resolve(this.#memo.figures)
-    this.#inFlight ??= this.#refresh().finally(() => { this.#inFlight = undefined })
-    return this.#inFlight
+    if (this.#memo && this.#environment.clock.elapsed() < this.#memo.until) return Promise.resolve(this.#memo.figures)
+    this.#answer ??= this.#ask()
+    return this.#answer
+  }
+
+  /** New figures; or, once they are late, the last good ones until the new ones are there. */
+  #ask(): Promise<Figures> {
+    const refreshed = keptAlive(this.#environment, () => this.#refresh()).finally(() => { this.#answer = undefined })
+    const late = sleep(this.#environment.clock, PATIENCE_MS).then(() => this.#memo?.figures ?? refreshed)
+    return Promise.race([refreshed, late])
   }
 
   async #refresh(): Promise<Figures> {
@@ -49,7 +60,7 @@ export class CachedRead<Figures> {
         const value = await this.#cache.get(this.#figuresKey)
         if (value) return this.#remember(JSON.parse(value.toString()) as Figures, Math.min(MEMO_MS, this.#ttlSeconds * 1000))
         if (this.#memo) return this.#memo.figures
-        await sleep(this.#clock, COLD_WAIT_MS)
+        await sleep(this.#environment.clock, COLD_WAIT_MS)
       }
     } catch (error) {
       if (error instanceof QueryFailed) return this.#lastGood(error.cause)
@@ -63,6 +74,10 @@ export class CachedRead<Figures> {
   }
 
   async #takeTurn(): Promise<Figures> {
+    if (!this.#memo) {
+      const value = await this.#cache.get(this.#figuresKey)
+      if (value) this.#remember(JSON.parse(value.toString()) as Figures, 0)
+    }
     const figures = await this.#query().catch((error: unknown) => {
       throw new QueryFailed('', { cause: error })
     })
@@ -78,7 +93,7 @@ export class CachedRead<Figures> {
   }
 
   #remember(figures: Figures, ms: number): Figures {
-    this.#memo = { figures, until: this.#clock.elapsed() + ms }
+    this.#memo = { figures, until: this.#environment.clock.elapsed() + ms }
     return figures
   }
 }

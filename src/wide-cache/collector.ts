@@ -27,8 +27,12 @@ export interface DrainReport {
 }
 
 /** Bytes of cells fetched at a time, about, and the most layers that they may come from. */
-const FETCH_BYTES = 16 * 1024 * 1024
+const FETCH_BYTES = 4 * 1024 * 1024
 const FETCH_LAYERS = 64
+/** Layers fetched first, when it is not known how full they are: those of a collecting period. */
+const FIRST_LAYERS = 4
+/** Bytes of cells taken apart before the process has a turn for other work. */
+const TURN_BYTES = 512 * 1024
 
 /** How long a cache server that does not answer is waited for before the watermark passes its cells. */
 const SERVER_PATIENCE_MS = 60_000
@@ -72,8 +76,6 @@ export class Collector {
   readonly #cellTtlSeconds: number
   /** Since when each server has given no answer, by `clock.elapsed()`. */
   readonly #silent = new Map<string, number>()
-  /** Layers to fetch next: fewer when they are full. */
-  #stride = 4
 
   constructor(parts: {
     cache: Cache
@@ -126,8 +128,9 @@ export class Collector {
     let from = Math.max(watermark + 1, newest - this.#grid.layersIn(this.#cellTtlSeconds))
     let waits = false
     const silent = new Set<string>()
+    let layers = FIRST_LAYERS
     while (from <= newest) {
-      const to = Math.min(newest, from + this.#stride - 1)
+      const to = Math.min(newest, from + layers - 1)
       const fetched = await this.#fetch(from, to, report, silent)
       const passable: number = waits ? watermark : Math.min(to, fetched.firstUnanswered - 1)
       waits ||= passable < to
@@ -140,7 +143,7 @@ export class Collector {
         report.watermark = watermark = passable
       }
       from = to + 1
-      this.#stride = Math.max(1, Math.min(FETCH_LAYERS, Math.floor((FETCH_BYTES / Math.max(1, fetched.bytes)) * this.#stride)))
+      layers = Math.max(1, Math.min(FETCH_LAYERS, Math.floor((FETCH_BYTES / Math.max(1, fetched.bytes)) * layers)))
     }
     for (const server of this.#silent.keys()) if (!silent.has(server)) this.#silent.delete(server)
     return newest
@@ -165,7 +168,12 @@ export class Collector {
       report.unanswered++
       fetched.firstUnanswered = Math.min(fetched.firstUnanswered, layers.get(key)!)
     })
+    let turn = TURN_BYTES
     for (const [key, cell] of cells) {
+      if (fetched.bytes > turn) {
+        turn = fetched.bytes + TURN_BYTES
+        await sleep(this.#clock, 0)
+      }
       const { frames, foreign } = readCell(cell)
       fetched.keys.push(key)
       fetched.bytes += cell.length

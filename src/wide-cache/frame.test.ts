@@ -36,7 +36,12 @@ test('a cell gives back the frames that were appended to it, in their order, wit
 test('torn and foreign pieces are told apart, and cost no whole neighbour', () => {
   const foreignPiece = fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-    fc.tuple(frames, fc.nat({ max: 1000 })).map(([{ bytes }, cut]) => bytes.subarray(0, 1 + (cut % (bytes.length - 1)))),
+    fc.tuple(frames, fc.nat({ max: 1000 })).map(([{ bytes }, cut]) => {
+      let end = 1 + (cut % (bytes.length - 1))
+      // Or else the next frame's first byte could be the very one that is missing.
+      while (end > 1 && bytes[end] === 'W'.charCodeAt(0)) end--
+      return bytes.subarray(0, end)
+    }),
     fc.tuple(frames, fc.nat({ max: 1000 })).map(([{ bytes }, at]) => {
       const damaged = Buffer.from(bytes)
       damaged[at % damaged.length]! ^= 0x40

@@ -11,6 +11,10 @@ export class GeometryError extends RangeError {
 /** Somebody else has moved the watermark since this drain read it. */
 export class WatermarkMoved extends Error {
   override readonly name = 'WatermarkMoved'
+
+  constructor() {
+    super('another collector has moved the watermark')
+  }
 }
 
 /** A rise of the watermark, taken only from the value it was read with. */
@@ -40,11 +44,11 @@ export class GridRecord {
   }
 
   /**
-   * Enters the grid if it is new, with a watermark `cellTtlSeconds` in the past: no older cell can live.
+   * Enters the grid if it is new, with a watermark `seconds` in the past: no older cell can live.
    *
    * @throws GeometryError if other processes use this grid with another width or layer length.
    */
-  async enter(cellTtlSeconds: number): Promise<void> {
+  async enter(seconds: number): Promise<void> {
     const { name, width, layerSeconds } = this.#grid
     const now = await this.#database.now()
     const { dialect } = this.#database
@@ -60,7 +64,7 @@ export class GridRecord {
     }
     await this.#database.query(
       upsert(dialect, 'wide_cache_watermarks', ['grid', 'cache_id'], ['grid', 'cache_id', 'layer', 'moved_at'], { grid: 'keep' }, 1),
-      [name, this.#cacheId, this.#grid.layerAt(now - cellTtlSeconds * 1000), now])
+      [name, this.#cacheId, this.#grid.layerAt(now - seconds * 1000), now])
   }
 
   /** The newest drained layer. */

@@ -175,6 +175,8 @@ export class Ledger<Row> {
       await this.#commit(rows, tx, { now, name: this.#grid.name, layerSeconds: this.#grid.layerSeconds })
     } catch (error) {
       if (error instanceof DatabaseError) throw error
+      // Where a statement has failed, its error says whether the rows are to blame, whatever commit() made of it.
+      await tx.query('SELECT 1')
       throw new RowsError('commit() threw', { cause: error })
     }
   }

@@ -32,6 +32,8 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
   [{ commit: undefined }, 'TypeError', /"commit" is undefined; allowed: a function \(rows, tx\)/],
   [{ codec: {} }, 'TypeError', /"codec" is an object; allowed: an object with encode\(row, target, offset\) and decode\(bytes\)/],
   [{ codec: null }, 'TypeError', /"codec" is null; allowed: an object with encode/],
+  [{ width: null }, 'TypeError', /"width" is null; allowed: a whole number/],
+  [{ collect: null }, 'TypeError', /"collect" is null; allowed: a cron line/],
   [{ width: 0 }, 'RangeError', /"width" is 0; allowed: a whole number from 1 to 1000 columns/],
   [{ width: 1.5 }, 'RangeError', /"width" is 1\.5; allowed: a whole number from 1 to 1000 columns/],
   [{ width: '15' }, 'TypeError', /"width" is "15"; allowed: a whole number from 1 to 1000 columns/],
@@ -43,7 +45,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
   [{ collect: true }, 'TypeError', /"collect" is true; allowed: a cron line/],
   [{ collect: '0 0 * * *' }, 'RangeError', /"collect" is "0 0 \* \* \*"; allowed: .*collecting period of 86400 s/],
   [{ cellTtlSeconds: 30 * 24 * 3600 + 1 }, 'RangeError', /"cellTtlSeconds" is 2592001; allowed: a whole number from 10 to 2592000 seconds/],
-  [{ confirmSeconds: 33 }, 'RangeError', /"confirmSeconds" is 33; allowed: a whole number from 34 to 86400 seconds \(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)/],
+  [{ confirmSeconds: 33 }, 'RangeError', /"confirmSeconds" is 33; allowed: a whole number from 34 to 2592015 seconds \(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)/],
   [{ maxFrameBytes: 1023 }, 'RangeError', /"maxFrameBytes" is 1023; allowed: a whole number from 1024 to 524288 bytes/],
   [{ maxOutboxBytes: 1 }, 'RangeError', /"maxOutboxBytes" is 1; allowed: a whole number from 1048576 to 1073741824 bytes/],
   [{ closeTimeoutMs: Infinity }, 'RangeError', /"closeTimeoutMs" is Infinity; allowed: a whole number from 100 to 600000 milliseconds/],
@@ -64,6 +66,10 @@ for (const [given, name, message] of wrong) {
 
 test('options that are no object are refused', () => {
   for (const options of [undefined, null, 'test', []]) assert.throws(() => settingsOfAny(options), { name: 'TypeError', message: /"WideCache options"/ })
+})
+
+test('a grid whose layers take a day to be drained has the time for it', () => {
+  assert.equal(settingsOfAny({ ...least, layerSeconds: 3600, drainAfterLayers: 30, cellTtlSeconds: 30 * 24 * 3600 }).confirmSeconds, 31 * 3600 + 25)
 })
 
 test('where the way to SQL is long, a frame is given the time for it', () => {

@@ -70,7 +70,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   codec?: Codec<Row> | undefined
   /**
    * Brings rows to their tables, inside the transaction that enters their frames in the ledger: each row is
-   * handed over in exactly one transaction that commits. It may run again after a rollback, so it must do
+   * handed over in exactly one transaction that commits, 2,000 of them at most. It may run again after a rollback, so it must do
    * nothing outside `tx`. An error about the rows themselves (thrown, or a database error of kind `data`)
    * sends, after three tries alone, their frame to quarantine.
    */
@@ -115,6 +115,9 @@ export const GRID_OPTIONS = [
 /** Room a frame's way needs beside the drain age and the collecting period before its writer grows impatient. */
 const CONFIRM_MARGIN_SECONDS = 15
 
+/** The way to SQL may be as long as a cell lives. */
+const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
+
 const DEFAULT_COLLECT = '*/10 * * * * *'
 
 /** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
@@ -123,42 +126,46 @@ const DEFAULT_PERIOD_SECONDS = 10
 /** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
 export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>): Settings<Row, Figures> {
   onlyKnown('WideCache', options, ['name', 'codec', 'commit', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
-  const { codec = jsonCodec<Row>(), logger = console, ...rest } = given(options)
+  const {
+    codec = jsonCodec<Row>(), logger = console, cellTtlSeconds: ttl = 3600, drainAfterLayers: layers = 2, layerSeconds: seconds = 3,
+    collect = DEFAULT_COLLECT, width = 15, flushMs = 50, maxFrameBytes = 64 * 1024, maxOutboxBytes = 32 * 1024 * 1024,
+    closeTimeoutMs = 5000, readTtlSeconds = 30, ...rest
+  } = given(options)
   if (typeof rest.commit !== 'function') throw wrongType('commit', rest.commit, 'a function (rows, tx) that writes the rows within tx')
   if (typeof codec !== 'object' || codec === null || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
     throw wrongType('codec', codec, 'an object with encode(row, target, offset) and decode(bytes)')
   }
-  const cellTtlSeconds = integer('cellTtlSeconds', rest.cellTtlSeconds ?? 3600, 10, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
-  const drainAfterLayers = integer('drainAfterLayers', rest.drainAfterLayers ?? 2, 1, 1000)
-  const layerSeconds = integer('layerSeconds', rest.layerSeconds ?? 3, 1, 3600, 'seconds')
+  const cellTtlSeconds = integer('cellTtlSeconds', ttl, 10, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
+  const drainAfterLayers = integer('drainAfterLayers', layers, 1, 1000)
+  const layerSeconds = integer('layerSeconds', seconds, 1, 3600, 'seconds')
   const drainAge = (drainAfterLayers + 1) * layerSeconds
-  const collect = rest.collect ?? DEFAULT_COLLECT
   const period = collect === false ? DEFAULT_PERIOD_SECONDS : cronPeriodSeconds(collect)
   if (drainAge + period > cellTtlSeconds) {
     const terms = `(drainAfterLayers ${drainAfterLayers} + 1) x layerSeconds ${layerSeconds} + the collecting period of ${period} s together within cellTtlSeconds ${cellTtlSeconds}: a cell must be drained while it lives`
     throw period > drainAge ? wrongValue('collect', collect, terms) : wrongValue('layerSeconds', layerSeconds, terms)
   }
   const leastConfirm = drainAge + period + CONFIRM_MARGIN_SECONDS
-  const confirmSeconds = integer('confirmSeconds', rest.confirmSeconds ?? Math.max(60, leastConfirm), leastConfirm, 86_400,
+  const { confirmSeconds: confirm = Math.max(60, leastConfirm) } = rest
+  const confirmSeconds = integer('confirmSeconds', confirm, leastConfirm, MAX_CONFIRM_SECONDS,
     `seconds (at least the drain age of ${drainAge} s, the collecting period of ${period} s and ${CONFIRM_MARGIN_SECONDS} s)`)
   return Object.freeze({
     name: nameOf('name', rest.name),
-    width: integer('width', rest.width ?? 15, 1, 1000, 'columns'),
+    width: integer('width', width, 1, 1000, 'columns'),
     layerSeconds,
     drainAfterLayers,
-    flushMs: integer('flushMs', rest.flushMs ?? 50, 1, 10_000, 'milliseconds'),
+    flushMs: integer('flushMs', flushMs, 1, 10_000, 'milliseconds'),
     collect,
     cellTtlSeconds,
     confirmSeconds,
     vanishedSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
-    maxFrameBytes: integer('maxFrameBytes', rest.maxFrameBytes ?? 64 * 1024, 1024, 512 * 1024, 'bytes'),
-    maxOutboxBytes: integer('maxOutboxBytes', rest.maxOutboxBytes ?? 32 * 1024 * 1024, 1024 * 1024, 1024 * 1024 * 1024, 'bytes'),
-    closeTimeoutMs: integer('closeTimeoutMs', rest.closeTimeoutMs ?? 5000, 100, 600_000, 'milliseconds'),
+    maxFrameBytes: integer('maxFrameBytes', maxFrameBytes, 1024, 512 * 1024, 'bytes'),
+    maxOutboxBytes: integer('maxOutboxBytes', maxOutboxBytes, 1024 * 1024, 1024 * 1024 * 1024, 'bytes'),
+    closeTimeoutMs: integer('closeTimeoutMs', closeTimeoutMs, 100, 600_000, 'milliseconds'),
     logger: loggerOf('logger', logger),
     codec,
     commit: rest.commit,
     read: optionalFunction('read', rest.read, 'a function (database, context)'),
-    readTtlSeconds: integer('readTtlSeconds', rest.readTtlSeconds ?? 30, 1, 86_400, 'seconds'),
+    readTtlSeconds: integer('readTtlSeconds', readTtlSeconds, 1, 86_400, 'seconds'),
     tidy: optionalFunction('tidy', rest.tidy, 'a function (database, context)'),
   })
 }

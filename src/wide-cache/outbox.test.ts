@@ -1,25 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { batchesOf } from './batches.js'
-import { type HeldFrame, Outbox } from './outbox.js'
+import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
 
-function frame(sequence: number, placed = false, bytes = 100): HeldFrame {
+/** A frame that takes 1,000 bytes, if not said otherwise. */
+function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
   return {
     writer: '', sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1,
-    bytes: Buffer.alloc(bytes), closedAt: 0, placed, placing: undefined,
+    bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES), closedAt: 0, placed, placing: undefined,
   }
 }
 
 function outbox(maxBytes: number, frames: HeldFrame[]): Outbox {
   const box = new Outbox(maxBytes)
-  for (const held of frames) box.add(held)
+  for (const held of frames) {
+    box.add(held)
+    if (held.placed) box.acknowledge(held)
+  }
   return box
 }
 
 const sequences = (box: Outbox): number[] => [...box.frames()].map(({ sequence }) => sequence)
 
 test('a prefix confirms all frames up to it and none above', () => {
-  const box = outbox(1000, [frame(3), frame(4), frame(6)])
+  const box = outbox(10_000, [frame(3), frame(4), frame(6)])
   box.confirm(2)
   assert.deepEqual(sequences(box), [3, 4, 6])
   box.confirm(4)
@@ -30,27 +34,27 @@ test('a prefix confirms all frames up to it and none above', () => {
 })
 
 test('past its bound it lets go of the oldest frames that wait in their cells, and of no others', () => {
-  const box = outbox(500, [frame(0), frame(1, true), frame(2), frame(3, true), frame(4, true)])
-  assert.equal(box.makeRoom(100), true)
+  const box = outbox(5000, [frame(0), frame(1, true), frame(2), frame(3, true), frame(4, true)])
+  assert.equal(box.makeRoom(1000), true)
   assert.deepEqual(sequences(box), [0, 2, 3, 4])
-  assert.equal(box.makeRoom(300), true)
+  assert.equal(box.makeRoom(3000), true)
   assert.deepEqual(sequences(box), [0, 2])
-  assert.equal(box.makeRoom(301), false)
+  assert.equal(box.makeRoom(3001), false)
   assert.deepEqual(sequences(box), [0, 2])
 })
 
 test('what has been removed takes no room, also if it is removed twice', () => {
-  const held = frame(0, false, 400)
-  const box = outbox(500, [held])
-  assert.equal(box.makeRoom(200), false)
+  const held = frame(0, false, 4000)
+  const box = outbox(5000, [held])
+  assert.equal(box.makeRoom(2000), false)
   box.remove(held)
   box.remove(held)
-  assert.equal(box.makeRoom(500), true)
-  assert.equal(box.makeRoom(501), false)
+  assert.equal(box.makeRoom(5000), true)
+  assert.equal(box.makeRoom(5001), false)
 })
 
 test('batches keep the order and stay within their bounds of rows and frames', () => {
-  const rows = [4000, 1000, 1, 6000, 10, ...Array<number>(1200).fill(1)]
+  const rows = [1600, 400, 1, 2400, 10, ...Array<number>(1200).fill(1)]
   const batches = batchesOf(rows.map((rowCount) => ({ rowCount })))
   assert.deepEqual(batches.flat().map(({ rowCount }) => rowCount), rows)
   assert.deepEqual(batches.map((batch) => batch.length), [2, 1, 1, 500, 500, 201])

@@ -10,11 +10,16 @@ export interface HeldFrame extends Frame {
   placing: Promise<void> | undefined
 }
 
+/** What a frame takes in memory beside its bytes, as measured with frames of one row. */
+export const FRAME_OVERHEAD_BYTES = 512
+
 /** The frames a writer still holds because the ledger has not confirmed them, oldest first, bounded in bytes. */
 export class Outbox {
   readonly #maxBytes: number
   /** By sequence number, in ascending order: that is how they are added. */
   readonly #frames = new Map<number, HeldFrame>()
+  /** Those that wait in their cells, in the order in which the cache has acknowledged them. */
+  readonly #placed = new Set<HeldFrame>()
   #bytes = 0
 
   constructor(maxBytes: number) {
@@ -33,7 +38,13 @@ export class Outbox {
 
   add(frame: HeldFrame): void {
     this.#frames.set(frame.sequence, frame)
-    this.#bytes += frame.bytes.length
+    this.#bytes += sizeOf(frame)
+  }
+
+  /** The cache has acknowledged a frame. */
+  acknowledge(frame: HeldFrame): void {
+    frame.placed = true
+    if (this.has(frame)) this.#placed.add(frame)
   }
 
   has(frame: Frame): boolean {
@@ -52,8 +63,9 @@ export class Outbox {
   }
 
   /** Lets go of a frame that the ledger has. */
-  remove(frame: Frame): void {
-    if (this.#frames.delete(frame.sequence)) this.#bytes -= frame.bytes.length
+  remove(frame: HeldFrame): void {
+    this.#placed.delete(frame)
+    if (this.#frames.delete(frame.sequence)) this.#bytes -= sizeOf(frame)
   }
 
   /** Lets go of all frames up to `prefix`. */
@@ -70,10 +82,14 @@ export class Outbox {
    */
   makeRoom(bytes: number): boolean {
     if (this.#bytes + bytes <= this.#maxBytes) return true
-    for (const frame of this.#frames.values()) {
-      if (frame.placed) this.remove(frame)
+    for (const frame of this.#placed) {
+      this.remove(frame)
       if (this.#bytes + bytes <= this.#maxBytes) return true
     }
     return false
   }
+}
+
+function sizeOf(frame: Frame): number {
+  return frame.bytes.length + FRAME_OVERHEAD_BYTES
 }

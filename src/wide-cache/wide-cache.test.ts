@@ -145,6 +145,29 @@ test('close with SQL down leaves the rows in the cache, from where another colle
   await other.close()
 })
 
+test('close with SQL down loses what is in a private cache, which goes with its process, and says so', async () => {
+  const said: string[] = []
+  const { wide, broken } = await bench({ logger: { ...silent, warn: (message) => said.push(message) } })
+  wide.append('a')
+  await wide.flush()
+  broken.database = true
+  assert.deepEqual(await wide.close(), { committed: 0, inCache: 0, lost: 1 })
+  assert(said.some((message) => message.includes('1 rows') && message.includes('lost')), said.join('\n'))
+})
+
+test('close with a database that hangs takes its time, and not the time of each part', async () => {
+  const hanging = breakable(sqlite(':memory:'), () => true, () => new Error())
+  const silentDatabase: Database = new Proxy(hanging, {
+    get: (target, property) => (typeof Reflect.get(target, property) === 'function' ? () => new Promise(() => undefined) : Reflect.get(target, property)),
+  })
+  const { wide } = await bench({ database: silentDatabase, closeTimeoutMs: 1000 })
+  wide.append('a')
+  const began = performance.now()
+  assert.equal((await wide.close()).lost, 1)
+  const took = performance.now() - began
+  assert(took > 900 && took < 3000, `${took} ms`)
+})
+
 test('close with both down counts what is lost, and says so', async () => {
   const said: string[] = []
   const { wide, broken } = await bench({ logger: { ...silent, warn: (message) => said.push(message) } })
@@ -162,6 +185,51 @@ test('rows that commit refuses go to quarantine with their frame, and are said',
   assert.equal((await wide.drain({ all: true })).quarantined, 1)
   assert.deepEqual(await taken(), [])
   assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, quarantined: 1 })
+  await wide.close()
+})
+
+test('a statement that fails says itself whether the rows are to blame, whatever commit makes of its error', async () => {
+  const { wide } = await bench({
+    async commit(_rows, tx) {
+      try {
+        await tx.query('INSERT INTO missing (row) VALUES (1)')
+      } catch {
+        throw new Error('my commit has failed')
+      }
+    },
+  })
+  wide.append('a')
+  await wide.flush()
+  await assert.rejects(wide.drain({ all: true }), (error) => error instanceof DatabaseError && error.kind === 'usage')
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, outstanding: 1 })
+})
+
+test('a commit of many columns gets rows that fit a statement, however long the backlog', async () => {
+  const columns = 16
+  const { wide, real } = await bench({
+    async commit(rows, tx) {
+      const one = `(${Array(columns).fill('?').join(', ')})`
+      await tx.query(`INSERT INTO wide VALUES ${rows.map(() => one).join(', ')}`, rows.flatMap((row) => Array<string>(columns).fill(String(row))))
+    },
+  })
+  await real.query(`CREATE TABLE wide (${Array.from({ length: columns }, (_, i) => `c${i} TEXT`).join(', ')})`)
+  for (let i = 0; i < 7_000; i++) wide.append(i)
+  await wide.flush()
+  const { committed, quarantined } = await wide.drain({ all: true })
+  assert.deepEqual([committed, quarantined], [7_000, 0])
+  await wide.close()
+})
+
+test('a codec that gives no end that can be is an error of its row, and not of the request', async () => {
+  const json = jsonCodec<unknown>()
+  const ends: unknown[] = [NaN, 1.5, undefined, 1e9, 0, -2, 'end']
+  const codec = { ...json, encode: (row: unknown, target: Buffer, offset: number) => (row === 'good' ? json.encode(row, target, offset) : ends[Number(row)] as number) }
+  const { wide, taken } = await bench({ codec })
+  for (const row of [0, 1, 'good', 2, 3, 4, 5, 6]) wide.append(row)
+  await wide.flush()
+  await wide.drain({ all: true })
+  assert.deepEqual(await taken(), ['good'])
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 8, committed: 1, dropped: 7 })
   await wide.close()
 })
 
@@ -186,6 +254,26 @@ test('a process that disagrees about the geometry is refused; its requests are n
   assert.equal(errors.length, 1)
   assert.match(errors[0]!, /"test" is in use with width 15 and layerSeconds 3; this process asks for width 8 and layerSeconds 2/)
   assert.deepEqual(await other.close(), { committed: 0, inCache: 0, lost: 0 })
+  await wide.close()
+})
+
+test('a process that does not collect learns of another geometry with its first row', async () => {
+  const { wide, open } = await bench()
+  await wide.migrate()
+  const errors: string[] = []
+  const other = open({ width: 8, logger: { ...silent, error: (message) => errors.push(message) }, flushMs: 1 })
+  other.append('a')
+  for (let waits = 0; errors.length === 0 && waits < 200; waits++) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.match(errors.join('\n'), /width 15 .* width 8/)
+  await Promise.all([wide.close(), other.close()])
+})
+
+test('a private grid begins with its process: what a former one has counted is not of the last minutes', async () => {
+  const { open } = await bench({ read: async (_, { layerSeconds, watermark }) => (watermark + 1) * layerSeconds * 1000 })
+  const wide = open()
+  const drainedUntil = await wide.read() as number
+  const now = Date.now()
+  assert(drainedUntil <= now && drainedUntil > now - 60_000, `${now - drainedUntil} ms ago`)
   await wide.close()
 })
 

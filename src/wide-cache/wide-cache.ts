@@ -6,7 +6,7 @@ import { sleep } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { CachedRead } from './cached-read.js'
 import { Collector, type DrainReport } from './collector.js'
-import { type Environment, systemEnvironment } from '../support/environment.js'
+import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { Grid } from './grid.js'
 import { GeometryError, GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
@@ -17,6 +17,9 @@ import { type CloseReport, Writer } from './writer.js'
 
 /** All processes of a shared cache have one watermark, under this id. */
 const SHARED_CACHE_ID = Buffer.alloc(16)
+
+/** How long, past its time, closing waits for connections to end that do not answer. */
+const RELEASE_MS = 500
 
 /** How often what is old is removed. */
 const TIDY_EVERY_MS = 60_000
@@ -38,6 +41,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #collector: Collector
   readonly #cachedRead: CachedRead<Figures>
   readonly #schedule: Schedule | undefined
+  readonly #createdAt: number
   #ready: Promise<void> | undefined
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -57,10 +61,11 @@ export class WideCache<Row, Figures = unknown> {
     this.database = database
     this.#settings = settings
     this.#environment = environment
+    this.#createdAt = environment.clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
     const grid = new Grid(settings.name, settings.width, settings.layerSeconds)
     const owner = environment.newId()
-    this.#record = new GridRecord(database, grid, cache.scope === 'shared' ? SHARED_CACHE_ID : owner, owner)
+    this.#record = new GridRecord(database, grid, cache.scope === 'private' ? owner : SHARED_CACHE_ID, owner)
     const ledger = new Ledger<Row>({ ...settings, database, grid, record: this.#record })
     const parts = { ...settings, cache, database, grid, environment, clock: environment.clock, logger: this.#logger }
     this.#writer = new Writer<Row>({
@@ -68,10 +73,11 @@ export class WideCache<Row, Figures = unknown> {
       ledger: {
         commit: async (...args) => (await this.#whenReady(), ledger.commit(...args)),
         enterTotals: async (totals) => (await this.#whenReady(), ledger.enterTotals(totals)),
+        enter: () => this.#whenReady(),
       },
     })
     this.#collector = new Collector({ ...parts, ledger, record: this.#record })
-    this.#cachedRead = new CachedRead({ ...parts, ttlSeconds: settings.readTtlSeconds, query: () => this.#query() })
+    this.#cachedRead = new CachedRead({ ...parts, environment, ttlSeconds: settings.readTtlSeconds, query: () => this.#query() })
     if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()))
   }
 
@@ -85,7 +91,7 @@ export class WideCache<Row, Figures = unknown> {
 
   /** Resolves when all rows taken so far are in the cache or in SQL. Rejects when neither takes them; they are kept. */
   flush(): Promise<void> {
-    return this.#writer.flush()
+    return keptAlive(this.#environment, () => this.#writer.flush())
   }
 
   /**
@@ -98,13 +104,15 @@ export class WideCache<Row, Figures = unknown> {
       return this.#collector.drain(options)
     })
     this.#draining = mine.catch(() => undefined)
-    return mine
+    return keptAlive(this.#environment, () => mine)
   }
 
   /** What became of all rows. */
-  async ledger(): Promise<LedgerReport> {
-    await this.#whenReady()
-    return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () => this.#writer.totals())
+  ledger(): Promise<LedgerReport> {
+    return keptAlive(this.#environment, async () => {
+      await this.#whenReady()
+      return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () => this.#writer.totals())
+    })
   }
 
   /** What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL is away. */
@@ -114,7 +122,7 @@ export class WideCache<Row, Figures = unknown> {
 
   /** Brings the tables up to this version and enters the grid. Done by itself before the first use of SQL. */
   migrate(): Promise<void> {
-    return this.#whenReady()
+    return keptAlive(this.#environment, () => this.#whenReady())
   }
 
   /**
@@ -122,22 +130,19 @@ export class WideCache<Row, Figures = unknown> {
    * that it has opened. Idempotent. Returns what became of the rows held.
    */
   close(): Promise<CloseReport> {
-    this.#closing ??= this.#close()
+    this.#closing ??= keptAlive(this.#environment, () => this.#close())
     return this.#closing
   }
 
   async #close(): Promise<CloseReport> {
-    // With cache and database both down no connection is left: the process would end between two tries.
-    const letEnd = this.#environment.keepAlive?.()
-    try {
-      this.#schedule?.stop()
-      const report = await this.#writer.close()
-      await Promise.race([this.#collecting, sleep(this.#environment.clock, this.#settings.closeTimeoutMs)])
-      await Promise.allSettled(this.#owned.map((close) => close()))
-      return report
-    } finally {
-      letEnd?.()
-    }
+    const { clock } = this.#environment
+    const timeout = sleep(clock, this.#settings.closeTimeoutMs)
+    this.#schedule?.stop()
+    const report = await this.#writer.close()
+    await Promise.race([this.#collecting, timeout])
+    const released = Promise.allSettled(this.#owned.map((close) => close()))
+    await Promise.race([released, timeout.then(() => sleep(clock, RELEASE_MS))])
+    return report
   }
 
   /** Migrates and enters the grid, once; tried again after a failure, but never after a disagreement. */
@@ -146,7 +151,7 @@ export class WideCache<Row, Figures = unknown> {
       if (error instanceof GeometryError) {
         this.#schedule?.stop()
         this.#writer.refuse(error)
-        this.#settings.logger.error(error.message)
+        this.#logger.error(error.message)
       } else {
         this.#ready = undefined
       }
@@ -157,7 +162,10 @@ export class WideCache<Row, Figures = unknown> {
 
   async #enter(): Promise<void> {
     await this.database.migrate()
-    await this.#record.enter(this.#settings.cellTtlSeconds)
+    const { cellTtlSeconds, layerSeconds } = this.#settings
+    // A private cache has no cells older than this process.
+    const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds
+    await this.#record.enter(this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds)
   }
 
   /** A scheduled run: drains if no other collector is at it, and tidies up. Never rejects. */

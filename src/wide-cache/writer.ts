@@ -25,7 +25,10 @@ export interface CloseReport {
 export interface WriterParts<Row> {
   readonly cache: Cache
   readonly grid: Grid
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals'>
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals'> & {
+    /** Enters the grid, if that has not been done. */
+    enter(): Promise<void>
+  }
   readonly codec: Codec<Row>
   readonly environment: Environment
   readonly logger: BurstLogger
@@ -36,6 +39,9 @@ export interface WriterParts<Row> {
   readonly maxOutboxBytes: number
   readonly closeTimeoutMs: number
 }
+
+/** Rows at which a frame is sent at once, so that SQL takes any frame in one statement. */
+const MAX_FRAME_ROWS = 1_000
 
 /** How often the outbox is looked at while it holds anything. */
 const TICK_MS = 1_000
@@ -124,7 +130,8 @@ export class Writer<Row> {
     }
     this.#open.writeUInt32BE(end - this.#openEnd - ROW_LENGTH_BYTES, this.#openEnd)
     this.#openEnd = end
-    if (++this.#openRows === 1) {
+    if (++this.#openRows === MAX_FRAME_ROWS) return this.#placeSoon(this.#closeFrame())
+    if (this.#openRows === 1) {
       this.#flushTimer = this.#parts.environment.clock.after(this.#parts.flushMs, () => {
         this.#flushTimer = undefined
         if (this.#openRows > 0) void this.#place(this.#closeFrame())
@@ -166,7 +173,11 @@ export class Writer<Row> {
   #encode(row: Row): number {
     const start = this.#openEnd + ROW_LENGTH_BYTES
     if (start >= this.#open.length) return -1
-    return this.#parts.codec.encode(row, this.#open, start)
+    const end = this.#parts.codec.encode(row, this.#open, start)
+    if (end !== -1 && !(Number.isInteger(end) && end >= start && end <= this.#open.length)) {
+      throw new RangeError(`encode() returned ${end}, not an end from ${start} to ${this.#open.length}, nor -1`)
+    }
+    return end
   }
 
   #drop(rows: number): void {
@@ -180,6 +191,8 @@ export class Writer<Row> {
     if (!this.#id) {
       this.#id = this.#parts.environment.newId()
       this.#idHex = this.#id.toString('hex')
+      // Early: what a process with another geometry places is found by nobody. A refusal says so itself.
+      this.#parts.ledger.enter().catch(() => undefined)
     }
     return this.#id
   }
@@ -233,7 +246,7 @@ export class Writer<Row> {
     // A flush may have been quicker than the timer of `append`.
     if (frame.placed) return Promise.resolve()
     frame.placing ??= this.#placer.place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS).then((placed) => {
-      frame.placed = placed
+      if (placed) this.#outbox.acknowledge(frame)
       frame.placing = undefined
     })
     return frame.placing
@@ -330,7 +343,9 @@ export class Writer<Row> {
     }
     if (this.#outbox.size > 0) await Promise.race([placing, timeout])
     const report = { committed: 0, inCache: 0, lost: 0 }
-    for (const frame of this.#outbox.frames()) report[frame.placed ? 'inCache' : 'lost'] += frame.rowCount
+    // A private cache goes with this process.
+    const keeps = this.#parts.cache.scope !== 'private'
+    for (const frame of this.#outbox.frames()) report[frame.placed && keeps ? 'inCache' : 'lost'] += frame.rowCount
     report.committed = rows - report.inCache - report.lost
     if (report.lost > 0) this.#parts.logger.warn('lost', `wide-cache: closed with ${report.lost} rows that neither cache nor database took: they are lost`)
     return report
