@@ -11,13 +11,13 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const STOREYS: readonly (readonly string[])[] = [
   ['index', 'cli'],
   ['activity', 'hits', 'counters', 'sequence', 'collision-free-map'],
-  ['wide-cache'],
+  ['visitors', 'wide-cache'],
   ['cache', 'database'],
   ['support'],
 ]
 
 /** Packages that only one room may know. */
-const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache', mysql2: 'database', libsql: 'database', 'node-cron': 'wide-cache', isbot: 'activity', express: 'activity' }
+const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache', mysql2: 'database', libsql: 'database', 'node-cron': 'wide-cache', isbot: 'visitors' }
 
 /** Time and chance, which the protocol is handed so that a simulation can own them. */
 const HANDED_IN = /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g

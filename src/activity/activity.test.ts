@@ -11,7 +11,7 @@ import { openDatabase } from '../database/open.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { type Activity, type RecordedVisit, createActivity } from './activity.js'
-import { BROWSER, expresses, keptLog } from './fixtures.suite.js'
+import { BROWSER, expresses, keptLog } from '../support/fixtures.suite.js'
 import type { ActivityOptions } from './options.js'
 
 const [[, express]] = expresses as [[string, typeof expresses[0][1]]]

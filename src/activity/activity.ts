@@ -1,12 +1,12 @@
 import type { RequestHandler, Router } from 'express'
-import { BurstLogger } from '../support/logger.js'
-import type { DrainReport } from '../wide-cache/collector.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { BurstLogger } from '../support/logger.js'
+import { Guard, kindOf } from '../visitors/guard.js'
+import { Identifier } from '../visitors/identifier.js'
+import type { DrainReport } from '../wide-cache/collector.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { commitVisits } from './commit.js'
-import { Guard, kindOf } from './guard.js'
-import { Identifier } from './identifier.js'
 import { activityMiddleware } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings, cacheWarning } from './options.js'
 import { pageOf } from './page.js'
@@ -70,7 +70,7 @@ export class SiteActivity implements Activity {
   readonly #environment: Environment
   readonly #wide: WideCache<Visit, ActivityStats>
   readonly #guard: Guard
-  readonly #identifier: Identifier
+  readonly #identifier: Identifier<string>
   readonly #middleware: () => RequestHandler
   #closing: Promise<void> | undefined
 
@@ -91,7 +91,7 @@ export class SiteActivity implements Activity {
     const warning = cacheWarning(this.#wide.cache)
     if (warning) settings.logger.warn(warning)
     this.#guard = new Guard(logger)
-    this.#identifier = new Identifier({ cache: this.#wide.cache, name: settings.name, clock, logger, handOn: (visit) => this.#wide.append(visit) })
+    this.#identifier = new Identifier({ cache: this.#wide.cache, name: settings.name, clock, logger, handOn: (time, visitor, page) => this.#wide.append({ time, visitor, page }) })
     this.#middleware = activityMiddleware(settings, (identity, page, userAgent) => this.#identifier.identify(clock.now(), identity, page, userAgent), logger)
   }
 

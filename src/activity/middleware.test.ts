@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Express, RequestHandler } from 'express'
 import request from 'supertest'
 import { BurstLogger } from '../support/logger.js'
-import { BROWSER, expresses, type KeptLog, keptLog, raw, serving, until } from './fixtures.suite.js'
+import { BROWSER, expresses, type KeptLog, keptLog, raw, serving, until } from '../support/fixtures.suite.js'
 import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 

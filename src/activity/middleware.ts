@@ -1,85 +1,23 @@
-import type { Request, RequestHandler, Response } from 'express'
+import type { RequestHandler } from 'express'
 import type { BurstLogger } from '../support/logger.js'
-import { Guard, kindOf } from './guard.js'
+import { Guard } from '../visitors/guard.js'
+import { pageViews } from '../visitors/middleware.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pathOf } from './page.js'
-import { Bots, asksForPrivacy, isPage, isPrefetch } from './page-view.js'
 
 /** Takes what is to be counted. `identity` and `userAgent` are who the visitor is, not yet hashed. */
-export type Count = (identity: string | undefined, page: string, userAgent?: string) => void
+export type Count = (identity: string | undefined, page: string, userAgent: string | undefined) => void
 
-/**
- * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when the
- * response has been sent, or the client has gone after the headers went out. Nothing here throws, waits, or
- * changes the request. However often a request comes by, it counts once.
- */
+/** Makes the middleware that counts page views, each with the page that the option `page` or its path says. */
 export function activityMiddleware(
   settings: Pick<ActivitySettings, 'skip' | 'visitor' | 'page' | 'bots' | 'privacySignals'>,
   count: Count,
   logger: BurstLogger,
 ): () => RequestHandler {
-  const { skip, visitor, page, bots, privacySignals } = settings
+  const { page, visitor, ...others } = settings
   const guard = new Guard(logger)
-  const robots = new Bots()
-  let last: Response | undefined
-  let lookedAtTrust = false
-
-  function consider(req: Request, res: Response, target: string): void {
-    if (!isPage(req, res) || isPrefetch(req)) return
-    if (bots === 'skip' && robots.isBot(req)) return
-    const asksPrivacy = privacySignals !== 'ignore' && asksForPrivacy(req)
-    if (asksPrivacy && privacySignals === 'skip') return
-    if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
-    const identity = asksPrivacy ? undefined : identityOf(req)
+  return pageViews({ ...others, visitor: visitor && { option: 'visitor', of: visitor } }, (req, _res, target, identity, userAgent) => {
     const path = page ? guard.text('page', 'the path is taken', () => page(req)) : undefined
-    // By default a visitor is an IP address and a user agent.
-    const userAgent = visitor || identity === undefined ? undefined : req.headers['user-agent']
     count(identity, pageOf(path ?? pathOf(target)), userAgent)
-  }
-
-  function identityOf(req: Request): string | undefined {
-    if (visitor) return guard.text('visitor', 'the visit counts without a visitor', () => visitor(req))
-    const { ip } = req
-    if (!ip) {
-      guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
-        'the visit counts without a visitor; set "trust proxy" in Express, or the option "visitor"')
-    }
-    return ip || undefined
-  }
-
-  function lookAtTrust(req: Request): void {
-    lookedAtTrust = true
-    if (!visitor && req.app?.get('trust proxy') === true) {
-      logger.warn('trust proxy', 'wide-cache: "trust proxy" is true, so that anyone can pass for any number of visitors by sending X-Forwarded-For; ' +
-        'set it to the number of proxies in front of the site or to their addresses, as in app.set("trust proxy", 1)')
-    }
-  }
-
-  function siteActivity(req: Request, res: Response): void {
-    if (req.method !== 'GET') return
-    if (!lookedAtTrust) lookAtTrust(req)
-    // Routers rewrite `url`; and once a socket is gone it knows its address only if it was asked before.
-    const target = req.originalUrl ?? req.url
-    void req.socket.remoteAddress
-    // Comes once: after `finish`, or alone when the client hangs up.
-    res.on('close', () => {
-      // Where the request has come by twice: the listeners of one event run right after each other.
-      if (res === last) return
-      last = res
-      try {
-        if (res.headersSent) consider(req, res, target)
-      } catch (error) {
-        guard.say('middleware', `a visit could not be looked at (${kindOf(error)})`, 'it is not counted')
-      }
-    })
-  }
-
-  return () => (req, res, next) => {
-    try {
-      siteActivity(req, res)
-    } catch {
-      // A request that is none, as some tests make them: nobody's visit.
-    }
-    next()
-  }
+  }, logger)
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pageOf } from './page.js'
-import { MAX_TIME, VISITOR_BYTES, type Visit, visitCodec } from './visit.js'
+import { VISITOR_BYTES } from '../visitors/visitor.js'
+import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 
 const visits = fc.record({
   time: fc.integer({ min: 0, max: MAX_TIME }),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { VISITOR_BYTES } from '../visitors/visitor.js'
 import type { Codec } from '../wide-cache/codec.js'
 
 /** One page view. */
@@ -10,9 +11,6 @@ export interface Visit {
   /** As `pageOf` makes it. */
   readonly page: string
 }
-
-/** 96 bits: among a million visitors of a day, two share a hash with a chance of 1 in 10^17. */
-export const VISITOR_BYTES = 12
 
 /** The latest time that a visit can have: what 6 bytes hold, in the year 10889. */
 export const MAX_TIME = 2 ** 48 - 1

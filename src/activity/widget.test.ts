@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import express from 'express'
 import { type Browser, type Page, chromium } from 'playwright-core'
-import { serving } from './fixtures.suite.js'
+import { serving } from '../support/fixtures.suite.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 

@@ -3,16 +3,21 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { BurstLogger } from '../support/logger.js'
-import { type KeptLog, ManualClock, keptLog, settle } from './fixtures.suite.js'
+import { type KeptLog, ManualClock, keptLog, settle } from '../support/fixtures.suite.js'
 import { Identifier } from './identifier.js'
-import type { Visit } from './visit.js'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 const DAY = 24 * 3600 * 1000
 const KEY = 'wide-cache:activity:salt:2026-05-17'
 
+interface Visit {
+  readonly time: number
+  readonly visitor: Buffer | null
+  readonly page: string
+}
+
 interface Process {
-  identifier: Identifier
+  identifier: Identifier<string>
   visits: Visit[]
   log: KeptLog
 }
@@ -21,7 +26,7 @@ function start(cache: Cache, clock: ManualClock): Process {
   const visits: Visit[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
-  const identifier = new Identifier({ cache, name: 'activity', clock, logger, handOn: (visit) => visits.push(visit) })
+  const identifier = new Identifier<string>({ cache, name: 'activity', clock, logger, handOn: (time, visitor, page) => visits.push({ time, visitor, page }) })
   return { identifier, visits, log }
 }
 

@@ -2,7 +2,6 @@ import type { Cache } from '../cache/cache.js'
 import type { Clock, Timer } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { DailySalt } from './salt.js'
-import type { Visit } from './visit.js'
 import { VisitorHashes, bounded } from './visitor.js'
 
 /** How long a visit waits for the day's salt. */
@@ -11,11 +10,14 @@ const PATIENCE_MS = 1_000
 /** Visits that may wait; hashing so many when the salt comes takes a few milliseconds. */
 const MAX_WAITING = 1_000
 
-interface WaitingVisit {
+/** A visit at `time` to `what`; `visitor` is a hash of who came, `null` where that is unknown. */
+export type HandOn<What> = (time: number, visitor: Buffer | null, what: What) => void
+
+interface WaitingVisit<What> {
   readonly time: number
   readonly identity: string
   readonly userAgent: string
-  readonly page: string
+  readonly what: What
 }
 
 /**
@@ -23,18 +25,18 @@ interface WaitingVisit {
  * for, visits wait, a second at most; while the cache does not give it they go on without a visitor at once.
  * Identities stay in here: what is handed on has hashes only.
  */
-export class Identifier {
+export class Identifier<What> {
   readonly #clock: Clock
-  readonly #handOn: (visit: Visit) => void
+  readonly #handOn: HandOn<What>
   readonly #salt: DailySalt
   #hashes: VisitorHashes | undefined
-  #waiting: WaitingVisit[] = []
+  #waiting: WaitingVisit<What>[] = []
   #deadline: Timer | undefined
   /** The last try gave no salt. */
   #gaveUp = false
   #whenSettled: (() => void)[] = []
 
-  constructor(parts: { cache: Cache; name: string; clock: Clock; logger: BurstLogger; handOn: (visit: Visit) => void }) {
+  constructor(parts: { cache: Cache; name: string; clock: Clock; logger: BurstLogger; handOn: HandOn<What> }) {
     this.#clock = parts.clock
     this.#handOn = parts.handOn
     this.#salt = new DailySalt({ ...parts, answered: (salt) => this.#release(salt) })
@@ -44,12 +46,12 @@ export class Identifier {
    * Hands the visit on, now or within a second. Without identity: a visit without a visitor. `userAgent`: what
    * tells visitors of one identity (an address) from each other.
    */
-  identify(time: number, identity: string | undefined, page: string, userAgent = ''): void {
-    if (identity === undefined) return this.#handOn({ time, visitor: null, page })
+  identify(time: number, identity: string | undefined, what: What, userAgent = ''): void {
+    if (identity === undefined) return this.#handOn(time, null, what)
     const salt = this.#salt.current()
-    if (salt) return this.#handOn({ time, visitor: this.#under(salt).of(bounded(identity), bounded(userAgent)), page })
-    if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) return this.#handOn({ time, visitor: null, page })
-    this.#waiting.push({ time, identity: bounded(identity), userAgent: bounded(userAgent), page })
+    if (salt) return this.#handOn(time, this.#under(salt).of(bounded(identity), bounded(userAgent)), what)
+    if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) return this.#handOn(time, null, what)
+    this.#waiting.push({ time, identity: bounded(identity), userAgent: bounded(userAgent), what })
     this.#deadline ??= this.#clock.after(PATIENCE_MS, () => this.#release(undefined))
   }
 
@@ -79,8 +81,8 @@ export class Identifier {
     this.#deadline = undefined
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { time, identity, userAgent, page } of waiting) {
-      this.#handOn({ time, visitor: hashes?.of(identity, userAgent) ?? null, page })
+    for (const { time, identity, userAgent, what } of waiting) {
+      this.#handOn(time, hashes?.of(identity, userAgent) ?? null, what)
     }
     const whenSettled = this.#whenSettled
     this.#whenSettled = []

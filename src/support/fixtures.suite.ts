@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import express5, { type Express } from 'express'
-import type { Clock, Timer } from '../support/clock.js'
-import type { Logger } from '../support/logger.js'
+import type { Clock, Timer } from './clock.js'
+import type { Logger } from './logger.js'
 
 type ExpressModule = typeof express5
 export const expresses: [name: string, express: ExpressModule][] = [

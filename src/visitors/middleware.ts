@@ -1,0 +1,88 @@
+import type { Request, RequestHandler, Response } from 'express'
+import type { BurstLogger } from '../support/logger.js'
+import { Guard, kindOf } from './guard.js'
+import { Bots, asksForPrivacy, isPage, isPrefetch } from './page-view.js'
+
+/** What of a page view is asked about its visitor, and which do not count. */
+export interface PageViewSettings {
+  readonly skip: ((req: Request, res: Response) => boolean) | undefined
+  readonly visitor: { readonly option: string; readonly of: (req: Request) => string } | undefined
+  readonly bots: 'skip' | 'count'
+  readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
+}
+
+/**
+ * Takes a page view that counts. `target` is what was asked for before routers rewrote it; `identity` and
+ * `userAgent` are who the visitor is, not yet hashed.
+ */
+export type See = (req: Request, res: Response, target: string, identity: string | undefined, userAgent: string | undefined) => void
+
+/**
+ * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when the
+ * response has been sent, or the client has gone after the headers went out. Nothing here throws, waits, or
+ * changes the request. However often a request comes by, it counts once.
+ */
+export function pageViews(settings: PageViewSettings, see: See, logger: BurstLogger): () => RequestHandler {
+  const { skip, visitor, bots, privacySignals } = settings
+  const guard = new Guard(logger)
+  const robots = new Bots()
+  let last: Response | undefined
+  let lookedAtTrust = false
+
+  function consider(req: Request, res: Response, target: string): void {
+    if (!isPage(req, res) || isPrefetch(req)) return
+    if (bots === 'skip' && robots.isBot(req)) return
+    const asksPrivacy = privacySignals !== 'ignore' && asksForPrivacy(req)
+    if (asksPrivacy && privacySignals === 'skip') return
+    if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
+    const identity = asksPrivacy ? undefined : identityOf(req)
+    // By default a visitor is an IP address and a user agent.
+    see(req, res, target, identity, visitor || identity === undefined ? undefined : req.headers['user-agent'])
+  }
+
+  function identityOf(req: Request): string | undefined {
+    if (visitor) return guard.text(visitor.option, 'the visit counts without a visitor', () => visitor.of(req))
+    const { ip } = req
+    if (!ip) {
+      guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
+        'the visit counts without a visitor; set "trust proxy" in Express, or say who the visitor is')
+    }
+    return ip || undefined
+  }
+
+  function lookAtTrust(req: Request): void {
+    lookedAtTrust = true
+    if (!visitor && req.app?.get('trust proxy') === true) {
+      logger.warn('trust proxy', 'wide-cache: "trust proxy" is true, so that anyone can pass for any number of visitors by sending X-Forwarded-For; ' +
+        'set it to the number of proxies in front of the site or to their addresses, as in app.set("trust proxy", 1)')
+    }
+  }
+
+  function watch(req: Request, res: Response): void {
+    if (req.method !== 'GET') return
+    if (!lookedAtTrust) lookAtTrust(req)
+    // Routers rewrite `url`; and once a socket is gone it knows its address only if it was asked before.
+    const target = req.originalUrl ?? req.url
+    void req.socket.remoteAddress
+    // Comes once: after `finish`, or alone when the client hangs up.
+    res.on('close', () => {
+      // Where the request has come by twice: the listeners of one event run right after each other.
+      if (res === last) return
+      last = res
+      try {
+        if (res.headersSent) consider(req, res, target)
+      } catch (error) {
+        guard.say('middleware', `a visit could not be looked at (${kindOf(error)})`, 'it is not counted')
+      }
+    })
+  }
+
+  return () => (req, res, next) => {
+    try {
+      watch(req, res)
+    } catch {
+      // A request that is none, as some tests make them: nobody's visit.
+    }
+    next()
+  }
+}
