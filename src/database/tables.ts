@@ -1,5 +1,5 @@
 import { sleep } from '../support/clock.js'
-import type { Environment } from '../support/environment.js'
+import { type Environment, keptAlive } from '../support/environment.js'
 import { type Database, DatabaseError, type Transaction } from './database.js'
 import { openDatabase } from './open.js'
 
@@ -47,7 +47,8 @@ export class Tables {
       } catch (error) {
         if (tries >= TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') throw error
       }
-      await sleep(this.#environment.clock, wait * (0.5 + this.#environment.random()))
+      const { clock, random } = this.#environment
+      await keptAlive(this.#environment, () => sleep(clock, wait * (0.5 + random())))
     }
   }
 

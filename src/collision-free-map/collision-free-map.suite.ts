@@ -1,0 +1,412 @@
+/** What a CollisionFreeMap promises, on any database. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Database, DatabaseError, type Transaction } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { type Change, CollisionFreeMap, type CollisionFreeMapOptions } from './collision-free-map.js'
+import { UPDATES_A_PORTION } from './combining.js'
+import { FaultyDatabase } from './faulty-database.suite.js'
+
+export interface MapUnderTest {
+  readonly name: string
+  /** The URL of a new, empty database. */
+  fresh(): Promise<string>
+}
+
+type Sums = CollisionFreeMap<string, number>
+type SumOptions = Partial<CollisionFreeMapOptions<string, number>>
+
+/** Sums; a key whose sum is 0 is deleted. */
+const add = (_: string, current: number | undefined, updates: readonly number[]): number | undefined =>
+  updates.reduce((sum, update) => sum + update, current ?? 0) || undefined
+
+class Recorder {
+  readonly lines: string[] = []
+  readonly info = (message: string): void => { this.lines.push(message) }
+  readonly warn = this.info
+  readonly error = this.info
+}
+
+/** Follows all changes: each begins where the one before has ended. */
+class Follower {
+  readonly values = new Map<string, number>()
+  readonly all: Change<string, number>[] = []
+
+  readonly onUpdate = (changes: readonly Change<string, number>[]): void => {
+    for (const { key, oldValue, newValue } of changes) {
+      assert.equal(oldValue, this.values.get(key), `old value of ${key}`)
+      assert.notEqual(newValue, oldValue, `value of ${key}`)
+      if (newValue === undefined) this.values.delete(key)
+      else this.values.set(key, newValue)
+    }
+    this.all.push(...changes)
+  }
+}
+
+export function mapSuite(under: MapUnderTest): void {
+  const it = (name: string, body: (database: Database, map: (options?: SumOptions, on?: Database) => Sums, url: string) => Promise<void>): void => {
+    test(`${under.name}: ${name}`, async () => {
+      const url = await under.fresh()
+      const { database } = openDatabase(url)
+      try {
+        await database.migrate()
+        await body(database, (options, on = database) => new CollisionFreeMap({ id: 'sums', combine: add, logger: new Recorder(), ...options, database: on }), url)
+      } finally {
+        await database.close()
+      }
+    })
+  }
+  const stored = async (database: Database): Promise<[string, number][]> => {
+    const { rows } = await database.query('SELECT map_key, map_value FROM collision_free_map_values ORDER BY map_key')
+    return rows.map((row) => [JSON.parse(String(row['map_key'])) as string, JSON.parse(String(row['map_value'])) as number])
+  }
+  const queued = async (database: Database): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'])
+
+  it('an update is seen by get() at once, and by onUpdate once it is processed', async (database, sums) => {
+    const follower = new Follower()
+    const map = sums({ onUpdate: follower.onUpdate })
+    assert.equal(await map.get('a'), undefined)
+    await map.update([['a', 2], ['b', 5], ['a', 3]])
+    assert.deepEqual([await map.get('a'), await map.get('b'), await map.get('c')], [5, 5, undefined])
+    assert.deepEqual(await stored(database), [])
+    assert.equal(await map.process(), 3)
+    assert.deepEqual(await stored(database), [['a', 5], ['b', 5]])
+    assert.deepEqual(follower.all.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+      [{ key: 'a', oldValue: undefined, newValue: 5 }, { key: 'b', oldValue: undefined, newValue: 5 }])
+    await map.update([['a', -1]])
+    assert.equal(await map.get('a'), 4)
+    assert.equal(await map.process(), 1)
+    assert.deepEqual([await map.get('a'), await map.process()], [4, 0])
+    await map.update([])
+  })
+
+  it('a value of undefined deletes its key, and equal old and new values are not reported', async (database, sums) => {
+    const follower = new Follower()
+    const map = sums({ onUpdate: follower.onUpdate })
+    await map.update([['a', 2], ['b', 2]])
+    await map.process()
+    await map.update([['a', -2], ['b', 1], ['b', -1], ['c', 1], ['c', -1]])
+    assert.equal(await map.process(), 5)
+    assert.deepEqual(await stored(database), [['b', 2]])
+    assert.deepEqual(follower.all.slice(2), [{ key: 'a', oldValue: 2, newValue: undefined }])
+  })
+
+  it('whatever is updated, processed and got in whatever order: values are what all updates say, and changes are a chain', async (database, sums) => {
+    const key = fc.constantFrom('a', 'b', 'c', 'ü', '', '"')
+    const step = fc.oneof(
+      fc.record({ update: fc.array(fc.tuple(key, fc.integer({ min: -2, max: 2 })), { maxLength: 8 }) }),
+      fc.record({ process: fc.constantFrom(1, 7, 40) }),
+      fc.record({ get: key }),
+    )
+    let run = 0
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const follower = new Follower()
+      const open = (buckets: number): Sums => sums({ id: `run-${run}`, buckets, onUpdate: follower.onUpdate })
+      run++
+      let map = open(7)
+      const model = new Map<string, number>()
+      for (const step of steps) {
+        if ('update' in step) {
+          await map.update(step.update)
+          for (const [key, n] of step.update) model.set(key, (model.get(key) ?? 0) + n)
+        } else if ('process' in step) {
+          map = open(step.process)
+          await map.process()
+        } else assert.equal(await map.get(step.get), model.get(step.get) || undefined)
+      }
+      await map.process()
+      assert.deepEqual(new Map([...follower.values].sort()), new Map([...model].filter(([, n]) => n !== 0).sort()))
+    }), { numRuns: 25 })
+    assert.equal(await queued(database), 0)
+  })
+
+  it('updates are part of the caller\'s transaction', async (database, sums) => {
+    const map = sums()
+    await database.transaction((tx) => map.update([['a', 1]], tx))
+    const failed = database.transaction(async (tx) => {
+      await map.update([['a', 10]], tx)
+      throw new Error('no')
+    })
+    await assert.rejects(failed, /no/)
+    assert.equal(await map.process(), 1)
+    assert.deepEqual(await stored(database), [['a', 1]])
+  })
+
+  it('a bucket with more than a processor holds is processed in portions, without partial sums', async (_, sums) => {
+    const follower = new Follower()
+    const map = sums({ buckets: 1, onUpdate: follower.onUpdate })
+    const hot = UPDATES_A_PORTION * 2 + 500
+    const others = UPDATES_A_PORTION + 100
+    const updates = [
+      ...Array.from({ length: hot }, (): [string, number] => ['hot', 1]),
+      ...Array.from({ length: others }, (_, i): [string, number] => [`key ${i}`, 1]),
+      ...Array.from({ length: others }, (_, i): [string, number] => [`key ${i}`, 2]),
+    ]
+    await map.update(updates)
+    assert.equal(await map.get('hot'), hot)
+    assert.equal(await map.process(), updates.length)
+    assert.equal(follower.all.length, 1 + others, 'each key was told of once')
+    assert.equal(follower.values.get('hot'), hot)
+    assert([...follower.values].every(([key, n]) => key === 'hot' || n === 3))
+  })
+
+  it('updates come to combine in an order that their writers could have seen, in portions too', async (_, sums) => {
+    // Without the order, or with gaps in it, some value would be below zero.
+    const never = (key: string, current: number | undefined, updates: readonly number[]): number | undefined => {
+      let sum = current ?? 0
+      for (const update of updates) {
+        sum += update
+        assert(sum >= 0, `${key} is ${sum}`)
+      }
+      return sum
+    }
+    const map = sums({ buckets: 1, combine: never })
+    const pairs = UPDATES_A_PORTION * 3 / 4
+    const updates = Array.from({ length: pairs }, (): [string, number][] => [['k', 1], ['k', -1]]).flat()
+    await map.update(updates)
+    await map.process()
+    assert.deepEqual([await map.get('k'), await map.parked()], [0, 0])
+  })
+
+  it('a +1 and then a -1 are never seen as a -1 alone, with processors and writers at work', async (database, sums, url) => {
+    const { database: second } = openDatabase(url)
+    const seen: (number | undefined)[] = []
+    const onUpdate = (changes: readonly Change<string, number>[]): void => { seen.push(...changes.map(({ newValue }) => newValue)) }
+    const [one, two] = [sums({ onUpdate, buckets: 5 }), sums({ onUpdate, buckets: 5 }, second)]
+    try {
+      await one.process()
+      let writing = true
+      const processing = [one, two].map(async (map) => {
+        while (writing) await map.process()
+      })
+      await Promise.all(Array.from({ length: 4 }, async (_, writer) => {
+        for (let i = 0; i < 25; i++) {
+          await (i % 2 ? one : two).update([[`k${i % 3}`, 1]])
+          await (i % 2 ? two : one).update([[`k${i % 3}`, -1]])
+        }
+        return writer
+      }))
+      writing = false
+      await Promise.all(processing)
+      await one.process()
+      assert(seen.every((value) => value === undefined || value > 0), `seen: ${seen}`)
+      assert.deepEqual([await stored(database), await queued(database)], [[], 0])
+    } finally {
+      await second.close()
+    }
+  })
+
+  it('many writers and processors on two connections: every update counts once, and changes are a chain', async (database, sums, url) => {
+    const { database: second } = openDatabase(url)
+    await database.query(`CREATE TABLE followed (name VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)`)
+    /** What follows by itself must be what the map says: in the same transaction. */
+    const onUpdate = async (changes: readonly Change<string, number>[], tx: Transaction): Promise<void> => {
+      for (const { key, oldValue, newValue } of changes) {
+        const { rows: [row] } = await tx.query('SELECT n FROM followed WHERE name = ?', [key])
+        assert.equal(row?.['n'], oldValue)
+        if (oldValue === undefined) await tx.query('INSERT INTO followed (name, n) VALUES (?, ?)', [key, newValue ?? null])
+        else await tx.query('UPDATE followed SET n = ? WHERE name = ?', [newValue ?? null, key])
+      }
+    }
+    const maps = [sums({ onUpdate, buckets: 11 }), sums({ onUpdate, buckets: 11 }, second)] as const
+    try {
+      await maps[0].process()
+      let writing = true
+      const processing = [...maps, ...maps].map(async (map) => {
+        let taken = 0
+        while (writing) taken += await map.process()
+        return taken
+      })
+      await Promise.all(Array.from({ length: 6 }, async (_, writer) => {
+        for (let i = 0; i < 40; i++) await maps[writer % 2]!.update([['hot', 1], [`k${i}`, 2], ['hot', 1]])
+      }))
+      writing = false
+      const taken = (await Promise.all(processing)).reduce((a, b) => a + b) + await maps[0].process()
+      assert.equal(taken, 6 * 40 * 3)
+      const expected = [['hot', 480], ...Array.from({ length: 40 }, (_, i) => [`k${i}`, 12])].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+      assert.deepEqual((await stored(database)).sort((a, b) => (a[0] < b[0] ? -1 : 1)), expected)
+      const { rows } = await database.query('SELECT name, n FROM followed')
+      assert.deepEqual(rows.map(({ name, n }) => [name, n]).sort((a, b) => (a[0]! < b[0]! ? -1 : 1)), expected)
+    } finally {
+      await second.close()
+    }
+  })
+
+  it('with any statement or commit of a processor failing, every update counts once', async (database, sums) => {
+    await fc.assert(fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 24 })), fc.uuid(), async (chances, id) => {
+      const name = id.slice(0, 32)
+      const faulty = new FaultyDatabase(database, () => chances.next().value === 0)
+      const writer = sums({ id: name, buckets: 3 })
+      const changes: Change<string, number>[] = []
+      const processor = sums({ id: name, buckets: 3, onUpdate: (found) => { changes.push(...found) } }, faulty)
+      for (let round = 0; round < 6; round++) {
+        await writer.update([['a', 1], ['b', 1], [`c${round}`, 1]])
+        await processor.process().catch((error: unknown) => assert(error instanceof DatabaseError))
+      }
+      await sums({ id: name, buckets: 3 }).process()
+      assert.deepEqual([await writer.get('a'), await writer.get('b'), await writer.get('c0')], [6, 6, 1])
+      const { rows } = await database.query('SELECT map_value FROM collision_free_map_values WHERE map = ?', [name])
+      assert.equal(rows.reduce((sum, row) => sum + Number(row['map_value']), 0), 18)
+    }), { numRuns: 20 })
+  })
+
+  it('a combine that throws has exactly its updates parked, with the error and counted, and stops nothing else', async (database, sums) => {
+    const logger = new Recorder()
+    const map = sums({
+      buckets: 1, logger,
+      combine: (key, current, updates) => {
+        if (updates.includes(13)) throw new RangeError('13 is not liked')
+        return add(key, current, updates)
+      },
+    })
+    await map.update([['good', 1], ['bad', 1]])
+    await map.process()
+    await map.update([['bad', 13], ['good', 1], ['bad', 5]])
+    await assert.rejects(map.get('bad'), /13 is not liked/)
+    assert.equal(await map.process(), 3)
+    assert.deepEqual([await map.get('good'), await map.get('bad'), await map.parked()], [2, 1, 2])
+    const { rows } = await database.query('SELECT map_value, reason, parked_at FROM collision_free_map_parked ORDER BY id')
+    assert.deepEqual(rows.map((row) => [String(row['map_value']), row['reason']]), [['13', 'RangeError: 13 is not liked'], ['5', 'RangeError: 13 is not liked']])
+    assert.deepEqual(logger.lines, ['wide-cache: map "sums" has set 2 updates aside that combine has not taken; see the table collision_free_map_parked'])
+    await map.update([['bad', 2]])
+    await map.process()
+    assert.equal(await map.get('bad'), 3)
+  })
+
+  it('what combine must not return is parked: promises, NaN, whole numbers past 2^53 - 1, values too long', async (_, sums) => {
+    const wrong: [string, unknown][] = [
+      ['promise', async () => { throw new Error('async') }], ['NaN', NaN], ['past', 2 ** 53], ['nested', { a: [Infinity] }],
+      ['long', 'x'.repeat(70_000)], ['function', () => 1], ['bigint', 1n],
+    ]
+    const map = sums({
+      combine: (key) => {
+        const value = wrong.find(([name]) => name === key)?.[1]
+        return (key === 'promise' && typeof value === 'function' ? value() : value) as number
+      },
+    })
+    await map.update(wrong.map(([name]) => [name, 1]))
+    await map.update([['gone', 1]])
+    assert.equal(await map.process(), wrong.length + 1)
+    assert.equal(await map.parked(), wrong.length)
+    assert.equal(await map.get('promise'), undefined)
+  })
+
+  it('updates that cannot be stored as they are reject, and nothing of their call is queued', async (database, sums) => {
+    const map = sums()
+    const cases: [unknown, unknown, RegExp][] = [
+      ['a', 2 ** 53, /9007199254740992; allowed: whole numbers/], ['a', -(2 ** 53), /allowed: whole numbers/], ['a', NaN, /NaN; allowed: finite/],
+      ['a', undefined, /JSON cannot hold/], ['a', 'x'.repeat(65_534), /a value of more than 65535 bytes/],
+      ['x'.repeat(699), 1, /a key of more than 700 bytes/], [Infinity, 1, /Infinity; allowed: finite/],
+    ]
+    for (const [key, value, message] of cases) {
+      await assert.rejects(map.update([['fine', 1], [key as string, value as number]]), message)
+    }
+    function* endless(): Generator<[string, number]> {
+      for (;;) yield ['a', 1]
+    }
+    await assert.rejects(map.update(endless()), { name: 'RangeError', message: /more than 100000 updates in one call/ })
+    assert.equal(await queued(database), 0)
+    await map.update([['x'.repeat(698), 2 ** 53 - 1]])
+    await map.process()
+    assert.equal(await map.get('x'.repeat(698)), 2 ** 53 - 1)
+  })
+
+  it('an onUpdate that rejects undoes its transaction only; process() goes on and then rejects with its error', async (database, sums) => {
+    let refused = 'k3'
+    const told: string[] = []
+    const map = sums({
+      buckets: 1000,
+      onUpdate: (changes) => {
+        if (changes.some(({ key }) => key === refused)) throw new Error('not now')
+        told.push(...changes.map(({ key }) => key))
+      },
+    })
+    await map.update(Array.from({ length: 10 }, (_, i) => [`k${i}`, 1]))
+    await assert.rejects(map.process(), /not now/)
+    const after = (await stored(database)).map(([key]) => key)
+    assert.deepEqual(after, ['k0', 'k1', 'k2', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9'])
+    refused = ''
+    await map.process()
+    assert.deepEqual((await stored(database)).length, 10)
+    assert.deepEqual(told.sort(), Array.from({ length: 10 }, (_, i) => `k${i}`))
+    assert.equal(await map.get('k3'), 1)
+  })
+
+  it('when the number of buckets changes, nothing is stranded, not even with processors of both kinds at work', async (database, sums, url) => {
+    const { database: second } = openDatabase(url)
+    try {
+      await sums({ buckets: 3 }).process()
+      let writing = true
+      const processing = [1, 119, 3, 40].map(async (buckets, i) => {
+        let taken = 0
+        while (writing) taken += await sums({ buckets }, i % 2 ? database : second).process()
+        return taken
+      })
+      for (let i = 0; i < 40; i++) await sums({}, i % 2 ? database : second).update(Array.from({ length: 20 }, (_, k) => [`k${k}`, 1]))
+      writing = false
+      const taken = (await Promise.all(processing)).reduce((a, b) => a + b)
+      assert.equal(taken + await sums({ buckets: 600 }).process(), 800)
+      assert((await stored(database)).every(([, n]) => n === 40))
+      const { rows } = await database.query('SELECT first_hash, last_hash FROM collision_free_map_buckets ORDER BY bucket')
+      assert.equal(rows.length, 600)
+      assert.equal(rows.reduce((next, row) => (assert.equal(row['first_hash'], next), Number(row['last_hash']) + 1), 0), 2 ** 32)
+    } finally {
+      await second.close()
+    }
+  })
+
+  it('maps of other ids are left alone', async (_, sums) => {
+    const [one, other] = [sums({ id: 'one' }), sums({ id: 'other' })]
+    await one.update([['a', 1]])
+    await other.update([['a', 10]])
+    assert.equal(await one.process(), 1)
+    assert.deepEqual([await one.get('a'), await other.get('a')], [1, 10])
+    assert.equal(await other.process(), 1)
+  })
+
+  it('keys and values may be anything their codecs hold; what combine does to its arguments is not reported', async (database) => {
+    const changes: unknown[] = []
+    const map = new CollisionFreeMap<[string, number], { seen: string[] }>({
+      database, id: 'objects',
+      combine(key, current, updates) {
+        key[0] = 'spoilt'
+        const into = current ?? { seen: [] }
+        for (const { seen } of updates) into.seen.push(...seen)
+        return into
+      },
+      onUpdate: (found) => { changes.push(...found) },
+    })
+    await map.update([[['a', 1], { seen: ['x'] }]])
+    await map.process()
+    await map.update([[['a', 1], { seen: ['y'] }]])
+    await map.process()
+    assert.deepEqual(changes, [
+      { key: ['a', 1], oldValue: undefined, newValue: { seen: ['x'] } },
+      { key: ['a', 1], oldValue: { seen: ['x'] }, newValue: { seen: ['x', 'y'] } },
+    ])
+    const bytes = new CollisionFreeMap<Buffer, Buffer>({
+      database, id: 'bytes', combine: (_, current, updates) => Buffer.concat([current ?? Buffer.alloc(0), ...updates]),
+      keyCodec: rawBytes, valueCodec: rawBytes,
+    })
+    await bytes.update([[Buffer.from([0, 255]), Buffer.from([39, 0])], [Buffer.from([0, 255]), Buffer.from([92])]])
+    await bytes.process()
+    assert.deepEqual(await bytes.get(Buffer.from([0, 255])), Buffer.from([39, 0, 92]))
+  })
+
+  it('a database that is gone rejects updates, processing and reading, and a later call works', async (database, sums) => {
+    let gone = true
+    const map = sums({}, new FaultyDatabase(database, () => gone))
+    for (const call of [() => map.update([['a', 1]]), () => map.process(), () => map.get('a'), () => map.parked()]) {
+      await assert.rejects(call(), (error) => error instanceof DatabaseError && error.kind === 'unreachable')
+    }
+    gone = false
+    await map.update([['a', 1]])
+    assert.equal(await map.process(), 1)
+  })
+}
+
+const rawBytes = {
+  encode: (value: Buffer, target: Buffer, offset: number): number => (value.length > target.length - offset ? -1 : offset + value.copy(target, offset)),
+  decode: (bytes: Buffer): Buffer => Buffer.from(bytes),
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { mysql } from '../database/mysql.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { CollisionFreeMap } from './collision-free-map.js'
+import { mapSuite } from './collision-free-map.suite.js'
+
+const folder = temporaryFolder('collision-free-map')
+after(() => removeFolder(folder))
+let files = 0
+
+mapSuite({ name: 'SQLite', fresh: async () => `sqlite:${join(folder, `${files++}.db`)}` })
+mapSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
+
+const add = (_: string, current: number | undefined, updates: readonly number[]): number => updates.reduce((a, b) => a + b, current ?? 0)
+
+test('MariaDB: processing neither waits for transactions under way nor misses what they commit later, with lower ids', async () => {
+  const database = mysql(await sharedMysqlUrl())
+  try {
+    const map = new CollisionFreeMap<string, number>({ database, id: 'late', buckets: 1, combine: (key, current, updates) => add(key, current, updates) || undefined as never })
+    await map.migrate()
+    await map.update([['a', 1], ['gone', 1]])
+    await map.process()
+    await database.transaction(async (tx) => {
+      await map.update([['a', 10], ['gone', 1]], tx)
+      await map.update([['a', 100], ['gone', -1]])
+      await map.update(Array.from({ length: 20 }, (_, i) => [`k${i}`, 1]))
+      // If a statement of it read our row as one to be locked, it would wait for us, and we for it.
+      assert.equal(await map.process(), 22)
+      assert.equal(await map.get('a'), 101)
+    })
+    assert.deepEqual([await map.get('a'), await map.process(), await map.get('a')], [111, 2, 111])
+  } finally {
+    await database.close()
+  }
+})
+
+test('MariaDB: writers do not wait for a processor that takes its time', async () => {
+  const database = mysql(await sharedMysqlUrl())
+  try {
+    let updated = 0
+    const map: CollisionFreeMap<string, number> = new CollisionFreeMap<string, number>({
+      database, id: 'slow', combine: add,
+      async onUpdate() {
+        // Its transaction is open, with locks on the values of both keys, and the queued rows deleted.
+        for (; updated < 20; updated++) await map.update([['a', 1], ['b', 1]])
+      },
+    })
+    await map.update([['a', 1], ['b', 1]])
+    await map.process()
+    await map.process()
+    assert.deepEqual([updated, await map.get('a')], [20, 21])
+  } finally {
+    await database.close()
+  }
+})
+
+test('wrong options are refused by name', () => {
+  const combine = (): number => 1
+  const open = (options: object) => () => new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
+  const wrong: [object, RegExp][] = [
+    [{ id: 'a b' }, /option "id" is "a b"/], [{ id: undefined }, /option "id"/], [{ buckets: 0 }, /option "buckets" is 0; allowed: a whole number from 1 to 1000/],
+    [{ combine: 3 }, /option "combine" is 3/], [{ onUpdate: true }, /option "onUpdate"/], [{ keyCodec: {} }, /option "keyCodec"/],
+    [{ valueCodec: null }, /option "valueCodec"/], [{ logger: {} }, /option "logger"/], [{ bucket: 3 }, /option "bucket" is 3; allowed: no such option/],
+    [{ database: 'oracle:x' }, /option "database"/],
+  ]
+  for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
+  assert.throws(() => new CollisionFreeMap(undefined as never), TypeError)
+})
+
+test('close() closes what the map has opened, twice if called twice, and nothing else', async () => {
+  const own = new CollisionFreeMap<string, number>({ database: `sqlite:${join(folder, 'own.db')}`, id: 'x', combine: add })
+  await own.update([['a', 1]])
+  await Promise.all([own.close(), own.close()])
+  await assert.rejects(own.get('a'), { code: 'DATABASE_CLOSED' })
+  const database = mysql(await sharedMysqlUrl())
+  const given = new CollisionFreeMap<string, number>({ database, id: 'x', combine: add })
+  await given.close()
+  assert.deepEqual((await database.query('SELECT 1 AS one')).rows, [{ one: 1 }])
+  await database.close()
+})

@@ -1,0 +1,138 @@
+import type { Transaction } from '../database/database.js'
+import { Tables } from '../database/tables.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { BurstLogger } from '../support/logger.js'
+import { Buckets } from './buckets.js'
+import { Combining } from './combining.js'
+import { Encoding, hashOf } from './encoding.js'
+import { eachBucket } from './each-bucket.js'
+import { type CollisionFreeMapOptions, mapSettings } from './options.js'
+import { bytesOf, type Encoded, insertEncoded } from './statements.js'
+
+export type { Change, CollisionFreeMapOptions } from './options.js'
+
+const TABLES = { buckets: 'collision_free_map_buckets', queued: 'collision_free_map_queue', owner: 'map' }
+
+/** Updates of one call; all are encoded before the first is written. */
+const MAX_UPDATES_A_CALL = 100_000
+/** Queued updates of one key that `get` takes into account; with more, processing is far behind. */
+const MAX_QUEUED_IN_GET = 100_000
+
+/**
+ * A map for many writers: an update is queued, in the writer's own transaction and without touching the value,
+ * so writers never wait for each other, however often they write the same key; `process()` combines what is
+ * queued into the values later, in bulk, and tells `onUpdate` of what has changed, in the same transaction.
+ * After Fluo Recipes, "CollisionFreeMap" and "Combine Queue" (Apache Fluo, 2015), on SQL.
+ *
+ * - A new value derives from all updates of its key committed before the transaction that makes it began.
+ *   Updates come to `combine` in an order in which none comes before one that its transaction could have seen.
+ * - The old value that `onUpdate` is told is the new one it was told before, and differs from the new one.
+ * - Each update counts once, through any crash, and in any number of processes that call `process()`.
+ *
+ * ```js
+ * const stock = new CollisionFreeMap({ id: 'stock', combine: (item, current = 0, updates) => updates.reduce((a, b) => a + b, current) })
+ * await stock.update([['apples', -3], ['pears', 12]])
+ * await stock.process()
+ * ```
+ */
+export class CollisionFreeMap<K, V> {
+  readonly #tables: Tables
+  readonly #id: string
+  readonly #keys: Encoding<K>
+  readonly #values: Encoding<V>
+  readonly #buckets: Buckets
+  readonly #combining: Combining<K, V>
+  readonly #environment: Environment
+
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
+    const { id, buckets, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
+    this.#tables = new Tables(options.database, environment)
+    this.#id = id
+    this.#keys = new Encoding('key', keyCodec)
+    this.#values = new Encoding('value', valueCodec)
+    this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
+    this.#combining = new Combining({
+      tables: this.#tables, buckets: this.#buckets, id, combine, onUpdate, keys: this.#keys, values: this.#values,
+      logger: new BurstLogger(logger, () => environment.clock.elapsed()),
+    })
+    this.#environment = environment
+  }
+
+  /**
+   * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part of the
+   * caller's transaction, and count if and only if that commits; the tables must be there by then: call
+   * `migrate()` at start. Without, they have a transaction of their own; if its commit fails with kind
+   * 'unreachable', it is not known whether they are queued.
+   *
+   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
+   */
+  async update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
+    const rows: Encoded[] = []
+    for (const [key, value] of updates) {
+      if (rows.length === MAX_UPDATES_A_CALL) throw new RangeError(`wide-cache: more than ${MAX_UPDATES_A_CALL} updates in one call; make several`)
+      const bytes = this.#keys.encode(key)
+      rows.push({ hash: hashOf(bytes), key: bytes, value: this.#values.encode(value) })
+    }
+    if (rows.length === 0) return
+    const insert = (on: Transaction): Promise<void> =>
+      insertEncoded(on, TABLES.queued, ['map', 'hash', 'map_key', 'map_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value])
+    await (tx ? insert(tx) : this.#tables.transaction(insert))
+  }
+
+  /**
+   * Combines what is queued, bucket by bucket, passing by those that another processor is at. Any number of
+   * processes may call it, at any time; call it again and again. When it resolves, all updates committed before
+   * the call have been processed, but for those in buckets that others were at.
+   *
+   * @returns how many updates it has taken from the queue, those parked included
+   * @throws the first error of a bucket, such as `onUpdate`'s, after going on with all others; at once if the
+   *   database is unreachable or full. What is not processed stays queued.
+   */
+  async process(): Promise<number> {
+    return eachBucket(this.#buckets, this.#environment, (bucket) => this.#combining.process(bucket))
+  }
+
+  /**
+   * The value of a key with all that is queued for it, as of one moment, or `undefined`. Does not change anything.
+   *
+   * @throws what `combine` throws for it; RangeError if more than 100,000 updates of this key are queued
+   */
+  async get(key: K): Promise<V | undefined> {
+    await this.#tables.ready()
+    const bytes = this.#keys.encode(key)
+    const place = [this.#id, hashOf(bytes), bytes]
+    // One statement sees one moment: between two, an update could be in both or in neither.
+    const { rows } = await this.#tables.database.query(
+      'SELECT 0 AS id, map_value FROM collision_free_map_values WHERE map = ? AND hash = ? AND map_key = ? ' +
+      `UNION ALL SELECT id, map_value FROM ${TABLES.queued} WHERE map = ? AND hash = ? AND map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
+      [...place, ...place])
+    const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
+    const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
+    if (queued.length > MAX_QUEUED_IN_GET) {
+      throw new RangeError(`wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map "${this.#id}"; call process()`)
+    }
+    const value = queued.length === 0 ? stored : this.#combining.combined(bytes, stored, queued)
+    return value && this.#values.decode(value)
+  }
+
+  /**
+   * How many updates have been set aside because `combine` threw, of all time. They stay in the table
+   * `collision_free_map_parked`, with the error, until you delete them or put them back into the queue.
+   */
+  async parked(): Promise<number> {
+    await this.#tables.ready()
+    const { rows: [row] } = await this.#tables.database.query('SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?', [this.#id])
+    return Number(row?.['n'])
+  }
+
+  /** Makes the tables, or brings them up to this version. @throws DatabaseError */
+  migrate(): Promise<void> {
+    return this.#tables.ready()
+  }
+
+  /** Closes the database if it was opened here; idempotent. What is queued stays queued. */
+  close(): Promise<void> {
+    return this.#tables.close()
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * One bucket's queued updates become values. A transaction takes what is queued in ascending order of hashes,
+ * up to a bound, and only keys whose queued updates it has all read; a key with more of them than the bound is
+ * read in portions within one transaction. So no key shows a value that lacks an update committed before the
+ * transaction began, and memory is bounded. Ids are no cursor: one may commit after a higher one.
+ */
+import type { Transaction } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+import type { Tables } from '../database/tables.js'
+import type { BurstLogger } from '../support/logger.js'
+import type { Buckets } from './buckets.js'
+import { type Encoding, HASHES } from './encoding.js'
+import type { Change } from './options.js'
+import { bytesOf, deleteRows, type Encoded, insertEncoded, portions } from './statements.js'
+
+/** Queued updates a processor holds at once. */
+export const UPDATES_A_PORTION = 2_000
+/** Longest reason kept with a parked update, in characters. */
+const MAX_REASON = 500
+
+const QUEUE = 'collision_free_map_queue'
+const VALUES = 'collision_free_map_values'
+
+interface Update extends Encoded {
+  readonly id: number
+}
+
+/** A key in a transaction: its value before and so far. */
+interface Entry {
+  readonly hash: number
+  readonly key: Buffer
+  readonly stored: Buffer | undefined
+  value: Buffer | undefined
+}
+
+interface Parts<K, V> {
+  readonly tables: Tables
+  readonly buckets: Buckets
+  readonly id: string
+  readonly combine: (key: K, current: V | undefined, updates: readonly V[]) => V | undefined
+  readonly onUpdate: ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined
+  readonly keys: Encoding<K>
+  readonly values: Encoding<V>
+  readonly logger: BurstLogger
+}
+
+/** What a transaction has done. `next`: the hash to go on from. */
+interface Pass {
+  readonly taken: number
+  readonly parked: number
+  readonly next: number
+}
+
+const NOTHING: Pass = { taken: 0, parked: 0, next: HASHES }
+
+export class Combining<K, V> {
+  readonly #parts: Parts<K, V>
+
+  constructor(parts: Parts<K, V>) {
+    this.#parts = parts
+  }
+
+  /** Goes once over the bucket, in as many transactions as it takes. Returns how many updates it has taken. */
+  async process(bucket: number): Promise<number> {
+    const { tables, logger, id } = this.#parts
+    let sum = 0
+    for (let from = 0; from < HASHES;) {
+      const { taken, parked, next } = await tables.transaction((tx) => this.#pass(tx, bucket, from))
+      if (parked > 0) {
+        logger.warn('parked', `wide-cache: map "${id}" has set ${parked} updates aside that combine has not taken; see the table collision_free_map_parked`)
+      }
+      sum += taken
+      from = next
+    }
+    return sum
+  }
+
+  async #pass(tx: Transaction, bucket: number, from: number): Promise<Pass> {
+    const range = await this.#parts.buckets.lock(tx, bucket)
+    if (!range) return NOTHING
+    const read = await this.#read(tx, 'hash BETWEEN ? AND ?', [Math.max(from, range.first), range.last])
+    const last = read.at(-1)
+    if (!last) return NOTHING
+    // A full portion may have cut off the updates of its last hash.
+    const whole = read.length < UPDATES_A_PORTION ? read : read.filter(({ hash }) => hash !== last.hash)
+    const entries = new Map<string, Entry>()
+    let [taken, parked] = [0, 0]
+    const take = async (updates: readonly Update[]): Promise<void> => {
+      parked += await this.#take(tx, updates, entries)
+      taken += updates.length
+    }
+    let next = HASHES
+    if (whole.length > 0) {
+      await take(whole)
+      if (whole.length < read.length) next = last.hash
+    } else {
+      for await (const portion of this.#portionsOf(tx, last.hash)) await take(portion)
+      next = last.hash + 1
+    }
+    await this.#write(tx, [...entries.values()])
+    return { taken, parked, next }
+  }
+
+  /** In ascending order of hashes, and of ids: an update's id is above those that its transaction could have seen. */
+  async #read(tx: Transaction, condition: string, values: readonly number[]): Promise<Update[]> {
+    const { rows } = await tx.query(
+      `SELECT id, hash, map_key, map_value FROM ${QUEUE} WHERE map = ? AND ${condition} ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
+      [this.#parts.id, ...values])
+    return rows.map((row) => ({ id: Number(row['id']), hash: Number(row['hash']), key: bytesOf(row, 'map_key'), value: bytesOf(row, 'map_value') }))
+  }
+
+  /** All of one hash. The portion before must be deleted by the time the next one is asked for. */
+  async *#portionsOf(tx: Transaction, hash: number): AsyncGenerator<Update[]> {
+    // What has been committed by now has no id above the highest of now; without this bound, busy writers could hold us for ever.
+    const { rows: [row] } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE} WHERE map = ? AND hash = ?`, [this.#parts.id, hash])
+    for (;;) {
+      const portion = await this.#read(tx, 'hash = ? AND id <= ?', [hash, Number(row?.['newest'])])
+      if (portion.length > 0) yield portion
+      if (portion.length < UPDATES_A_PORTION) return
+    }
+  }
+
+  /** Combines updates into `entries` and takes them from the queue. Returns how many are parked. */
+  async #take(tx: Transaction, updates: readonly Update[], entries: Map<string, Entry>): Promise<number> {
+    const byKey = new Map<string, Update[]>()
+    for (const update of updates) {
+      const name = nameOf(update.key)
+      const same = byKey.get(name)
+      if (same) same.push(update)
+      else byKey.set(name, [update])
+    }
+    await this.#load(tx, [...byKey].filter(([name]) => !entries.has(name)).flatMap(([, [update]]) => update ?? []), entries)
+    let parked = 0
+    for (const [name, same] of byKey) {
+      const entry = entries.get(name)!
+      try {
+        entry.value = this.combined(entry.key, entry.value, same.map(({ value }) => value))
+      } catch (error) {
+        await this.#park(tx, same, error)
+        parked += same.length
+      }
+    }
+    await deleteRows(tx, QUEUE, updates.map(({ id }) => id))
+    return parked
+  }
+
+  /** Makes an entry of each of `keys`, with its stored value: nobody else writes it while we have the bucket. */
+  async #load(tx: Transaction, keys: readonly Encoded[], entries: Map<string, Entry>): Promise<void> {
+    const stored = new Map<string, Buffer>()
+    for (const portion of portions(keys)) {
+      const { rows } = await tx.query(
+        `SELECT map_key, map_value FROM ${VALUES} WHERE map = ? AND hash IN (${portion.map(() => '?').join(', ')})`,
+        [this.#parts.id, ...portion.map(({ hash }) => hash)])
+      for (const row of rows) stored.set(nameOf(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
+    }
+    for (const { hash, key } of keys) {
+      const value = stored.get(nameOf(key))
+      entries.set(nameOf(key), { hash, key, stored: value, value })
+    }
+  }
+
+  /** From bytes to bytes, so that it makes no difference in how many transactions updates have come. */
+  combined(key: Buffer, stored: Buffer | undefined, updates: readonly Buffer[]): Buffer | undefined {
+    const { combine, keys, values } = this.#parts
+    const value: unknown = combine(keys.decode(key), stored && values.decode(stored), updates.map((update) => values.decode(update)))
+    if (value === undefined) return undefined
+    if (value instanceof Promise) {
+      value.catch(() => undefined)
+      throw new TypeError('combine has returned a promise; it must be synchronous')
+    }
+    return values.encode(value as V)
+  }
+
+  async #park(tx: Transaction, updates: readonly Update[], error: unknown): Promise<void> {
+    const reason = (error instanceof Error ? `${error.name}: ${error.message}` : 'combine has thrown something that is no Error').slice(0, MAX_REASON)
+    const now = await tx.now()
+    const columns = ['id', 'map', 'hash', 'map_key', 'map_value', 'reason', 'parked_at']
+    await insertEncoded(tx, 'collision_free_map_parked', columns, updates, ({ id, hash, key, value }) => [id, this.#parts.id, hash, key, value, reason, now])
+  }
+
+  /** Writes what has changed, and tells of it. */
+  async #write(tx: Transaction, entries: readonly Entry[]): Promise<void> {
+    const { id, onUpdate } = this.#parts
+    const changed = entries.filter(({ stored, value }) => (stored && value ? !stored.equals(value) : stored !== value))
+    const columns = ['map', 'hash', 'map_key', 'map_value']
+    for (const portion of portions(changed.filter(({ value }) => value !== undefined))) {
+      await tx.query(upsert(tx.dialect, VALUES, ['map', 'hash', 'map_key'], columns, { map_value: 'replace' }, portion.length),
+        portion.flatMap(({ hash, key, value }) => [id, hash, key, value ?? null]))
+    }
+    // One at a time: with lists, MariaDB may read, and wait for, the rows of other buckets.
+    for (const { hash, key, value } of changed) {
+      if (value === undefined) await tx.query(`DELETE FROM ${VALUES} WHERE map = ? AND hash = ? AND map_key = ?`, [id, hash, key])
+    }
+    if (changed.length > 0) await onUpdate?.(changed.map((entry) => this.#change(entry)), tx)
+  }
+
+  #change({ key, stored, value }: Entry): Change<K, V> {
+    const { keys, values } = this.#parts
+    return { key: keys.decode(key), oldValue: stored && values.decode(stored), newValue: value && values.decode(value) }
+  }
+}
+
+/** A key's bytes as a string, one character a byte. */
+function nameOf(key: Buffer): string {
+  return key.toString('latin1')
+}

@@ -1,0 +1,29 @@
+import type { Codec } from '../wide-cache/codec.js'
+
+/**
+ * JSON that changes no number: the default codec of keys and values. JSON turns `NaN` and `Infinity` into
+ * null, and a whole number past 2^53 - 1 is not the one that was meant; both are refused.
+ *
+ * @throws TypeError for what JSON cannot hold, RangeError for such a number
+ */
+export function exactJson<T>(): Codec<T> {
+  return {
+    encode(value, target, offset) {
+      // The usual keys and values are text and numbers, and a replacer is slow.
+      const text = typeof value === 'object' ? JSON.stringify(value, exactNumber) : JSON.stringify(exactNumber('', value))
+      if (text === undefined) throw new TypeError('wide-cache: a key or value that JSON cannot hold')
+      const bytes = Buffer.byteLength(text)
+      return bytes > target.length - offset ? -1 : offset + target.write(text, offset)
+    },
+    decode: (bytes) => JSON.parse(bytes.toString()) as T,
+  }
+}
+
+function exactNumber(_: string, value: unknown): unknown {
+  if (typeof value !== 'number') return value
+  if (!Number.isFinite(value)) throw new RangeError(`wide-cache: the number ${value}; allowed: finite numbers`)
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new RangeError(`wide-cache: the whole number ${value}; allowed: whole numbers from -(2^53 - 1) to 2^53 - 1`)
+  }
+  return value
+}

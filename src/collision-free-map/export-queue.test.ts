@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { mysql } from '../database/mysql.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { ExportQueue } from './export-queue.js'
+import { exportSuite } from './export-queue.suite.js'
+
+const folder = temporaryFolder('export-queue')
+after(() => removeFolder(folder))
+let files = 0
+
+exportSuite({ name: 'SQLite', fresh: async () => `sqlite:${join(folder, `${files++}.db`)}` })
+exportSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
+
+test('MariaDB: exporting neither waits for transactions under way nor lets what they commit later have an old version', async () => {
+  const database = mysql(await sharedMysqlUrl())
+  try {
+    const came: [number, number][] = []
+    let broken = false
+    const queue = new ExportQueue<string, number>({
+      database, id: 'late', buckets: 1,
+      exporter(entries) {
+        if (broken) throw new Error('broken')
+        came.push(...entries.map(({ value, version }): [number, number] => [value, version]))
+      },
+    })
+    await queue.migrate()
+    await database.transaction(async (tx) => {
+      await queue.add('a', 1, tx)
+      await database.transaction((other) => queue.add('a', 2, other))
+      assert.equal(await queue.process(), 1)
+    })
+    assert.equal(await queue.process(), 1)
+    assert.deepEqual(came, [[2, 1], [1, 2]])
+
+    // Nor does a late entry overtake one that has its version, but has not been exported yet.
+    broken = true
+    await database.transaction(async (tx) => {
+      await queue.add('a', 3, tx)
+      await database.transaction((other) => queue.add('a', 4, other))
+      await assert.rejects(queue.process(), /broken/)
+    })
+    broken = false
+    await database.query('UPDATE export_queue_holds SET held_until = 0')
+    assert.equal(await queue.process(), 2)
+    assert.deepEqual(came.slice(2), [[4, 3], [3, 4]])
+  } finally {
+    await database.close()
+  }
+})
+
+test('wrong options are refused by name', () => {
+  const open = (options: object) => () => new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:', ...options })
+  const wrong: [object, RegExp][] = [
+    [{ id: '' }, /option "id"/], [{ buckets: 1.5 }, /option "buckets" is 1.5/], [{ exporter: undefined }, /option "exporter"/],
+    [{ combine() {} }, /option "combine" is a function; allowed: no such option/], [{ valueCodec: 1 }, /option "valueCodec"/],
+  ]
+  for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
+})

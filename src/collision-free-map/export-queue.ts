@@ -1,0 +1,175 @@
+import type { Transaction } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+import { Tables } from '../database/tables.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { Buckets } from './buckets.js'
+import { eachBucket } from './each-bucket.js'
+import { Encoding, hashOf } from './encoding.js'
+import { Holds } from './holds.js'
+import { type ExportEntry, type ExportQueueOptions, exportSettings } from './options.js'
+import { bytesOf, deleteRows } from './statements.js'
+
+export type { ExportEntry, ExportQueueOptions } from './options.js'
+
+const TABLES = { buckets: 'export_queue_buckets', queued: 'export_queue_entries', owner: 'queue' }
+
+/** Entries of one call of the exporter. */
+const ENTRIES_A_BATCH = 500
+/** Batches of one bucket in one `process()`, so that busy writers do not keep it from the other buckets. */
+const BATCHES_A_TURN = 100
+/** What the table has where no version has been given; versions are below it. */
+const NO_VERSION = Number.MAX_SAFE_INTEGER
+
+interface Queued {
+  readonly id: number
+  readonly key: Buffer
+  readonly value: Buffer
+  version: number
+}
+
+interface Batch {
+  readonly holder: Buffer
+  readonly entries: readonly Queued[]
+}
+
+/**
+ * Brings what transactions say to the world outside the database, in order: an entry that was added in a
+ * transaction reaches `exporter(entries)` at least once if that transaction commits, and never otherwise.
+ * After Fluo Recipes, "Export Queue" (Apache Fluo, 2015), on SQL.
+ *
+ * - Entries of one key come side by side, with ascending versions: no entry comes with a lower version than one
+ *   that its transaction could have seen. An entry has its version, in SQL, before the exporter sees it, and keeps
+ *   it: a receiver that takes an entry only if its version is above the last one of the key is exactly right.
+ * - No two processors export one bucket at the same time, as long as none of them stands still, or is without the
+ *   database, for ten seconds while its exporter is at work. After that, late repeats of old versions may come.
+ * - If the exporter fails, its bucket rests (1 s, doubled each time, up to 5 min, in all processes), the others do not.
+ */
+export class ExportQueue<K, V> {
+  readonly #tables: Tables
+  readonly #id: string
+  readonly #exporter: (entries: readonly ExportEntry<K, V>[]) => Promise<void> | void
+  readonly #keys: Encoding<K>
+  readonly #values: Encoding<V>
+  readonly #buckets: Buckets
+  readonly #holds: Holds
+  readonly #environment: Environment
+
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
+    const { id, buckets, exporter, keyCodec, valueCodec } = exportSettings(options)
+    this.#tables = new Tables(options.database, environment)
+    this.#id = id
+    this.#exporter = exporter
+    this.#keys = new Encoding('key', keyCodec)
+    this.#values = new Encoding('value', valueCodec)
+    this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
+    this.#holds = new Holds(this.#tables, id, environment)
+    this.#environment = environment
+  }
+
+  /**
+   * Adds an entry in the caller's transaction. The tables must be there by then: call `migrate()` at start.
+   *
+   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
+   */
+  async add(key: K, value: V, tx: Transaction): Promise<void> {
+    const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
+    await tx.query(`INSERT INTO ${TABLES.queued} (queue, hash, entry_key, entry_value) VALUES (?, ?, ?, ?)`,
+      [this.#id, hashOf(keyBytes), keyBytes, valueBytes])
+  }
+
+  /**
+   * Exports what is queued, bucket by bucket, passing by those that rest or that another processor is at. Any
+   * number of processes may call it, at any time; call it again and again.
+   *
+   * @returns how many entries it has exported and taken from the queue
+   * @throws the first error of a bucket, such as the exporter's, after going on with all others; at once if the
+   *   database is unreachable or full
+   */
+  async process(): Promise<number> {
+    return eachBucket(this.#buckets, this.#environment, (bucket) => this.#processBucket(bucket))
+  }
+
+  /** Makes the tables, or brings them up to this version. @throws DatabaseError */
+  migrate(): Promise<void> {
+    return this.#tables.ready()
+  }
+
+  /** Closes the database if it was opened here; idempotent. What is queued stays queued. */
+  close(): Promise<void> {
+    return this.#tables.close()
+  }
+
+  async #processBucket(bucket: number): Promise<number> {
+    let sum = 0
+    for (let turn = 0; turn < BATCHES_A_TURN; turn++) {
+      const batch = await this.#tables.transaction((tx) => this.#take(tx, bucket))
+      if (!batch) break
+      await this.#export(batch)
+      if (!await this.#tables.transaction((tx) => this.#settle(tx, batch))) break
+      sum += batch.entries.length
+      if (batch.entries.length < ENTRIES_A_BATCH) break
+    }
+    return sum
+  }
+
+  /** A hold on the bucket and its next entries, each with a version that is in SQL when this transaction is. */
+  async #take(tx: Transaction, bucket: number): Promise<Batch | undefined> {
+    const range = await this.#buckets.lock(tx, bucket)
+    if (!range) return undefined
+    const holder = await this.#holds.take(tx, range)
+    if (!holder) return undefined
+    // Versions given before come first, so that a key's entries never overtake each other.
+    const { rows } = await tx.query(
+      `SELECT id, entry_key, entry_value, version FROM ${TABLES.queued} WHERE queue = ? AND hash BETWEEN ? AND ? ` +
+      `ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
+      [this.#id, range.first, range.last])
+    const entries = rows.map((row): Queued =>
+      ({ id: Number(row['id']), key: bytesOf(row, 'entry_key'), value: bytesOf(row, 'entry_value'), version: Number(row['version']) }))
+    if (entries.length === 0) {
+      await this.#holds.end(tx, holder)
+      return undefined
+    }
+    await this.#giveVersions(tx, entries.filter(({ version }) => version === NO_VERSION))
+    return { holder, entries }
+  }
+
+  async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
+    if (entries.length === 0) return
+    await tx.query(
+      upsert(tx.dialect, 'export_queue_versions', ['queue'], ['queue', 'last_version'], { last_version: 'add' }, 1), [this.#id, entries.length])
+    const { rows: [row] } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [this.#id])
+    const last = Number(row?.['last_version'])
+    if (last >= NO_VERSION) throw new RangeError(`wide-cache: the versions of export queue "${this.#id}" have reached 2^53 - 1`)
+    for (const [index, entry] of entries.entries()) {
+      entry.version = last - entries.length + 1 + index
+      // One at a time, by primary key: no statement reads rows that others are inserting.
+      await tx.query(`UPDATE ${TABLES.queued} SET version = ? WHERE id = ?`, [entry.version, entry.id])
+    }
+  }
+
+  async #export({ holder, entries }: Batch): Promise<void> {
+    const byKey = new Map<string, ExportEntry<K, V>[]>()
+    try {
+      for (const { key, value, version } of entries) {
+        const name = key.toString('latin1')
+        const entry = { key: this.#keys.decode(key), value: this.#values.decode(value), version }
+        const same = byKey.get(name)
+        if (same) same.push(entry)
+        else byKey.set(name, [entry])
+      }
+      await this.#holds.during(holder, async () => this.#exporter([...byKey.values()].flat()))
+    } catch (error) {
+      // If even that fails, the hold runs out by itself.
+      await this.#holds.rest(holder).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Deletes what has been exported, unless the hold was lost: then it is exported again, with the same versions. */
+  async #settle(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
+    if (!await this.#holds.end(tx, holder)) return false
+    await deleteRows(tx, TABLES.queued, entries.map(({ id }) => id))
+    return true
+  }
+}

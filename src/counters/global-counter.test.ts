@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GlobalCounter } from './global-counter.js'
+import { globalCounterSuite } from './global-counter.suite.js'
+import { PAIRS } from './pairs.suite.js'
+
+for (const pair of PAIRS) globalCounterSuite(test, pair)
+
+test('a wrong option is named at creation, a wrong delta at the call', async () => {
+  const local = { database: 'sqlite::memory:', cache: 'memory:' }
+  for (const [options, message] of [
+    [{ ...local, name: 'a'.repeat(33) }, /option "name"/],
+    [{ ...local, name: 'a', shards: 1.5 }, /option "shards" is 1.5/],
+    [{ ...local, name: 'a', chanceToWrite: 0 }, /option "chanceToWrite" is 0; allowed: a number from 0.000001 to 1/],
+    [{ ...local, name: 'a', chanceToWrite: 1.01 }, /option "chanceToWrite"/],
+    [{ ...local, name: 'a', chanceToWrite: NaN }, /option "chanceToWrite"/],
+    [{ ...local, name: 'a', chanceToWrite: '1' }, /option "chanceToWrite"/],
+    [{ ...local, name: 'a', cacheSeconds: 1 }, /option "cacheSeconds" is 1; allowed: no such option/],
+  ] as const) {
+    assert.throws(() => new GlobalCounter(options as { name: string }), { code: 'ERR_WIDE_CACHE_OPTION', message })
+  }
+  const counter = new GlobalCounter({ ...local, name: 'a' })
+  for (const delta of [0, -1, 1.5, 2 ** 53]) await assert.rejects(counter.increment(delta), RangeError)
+  await assert.rejects(counter.increment('1' as unknown as number), TypeError)
+  await counter.close()
+})

@@ -1,0 +1,227 @@
+import { type Cache, CacheError } from '../cache/cache.js'
+import { openCache, type OpenedCache } from '../cache/open.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { Lifetime } from '../database/lifetime.js'
+import { Tables } from '../database/tables.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
+import { Batches } from './batches.js'
+import { type Generation, Generations } from './generations.js'
+import { OutcomeUnknownError } from './outcome.js'
+
+/** Options of a {@link GlobalCounter}. */
+export interface GlobalCounterOptions {
+  /** The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  name: string
+  /** Where the value is persisted. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  database?: string | Database | undefined
+  /** Where the value lives. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  cache?: string | Cache | undefined
+  /** Rows the persisted maximum is spread over, 1 to 1000. The greatest of all processes holds, from the next loss in the cache on. @default 20 */
+  shards?: number | undefined
+  /** What part of the values is persisted, 0.000001 to 1. @default 1 */
+  chanceToWrite?: number | undefined
+}
+
+const MAX_SHARDS = 1_000
+const MIN_CHANCE = 1e-6
+/** How long a process takes the generation that it has read for the newest. */
+const BELIEF_MS = 1_000
+/** A value that the cache has come to in a generation. */
+interface Counted {
+  readonly generation: Generation
+  readonly value: number
+}
+
+/** A generation taken for the newest, for a while. */
+interface Belief {
+  readonly generation: Promise<Generation | undefined>
+  readonly until: number
+}
+
+/** Losses in the cache that one increment goes through. */
+const MAX_LOSSES = 100
+
+/**
+ * A number that only rises, shared by any number of processes, and that gives each caller its own value. It
+ * lives in the cache, where an increment is one operation, and is persisted in SQL as the maximum over random
+ * rows. (After "Efficient Global Counters, revisited", Jens Scheffler, 2009.)
+ *
+ * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a value is
+ * never given out twice and no acknowledged increment is lost, whatever the cache forgets and whenever. The
+ * original had two gaps; they are closed so:
+ * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new generation, with
+ *   a key that holds a random token. One transaction locks the counter's rows, takes the maximum, seeds the new
+ *   key and commits, so a key is seeded exactly once, before anybody can know it. An old key that comes back is
+ *   nobody's any more.
+ * - *A loss between increment and persisting.* The rows carry the generation, and a value is persisted into its
+ *   own or refused. When it is refused, the value with which the next generation began tells whether the
+ *   increment is contained in it (then it is acknowledged) or was lost (then it is done again): never twice.
+ *
+ * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that. A loss in the
+ * cache, or an increment refused for passing 2^53-1, then takes back at most ⌈1/chanceToWrite⌉ - 1, and what was
+ * counted while a value was on its way to SQL (or that never came there, because a process died or SQL was
+ * down): these values are given out again. So may be values of a cache server that is lost and comes back with
+ * its old memory, for a second.
+ *
+ * With the cache down increments reject, and `get()` reads SQL; with the database down both reject, from a
+ * second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that is right, but costs
+ * a transaction at every change of process; with less it is wrong. (A memcached whose memory is put back to an
+ * earlier state, as by a snapshot of its machine, is not seen through: it gives out numbers again.)
+ */
+export class GlobalCounter {
+  readonly #tables: Tables
+  readonly #cache: OpenedCache
+  readonly #environment: Environment
+  readonly #generations: Generations
+  readonly #persists: Batches<Counted, number>
+  readonly #lifetime = new Lifetime()
+  readonly #name: string
+  readonly #chance: number
+  #believed: Belief | undefined
+  #opening: Promise<unknown> | undefined
+
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: GlobalCounterOptions, environment: Environment = systemEnvironment) {
+    onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])
+    const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
+    this.#name = nameOf('name', name)
+    this.#chance = chanceOf(chanceToWrite)
+    integer('shards', shards, 1, MAX_SHARDS)
+    this.#environment = environment
+    this.#tables = new Tables(database, environment)
+    this.#cache = openCache(cache)
+    this.#generations = new Generations({ tables: this.#tables, cache: this.#cache.cache, environment, name: this.#name, shards })
+    this.#persists = new Batches((items) => this.#persist(items), ofOneGeneration)
+  }
+
+  /**
+   * Adds `delta` (1 to 2^53-1) and returns the number it came to: the caller's own.
+   *
+   * @throws RangeError: it would pass 2^53-1; nothing was counted. OutcomeUnknownError: cache or database did
+   * not answer, and it may or may not have been counted; its value is given to nobody else. CacheError,
+   * DatabaseError, anything else: nothing was counted.
+   */
+  async increment(delta = 1): Promise<number> {
+    integer('delta', delta, 1, Number.MAX_SAFE_INTEGER)
+    return this.#lifetime.run(() => this.#increment(delta))
+  }
+
+  /**
+   * The number, as the cache has it: with the increments that are under way. A generation that is over is
+   * believed for a second at most. While the cache has no number, or does not answer: the greatest one persisted.
+   *
+   * @throws DatabaseError
+   */
+  async get(): Promise<number> {
+    return this.#lifetime.run(async () => {
+      const generation = await this.#believe().generation
+      const text = generation && (await this.#cache.cache.get(generation.key).catch(() => undefined))?.toString('latin1')
+      const value = text ? Number(text) : NaN
+      return Number.isSafeInteger(value) ? value : this.#generations.persisted()
+    })
+  }
+
+  /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
+  migrate(): Promise<void> {
+    return this.#tables.ready()
+  }
+
+  /** Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. */
+  close(): Promise<void> {
+    return this.#lifetime.close(async () => {
+      if (this.#cache.owned) await this.#cache.cache.close()
+      await this.#tables.close()
+    })
+  }
+
+  async #increment(delta: number): Promise<number> {
+    for (let losses = 0; losses < MAX_LOSSES; losses++) {
+      const believed = this.#believe()
+      const generation = await believed.generation
+      const value = generation && (await this.#add(generation, delta))
+      let opened: number | undefined
+      if (generation && value !== undefined) {
+        if (!this.#isPersisted(value, delta) || value <= (await this.#kept(generation, value))) return value
+      } else opened = await this.#open(generation, delta)
+      this.#disbelieve(believed)
+      if (opened !== undefined) return opened
+    }
+    throw new CacheError('CACHE_REFUSED', `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during one increment`)
+  }
+
+  /** The new number in the cache, or `undefined` if the cache has none that counts. */
+  async #add(generation: Generation, delta: number): Promise<number | undefined> {
+    const { cache } = this.#cache
+    try {
+      return await cache.increment(generation.key, delta)
+    } catch (error) {
+      // Closed or silent, it may have been asked; down or refusing, it has not counted.
+      if (error instanceof CacheError && (error.code === 'CACHE_TIMEOUT' || error.code === 'CACHE_CLOSED')) throw new OutcomeUnknownError(this.#name, error)
+      if (!(error instanceof RangeError)) throw error
+      // The cache may have stored what is past 2^53-1. What is persisted is not, and a new generation goes on from there.
+      await cache.delete(generation.key)
+      return undefined
+    }
+  }
+
+  /** Opens a generation, one at a time: the others of this process find it opened. */
+  async #open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+    if (this.#opening) {
+      await this.#opening.catch((error: unknown) => { if (!(error instanceof RangeError)) throw error })
+      return undefined
+    }
+    const opening = this.#generations.open(missed, delta).finally(() => { this.#opening = undefined })
+    this.#opening = opening
+    try {
+      return await opening
+    } catch (error) {
+      throw error instanceof DatabaseError && error.kind === 'unreachable' ? new OutcomeUnknownError(this.#name, error) : error
+    }
+  }
+
+  /** Whether this value is one in 1/chanceToWrite: by counting, not by lot, so that never many in a row are left out. */
+  #isPersisted(value: number, delta: number): boolean {
+    return Math.floor(value * this.#chance) !== Math.floor((value - delta) * this.#chance)
+  }
+
+  /** Up to which value a generation's increments are kept, whatever the cache forgets, now that `value` has been to SQL. */
+  #kept(generation: Generation, value: number): Promise<number> {
+    return this.#persists.add({ generation, value }).catch((error: unknown) => {
+      throw new OutcomeUnknownError(this.#name, error instanceof Error ? error : new Error(String(error)))
+    })
+  }
+
+  async #persist(items: readonly Counted[]): Promise<number> {
+    const { generation } = items[0]!
+    const most = items.reduce((value, item) => Math.max(value, item.value), 0)
+    return (await this.#generations.persist(generation, most)) ? most : this.#generations.endOf(generation)
+  }
+
+  /** The newest generation, as it was read within the last second. */
+  #believe(): Belief {
+    const elapsed = this.#environment.clock.elapsed()
+    if (this.#believed && elapsed < this.#believed.until) return this.#believed
+    const believed = { generation: this.#generations.newest(), until: elapsed + BELIEF_MS }
+    this.#believed = believed
+    believed.generation.catch(() => this.#disbelieve(believed))
+    return believed
+  }
+
+  /** Has the newest generation read again, unless that has begun. */
+  #disbelieve(believed: Belief): void {
+    if (this.#believed === believed) this.#believed = undefined
+  }
+}
+
+function ofOneGeneration(items: readonly Counted[]): number {
+  const end = items.findIndex(({ generation }) => generation.number !== items[0]!.generation.number)
+  return end === -1 ? items.length : end
+}
+
+function chanceOf(value: unknown): number {
+  const allowed = `a number from ${MIN_CHANCE} to 1`
+  if (typeof value !== 'number') throw wrongType('chanceToWrite', value, allowed)
+  if (!(value >= MIN_CHANCE && value <= 1)) throw wrongValue('chanceToWrite', value, allowed)
+  return value
+}

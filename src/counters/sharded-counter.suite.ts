@@ -1,0 +1,297 @@
+/** What a sharded counter promises, on any pair of a cache and a database. */
+import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { DatabaseError } from '../database/database.js'
+import { systemEnvironment } from '../support/environment.js'
+import { FaultyCache, FaultyDatabase, type DatabaseFault, hurried, type Pair, randomFrom, type Site } from './pairs.suite.js'
+import { ShardedCounter } from './sharded-counter.js'
+
+const MAX = Number.MAX_SAFE_INTEGER
+const PROPERTY_RUNS = 40
+
+export function shardedCounterSuite(test: (name: string, body: () => Promise<void>) => unknown, pair: Pair): void {
+  const it = (name: string, body: (site: Site) => Promise<void>): void => {
+    test(`${pair.name}: ${name}`, async () => {
+      const site = await pair.open()
+      try {
+        await body(site)
+      } finally {
+        await site.close()
+      }
+    })
+  }
+  const open = (site: Site, options: { name?: string; shards?: number; cacheSeconds?: number } = {}) =>
+    new ShardedCounter({ name: 'test', database: site.database(), cache: site.cache(), ...options })
+  const shardsOf = async (site: Site): Promise<[shard: number, value: number][]> => {
+    const { rows } = await site.database().query('SELECT shard, value FROM sharded_counter_shards ORDER BY shard')
+    return rows.map(({ shard, value }) => [Number(shard), Number(value)])
+  }
+
+  it('a counter that never was incremented is 0', async (site) => {
+    const counter = open(site)
+    await counter.migrate()
+    assert.deepEqual([await counter.get(), await counter.get({ exact: true })], [0, 0])
+  })
+
+  it('counters are made on the fly, and do not know each other', async (site) => {
+    const counters = ['x1', 'x', 'x10'].map((name) => open(site, { name, shards: 11 }))
+    await Promise.all(counters.map(async (counter, i) => {
+      for (let n = 0; n <= 20; n++) await counter.increment(i + 1)
+    }))
+    assert.deepEqual(await Promise.all(counters.map((counter) => counter.get({ exact: true }))), [21, 42, 63])
+  })
+
+  it('the total is the sum of all acknowledged increments of several processes, and is spread over the shards', async (site) => {
+    const counters = Array.from({ length: 4 }, () => open(site))
+    const random = randomFrom(1)
+    let sum = 0
+    await Promise.all(counters.map(async (counter) => {
+      for (let round = 0; round < 30; round++) {
+        await Promise.all(Array.from({ length: 10 }, async () => {
+          const delta = Math.floor(random() * 201) - 100
+          await counter.increment(delta)
+          sum += delta
+        }))
+      }
+    }))
+    for (const counter of counters) assert.equal(await counter.get({ exact: true }), sum)
+    assert((await shardsOf(site)).length > 10)
+  })
+
+  it('law: the total follows a plain number, whatever is added and however it is spread; what would pass 2^53-1 is refused and changes nothing', async (site) => {
+    const [database, cache] = [site.database(), site.cache()]
+    const delta = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.maxSafeInteger(), fc.constantFrom(MAX, -MAX, MAX - 1, 1 - MAX, Math.floor(MAX / 2)))
+    const step = fc.oneof({ weight: 6, arbitrary: delta.map((by) => ({ by })) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }).map((grow) => ({ grow })) })
+    let runs = 0
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 14 }), fc.integer({ min: 1, max: 4 }), async (steps, shards) => {
+      const name = `law${runs++}`
+      const counters = [0, 1].map(() => new ShardedCounter({ name, shards, database, cache }))
+      let total = 0
+      for (const [i, one] of steps.entries()) {
+        const counter = counters[i % 2]!
+        if ('grow' in one) await counter.increaseShards(one.grow)
+        else if (Number.isSafeInteger(total + one.by)) {
+          await counter.increment(one.by)
+          total += one.by
+        } else await assert.rejects(counter.increment(one.by), RangeError)
+        assert.equal(await counter.get({ exact: true }), total)
+      }
+    }), { numRuns: PROPERTY_RUNS })
+  })
+
+  it('of increments that share a transaction only those that do not fit are refused', async (site) => {
+    const counter = open(site)
+    await counter.increment(MAX - 3)
+    const results = await Promise.allSettled([1, 1, 5, 1, 1].map((delta) => counter.increment(delta)))
+    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    assert.equal(await counter.get({ exact: true }), MAX)
+  })
+
+  it('callers that come together share transactions, and each waits for its own', async (site) => {
+    const database = new FaultyDatabase(site.database())
+    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache() })
+    await counter.increment()
+    const before = database.transactions
+    await Promise.all(Array.from({ length: 64 }, async (_, i) => {
+      for (let n = 0; n < 10; n++) await counter.increment(i)
+    }))
+    assert(database.transactions - before <= 40, `${database.transactions - before} transactions for 640 increments`)
+    assert.equal(await counter.get({ exact: true }), 1 + 10 * 63 * 32)
+  })
+
+  it('law: a commit without an answer is counted once, done or not', async (site) => {
+    for (const seed of [1, 2, 3]) {
+      const random = randomFrom(seed)
+      const faults: DatabaseFault[] = ['none', 'none', 'none', 'none', 'not begun', 'rolled back', 'done']
+      const counters = Array.from({ length: 3 }, () => new ShardedCounter(
+        { name: `unsure${seed}`, database: new FaultyDatabase(site.database(), (sql) => (sql === 'transaction' ? faults[Math.floor(random() * faults.length)]! : 'none')), cache: site.cache() },
+        hurried()))
+      await Promise.all(counters.flatMap((counter) => Array.from({ length: 3 }, async () => {
+        for (let n = 0; n < 15; n++) await counter.increment(7)
+      })))
+      assert.equal(await counters[0]!.get({ exact: true }), 3 * 3 * 15 * 7)
+    }
+  })
+
+  it('a database that stays silent: the increment rejects as unknown, and what comes later is right', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const database = new FaultyDatabase(site.database(), (sql) => (sql === 'transaction' ? fault : 'none'))
+    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache() }, hurried())
+    await counter.increment()
+    for (fault of ['rolled back', 'done'] as const) {
+      const failed = counter.increment(10)
+      await assert.rejects(failed, { name: 'OutcomeUnknownError', code: 'COUNTER_OUTCOME_UNKNOWN', message: /"test".*may or may not/ })
+    }
+    fault = 'none'
+    await counter.increment(100)
+    assert.equal(await counter.get({ exact: true }), 111)
+  })
+
+  it('a database that was never reached has counted nothing, and says so', async (site) => {
+    let fault: DatabaseFault = 'not begun'
+    const counter = new ShardedCounter({ name: 'test', database: new FaultyDatabase(site.database(), () => fault), cache: site.cache() }, hurried())
+    await assert.rejects(counter.increment(), DatabaseError)
+    await assert.rejects(counter.get({ exact: true }), DatabaseError)
+    fault = 'none'
+    await counter.increment()
+    assert.equal(await counter.get({ exact: true }), 1)
+  })
+
+  it('increaseShards grows and never shrinks, and another process follows with its next increment', async (site) => {
+    const [one, other] = [open(site, { shards: 2 }), open(site, { shards: 2 })]
+    for (let n = 0; n < 20; n++) await one.increment()
+    assert.deepEqual((await shardsOf(site)).map(([shard]) => shard), [0, 1])
+    await other.increaseShards(30)
+    await other.increaseShards(3)
+    for (let n = 0; n < 30; n++) await one.increment()
+    assert((await shardsOf(site)).length > 8, 'the other process uses the new shards')
+    assert.equal(await one.get({ exact: true }), 50)
+    const third = open(site, { shards: 40 })
+    await third.increment()
+    const { rows } = await site.database().query('SELECT shards FROM sharded_counters')
+    assert.equal(rows[0]?.['shards'], 40, 'the option grows it too')
+  })
+
+  it('a counter that is almost full and grows takes what fits, exactly', async (site) => {
+    // Always the last shard: one that is new after growing, while the old ones hold all.
+    const counter = new ShardedCounter({ name: 'test', database: site.database(), cache: site.cache(), shards: 2 }, { ...systemEnvironment, random: () => 0.99 })
+    await counter.increment(MAX - 60)
+    await counter.increaseShards(4)
+    let accepted = 0
+    for (let n = 0; n < 100; n++) await counter.increment().then(() => accepted++, (error: unknown) => assert(error instanceof RangeError))
+    assert.equal(accepted, 60)
+    assert.equal(await counter.get({ exact: true }), MAX)
+  })
+
+  it('processes that begin, increment and grow at once lose nothing', async (site) => {
+    const counters = Array.from({ length: 6 }, () => open(site, { shards: 3 }))
+    await Promise.all(counters.map(async (counter, i) => {
+      for (let n = 0; n < 25; n++) {
+        await counter.increment(n % 5 === 0 ? Math.floor(MAX / 1000) : 1)
+        if (n % 8 === i) await counter.increaseShards(3 + n)
+      }
+    }))
+    assert.equal(await counters[0]!.get({ exact: true }), 6 * (20 + 5 * Math.floor(MAX / 1000)))
+  })
+
+  it('totals come from the cache for cacheSeconds, then anew', async (site) => {
+    const database = new FaultyDatabase(site.database())
+    const [reader, other] = [new ShardedCounter({ name: 'test', database, cache: site.cache(), cacheSeconds: 2 }), open(site)]
+    await other.increment(5)
+    assert.equal(await reader.get(), 5)
+    await other.increment(5)
+    assert.equal(await reader.get({ exact: true }), 10)
+    const before = database.statements.length
+    await Promise.all(Array.from({ length: 50 }, () => reader.get()))
+    assert.equal(await reader.get(), 5)
+    assert.equal(database.statements.length, before, 'without SQL')
+    await delay(3_100)
+    assert.equal(await reader.get(), 10)
+  })
+
+  it('a total that its reader brings too late is not believed, whether others have brought theirs or not', async (site) => {
+    for (const others of [true, false]) {
+      const name = `late${others}`
+      let pass = (): void => undefined
+      const gate = new Promise<void>((resolve) => { pass = resolve })
+      const inner = site.cache()
+      const cache = new FaultyCache(inner)
+      cache.append = (key, value) => gate.then(() => inner.append(key, value))
+      cache.set = (key, value, ttl) => gate.then(() => inner.set(key, value, ttl))
+      const late = new ShardedCounter({ name, database: site.database(), cache, cacheSeconds: 1 })
+      const other = open(site, { name, cacheSeconds: 1 })
+      await late.increment(1)
+      const hanging = late.get()
+      await delay(2_100)
+      await other.increment(1)
+      if (others) assert.equal(await other.get(), 2)
+      pass()
+      assert.equal(await hanging, 1)
+      assert.equal(await other.get(), 2)
+      assert.equal(await open(site, { name, cacheSeconds: 1 }).get(), 2)
+    }
+  })
+
+  it('law: a cached total is never above what is committed, and never below what was committed cacheSeconds ago', async (site) => {
+    const counters = Array.from({ length: 3 }, () => open(site, { cacheSeconds: 1 }))
+    const acknowledged: number[] = []
+    let running = true
+    const writing = Promise.all(counters.map(async (counter) => {
+      while (running) {
+        await counter.increment()
+        acknowledged.push(performance.now())
+        await delay(3)
+      }
+    }))
+    const reader = open(site, { cacheSeconds: 1 })
+    const end = performance.now() + 3_000
+    let reads = 0
+    while (performance.now() < end) {
+      const asked = performance.now()
+      const total = await counters[reads++ % 3]!.get()
+      assert(total <= (await reader.get({ exact: true })), 'above what is committed')
+      assert(total >= acknowledged.filter((at) => at < asked - 2_000).length, 'older than cacheSeconds and a tick of memcached')
+      await delay(5)
+    }
+    running = false
+    await writing
+    assert(reads > 3)
+  })
+
+  it('with the cache down totals are read from SQL, and increments do not care', async (site) => {
+    for (const fault of ['down', 'silent', 'done'] as const) {
+      const counter = new ShardedCounter({ name: fault, database: site.database(), cache: new FaultyCache(site.cache(), () => fault) })
+      await counter.increment(3)
+      assert.equal(await counter.get(), 3)
+      await counter.increment(3)
+      assert.equal(await counter.get(), 6)
+    }
+  })
+
+  it('with the database down totals come from the cache while it has them; with both down get() rejects', async (site) => {
+    let [sql, cached] = [true, true]
+    const counter = new ShardedCounter({
+      name: 'test', database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')), cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
+    })
+    await counter.increment(3)
+    assert.equal(await counter.get(), 3)
+    sql = false
+    assert.equal(await counter.get(), 3)
+    await assert.rejects(counter.get({ exact: true }), DatabaseError)
+    cached = false
+    await assert.rejects(counter.get(), DatabaseError)
+  })
+
+  it('the rows of lanes go after 30 days, a hundred at a time', async (site) => {
+    const database = site.database()
+    await database.migrate()
+    const now = await database.now()
+    const day = 24 * 3600 * 1000
+    for (let i = 0; i < 150; i++) {
+      await database.query('INSERT INTO sharded_counter_lanes (lane, sequence, created_at) VALUES (?, 1, ?)', [Buffer.alloc(16, i), now - (i < 130 ? 31 : 29) * day])
+    }
+    const environment = hurried()
+    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache() }, environment)
+    const lanes = async (): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM sharded_counter_lanes')).rows[0]?.['n'])
+    await counter.increment()
+    assert.equal(await lanes(), 51)
+    await counter.increment()
+    assert.equal(await lanes(), 51)
+    environment.pass(day)
+    await counter.increment()
+    assert.equal(await lanes(), 22)
+    assert.equal(await counter.get({ exact: true }), 3)
+  })
+
+  it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {
+    const [database, cache] = [site.database(), site.cache()]
+    const counter = new ShardedCounter({ name: 'test', database, cache })
+    const increments = Promise.all(Array.from({ length: 20 }, () => counter.increment()))
+    await Promise.all([counter.close(), counter.close()])
+    await increments
+    await assert.rejects(counter.increment(), DatabaseError)
+    await assert.rejects(counter.get(), DatabaseError)
+    assert.equal(await new ShardedCounter({ name: 'test', database, cache }).get(), 20)
+  })
+}

@@ -1,0 +1,157 @@
+import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
+import { openCache, type OpenedCache } from '../cache/open.js'
+import type { Database } from '../database/database.js'
+import { Lifetime } from '../database/lifetime.js'
+import { Tables } from '../database/tables.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { given, integer, nameOf, onlyKnown } from '../support/options.js'
+import { Batches } from './batches.js'
+import { CachedTotal } from './cached-total.js'
+import { Lane } from './lane.js'
+import { retried } from './outcome.js'
+import { Shards } from './shards.js'
+
+/** Options of a {@link ShardedCounter}. */
+export interface ShardedCounterOptions {
+  /** The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  name: string
+  /** Where the shards are. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  database?: string | Database | undefined
+  /** Where totals are kept for a while. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  cache?: string | Cache | undefined
+  /** Rows a new counter is spread over, 1 to 1000; one that has fewer grows to it, one that has more keeps them. @default 20 */
+  shards?: number | undefined
+  /** Seconds that a total is served from the cache, up to 30 days. @default 60 */
+  cacheSeconds?: number | undefined
+}
+
+/** Most shards of a counter. */
+const MAX_SHARDS = 1_000
+/** Most callers that share a transaction. */
+const MAX_BATCH = 10_000
+/** Callers join a reading under way that is no older. */
+const JOIN_MS = 1_000
+
+/**
+ * A number that any number of processes raise and lower at once: N rows, of which each transaction changes a
+ * random one; the number is their sum. (After "Sharding Counters", Joe Gregorio, 2008.)
+ *
+ * An increment resolves when it is committed. Those of one process that come while a transaction is under way
+ * share the next. The number stays within ±(2^53-1), exactly.
+ *
+ * With the cache down totals are read from SQL; with the database down increments reject, and totals come from
+ * the cache as long as it has them.
+ */
+export class ShardedCounter {
+  readonly #tables: Tables
+  readonly #cache: OpenedCache
+  readonly #environment: Environment
+  readonly #shards: Shards
+  readonly #cached: CachedTotal
+  readonly #increments: Batches<number, void>
+  readonly #lifetime = new Lifetime()
+  readonly #name: string
+  #key: string | undefined
+  #reading: { readonly total: Promise<number>; readonly since: number } | undefined
+
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: ShardedCounterOptions, environment: Environment = systemEnvironment) {
+    onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])
+    const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
+    this.#name = nameOf('name', name)
+    integer('shards', shards, 1, MAX_SHARDS)
+    integer('cacheSeconds', cacheSeconds, 1, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
+    this.#environment = environment
+    this.#tables = new Tables(database, environment)
+    this.#cache = openCache(cache)
+    this.#shards = new Shards(this.#tables, environment, this.#name, shards)
+    this.#cached = new CachedTotal(this.#cache.cache, cacheSeconds)
+    const lane = new Lane(this.#tables, environment, this.#name)
+    this.#increments = new Batches((deltas) => lane.commit((tx) => this.#shards.add(tx, sumOf(deltas))), safeToAdd)
+  }
+
+  /**
+   * Adds `delta`, which may be negative. Resolves when it is committed.
+   *
+   * @throws RangeError: the number would leave ±(2^53-1); nothing was counted. OutcomeUnknownError: the database
+   * was not heard of for some 10 s, and it may or may not have been counted. DatabaseError, anything else: nothing was counted.
+   */
+  async increment(delta = 1): Promise<void> {
+    integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+    return this.#lifetime.run(() => this.#increments.add(delta))
+  }
+
+  /**
+   * The number: what was committed at some moment of the last `cacheSeconds` seconds; with `exact`, at a moment
+   * after this call, read from the shards. 0 for a counter that never was incremented. Its own increments of the
+   * last `cacheSeconds` a process sees for certain with `exact` only.
+   *
+   * @throws DatabaseError
+   */
+  async get(options: { exact?: boolean | undefined } = {}): Promise<number> {
+    onlyKnown('get', options, ['exact'])
+    return this.#lifetime.run(() => (options.exact ? this.#total() : this.#recentTotal()))
+  }
+
+  /**
+   * Spreads the counter over `n` rows (1 to 1000), if it has fewer. Other processes learn it with their next
+   * increment, which is refused by a row that is one of more than they know.
+   *
+   * @throws DatabaseError; done again it does no harm
+   */
+  async increaseShards(n: number): Promise<void> {
+    integer('n', n, 1, MAX_SHARDS, 'shards')
+    return this.#lifetime.run(() => retried(this.#environment, () => this.#shards.grow(n)))
+  }
+
+  /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
+  migrate(): Promise<void> {
+    return this.#tables.ready()
+  }
+
+  /** Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. */
+  close(): Promise<void> {
+    return this.#lifetime.close(async () => {
+      if (this.#cache.owned) await this.#cache.cache.close()
+      await this.#tables.close()
+    })
+  }
+
+  async #total(): Promise<number> {
+    await this.#tables.ready()
+    return this.#shards.total()
+  }
+
+  #recentTotal(): Promise<number> {
+    const elapsed = this.#environment.clock.elapsed()
+    if (this.#reading && elapsed - this.#reading.since < JOIN_MS) return this.#reading.total
+    const reading = { total: this.#readRecent(), since: elapsed }
+    this.#reading = reading
+    const done = (): void => {
+      if (this.#reading === reading) this.#reading = undefined
+    }
+    reading.total.then(done, done)
+    return reading.total
+  }
+
+  async #readRecent(): Promise<number> {
+    if (this.#key === undefined) {
+      await this.#tables.ready()
+      const id = await this.#shards.id()
+      if (!id) return 0
+      this.#key = `wide-cache:sharded-counter:${this.#name}:${id.toString('hex')}`
+    }
+    return this.#cached.get(this.#key, this.#environment.newId().toString('hex'), () => this.#total())
+  }
+}
+
+/** How many of `deltas`, from the first, have a sum that is exact. */
+function safeToAdd(deltas: readonly number[]): number {
+  let sum = 0
+  const end = deltas.findIndex((delta, i) => i === MAX_BATCH || !Number.isSafeInteger((sum += delta)))
+  return end === -1 ? deltas.length : end
+}
+
+function sumOf(deltas: readonly number[]): number {
+  return deltas.reduce((sum, delta) => sum + delta, 0)
+}

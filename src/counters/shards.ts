@@ -1,0 +1,123 @@
+import type { SqlValue, Transaction } from '../database/database.js'
+import { forUpdate, upsert } from '../database/dialect.js'
+import type { Tables } from '../database/tables.js'
+import type { Environment } from '../support/environment.js'
+
+const MAX = Number.MAX_SAFE_INTEGER
+const ROWS_A_STATEMENT = 500
+
+/** What falls to `shard` when `total` is spread evenly over `count` shards. */
+export function share(total: number, count: number, shard: number): number {
+  const even = Math.trunc(total / count)
+  return even + (shard < Math.abs(total % count) ? Math.sign(total) : 0)
+}
+
+/**
+ * The shards of one counter in SQL. No shard ever holds more than its share of ±(2^53-1), so their sum stays in
+ * bounds though nobody looks at all of them; a shard that is full, missing, or of another number of shards than
+ * this process knows sends the increment the long way, with the counter's row and all shards locked.
+ */
+export class Shards {
+  readonly #tables: Tables
+  readonly #environment: Environment
+  readonly #name: string
+  readonly #least: number
+  /** The number of shards as last heard. */
+  #count: number | undefined
+
+  /** `least`: the number of shards to begin with, or to grow to. */
+  constructor(tables: Tables, environment: Environment, name: string, least: number) {
+    this.#tables = tables
+    this.#environment = environment
+    this.#name = name
+    this.#least = least
+  }
+
+  /** Adds `delta` to a random shard. @throws RangeError if the total would leave ±(2^53-1) */
+  async add(tx: Transaction, delta: number): Promise<void> {
+    if (this.#count !== undefined) {
+      const shard = this.#random(this.#count)
+      const bound = share(MAX, this.#count, shard)
+      // If it does not match, READ COMMITTED lets go of the row's lock, so the order of locks is kept below.
+      const { affectedRows } = await tx.query(
+        'UPDATE sharded_counter_shards SET value = value + ? WHERE name = ? AND shard = ? AND of_shards = ? AND value + ? BETWEEN ? AND ?',
+        [delta, this.#name, shard, this.#count, delta, -bound, bound])
+      if (affectedRows === 1) return
+    }
+    await this.#addTheLongWay(tx, delta)
+  }
+
+  /** Sees to it that there are at least `count` shards. May be done again. */
+  async grow(count: number): Promise<void> {
+    this.#count = await this.#tables.transaction((tx) => this.#lock(tx, Math.max(count, this.#least)))
+  }
+
+  /** The total at one moment: one statement, one snapshot. */
+  async total(): Promise<number> {
+    const { rows } = await this.#tables.database.query('SELECT COALESCE(SUM(value), 0) AS total FROM sharded_counter_shards WHERE name = ?', [this.#name])
+    return Number(rows[0]?.['total'])
+  }
+
+  /** What tells this counter from others of its name in other databases; `undefined` if nothing was ever counted. */
+  async id(): Promise<Buffer | undefined> {
+    const { rows } = await this.#tables.database.query('SELECT id FROM sharded_counters WHERE name = ?', [this.#name])
+    const id = rows[0]?.['id']
+    return Buffer.isBuffer(id) ? id : undefined
+  }
+
+  async #addTheLongWay(tx: Transaction, delta: number): Promise<void> {
+    const count = await this.#lock(tx, this.#least)
+    this.#count = count
+    const values = await this.#lockValues(tx)
+    const total = sum(values) + delta
+    if (!Number.isSafeInteger(total)) {
+      throw new RangeError(`wide-cache: counter "${this.#name}" is at ${sum(values)}; with ${delta} it would pass ±(2^53-1). Nothing was counted`)
+    }
+    const shard = this.#random(count)
+    const value = (values.get(shard) ?? 0) + delta
+    if (Math.abs(value) <= share(MAX, count, shard)) await this.#write(tx, count, [[shard, value]])
+    else await this.#spread(tx, count, total)
+  }
+
+  /** Locks the counter's row, made or grown to `least` shards where needed, and returns the number of shards. */
+  async #lock(tx: Transaction, least: number): Promise<number> {
+    await tx.query(upsert(tx.dialect, 'sharded_counters', ['name'], ['name', 'id', 'shards'], {}, 1), [this.#name, this.#environment.newId(), least])
+    const { rows } = await tx.query('SELECT shards FROM sharded_counters WHERE name = ?', [this.#name])
+    const count = Number(rows[0]?.['shards'])
+    if (count >= least) return count
+    await tx.query('UPDATE sharded_counters SET shards = ? WHERE name = ?', [least, this.#name])
+    const values = await this.#lockValues(tx)
+    if ([...values].some(([shard, value]) => Math.abs(value) > share(MAX, least, shard))) await this.#spread(tx, least, sum(values))
+    else await tx.query('UPDATE sharded_counter_shards SET of_shards = ? WHERE name = ?', [least, this.#name])
+    return least
+  }
+
+  async #lockValues(tx: Transaction): Promise<Map<number, number>> {
+    const { rows } = await tx.query(`SELECT shard, value FROM sharded_counter_shards WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`, [this.#name])
+    return new Map(rows.map(({ shard, value }) => [Number(shard), Number(value)]))
+  }
+
+  #spread(tx: Transaction, count: number, total: number): Promise<void> {
+    return this.#write(tx, count, Array.from({ length: count }, (_, shard) => [shard, share(total, count, shard)]))
+  }
+
+  async #write(tx: Transaction, count: number, values: readonly (readonly [shard: number, value: number])[]): Promise<void> {
+    for (let from = 0; from < values.length; from += ROWS_A_STATEMENT) {
+      const rows = values.slice(from, from + ROWS_A_STATEMENT)
+      await tx.query(
+        upsert(tx.dialect, 'sharded_counter_shards', ['name', 'shard'], ['name', 'shard', 'of_shards', 'value'], { of_shards: 'replace', value: 'replace' }, rows.length),
+        rows.flatMap(([shard, value]): SqlValue[] => [this.#name, shard, count, value]))
+    }
+  }
+
+  #random(count: number): number {
+    return Math.floor(this.#environment.random() * count)
+  }
+}
+
+/** Of shards that hold their shares: no partial sum passes 2^53-1 either. */
+function sum(values: ReadonlyMap<number, number>): number {
+  let total = 0
+  for (const value of values.values()) total += value
+  return total
+}

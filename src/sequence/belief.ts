@@ -1,0 +1,45 @@
+import type { Generation } from './generation-record.js'
+
+/** How long a process acts on what SQL has said, counted from before it asked. */
+export const BELIEF_MS = 500
+
+/**
+ * How long a process must have known a generation before it may say that nobody believes in an earlier one.
+ * Clocks of two machines may differ by a third in their pace.
+ */
+export const SETTLE_MS = 700
+
+/**
+ * One generation as this process knows it, and until when it may act on it. All times are this process's own
+ * monotonic clock's, so no two clocks are ever compared.
+ */
+export class Belief {
+  readonly generation: number
+  readonly token: Buffer | null
+  readonly base: number
+  /** After SQL had first said that this is the newest generation. */
+  readonly since: number
+  reserved: number
+  settled: boolean
+  until = -Infinity
+
+  constructor({ generation, token, base, reserved, settled }: Generation, since: number) {
+    this.generation = generation
+    this.token = token
+    this.base = base
+    this.reserved = reserved
+    this.settled = settled
+    this.since = since
+  }
+
+  /** SQL, asked at `askedAt`, has said that this is the newest generation still, with at least so much reserved. */
+  renew(askedAt: number, reserved = this.reserved): void {
+    this.until = Math.max(this.until, askedAt + BELIEF_MS)
+    this.reserved = Math.max(this.reserved, reserved)
+  }
+
+  /** SQL has said that it is over. */
+  end(): void {
+    this.until = -Infinity
+  }
+}

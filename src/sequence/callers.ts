@@ -1,0 +1,103 @@
+/**
+ * Those who wait for a number, in the order of their calls. Promises: each is answered once, in that order,
+ * or rejected after {@link PATIENCE_MS}, whatever cache and database do; no more than {@link MAX_WAITING} wait.
+ */
+import type { Clock, Timer } from '../support/clock.js'
+import { SequenceError } from './sequence-error.js'
+
+/** How long a call waits for a cache and a database that fail. More than the cache may be silent before SQL alone goes on. */
+export const PATIENCE_MS = 10_000
+export const MAX_WAITING = 100_000
+/**
+ * Callers who share one operation: as many as a block has numbers, within these. What a lost answer skips is
+ * bounded by it, too.
+ */
+const LEAST_BATCH = 100
+const MOST_BATCH = 1_000
+
+export interface Caller {
+  readonly resolve: (number: number) => void
+  readonly reject: (error: unknown) => void
+  readonly deadline: number
+  rejected: boolean
+}
+
+export class Callers {
+  readonly #name: string
+  readonly #clock: Clock
+  readonly #maxBatch: number
+  #queue: Caller[] = []
+  #timer: Timer | undefined
+  /** The last failure, for those who lose patience. */
+  failure: unknown
+
+  constructor(name: string, block: number, clock: Clock) {
+    this.#maxBatch = Math.min(Math.max(block, LEAST_BATCH), MOST_BATCH)
+    this.#name = name
+    this.#clock = clock
+  }
+
+  join(): Promise<number> {
+    if (this.#queue.length >= MAX_WAITING) {
+      const message = `wide-cache: ${MAX_WAITING} callers wait for a number of sequence "${this.#name}"`
+      return Promise.reject(new SequenceError('SEQUENCE_QUEUE_FULL', message))
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ resolve, reject, deadline: this.#clock.elapsed() + PATIENCE_MS, rejected: false })
+      this.#timer ??= this.#clock.after(PATIENCE_MS, () => this.#look())
+    })
+  }
+
+  /** Whether anybody waits. Those who have lost patience leave the queue here: not while a batch is out. */
+  waiting(): boolean {
+    const patient = this.#queue.findIndex(({ rejected }) => !rejected)
+    if (patient === -1) this.#queue = []
+    else if (patient > 0) this.#queue.splice(0, patient)
+    return patient !== -1
+  }
+
+  /** Those who are next. They stay in the queue until they are answered. */
+  batch(): readonly Caller[] {
+    return this.#queue.slice(0, this.#maxBatch)
+  }
+
+  /** Hands the numbers from `first` on to the first `count` of the batch; for the others there are no numbers left. */
+  answer(batch: readonly Caller[], first: number, count: number): void {
+    this.#queue.splice(0, batch.length)
+    for (const [i, caller] of batch.entries()) {
+      if (i < count) caller.resolve(first + i)
+      else caller.reject(new RangeError(`wide-cache: sequence "${this.#name}" has reached its last number, ${Number.MAX_SAFE_INTEGER}`))
+    }
+  }
+
+  rejectAll(error: unknown): void {
+    const queue = this.#queue
+    this.#queue = []
+    for (const caller of queue) caller.reject(error)
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+    this.rejectAll(new SequenceError('SEQUENCE_CLOSED', `wide-cache: sequence "${this.#name}" has been closed`))
+  }
+
+  #look(): void {
+    const now = this.#clock.elapsed()
+    this.#timer = undefined
+    for (const caller of this.#queue) {
+      if (caller.rejected) continue
+      if (caller.deadline > now) {
+        this.#timer = this.#clock.after(caller.deadline - now, () => this.#look())
+        return
+      }
+      caller.rejected = true
+      caller.reject(this.#unanswered())
+    }
+  }
+
+  #unanswered(): SequenceError {
+    const why = this.failure instanceof Error ? `: ${this.failure.message}` : ''
+    const message = `wide-cache: sequence "${this.#name}" got no number within ${PATIENCE_MS / 1000} s${why}`
+    return new SequenceError('SEQUENCE_UNANSWERED', `${message}. Call again; the number on its way may be skipped`, { cause: this.failure })
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The row of a sequence in SQL: its newest generation. Promises: generations are numbered upwards and one
+ * follows the other, each beginning where the one before it had reserved up to; `reserved` only rises, and
+ * for a generation that is no longer the newest no more. Every statement asks for the generation it speaks of.
+ */
+import assert from 'node:assert/strict'
+import type { Queryable, SqlRow } from '../database/database.js'
+import { forUpdate, upsert } from '../database/dialect.js'
+import type { Tables } from '../database/tables.js'
+
+export interface Generation {
+  /** From 0 on. */
+  readonly generation: number
+  /** Names its counter in the cache; `null`: its numbers come from the row alone, each take checked there. */
+  readonly token: Buffer | null
+  /** The counter begins at 0 and stands for this number. */
+  readonly base: number
+  /** No number above it is handed out. */
+  readonly reserved: number
+  /** Nobody believes in an earlier generation any more: numbers may be handed out. */
+  readonly settled: boolean
+}
+
+/** Numbers taken: `count` of them from `first` on; fewer than asked for where the numbers end. */
+export interface Taken {
+  readonly first: number
+  readonly count: number
+}
+
+const COLUMNS = ['name', 'generation', 'token', 'base', 'reserved', 'settled']
+const LAST = Number.MAX_SAFE_INTEGER
+
+export class GenerationRecord {
+  readonly #tables: Tables
+  readonly #name: string
+  readonly #block: number
+
+  constructor(tables: Tables, name: string, block: number) {
+    this.#tables = tables
+    this.#name = name
+    this.#block = block
+  }
+
+  /** The newest generation. A new sequence begins with generation 0, which needs no cache. */
+  async read(): Promise<Generation> {
+    await this.#tables.ready()
+    const { database } = this.#tables
+    const found = await this.#select(database, '')
+    if (found) return found
+    await database.query(upsert(database.dialect, 'sequence_generations', ['name'], COLUMNS, {}, 1), [this.#name, 0, null, 0, 0, 1])
+    const made = await this.#select(database, '')
+    assert(made, 'the row has just been made')
+    return made
+  }
+
+  /**
+   * Opens the generation after `old`, unless somebody else has; returns the newest one. It is settled from the
+   * start only if nobody can believe in an earlier one: a take without a cache is checked at the row.
+   */
+  open(old: number, token: Buffer | null): Promise<Generation> {
+    return this.#tables.transaction(async (tx) => {
+      const row = await this.#select(tx, forUpdate(tx.dialect))
+      assert(row, 'a generation has been read')
+      if (row.generation !== old) return row
+      const next: Generation = {
+        generation: old + 1,
+        token,
+        base: row.reserved,
+        reserved: token === null ? row.reserved : Math.min(row.reserved + this.#block, LAST),
+        settled: row.token === null && row.settled,
+      }
+      await tx.query(
+        'UPDATE sequence_generations SET generation = ?, token = ?, base = ?, reserved = ?, settled = ? WHERE name = ?',
+        [next.generation, token, next.base, next.reserved, Number(next.settled), this.#name],
+      )
+      return next
+    })
+  }
+
+  /** Reserves up to `to`; may be repeated. `false`: the generation is over, and what lies above its reserve is not its own. */
+  raise(generation: number, to: number): Promise<boolean> {
+    return this.#update('reserved = CASE WHEN reserved < ? THEN ? ELSE reserved END', [to, to], generation)
+  }
+
+  /** Says that nobody believes in an earlier generation any more; may be repeated. `false`: the generation is over. */
+  settle(generation: number): Promise<boolean> {
+    return this.#update('settled = 1', [], generation)
+  }
+
+  /** Takes `count` numbers from the row itself. `undefined`: the generation is over. */
+  take(generation: number, count: number): Promise<Taken | undefined> {
+    return this.#tables.transaction(async (tx) => {
+      const row = await this.#select(tx, forUpdate(tx.dialect))
+      if (row?.generation !== generation) return undefined
+      const taken = Math.min(count, LAST - row.reserved)
+      await tx.query('UPDATE sequence_generations SET reserved = ? WHERE name = ?', [row.reserved + taken, this.#name])
+      return { first: row.reserved + 1, count: taken }
+    })
+  }
+
+  async #update(assignment: string, values: readonly number[], generation: number): Promise<boolean> {
+    await this.#tables.ready()
+    const sql = `UPDATE sequence_generations SET ${assignment} WHERE name = ? AND generation = ?`
+    return (await this.#tables.database.query(sql, [...values, this.#name, generation])).affectedRows === 1
+  }
+
+  async #select(queryable: Queryable, locking: string): Promise<Generation | undefined> {
+    const { rows } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM sequence_generations WHERE name = ?${locking}`, [this.#name])
+    return rows[0] && generationOf(rows[0])
+  }
+}
+
+function generationOf({ generation, token, base, reserved, settled }: SqlRow): Generation {
+  assert(typeof generation === 'number' && typeof base === 'number' && typeof reserved === 'number')
+  assert(token === null || Buffer.isBuffer(token))
+  return { generation, token, base, reserved, settled: settled === 1 }
+}

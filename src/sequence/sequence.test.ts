@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+import { memcached } from '../cache/memcached.js'
+import { memory } from '../cache/memory.js'
+import type { Cache } from '../cache/cache.js'
+import type { Database } from '../database/database.js'
+import { mysql } from '../database/mysql.js'
+import { sqlite } from '../database/sqlite.js'
+import { systemClock } from '../support/clock.js'
+import { Callers, MAX_WAITING } from './callers.js'
+import { FaultyCache } from './faults.suite.js'
+import { type Pair, sequenceSuite } from './sequence.suite.js'
+import { Sequence } from './sequence.js'
+
+function pair(cache: Cache, database: Database): Pair {
+  return { cache, database, close: async () => void await Promise.all([cache.close(), database.close()]) }
+}
+
+// Most of their time is waiting.
+describe('a sequence on', { concurrency: 4 }, () => {
+  sequenceSuite('memcached and MariaDB', { test, cached: true, open: async () => pair(memcached(await sharedMemcached()), mysql(await sharedMysqlUrl())) })
+  sequenceSuite('memory and SQLite', { test, cached: false, open: async () => pair(memory(), sqlite(':memory:')) })
+  sequenceSuite('a shared cache and SQLite', { test, cached: true, open: async () => pair(new FaultyCache(memory()), sqlite(':memory:')) })
+})
+
+test('wrong options are refused by name', () => {
+  const right = { name: 'orders', cache: 'memory:', database: 'sqlite::memory:' }
+  assert.throws(() => new Sequence({ ...right, name: 'a name' }), { name: 'RangeError', message: /option "name" is "a name"; allowed/ })
+  // @ts-expect-error no name
+  assert.throws(() => new Sequence({}), { name: 'TypeError', message: /option "name"/ })
+  for (const block of [0, -1, 1.5, 1_000_000_001]) assert.throws(() => new Sequence({ ...right, block }), { name: 'RangeError', message: /option "block"/ })
+  assert.throws(() => new Sequence({ ...right, cache: 'redis://host' }), { name: 'RangeError', message: /option "cache"/ })
+  assert.throws(() => new Sequence({ ...right, database: 'postgres://host' }), { name: 'RangeError', message: /option "database"/ })
+  // @ts-expect-error no such option
+  assert.throws(() => new Sequence({ ...right, blocks: 5 }), { name: 'TypeError', message: /option "blocks".*no such option/ })
+  // @ts-expect-error no logger
+  assert.throws(() => new Sequence({ ...right, logger: {} }), { name: 'TypeError', message: /option "logger"/ })
+})
+
+test('what waits is bounded', async () => {
+  const callers = new Callers('test', 100, systemClock)
+  const waiting = Promise.allSettled(Array.from({ length: MAX_WAITING }, () => callers.join()))
+  await assert.rejects(callers.join(), { name: 'SequenceError', code: 'SEQUENCE_QUEUE_FULL', message: /100000 callers wait/ })
+  callers.close()
+  await waiting
+})
