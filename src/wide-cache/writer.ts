@@ -1,15 +1,15 @@
 import type { Cache } from '../cache/cache.js'
 import { type Timer, sleep } from '../support/clock.js'
-import type { BurstLogger } from '../support/logger.js'
-import { batchesOf } from './batches.js'
-import type { Codec } from './codec.js'
 import type { Environment } from '../support/environment.js'
+import type { BurstLogger } from '../support/logger.js'
+import type { Codec } from './codec.js'
+import { DirectCommit, messageOf } from './direct-commit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from './frame.js'
 import type { Grid } from './grid.js'
 import type { Ledger, Totals } from './ledger.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 import { Placer } from './placer.js'
-import { type FrameLedger, settle } from './settle.js'
+import type { FrameLedger } from './settle.js'
 
 /** What became of the rows that a writer still held when it was closed. */
 export interface CloseReport {
@@ -52,10 +52,6 @@ const CONFIRM_EVERY_MS = 10_000
 /** A frame unplaced for so long goes straight to SQL. */
 const UNPLACED_MS = 5_000
 
-/** Waits between direct commits that fail: doubling between these. */
-const BACKOFF_FIRST_MS = 1_000
-const BACKOFF_LAST_MS = 30_000
-
 /** Wait between the tries of `close()` to reach SQL. */
 const CLOSE_RETRY_MS = 200
 
@@ -71,6 +67,7 @@ export class Writer<Row> {
   readonly #parts: WriterParts<Row>
   readonly #outbox: Outbox
   readonly #placer: Placer
+  readonly #direct: DirectCommit
   /** The open frame: header room, then rows. Copied out when it is closed. */
   readonly #open: Buffer
   #openEnd = HEADER_BYTES
@@ -88,9 +85,6 @@ export class Writer<Row> {
   #lastClosed = 0
 
   #confirmAt = 0
-  #backoff = 0
-  #directAt = 0
-  #direct: Promise<void> | undefined
   #closed = false
   #closing: Promise<CloseReport> | undefined
   #refusal: Error | undefined
@@ -99,6 +93,7 @@ export class Writer<Row> {
     this.#parts = parts
     this.#outbox = new Outbox(parts.maxOutboxBytes)
     this.#placer = new Placer(parts)
+    this.#direct = new DirectCommit(parts, this.#outbox)
     this.#open = Buffer.allocUnsafeSlow(parts.maxFrameBytes)
   }
 
@@ -146,7 +141,7 @@ export class Writer<Row> {
     const held = [...this.#outbox.frames()]
     await Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
     const unplaced = held.filter((frame) => !frame.placed && this.#outbox.has(frame))
-    if (unplaced.length > 0) await this.#commit(unplaced)
+    if (unplaced.length > 0) await this.#direct.commit(unplaced)
   }
 
   /**
@@ -261,7 +256,7 @@ export class Writer<Row> {
   async #tick(): Promise<void> {
     const elapsed = this.#parts.environment.clock.elapsed()
     if (this.#outbox.size > 0 && elapsed >= this.#confirmAt) await this.#confirm()
-    if (elapsed >= this.#directAt && !this.#closed) await this.#commitDue()
+    if (!this.#closed) await this.#commitDue(elapsed)
     this.#tickTimer = undefined
     if (this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) this.#tickSoon()
   }
@@ -279,21 +274,13 @@ export class Writer<Row> {
     }
   }
 
-  /** The one fallback: commits straight to SQL what the grid did not bring there in time. */
-  async #commitDue(): Promise<void> {
-    const now = this.#parts.environment.clock.elapsed()
-    const due = this.#due(now)
+  /** Commits straight to SQL what the grid did not bring there in time, and says what was dropped. */
+  async #commitDue(elapsed: number): Promise<void> {
+    const due = this.#due(elapsed)
     if (due.length === 0 && this.#dropped === this.#droppedSaid) return
-    try {
-      await this.#commit(due)
+    await this.#direct.attempt(due, async () => {
       if (this.#outbox.size === 0) await this.#sayTotals()
-      this.#backoff = 0
-      this.#parts.logger.recovered('direct commit', 'wide-cache: the database takes direct commits again')
-    } catch (error) {
-      this.#backoff = Math.min(BACKOFF_LAST_MS, Math.max(BACKOFF_FIRST_MS, this.#backoff * 2))
-      this.#directAt = now + this.#backoff * (0.5 + this.#parts.environment.random())
-      this.#parts.logger.warn('direct commit', `wide-cache: ${due.length} frames could not be committed straight to SQL and are kept: ${messageOf(error)}`)
-    }
+    })
   }
 
   #due(now: number): HeldFrame[] {
@@ -302,22 +289,6 @@ export class Writer<Row> {
       const age = now - frame.closedAt
       return age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
     })
-  }
-
-  /** Settles frames in the ledger, one commit at a time, and lets go of them. */
-  async #commit(frames: readonly HeldFrame[]): Promise<void> {
-    while (this.#direct) await this.#direct
-    const work = this.#settle(frames)
-    this.#direct = work.catch(() => undefined).finally(() => { this.#direct = undefined })
-    await work
-  }
-
-  async #settle(frames: readonly HeldFrame[]): Promise<void> {
-    for (const batch of batchesOf(frames.filter((frame) => this.#outbox.has(frame)))) {
-      const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
-      for (const frame of batch) this.#outbox.remove(frame)
-      this.#outbox.confirm(prefixes.get(this.#idHex) ?? -1)
-    }
   }
 
   async #sayTotals(): Promise<void> {
@@ -354,7 +325,7 @@ export class Writer<Row> {
   /** `true` when SQL has all that is held, and the final sums. */
   async #commitAll(): Promise<boolean> {
     try {
-      await this.#commit([...this.#outbox.frames()])
+      await this.#direct.commit([...this.#outbox.frames()])
       await this.#sayTotals()
       return true
     } catch (error) {
@@ -368,8 +339,4 @@ export class Writer<Row> {
     this.#tickTimer?.cancel()
     this.#flushTimer = this.#tickTimer = undefined
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

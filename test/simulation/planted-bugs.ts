@@ -142,9 +142,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'what is committed directly stays in the outbox',
-    file: 'writer.ts',
-    find: 'for (const frame of batch) this.#outbox.remove(frame)',
-    replace: 'for (const frame of batch) void frame',
+    file: 'direct-commit.ts',
+    find: '        this.#outbox.remove(frame)\n        this.#outbox.confirm(prefixes.get(frame.writer) ?? -1)',
+    replace: '        void frame',
     told: /closes with .* though all is well|has not all that was dropped/,
   },
   {
@@ -163,11 +163,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a failed direct commit is taken for a good one',
-    file: 'writer.ts',
-    find: `      const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
-      for (const frame of batch) this.#outbox.remove(frame)`,
+    file: 'direct-commit.ts',
+    find: '      const { prefixes } = await settle(',
     replace: `      for (const frame of batch) this.#outbox.remove(frame)
-      const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)`,
+      const { prefixes } = await settle(`,
     told: /let go as confirmed/,
   },
   {
@@ -223,15 +222,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'close() does not commit what is held',
     file: 'writer.ts',
-    find: 'await this.#commit([...this.#outbox.frames()])\n      await this.#sayTotals()',
+    find: 'await this.#direct.commit([...this.#outbox.frames()])\n      await this.#sayTotals()',
     replace: 'await this.#sayTotals()',
     told: /closes with .* though all is well/,
   },
   {
     name: 'close() does not say its last sums',
     file: 'writer.ts',
-    find: 'await this.#commit([...this.#outbox.frames()])\n      await this.#sayTotals()',
-    replace: 'await this.#commit([...this.#outbox.frames()])',
+    find: 'await this.#direct.commit([...this.#outbox.frames()])\n      await this.#sayTotals()',
+    replace: 'await this.#direct.commit([...this.#outbox.frames()])',
     told: /has not all that was dropped/,
   },
   {
