@@ -10,7 +10,8 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url))
 /** From the roof to the ground; imports point down only, and rooms of one storey do not know each other. */
 const STOREYS: readonly (readonly string[])[] = [
   ['index', 'cli'],
-  ['activity', 'hits', 'counters', 'sequence', 'collision-free-map'],
+  ['activity', 'hits'],
+  ['counters', 'sequence', 'collision-free-map'],
   ['visitors', 'wide-cache'],
   ['cache', 'database'],
   ['support'],

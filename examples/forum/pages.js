@@ -74,7 +74,8 @@ function avatar(name) {
   return html`<span class="avatar hue-${hue}" aria-hidden="true">${[...name][0]?.toUpperCase()}</span>`
 }
 
-export function forumPage(threads, figures) {
+/** @param views how often each thread has been seen, by its id; of none while that is not known */
+export function forumPage(threads, views, figures) {
   return page('The Workbench', figures, html`
     <h1>Things made, mended and wondered about</h1>
     <ol class="threads">
@@ -87,7 +88,7 @@ export function forumPage(threads, figures) {
           <a href="/threads/${thread.id}">${thread.title}</a>
           <p>${thread.posts[0].author} in <span class="topic">${thread.topic}</span></p>
         </div>
-        <p class="replies">${counted(thread.posts.length - 1, 'reply', 'replies')}</p>
+        <p class="replies">${counted(thread.posts.length - 1, 'reply', 'replies')}<br>${counted(views.get(thread.id) ?? 0, 'view')}</p>
         <p class="last">${last.author}<br>${when(last.at)}</p>
       </li>`
       })}
@@ -95,9 +96,9 @@ export function forumPage(threads, figures) {
 }
 
 /** @param rejected a reply that was not taken, with the reason, to be mended in the form */
-export function threadPage(thread, figures, rejected) {
+export function threadPage(thread, views, figures, rejected) {
   return page(`${thread.title} – The Workbench`, figures, html`
-    <p class="trail"><a href="/">All threads</a> › <span class="topic">${thread.topic}</span></p>
+    <p class="trail"><a href="/">All threads</a> › <span class="topic">${thread.topic}</span> · <span class="views">${counted(views.get(thread.id) ?? 0, 'view')}</span></p>
     <h1>${thread.title}</h1>
     ${thread.posts.map((post) => html`
     <article class="post" id="reply-${post.number}">

@@ -4,16 +4,21 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import express from 'express'
-import { createActivity } from 'wide-cache'
+import { createActivity, createHits } from 'wide-cache'
 import { MAX_AUTHOR, MAX_TEXT, addReply, threadById, threads } from './content.js'
 import { forumPage, messagePage, threadPage } from './pages.js'
 import { startTraffic } from './traffic.js'
 
 const { port, traffic } = settings()
 
+/** How long all pages show the same views of threads. */
+const VIEWS_MS = 2000
+
 // createActivity() alone would do. This is in more of a hurry than a site needs to be: its figures are ten
 // seconds old instead of up to fifty.
-const activity = createActivity({ drainAfterLayers: 1, collect: '*/2 * * * * *', statsTtlSeconds: 2 })
+const hurry = { drainAfterLayers: 1, collect: '*/2 * * * * *' }
+const activity = createActivity({ ...hurry, statsTtlSeconds: 2 })
+const hits = createHits({ ...hurry, name: 'threads' })
 
 const app = express()
 app.disable('x-powered-by')
@@ -33,13 +38,13 @@ app.use('/activity', activity.router())
 app.use('/assets', express.static(fileURLToPath(new URL('./assets', import.meta.url)), { index: false, maxAge: '5m' }))
 
 app.get('/', (_req, res) => {
-  res.send(forumPage(threads(), figures()))
+  res.send(forumPage(threads(), views(), figures()))
 })
 
-app.get('/threads/:id', (req, res, next) => {
+app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), (req, res, next) => {
   const thread = threadById(req.params.id)
   if (!thread) return next()
-  res.send(threadPage(thread, figures()))
+  res.send(threadPage(thread, views(), figures()))
 })
 
 app.post('/threads/:id/replies', express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 10 }), (req, res, next) => {
@@ -48,7 +53,7 @@ app.post('/threads/:id/replies', express.urlencoded({ extended: false, limit: '3
   const [author, text] = [req.body?.author, req.body?.text].map((value) => (typeof value === 'string' ? value.trim() : ''))
   if (!author || author.length > MAX_AUTHOR || !text || text.length > MAX_TEXT) {
     const message = `A reply needs a name of at most ${MAX_AUTHOR} characters and a text of at most ${MAX_TEXT}.`
-    return res.status(400).send(threadPage(thread, figures(), { author, text, message }))
+    return res.status(400).send(threadPage(thread, views(), figures(), { author, text, message }))
   }
   const reply = addReply(thread, author, text)
   res.redirect(303, `/threads/${thread.id}#reply-${reply.number}`)
@@ -73,7 +78,7 @@ server.on('error', async (error) => {
   const taken = error.code === 'EADDRINUSE'
   console.error(taken ? `Port ${port} is taken. Choose another one: PORT=${port + 1} npm start` : `The forum cannot listen on port ${port}: ${error.message}`)
   process.exitCode = 1
-  await activity.close()
+  await close()
 })
 
 server.listen(port, () => {
@@ -94,7 +99,11 @@ async function stop() {
   const late = setTimeout(() => server.closeAllConnections(), 2000)
   await closed
   clearTimeout(late)
-  await activity.close()
+  await close()
+}
+
+function close() {
+  return Promise.all([activity.close(), hits.close()])
 }
 
 /**
@@ -105,6 +114,17 @@ let newest
 function figures() {
   activity.stats().then((stats) => { newest = stats }, () => {})
   return newest
+}
+
+/** The views of all threads, by id, two seconds old at most while pages are asked for; none at first. */
+let newestViews = new Map()
+let viewsAskedAt = -Infinity
+function views() {
+  if (performance.now() - viewsAskedAt > VIEWS_MS) {
+    viewsAskedAt = performance.now()
+    hits.counts(threads().map(({ id }) => id)).then((counts) => { newestViews = counts }, () => {})
+  }
+  return newestViews
 }
 
 function settings() {

@@ -33,6 +33,18 @@ test('on memcached and MariaDB, without simulated visitors, exactly those who co
   assert.equal(await forum.stop(), 0, forum.output())
 })
 
+test('a thread shows its views, each visitor once, on its own page and in the list', async () => {
+  const forum = await startForum(['--no-traffic'], { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() })
+  const pageOf = async (url: string, agent = 'curl/8.0') => (await fetch(url, { headers: { 'user-agent': agent } })).text()
+  const thread = await firstThread(forum.origin)
+  for (const agent of [BROWSER, BROWSER, `${BROWSER} Edg/126`]) await pageOf(thread, agent)
+  const viewsOn = async (url: string) => [...(await pageOf(url)).matchAll(/([\d,]+) views?</g)].map(([, views]) => Number(views)).filter((views) => views > 0)
+  const end = performance.now() + FIGURES_MS
+  while ((await viewsOn(thread))[0] !== 2 && performance.now() < end) await delay(500)
+  assert.deepEqual([await viewsOn(thread), await viewsOn(forum.origin)], [[2], [2]])
+  assert.equal(await forum.stop(), 0, forum.output())
+})
+
 test('a reply that is too long, empty, or no form is refused with a page', async () => {
   const forum = await startForum(['--no-traffic'])
   const thread = await firstThread(forum.origin)

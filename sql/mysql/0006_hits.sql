@@ -1,0 +1,20 @@
+-- Hits: views per item. Items are bytes, the text in UTF-8; times are milliseconds since the Unix epoch (UTC).
+
+-- What has been counted and processed: the value of the collision-free map `hits.<name>`, kept in its transactions.
+CREATE TABLE IF NOT EXISTS hits_counts (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  item VARBINARY(255) NOT NULL,
+  hits BIGINT NOT NULL,
+  PRIMARY KEY (name, item),
+  KEY hits_counts_top (name, hits)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Who has seen what in which window, so that it counts once. `viewing` is a hash of both; `times` says in how
+-- many transactions it has come, so that the one that finds 1 knows that it is the first.
+CREATE TABLE IF NOT EXISTS hits_seen (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  window_start BIGINT NOT NULL,
+  viewing BINARY(16) NOT NULL,
+  times BIGINT NOT NULL,
+  PRIMARY KEY (name, window_start, viewing)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

@@ -1,0 +1,20 @@
+-- Hits: views per item. Items are bytes, the text in UTF-8; times are milliseconds since the Unix epoch (UTC).
+
+-- What has been counted and processed: the value of the collision-free map `hits.<name>`, kept in its transactions.
+CREATE TABLE IF NOT EXISTS hits_counts (
+  name TEXT NOT NULL,
+  item BLOB NOT NULL,
+  hits INTEGER NOT NULL,
+  PRIMARY KEY (name, item)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS hits_counts_top ON hits_counts (name, hits);
+
+-- Who has seen what in which window, so that it counts once. `viewing` is a hash of both; `times` says in how
+-- many transactions it has come, so that the one that finds 1 knows that it is the first.
+CREATE TABLE IF NOT EXISTS hits_seen (
+  name TEXT NOT NULL,
+  window_start INTEGER NOT NULL,
+  viewing BLOB NOT NULL,
+  times INTEGER NOT NULL,
+  PRIMARY KEY (name, window_start, viewing)
+) WITHOUT ROWID;

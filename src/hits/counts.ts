@@ -1,0 +1,89 @@
+/** The counts as SQL has them: written as the map changes, and read in one statement each. */
+import type { Change } from '../collision-free-map/collision-free-map.js'
+import { hashOf } from '../collision-free-map/encoding.js'
+import type { Queryable, Transaction } from '../database/database.js'
+import { placeholders, upsert } from '../database/dialect.js'
+import { wrongType, wrongValue } from '../support/options.js'
+import { isItem } from './hit.js'
+
+/** Rows of one statement. */
+const ROWS_A_STATEMENT = 500
+
+/** Items of one `counts()`. */
+const MAX_ITEMS = 1_000
+const ITEMS_A_LIST = 500
+
+/** Items of one `top()`. */
+export const MAX_TOP = 1_000
+
+/** The new count of an item. */
+export function addUp(_item: string, current: number | undefined, updates: readonly number[]): number {
+  return updates.reduce((a, b) => a + b, current ?? 0)
+}
+
+/** Keeps the table of counts, within the transaction that changes them. */
+export async function writeCounts(changes: readonly Change<string, number>[], tx: Transaction, name: string): Promise<void> {
+  for (let from = 0; from < changes.length; from += ROWS_A_STATEMENT) {
+    const part = changes.slice(from, from + ROWS_A_STATEMENT)
+    await tx.query(
+      upsert(tx.dialect, 'hits_counts', ['name', 'item'], ['name', 'item', 'hits'], { hits: 'replace' }, part.length),
+      part.flatMap(({ key, newValue = 0 }) => [name, Buffer.from(key), newValue]))
+  }
+}
+
+/**
+ * The counts of `items`, in their order, with all that is committed: what the map has processed, and what it
+ * has queued. `map`: its id.
+ *
+ * @throws RangeError for a count past 2^53-1
+ */
+export async function readCounts(queryable: Queryable, name: string, map: string, items: readonly string[]): Promise<Map<string, number>> {
+  // What is too long, or empty, has never been counted.
+  const keys = [...new Set(items)].filter(isItem).map((item) => Buffer.from(item))
+  const found = new Map<string, number>()
+  if (keys.length > 0) {
+    // One statement sees one moment: between two, a hit could be in both or in neither.
+    const { rows } = await queryable.query(
+      `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', keys.length)} ` +
+      'UNION ALL SELECT map_key AS item, SUM(CAST(map_value AS DECIMAL(20))) AS hits FROM collision_free_map_queue ' +
+      `WHERE map = ? AND ${isOneOf('hash', keys.length)} GROUP BY map_key`,
+      [name, ...keys, map, ...keys.map(hashOf)])
+    for (const { item, hits } of rows) {
+      const text = String(item)
+      found.set(text, (found.get(text) ?? 0) + Number(hits))
+    }
+  }
+  // Text that is no Unicode has been stored as what it is in UTF-8.
+  return new Map(items.map((item) => [item, checkedCount(found.get(Buffer.from(item).toString()) ?? 0)]))
+}
+
+/** `column IN (…)`, in lists that are looked up: one of 1,000 MariaDB makes a join of that may read the whole table. */
+function isOneOf(column: string, count: number): string {
+  const lists: string[] = []
+  for (let left = count; left > 0; left -= ITEMS_A_LIST) lists.push(`${column} IN (${placeholders(Math.min(left, ITEMS_A_LIST))})`)
+  return `(${lists.join(' OR ')})`
+}
+
+/** The items of a `counts()`. @throws TypeError, RangeError for what is no text, or too many */
+export function checkedItems(items: Iterable<unknown>): string[] {
+  const allowed = `an array or another iterable of at most ${MAX_ITEMS} texts`
+  // A text is iterable too.
+  if (typeof items !== 'object' || items === null || !(Symbol.iterator in items)) throw wrongType('items', items, allowed)
+  const checked: string[] = []
+  for (const item of items) {
+    if (typeof item !== 'string') throw wrongType('items', item, allowed)
+    if (checked.push(item) > MAX_ITEMS) throw wrongValue('items', `over ${MAX_ITEMS} items`, allowed)
+  }
+  return checked
+}
+
+/** The items with the most hits, the first with the most, without what is queued. */
+export async function readTop(queryable: Queryable, name: string, n: number): Promise<[item: string, hits: number][]> {
+  const { rows } = await queryable.query('SELECT item, hits FROM hits_counts WHERE name = ? ORDER BY hits DESC, item DESC LIMIT ?', [name, n])
+  return rows.map(({ item, hits }) => [String(item), checkedCount(Number(hits))])
+}
+
+function checkedCount(hits: number): number {
+  if (!Number.isSafeInteger(hits)) throw new RangeError('wide-cache: a count past 2^53-1')
+  return hits
+}

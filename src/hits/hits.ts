@@ -1,0 +1,231 @@
+import type { RequestHandler } from 'express'
+import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { Database } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { sleep } from '../support/clock.js'
+import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
+import { BurstLogger } from '../support/logger.js'
+import { integer } from '../support/options.js'
+import { Guard, kindOf } from '../visitors/guard.js'
+import { Identifier } from '../visitors/identifier.js'
+import type { DrainReport } from '../wide-cache/collector.js'
+import type { LedgerReport } from '../wide-cache/report.js'
+import { type Schedule, schedule } from '../wide-cache/schedule.js'
+import { WideCache } from '../wide-cache/wide-cache.js'
+import { commitHits } from './commit.js'
+import { addUp, checkedItems, MAX_TOP, readCounts, readTop, writeCounts } from './counts.js'
+import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
+import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
+import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
+import { tidyHits } from './retention.js'
+
+/** Who is concerned in a hit that `record` takes. */
+export interface HitParties {
+  /** Who the viewer is, in any words of yours; only a keyed hash of it leaves the process. Not given: every hit counts. */
+  viewer?: string | null | undefined
+  /** Who the author is, in the same words; or `true`: the viewer is. The author's own views never count. */
+  owner?: string | boolean | null | undefined
+}
+
+/** The views of items: threads, articles, profiles. */
+export interface Hits {
+  /**
+   * Counts a view of an item, a text of 1 to 255 bytes in UTF-8. Never throws and never waits: what is no item
+   * is not counted, and of other wrong arguments the part that is right counts; the log says so.
+   */
+  record(item: string, parties?: HitParties): void
+  /**
+   * Counts the page views of items, by the same rules as the activity's: `GET`, HTML, status below 300 or 304,
+   * no prefetch. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
+   * or before all with `app.use(…)`.
+   *
+   * @throws TypeError naming the option that is wrong
+   */
+  middleware(options: HitsMiddlewareOptions): RequestHandler
+  /** The hits of an item that have come to SQL; 0 for one that has none. @throws TypeError, DatabaseError */
+  count(item: string): Promise<number>
+  /**
+   * The same for up to 1,000 items, in one query, each with its count in the order given.
+   *
+   * @throws TypeError, RangeError for items that are no texts, or too many; DatabaseError
+   */
+  counts(items: Iterable<string>): Promise<Map<string, number>>
+  /**
+   * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last processing, so a
+   * collecting period behind `count`.
+   *
+   * @throws TypeError, RangeError for a wrong `n`; DatabaseError
+   */
+  top(n: number): Promise<[item: string, hits: number][]>
+  /** Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither takes it; it is kept. */
+  flush(): Promise<void>
+  /**
+   * Brings to SQL what is old enough, with `all` the youngest hits too, and processes what has come there.
+   * Collectors do this by themselves.
+   */
+  drain(options?: { all?: boolean }): Promise<DrainReport>
+  /** What became of all that was recorded, repeats included. */
+  ledger(): Promise<LedgerReport>
+  /** Brings the tables up to this version; done by itself before SQL is first used. */
+  migrate(): Promise<void>
+  /** Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Counts the views of items, so that no request touches the database: through a wide cache of its own, and a
+ * {@link CollisionFreeMap}. Hits reach SQL exactly once, as the rows of a {@link WideCache} do, and there a
+ * viewer counts once per item and window of `repeatSeconds`, whatever process saw them, and in whatever order.
+ *
+ * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its window is not
+ * told from a repeat any more. A viewer is known by a salt of the UTC day in the cache: a process that starts
+ * while the cache is away counts every hit until it is back; and when the cache loses the salt, a process that
+ * starts in the half minute before another one puts it back may count viewers anew.
+ *
+ * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ */
+export function createHits(options: HitsOptions): Hits {
+  return new ItemHits(hitsSettings(options))
+}
+
+/** How long, past its time, closing waits for connections to end that do not answer. */
+const RELEASE_MS = 500
+
+/** {@link Hits}, with a clock that tests may own. */
+export class ItemHits implements Hits {
+  readonly #settings: HitsSettings
+  readonly #environment: Environment
+  readonly #logger: BurstLogger
+  readonly #guard: Guard
+  readonly #database: Database
+  readonly #ownsDatabase: boolean
+  readonly #wide: WideCache<Hit>
+  readonly #map: CollisionFreeMap<string, number>
+  readonly #identifier: Identifier<string>
+  readonly #schedule: Schedule | undefined
+  #processing: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
+    const { clock } = environment
+    const { name, gridName, repeatMs, keepMs } = settings
+    this.#settings = settings
+    this.#environment = environment
+    this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
+    this.#guard = new Guard(this.#logger)
+    const { database, owned } = openDatabase(settings.grid.database)
+    this.#database = database
+    this.#ownsDatabase = owned
+    this.#map = new CollisionFreeMap<string, number>({
+      database, id: gridName, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
+      onUpdate: (changes, tx) => writeCounts(changes, tx, name),
+    }, environment)
+    this.#wide = new WideCache<Hit>({
+      ...settings.grid,
+      database,
+      name: gridName,
+      codec: hitCodec,
+      commit: (hits, tx, { now }) => commitHits(hits, tx, { name, repeatMs, now, add: (counts, tx) => this.#map.update(counts, tx) }),
+      tidy: (database, { now }) => tidyHits(database, name, now - keepMs),
+    }, environment)
+    const warning = cacheWarning(this.#wide.cache)
+    if (warning) settings.logger.warn(warning)
+    this.#identifier = new Identifier({
+      cache: this.#wide.cache, name: gridName, clock, logger: this.#logger,
+      handOn: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
+    })
+    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()))
+  }
+
+  record(item: string, parties: HitParties = {}): void {
+    const { viewer, owner }: { [K in keyof HitParties]?: unknown } = parties ?? {}
+    const isViewer = typeof viewer === 'string' && viewer !== ''
+    if (!isViewer && viewer !== undefined && viewer !== null) this.#refused('viewer', viewer, 'a text', 'the hit counts without a viewer')
+    if (owner === true || (isViewer && owner === viewer)) return
+    const isOwner = typeof owner === 'string' || owner === false || owner === undefined || owner === null
+    if (!isOwner) this.#refused('owner', owner, 'a text or a boolean', 'the hit counts')
+    this.#count(item, isViewer ? viewer : undefined)
+  }
+
+  middleware(options: HitsMiddlewareOptions): RequestHandler {
+    return hitsMiddleware(options, this.#settings, (item, identity, userAgent) => this.#count(item, identity, userAgent), this.#logger)
+  }
+
+  async count(item: string): Promise<number> {
+    const counts = await this.counts([item])
+    return counts.get(item) ?? 0
+  }
+
+  async counts(items: Iterable<string>): Promise<Map<string, number>> {
+    const { name, gridName } = this.#settings
+    const checked = checkedItems(items)
+    return this.#read(() => readCounts(this.#database, name, gridName, checked))
+  }
+
+  async top(n: number): Promise<[item: string, hits: number][]> {
+    const checked = integer('n', n, 1, MAX_TOP, 'items')
+    return this.#read(() => readTop(this.#database, this.#settings.name, checked))
+  }
+
+  async flush(): Promise<void> {
+    await this.#identifier.settled()
+    await this.#wide.flush()
+  }
+
+  drain(options?: { all?: boolean }): Promise<DrainReport> {
+    return keptAlive(this.#environment, async () => {
+      const report = await this.#wide.drain(options)
+      await this.#map.process()
+      return report
+    })
+  }
+
+  ledger(): Promise<LedgerReport> {
+    return this.#wide.ledger()
+  }
+
+  migrate(): Promise<void> {
+    return this.#wide.migrate()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= keptAlive(this.#environment, () => this.#close())
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { clock } = this.#environment
+    const timeout = sleep(clock, this.#settings.closeTimeoutMs)
+    this.#schedule?.stop()
+    await this.#identifier.settled()
+    this.#identifier.close()
+    await this.#wide.close()
+    await Promise.race([this.#processing, timeout])
+    if (this.#ownsDatabase) await Promise.race([this.#database.close(), timeout.then(() => sleep(clock, RELEASE_MS))])
+  }
+
+  #count(item: unknown, identity: string | undefined, userAgent?: string | undefined): void {
+    if (typeof item === 'string' && isItem(item)) this.#identifier.identify(this.#environment.clock.now(), identity, item, userAgent)
+    else this.#refused('item', item, `a text of 1 to ${MAX_ITEM_BYTES} bytes`, 'the hit is not counted')
+  }
+
+  #read<T>(work: () => Promise<T>): Promise<T> {
+    return keptAlive(this.#environment, async () => (await this.#wide.migrate(), work()))
+  }
+
+  /** A scheduled run. Never rejects. */
+  async #process(): Promise<void> {
+    try {
+      await this.#map.process()
+      this.#logger.recovered('process', 'wide-cache: processing hits again')
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      this.#logger.warn('process', `wide-cache: processing the hits "${this.#settings.name}" failed and will be tried again: ${why}`)
+    }
+  }
+
+  #refused(field: string, value: unknown, wanted: string, instead: string): void {
+    const what = typeof value === 'string' && value !== '' ? 'a longer text' : kindOf(value)
+    this.#guard.say(`record ${field}`, `a hit has ${what} as "${field}", not ${wanted}`, instead)
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Express, Request, RequestHandler, Response } from 'express'
+import request from 'supertest'
+import { BROWSER, expresses, keptLog, until } from '../support/fixtures.suite.js'
+import { BurstLogger } from '../support/logger.js'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite.js'
+import { createHits } from './hits.js'
+import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
+import { type HitsOptions, hitsSettings } from './options.js'
+
+interface Counted {
+  item: string
+  viewer: string | undefined
+}
+
+const byId: HitsMiddlewareOptions = { item: (req) => req.params['id'] as string | undefined }
+
+function counter(options: HitsMiddlewareOptions, settings: Partial<HitsOptions> = {}) {
+  const counted: Counted[] = []
+  const log = keptLog()
+  const middleware: RequestHandler = hitsMiddleware(options, hitsSettings({ name: 'x', collect: false, ...settings }),
+    (item, identity, userAgent) => counted.push({ item, viewer: userAgent === undefined ? identity : `${identity} ${userAgent}` }),
+    new BurstLogger(log, () => 0))
+  return { counted, log: log.lines, middleware }
+}
+
+const browse = (app: Express, path: string, headers: Record<string, string> = {}) => request(app).get(path).set({ 'user-agent': BROWSER, ...headers })
+
+for (const [name, express] of expresses) {
+  const site = (options: HitsMiddlewareOptions = byId, settings: Partial<HitsOptions> = {}) => {
+    const it = counter(options, settings)
+    const app = express()
+    app.get('/items/:id', it.middleware, (req: Request, res: Response) => {
+      res.locals['author'] = req.query['author']
+      res.status(req.params['id'] === 'missing' ? 404 : 200).send('<p>')
+    })
+    app.use(it.middleware)
+    app.use((_req: Request, res: Response) => void res.send('<p>no item'))
+    return { ...it, app }
+  }
+  const seen = async (it: ReturnType<typeof site>, count: number): Promise<Counted[]> => {
+    await browse(it.app, '/items/last', { 'x-user': 'last' })
+    await until(() => it.counted.length > count)
+    return it.counted.slice(0, -1)
+  }
+
+  test(`${name}: the page of an item counts, with its viewer's address and user agent; other pages do not`, async () => {
+    const it = site()
+    for (const path of ['/items/1', '/other', '/items/missing', '/items/a%20b']) await browse(it.app, path)
+    await request(it.app).post('/items/1').set('user-agent', BROWSER)
+    await browse(it.app, '/items/2', { 'sec-purpose': 'prefetch' })
+    await browse(it.app, '/items/2', { 'user-agent': 'Googlebot/2.1' })
+    const counted = await seen(it, 2)
+    assert.deepEqual(counted.map(({ item }) => item), ['1', 'a b'])
+    assert.match(counted[0]!.viewer!, /^(::ffff:)?127\.0\.0\.1 Mozilla/)
+    for (const none of [undefined, null, '']) {
+      const silent = site({ item: (req) => (req.params['id'] === 'last' ? 'last' : none) })
+      await browse(silent.app, '/items/1')
+      assert.deepEqual([await seen(silent, 0), silent.log], [[], []])
+    }
+    assert.deepEqual(it.log, [])
+  })
+
+  test(`${name}: bots and privacy signals count as the options say`, async () => {
+    const bots = site(byId, { bots: 'count' })
+    await browse(bots.app, '/items/1', { 'user-agent': 'Googlebot/2.1' })
+    assert.equal((await seen(bots, 1)).length, 1)
+    for (const [privacySignals, expected] of [['anonymous', [undefined]], ['skip', []], ['ignore', ['anna']]] as const) {
+      const it = site({ ...byId, viewer: (req) => req.get('x-user') ?? '?' }, { privacySignals })
+      await browse(it.app, '/items/1', { 'sec-gpc': '1', 'x-user': 'anna' })
+      assert.deepEqual((await seen(it, expected.length)).map(({ viewer }) => viewer), expected)
+    }
+  })
+
+  test(`${name}: the author's own views do not count, asked for privacy or not; owner sees what the route has said`, async () => {
+    const it = site({ ...byId, viewer: (req) => req.get('x-user') ?? '', owner: (_req, res) => res.locals['author'] as string })
+    await browse(it.app, '/items/1?author=anna', { 'x-user': 'anna' })
+    await browse(it.app, '/items/2?author=anna', { 'x-user': 'anna', dnt: '1' })
+    await browse(it.app, '/items/3?author=anna', { 'x-user': 'bert' })
+    await browse(it.app, '/items/4?author=anna', { 'x-user': 'bert', dnt: '1' })
+    await browse(it.app, '/items/5', { 'x-user': 'anna' })
+    assert.deepEqual(await seen(it, 3), [{ item: '3', viewer: 'bert' }, { item: '4', viewer: undefined }, { item: '5', viewer: 'anna' }])
+    for (const [owner, counts] of [[true, 0], [false, 1], [null, 1], ['', 1]] as const) {
+      const one = site({ ...byId, owner: (req) => (req.params['id'] === 'last' ? false : owner) })
+      await browse(one.app, '/items/1')
+      assert.deepEqual([(await seen(one, counts)).length, one.log], [counts, []])
+    }
+  })
+
+  test(`${name}: functions that throw or return what is of no use are passed over, and that is said once without a value`, async () => {
+    const fail = () => { throw new RangeError('secret') }
+    const wrong: (() => unknown)[] = [fail, () => 7, async () => 'secret', async () => fail(), () => ({})]
+    for (const wrongly of wrong) {
+      const last = (req: Request): boolean => req.params['id'] === 'last'
+      const item = site({ item: (req) => (last(req) ? 'last' : wrongly() as string) })
+      for (let i = 0; i < 2; i++) await browse(item.app, '/items/1')
+      assert.deepEqual(await seen(item, 0), [])
+      assert.equal(item.log.length, 1)
+      assert.match(item.log[0]!, /^wide-cache: the function given as "item" (threw|returned) .*; the hit is not counted$/)
+      const owner = site({ ...byId, owner: wrongly as () => string })
+      for (let i = 0; i < 2; i++) await browse(owner.app, '/items/1')
+      assert.equal((await seen(owner, 2)).length, 2)
+      assert.equal(owner.log.length, 1)
+      assert.match(owner.log[0]!, /^wide-cache: the function given as "owner" (threw|returned) .*; the hit counts$/)
+      assert.doesNotMatch([...item.log, ...owner.log].join(), /secret/)
+    }
+    const alone = site({ ...byId, owner: () => 'anna' })
+    await browse(alone.app, '/items/1')
+    assert.equal((await seen(alone, 1)).length, 1)
+    assert.match(alone.log[0]!, /"owner" returned a text, to be compared with what "viewer" returns, which is not given; the hit counts/)
+  })
+
+  test(`${name}: hits of real requests come to the counts, a viewer once, however long the item's text`, async () => {
+    const log = keptLog()
+    const hits = createHits({ name: 'pages', cache: memory(), database: sqlite(':memory:'), collect: false, logger: log })
+    const app = express()
+    app.get('/items/:id', hits.middleware(byId), (_req: Request, res: Response) => void res.send('<p>'))
+    await browse(app, '/items/1', { 'user-agent': `${BROWSER} Edg/126` })
+    // The last one is spoken of, and by then all before it have been seen.
+    for (const id of ['1', '1', '2', 'x'.repeat(300)]) await browse(app, `/items/${id}`)
+    await until(() => log.lines.length > 0)
+    await hits.flush()
+    await hits.drain({ all: true })
+    assert.deepEqual([...await hits.counts(['1', '2', 'x'.repeat(300)])], [['1', 2], ['2', 1], ['x'.repeat(300), 0]])
+    assert.deepEqual(log.lines, ['wide-cache: a hit has a longer text as "item", not a text of 1 to 255 bytes; the hit is not counted'])
+    await hits.close()
+  })
+}
+
+test('wrong functions are refused by name', () => {
+  const wrong: [unknown, RegExp][] = [
+    [undefined, /hits.middleware options/], [{}, /option "item" is undefined/], [{ item: 'id' }, /option "item"/],
+    [{ ...byId, viewer: 'x' }, /option "viewer"/],
+    [{ ...byId, owner: true }, /option "owner"/], [{ ...byId, skip: () => true }, /option "skip".*hits.middleware takes item, viewer, owner/],
+  ]
+  for (const [options, message] of wrong) {
+    assert.throws(() => counter(options as HitsMiddlewareOptions), { name: 'TypeError', code: 'ERR_WIDE_CACHE_OPTION', message })
+  }
+})

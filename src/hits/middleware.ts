@@ -1,0 +1,85 @@
+import type { Request, RequestHandler, Response } from 'express'
+import type { BurstLogger } from '../support/logger.js'
+import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
+import { Guard, kindOf } from '../visitors/guard.js'
+import { pageViews } from '../visitors/middleware.js'
+import type { HitsSettings } from './options.js'
+
+/** What {@link Hits.middleware} is told of a page. All are asked after the response. */
+export interface HitsMiddlewareOptions {
+  /** The item whose page this is, 1 to 255 bytes; `undefined` or an empty text: of none, and nothing counts. */
+  item(req: Request): string | null | undefined
+  /**
+   * Who the viewer is; only a keyed hash of it leaves the process.
+   * @default the IP address, by Express's "trust proxy", and the user agent
+   */
+  viewer?: ((req: Request) => string) | undefined
+  /**
+   * Who the item's author is, in the words of `viewer`, or whether the viewer is the author: whose own views
+   * never count. `undefined`, `false` or an empty text: nobody who is known.
+   */
+  owner?: ((req: Request, res: Response) => string | boolean | null | undefined) | undefined
+}
+
+/** Takes what is to be counted. `identity` and `userAgent` are who the viewer is, not yet hashed. */
+export type Count = (item: string, identity: string | undefined, userAgent: string | undefined) => void
+
+const NOT_COUNTED = 'the hit is not counted'
+const COUNTED = 'the hit counts'
+
+/**
+ * The middleware that counts the views of items, by the rules of page views: see {@link pageViews}.
+ *
+ * @throws TypeError naming the option that is wrong
+ */
+export function hitsMiddleware(
+  options: HitsMiddlewareOptions,
+  { bots, privacySignals }: Pick<HitsSettings, 'bots' | 'privacySignals'>,
+  count: Count,
+  logger: BurstLogger,
+): RequestHandler {
+  onlyKnown('hits.middleware', options, ['item', 'viewer', 'owner'])
+  const { item } = options
+  if (typeof item !== 'function') throw wrongType('item', item, 'a function (req) that returns a text, or undefined where nothing is to count')
+  const viewer = optionalFunction('viewer', options.viewer, 'a function (req) that returns a text')
+  const owner = optionalFunction('owner', options.owner, 'a function (req, res) that returns a text, a boolean or undefined')
+  const guard = new Guard(logger)
+
+  function itemOf(req: Request): string | undefined {
+    let none = false
+    const answer = guard.text('item', NOT_COUNTED, () => {
+      const answer: unknown = item(req)
+      none = answer === undefined || answer === null || answer === ''
+      // That a page is of no item is nothing to speak of.
+      return none ? 'none' : answer
+    })
+    return none ? undefined : answer
+  }
+
+  function isOwn(req: Request, res: Response, identity: string | undefined): boolean {
+    if (!owner) return false
+    return guard.truth('owner', COUNTED, () => {
+      const answer: unknown = owner(req, res)
+      if (typeof answer === 'string' && answer !== '') return isViewer(answer, req, identity)
+      if (typeof answer === 'boolean' || answer instanceof Promise) return answer
+      if (answer === undefined || answer === null || answer === '') return false
+      guard.say('owner', `the function given as "owner" returned ${kindOf(answer)}, not a text or a boolean`, COUNTED)
+      return false
+    })
+  }
+
+  function isViewer(author: string, req: Request, identity: string | undefined): boolean {
+    if (!viewer) {
+      guard.say('owner', 'the function given as "owner" returned a text, to be compared with what "viewer" returns, which is not given', COUNTED)
+      return false
+    }
+    // Who asks for privacy has no identity here; compared and forgotten, it tells nobody of them.
+    return author === (identity ?? guard.text('viewer', COUNTED, () => viewer(req)))
+  }
+
+  const visitor = viewer && { option: 'viewer', of: viewer }
+  return pageViews({ bots, privacySignals, visitor, skip: undefined }, (req, res, _target, identity, userAgent) => {
+    const found = itemOf(req)
+    if (found !== undefined && !isOwn(req, res, identity)) count(found, identity, userAgent)
+  }, logger)()
+}

@@ -1,0 +1,80 @@
+import type { Cache } from '../cache/cache.js'
+import type { Logger } from '../support/logger.js'
+import { given, integer, nameOf, oneOf, onlyKnown, wrongValue } from '../support/options.js'
+import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
+
+/** Options of `createHits()`. One that is `undefined` is one not given. */
+export interface HitsOptions extends GridOptions {
+  /** What is counted, such as `threads`: processes that give the same name count together. 1 to 27 letters, digits, `_`, `.`, `-`. */
+  name: string
+  /**
+   * Seconds of a window: a viewer counts once in each for an item, in all processes. Windows are fixed; they
+   * begin at the multiples of this since 1970. Choose one that divides a day, since at midnight UTC viewers
+   * get other hashes. All processes give the same. @default 1800
+   */
+  repeatSeconds?: number | undefined
+  /** Whether the middleware counts bots, told by their user agents. @default 'skip' */
+  bots?: 'skip' | 'count' | undefined
+  /**
+   * What the middleware does with requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each of them,
+   * without a viewer, `skip` none, `ignore` like all others. @default 'anonymous'
+   */
+  privacySignals?: 'anonymous' | 'skip' | 'ignore' | undefined
+}
+
+/** Options complete and checked, but for those of the grid, which the wide cache checks and completes. */
+export interface HitsSettings {
+  readonly name: string
+  /** The name of the grid and of the map. */
+  readonly gridName: string
+  readonly repeatMs: number
+  /** How long after its window has begun a viewing is remembered. */
+  readonly keepMs: number
+  readonly bots: 'skip' | 'count'
+  readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
+  readonly collect: string | false
+  readonly closeTimeoutMs: number
+  readonly logger: Logger
+  readonly grid: GridOptions
+}
+
+const OWN_OPTIONS = ['name', 'repeatSeconds', 'bots', 'privacySignals'] as const
+
+/** So that an activity of the same name has a grid of its own. */
+const GRID_PREFIX = 'hits.'
+const MAX_NAME = 32 - GRID_PREFIX.length
+
+const MAX_REPEAT_SECONDS = 86_400
+
+/** How late a hit may come to SQL and still be told from a repeat, at least. */
+const MIN_KEEP_SECONDS = 2 * 86_400
+
+/** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
+export function hitsSettings(options: HitsOptions): HitsSettings {
+  onlyKnown('createHits', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
+  const { name: givenName, repeatSeconds: seconds = 1800, bots = 'skip', privacySignals = 'anonymous', ...grid } = given(options)
+  const name = nameOf('name', givenName)
+  if (name.length > MAX_NAME) throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
+  const gridName = GRID_PREFIX + name
+  const { collect, closeTimeoutMs, vanishedSeconds, logger } = settingsOf({ ...grid, name: gridName, commit: async () => {} })
+  const repeatSeconds = integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
+  return Object.freeze({
+    name,
+    gridName,
+    repeatMs: repeatSeconds * 1000,
+    keepMs: (repeatSeconds + Math.max(MIN_KEEP_SECONDS, vanishedSeconds)) * 1000,
+    bots: oneOf('bots', bots, ['skip', 'count']),
+    privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
+    collect,
+    closeTimeoutMs,
+    logger,
+    grid,
+  })
+}
+
+/** What is worth saying about a cache that works and yet is seldom what is wanted. */
+export function cacheWarning(cache: Cache, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
+  return 'wide-cache: the cache is memory:, private to this process; several processes would count the hits of one viewer several times. ' +
+    'Set MEMCACHE_SERVERS, or the option "cache" to memcached://host:port'
+}
