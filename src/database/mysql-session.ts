@@ -31,11 +31,16 @@ const SETTINGS = [
 ].join(', ')
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
+/** Statements that leave a session as it was: nothing but rows, and neither variables nor locks by name. */
+const PLAIN = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b(?![^]*(?:@|_LOCK\s*\())/i
+
 export class MysqlSession {
   readonly #connection: PoolConnection
   readonly #gone: () => void
   readonly #pending = new Set<(error: unknown) => void>()
   #maxPacketBytes = Infinity
+  /** Something since then may have changed the state. */
+  #changed = false
 
   /** `gone` is called when the connection is of no use any more. */
   constructor(connection: PoolConnection, gone: () => void) {
@@ -52,22 +57,36 @@ export class MysqlSession {
   }
 
   /** Brings a new connection into the known state. */
-  async prepare(): Promise<void> {
-    await this.query(SETTINGS)
-    await this.query(ISOLATION)
-    if (this.#maxPacketBytes !== Infinity) return
-    const { rows } = await this.query('SELECT @@max_allowed_packet AS bytes')
+  async begin(): Promise<void> {
+    await this.#prepare()
+    const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes', [], QUERY_TIMEOUT_MS)
     this.#maxPacketBytes = Number(rows[0]?.['bytes'])
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#send(SETTINGS, [], QUERY_TIMEOUT_MS)
+    await this.#send(ISOLATION, [], QUERY_TIMEOUT_MS)
+    this.#changed = false
+  }
+
+  /** Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more use. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.#send('START TRANSACTION', [], QUERY_TIMEOUT_MS)
+    const result = await work()
+    await this.#send('COMMIT', [], QUERY_TIMEOUT_MS)
+    return result
   }
 
   /**
    * Gives the connection back to the pool as if it were new: open transactions, locks, variables and
-   * temporary tables of its user are gone. COM_RESET_CONNECTION also forgets utf8mb4, hence `prepare`.
+   * temporary tables of its user are gone. COM_RESET_CONNECTION also forgets utf8mb4, so all is said again. After
+   * plain statements there is nothing to forget, and three round trips are saved.
    */
   async recycle(): Promise<void> {
+    if (!this.#changed) return this.#connection.release()
     try {
       await this.#settled<void>(RESET_TIMEOUT_MS, (done) => this.#connection.reset((error) => done(error, undefined)))
-      await this.prepare()
+      await this.#prepare()
       this.#connection.release()
     } catch (error) {
       this.destroy(error)
@@ -75,6 +94,11 @@ export class MysqlSession {
   }
 
   async query(sql: string, values: readonly SqlValue[] = [], timeoutMs = QUERY_TIMEOUT_MS): Promise<QueryResult> {
+    this.#changed ||= !PLAIN.test(sql)
+    return this.#send(sql, values, timeoutMs)
+  }
+
+  async #send(sql: string, values: readonly SqlValue[], timeoutMs: number): Promise<QueryResult> {
     const checked = checkedValues(sql, values)
     this.#refuseOversize(sql, checked)
     return resultOf(await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(sql, checked, done)))

@@ -62,12 +62,8 @@ export class MysqlDatabase implements Database, MigrationHost {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#onOneConnection(async (session) => {
-      await session.query('START TRANSACTION')
-      const result = await new OpenTransaction('mysql', (sql, values) => session.query(sql, values)).finish(work)
-      await session.query('COMMIT')
-      return result
-    })
+    return this.#onOneConnection((session) => session.transaction(() =>
+      new OpenTransaction('mysql', (sql, values) => session.query(sql, values)).finish(work)))
   }
 
   now(): Promise<number> {
@@ -125,7 +121,7 @@ export class MysqlDatabase implements Database, MigrationHost {
     const session = new MysqlSession(connection, () => this.#sessions.delete(connection))
     this.#sessions.set(connection, session)
     try {
-      await session.prepare()
+      await session.begin()
       return session
     } catch (error) {
       session.destroy(error)
