@@ -223,3 +223,24 @@ test('options and percent-encoded URLs say the same', async () => {
   assert.equal((await byUrl.query('SELECT DATABASE() AS name')).rows[0]?.['name'], database)
   await byUrl.close()
 })
+
+test('a user who may not create tables works on tables that are there, and is refused where they are to be made', async () => {
+  const url = new URL(await sharedMysqlUrl())
+  const schema = url.pathname.slice(1)
+  const admin = open(url.href)
+  await admin.query(`CREATE USER '${schema}'@'%' IDENTIFIED BY 'cache-password'`)
+  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${schema}\`.* TO '${schema}'@'%'`)
+  url.username = schema
+  const limited = open(url.href)
+  try {
+    const error = await rejects(limited.migrate(), 'usage')
+    assert.match(error.code, /ER_.*ACCESS_DENIED/)
+    await admin.migrate()
+    await limited.migrate()
+    assert.deepEqual((await limited.query('SELECT name FROM wide_cache_grids')).rows, [])
+  } finally {
+    await limited.close()
+    await admin.query(`DROP USER '${schema}'@'%'`)
+    await admin.close()
+  }
+})
