@@ -1,6 +1,5 @@
-import type { Transaction } from '../database/database.js'
-import { DatabaseError } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { type Database, DatabaseError, type Transaction } from '../database/database.js'
+import { placeholders, type RowUpdate, type Statement, update, updateBoth } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import { OutcomeUnknownError, retried } from './outcome.js'
@@ -13,10 +12,17 @@ const KEPT_MS = 30 * DAY_MS
 /** Old rows that a new lane removes. */
 const REMOVED_AT_ONCE = 100
 
+/** What a lane commits: `quick`, an update of one row; if there is none, or it matches no row, `long`. */
+export interface Work {
+  readonly quick: RowUpdate | undefined
+  long(tx: Transaction): Promise<void>
+}
+
 /**
  * Transactions of one process, one after the other, each with a number that is entered in the lane's row as the
- * first thing it does. One whose commit stayed unanswered is tried again with the same number, and sees by the
- * row whether it was committed. (As long as the first try is still open somewhere it holds the row's lock.)
+ * first thing it does, or by the same statement. One whose commit stayed unanswered is tried again with the same
+ * number, and sees by the row whether it was committed. (As long as the first try is still open somewhere it holds
+ * the row's lock.)
  */
 export class Lane {
   readonly #tables: Tables
@@ -35,20 +41,18 @@ export class Lane {
    *
    * @throws OutcomeUnknownError; anything else: `work` has not been committed
    */
-  async commit(work: (tx: Transaction) => Promise<void>): Promise<void> {
+  async commit(work: Work): Promise<void> {
     const lane = await this.#lane()
     const sequence = lane.sequence + 1
-    const take = async (tx: Transaction): Promise<boolean> => {
-      const { affectedRows } = await tx.query('UPDATE sharded_counter_lanes SET sequence = ? WHERE lane = ? AND sequence = ?', [sequence, lane.id, lane.sequence])
-      if (affectedRows === 1) return true
-      const { rows } = await tx.query('SELECT sequence FROM sharded_counter_lanes WHERE lane = ?', [lane.id])
-      if (rows[0]?.['sequence'] === sequence) return false
-      throw new Error(`wide-cache: counter "${this.#counter}": its row in sharded_counter_lanes has been changed or removed by others`)
-    }
+    const entry: RowUpdate = { table: 'sharded_counter_lanes', set: 'sequence = ?', setValues: [sequence], where: 'lane = ? AND sequence = ?', whereValues: [lane.id, lane.sequence] }
     try {
-      await retried(this.#environment, () => this.#tables.transaction(async (tx) => {
-        if (await take(tx)) await work(tx)
-      }))
+      await retried(this.#environment, async () => {
+        if (await this.#together(entry, work.quick)) return
+        await this.#tables.transaction(async (tx) => {
+          if (!(await this.#enter(tx, entry, lane.id, sequence))) return
+          if (!work.quick || !(await matches(tx, update(work.quick)))) await work.long(tx)
+        })
+      })
       lane.sequence = sequence
     } catch (error) {
       // A number that may have been entered is not used again, for anything.
@@ -57,15 +61,30 @@ export class Lane {
     }
   }
 
+  /** Both by one statement, where there is such: one round trip instead of four. `false`: nothing was done, or all by an earlier try. */
+  async #together(entry: RowUpdate, quick: RowUpdate | undefined): Promise<boolean> {
+    const { database } = this.#tables
+    const statement = quick && updateBoth(database.dialect, entry, quick)
+    return statement !== undefined && matches(database, statement)
+  }
+
+  /** Enters the number; `false`: it has been entered, with its work. */
+  async #enter(tx: Transaction, entry: RowUpdate, id: Buffer, sequence: number): Promise<boolean> {
+    if (await matches(tx, update(entry))) return true
+    const { rows } = await tx.query('SELECT sequence FROM sharded_counter_lanes WHERE lane = ?', [id])
+    if (rows[0]?.['sequence'] === sequence) return false
+    throw new Error(`wide-cache: counter "${this.#counter}": its row in sharded_counter_lanes has been changed or removed by others`)
+  }
+
   async #lane() {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#current && elapsed - this.#current.since < LANE_MS) return this.#current
-    const id = await retried(this.#environment, () => this.#enter())
+    const id = await retried(this.#environment, () => this.#open())
     return (this.#current = { id, since: elapsed, sequence: 0 })
   }
 
-  /** Enters a new lane, with another id at each try, and removes some of those long out of use. */
-  async #enter(): Promise<Buffer> {
+  /** Opens a new lane, with another id at each try, and removes some of those long out of use. */
+  async #open(): Promise<Buffer> {
     await this.#tables.ready()
     const { database } = this.#tables
     const now = await database.now()
@@ -76,4 +95,8 @@ export class Lane {
     if (old.length > 0) await database.query(`DELETE FROM sharded_counter_lanes WHERE lane IN (${placeholders(old.length)})`, old)
     return id
   }
+}
+
+async function matches(queryable: Pick<Database, 'query'>, { sql, values }: Statement): Promise<boolean> {
+  return (await queryable.query(sql, values)).affectedRows > 0
 }

@@ -67,7 +67,7 @@ export class ShardedCounter {
     this.#shards = new Shards(this.#tables, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache.cache, cacheSeconds)
     const lane = new Lane(this.#tables, environment, this.#name)
-    this.#increments = new Batches((deltas) => lane.commit((tx) => this.#shards.add(tx, sumOf(deltas))), safeToAdd)
+    this.#increments = new Batches((deltas) => lane.commit(this.#shards.addition(sumOf(deltas))), safeToAdd)
   }
 
   /**

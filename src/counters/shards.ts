@@ -1,7 +1,8 @@
 import type { SqlValue, Transaction } from '../database/database.js'
-import { forUpdate, upsert } from '../database/dialect.js'
+import { forUpdate, type RowUpdate, upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
+import type { Work } from './lane.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const ROWS_A_STATEMENT = 500
@@ -33,18 +34,10 @@ export class Shards {
     this.#least = least
   }
 
-  /** Adds `delta` to a random shard. @throws RangeError if the total would leave ±(2^53-1) */
-  async add(tx: Transaction, delta: number): Promise<void> {
-    if (this.#count !== undefined) {
-      const shard = this.#random(this.#count)
-      const bound = share(MAX, this.#count, shard)
-      // If it does not match, READ COMMITTED lets go of the row's lock, so the order of locks is kept below.
-      const { affectedRows } = await tx.query(
-        'UPDATE sharded_counter_shards SET value = value + ? WHERE name = ? AND shard = ? AND of_shards = ? AND value + ? BETWEEN ? AND ?',
-        [delta, this.#name, shard, this.#count, delta, -bound, bound])
-      if (affectedRows === 1) return
-    }
-    await this.#addTheLongWay(tx, delta)
+  /** Adding `delta` to a random shard. */
+  addition(delta: number): Work {
+    const place = this.#environment.random()
+    return { quick: this.#quickAdd(delta, place), long: (tx) => this.#addTheLongWay(tx, delta, place) }
   }
 
   /** Sees to it that there are at least `count` shards. May be done again. */
@@ -65,7 +58,21 @@ export class Shards {
     return Buffer.isBuffer(id) ? id : undefined
   }
 
-  async #addTheLongWay(tx: Transaction, delta: number): Promise<void> {
+  #quickAdd(delta: number, place: number): RowUpdate | undefined {
+    if (this.#count === undefined) return undefined
+    const shard = Math.floor(place * this.#count)
+    const bound = share(MAX, this.#count, shard)
+    return {
+      table: 'sharded_counter_shards',
+      set: 'value = value + ?',
+      setValues: [delta],
+      where: 'name = ? AND shard = ? AND of_shards = ? AND value + ? BETWEEN ? AND ?',
+      whereValues: [this.#name, shard, this.#count, delta, -bound, bound],
+    }
+  }
+
+  /** `place`: where among the shards, 0 to 1. @throws RangeError if the total would leave ±(2^53-1) */
+  async #addTheLongWay(tx: Transaction, delta: number, place: number): Promise<void> {
     const count = await this.#lock(tx, this.#least)
     this.#count = count
     const values = await this.#lockValues(tx)
@@ -73,7 +80,7 @@ export class Shards {
     if (!Number.isSafeInteger(total)) {
       throw new RangeError(`wide-cache: counter "${this.#name}" is at ${sum(values)}; with ${delta} it would pass ±(2^53-1). Nothing was counted`)
     }
-    const shard = this.#random(count)
+    const shard = Math.floor(place * count)
     const value = (values.get(shard) ?? 0) + delta
     if (Math.abs(value) <= share(MAX, count, shard)) await this.#write(tx, count, [[shard, value]])
     else await this.#spread(tx, count, total)
@@ -108,10 +115,6 @@ export class Shards {
         upsert(tx.dialect, 'sharded_counter_shards', ['name', 'shard'], ['name', 'shard', 'of_shards', 'value'], { of_shards: 'replace', value: 'replace' }, rows.length),
         rows.flatMap(([shard, value]): SqlValue[] => [this.#name, shard, count, value]))
     }
-  }
-
-  #random(count: number): number {
-    return Math.floor(this.#environment.random() * count)
   }
 }
 

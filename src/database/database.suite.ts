@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { DatabaseError, type Database, type DatabaseErrorKind } from './database.js'
-import { upsert } from './dialect.js'
+import { type RowUpdate, update, updateBoth, upsert } from './dialect.js'
 
 /** An adapter that can be told where its migrations are. */
 export type MigratableDatabase = Database & { migrate(folder?: URL): Promise<void> }
@@ -228,6 +228,29 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     const nothing = upsert(database.dialect, 't', ['a', 'b'], ['a', 'b', 'most'], {}, 1)
     await database.query(nothing, [1, 'x', 1000])
     assert.deepEqual(await column(database, `SELECT most FROM t WHERE a = 1 AND b = 'x'`), [5])
+  })
+
+  it('two rows are updated together or not at all, by one statement where there is one', async (database) => {
+    await database.query('CREATE TABLE a (k INTEGER PRIMARY KEY, x BIGINT)')
+    await database.query('CREATE TABLE b (id INTEGER PRIMARY KEY, y BIGINT)')
+    await database.query('INSERT INTO a VALUES (1, 0), (2, 0)')
+    await database.query('INSERT INTO b VALUES (1, 0), (2, 0)')
+    const a = (k: number): RowUpdate => ({ table: 'a', set: 'x = ?', setValues: [7], where: 'k = ?', whereValues: [k] })
+    const b = (id: number): RowUpdate => ({ table: 'b', set: 'y = y + ?', setValues: [5], where: 'id = ? AND y + ? < ?', whereValues: [id, 5, 10] })
+    const statement = updateBoth(database.dialect, a(1), b(1))
+    assert.equal(statement === undefined, database.dialect === 'sqlite')
+    const run = async (one: RowUpdate, other: RowUpdate): Promise<boolean> => {
+      const both = updateBoth(database.dialect, one, other)
+      if (both) return (await database.query(both.sql, both.values)).affectedRows > 0
+      return database.transaction(async (tx) => {
+        for (const { sql, values } of [update(one), update(other)]) if ((await tx.query(sql, values)).affectedRows === 0) throw new Error('none')
+        return true
+      }).catch(() => false)
+    }
+    assert.deepEqual([await run(a(1), b(1)), await run(a(3), b(2)), await run(a(2), b(1)), await run(a(2), b(3))], [true, false, false, false])
+    assert.equal(await run(a(1), b(2)), true, 'one of the two rows stays as it is')
+    assert.deepEqual(await column(database, 'SELECT x FROM a ORDER BY k'), [7, 0])
+    assert.deepEqual(await column(database, 'SELECT y FROM b ORDER BY id'), [5, 5])
   })
 
   it(`now() is the database's clock, and goes on within a transaction`, async (database) => {

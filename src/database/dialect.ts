@@ -3,7 +3,7 @@
  * which database it is. Names of tables and columns come from our own code and are asserted to be plain.
  */
 import assert from 'node:assert/strict'
-import type { Dialect, Queryable } from './database.js'
+import type { Dialect, Queryable, SqlValue } from './database.js'
 
 /** What an upsert makes of a column when the key exists. `keep`: nothing, but the row is locked. */
 export type Update = 'greatest' | 'add' | 'replace' | 'keep'
@@ -15,6 +15,8 @@ interface Differences {
   readonly forUpdate: string
   readonly skipLocked: string
   readonly deleteByIds: (table: string) => string
+  /** Between the tables of an UPDATE of several; `undefined` where there is none. */
+  readonly updateJoin: string | undefined
   readonly now: string
 }
 
@@ -28,6 +30,8 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     skipLocked: ' FOR UPDATE SKIP LOCKED',
     // For `id IN (…)` MariaDB likes to read the whole table, and waits for every row that others are inserting.
     deleteByIds: (table) => `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids STRAIGHT_JOIN ${table} AS t ON t.id = ids.id`,
+    // The first table's row is locked first.
+    updateJoin: ' STRAIGHT_JOIN ',
     // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere NOW() is
     // ambiguous for one hour a year.
     now: 'SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) AS now',
@@ -40,6 +44,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     forUpdate: '',
     skipLocked: '',
     deleteByIds: (table) => `DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
+    updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
   },
 }
@@ -112,6 +117,37 @@ export function skipLocked(dialect: Dialect): string {
  */
 export function deleteByIds(dialect: Dialect, table: string): string {
   return DIFFERENCES[dialect].deleteByIds(quoted(table))
+}
+
+/** An update of one row: SQL whose columns no other table of the same statement has, and its values. */
+export interface RowUpdate {
+  readonly table: string
+  readonly set: string
+  readonly setValues: readonly SqlValue[]
+  readonly where: string
+  readonly whereValues: readonly SqlValue[]
+}
+
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+export function update({ table, set, setValues, where, whereValues }: RowUpdate): Statement {
+  return { sql: `UPDATE ${quoted(table)} SET ${set} WHERE ${where}`, values: [...setValues, ...whereValues] }
+}
+
+/**
+ * Both updates in one statement, by which either both rows are changed or, where one of them matches none,
+ * nothing (no affected rows). `undefined` where a statement changes one table only.
+ */
+export function updateBoth(dialect: Dialect, first: RowUpdate, second: RowUpdate): Statement | undefined {
+  const { updateJoin } = DIFFERENCES[dialect]
+  if (updateJoin === undefined) return undefined
+  return {
+    sql: `UPDATE ${quoted(first.table)}${updateJoin}${quoted(second.table)} SET ${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
+    values: [...first.setValues, ...second.setValues, ...first.whereValues, ...second.whereValues],
+  }
 }
 
 /** The database's clock: milliseconds since the Unix epoch, of the moment the statement runs. */
