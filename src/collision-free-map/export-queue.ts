@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.js'
-import { upsert } from '../database/dialect.js'
+import { updateByIds, upsert } from '../database/dialect.js'
 import { Tables } from '../database/tables.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Buckets } from './buckets.js'
@@ -141,11 +141,8 @@ export class ExportQueue<K, V> {
     const { rows: [row] } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [this.#id])
     const last = Number(row?.['last_version'])
     if (last >= NO_VERSION) throw new RangeError(`wide-cache: the versions of export queue "${this.#id}" have reached 2^53 - 1`)
-    for (const [index, entry] of entries.entries()) {
-      entry.version = last - entries.length + 1 + index
-      // One at a time, by primary key: no statement reads rows that others are inserting.
-      await tx.query(`UPDATE ${TABLES.queued} SET version = ? WHERE id = ?`, [entry.version, entry.id])
-    }
+    for (const [index, entry] of entries.entries()) entry.version = last - entries.length + 1 + index
+    await tx.query(updateByIds(tx.dialect, TABLES.queued, 'version'), [JSON.stringify(entries.map(({ id, version }) => [id, version]))])
   }
 
   async #export({ holder, entries }: Batch): Promise<void> {

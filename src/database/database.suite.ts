@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { DatabaseError, type Database, type DatabaseErrorKind } from './database.js'
-import { type RowUpdate, update, updateBoth, upsert } from './dialect.js'
+import { type RowUpdate, update, updateBoth, updateByIds, upsert } from './dialect.js'
 
 /** An adapter that can be told where its migrations are. */
 export type MigratableDatabase = Database & { migrate(folder?: URL): Promise<void> }
@@ -228,6 +228,15 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     const nothing = upsert(database.dialect, 't', ['a', 'b'], ['a', 'b', 'most'], {}, 1)
     await database.query(nothing, [1, 'x', 1000])
     assert.deepEqual(await column(database, `SELECT most FROM t WHERE a = 1 AND b = 'x'`), [5])
+  })
+
+  it('rows are given numbers by their ids, the greatest too, and no other row is changed', async (database) => {
+    await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, n BIGINT, kept BIGINT DEFAULT 5)')
+    await database.query('INSERT INTO t (id, n) VALUES (1, 0), (2, 0), (3, 0), (4, 0)')
+    const given = [[3, 7], [1, Number.MAX_SAFE_INTEGER - 1], [9, 9]]
+    assert.equal((await database.query(updateByIds(database.dialect, 't', 'n'), [JSON.stringify(given)])).affectedRows, 2)
+    assert.deepEqual(await column(database, 'SELECT n FROM t ORDER BY id'), [Number.MAX_SAFE_INTEGER - 1, 0, 7, 0])
+    assert.deepEqual(await column(database, 'SELECT DISTINCT kept FROM t'), [5])
   })
 
   it('two rows are updated together or not at all, by one statement where there is one', async (database) => {

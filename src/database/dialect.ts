@@ -15,6 +15,7 @@ interface Differences {
   readonly forUpdate: string
   readonly skipLocked: string
   readonly deleteByIds: (table: string) => string
+  readonly updateByIds: (table: string, column: string) => string
   /** Between the tables of an UPDATE of several; `undefined` where there is none. */
   readonly updateJoin: string | undefined
   readonly now: string
@@ -28,8 +29,11 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     greatest: 'GREATEST',
     forUpdate: ' FOR UPDATE',
     skipLocked: ' FOR UPDATE SKIP LOCKED',
-    // For `id IN (…)` MariaDB likes to read the whole table, and waits for every row that others are inserting.
-    deleteByIds: (table) => `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids STRAIGHT_JOIN ${table} AS t ON t.id = ids.id`,
+    // Left to itself MariaDB likes to read the whole of a small table, and waits for every row that others are inserting.
+    deleteByIds: (table) =>
+      `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = ids.id`,
+    updateByIds: (table, column) =>
+      `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', value BIGINT PATH '$[1]')) AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = given.id SET t.${column} = given.value`,
     // The first table's row is locked first.
     updateJoin: ' STRAIGHT_JOIN ',
     // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere NOW() is
@@ -44,6 +48,8 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     forUpdate: '',
     skipLocked: '',
     deleteByIds: (table) => `DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
+    updateByIds: (table, column) =>
+      `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
   },
@@ -117,6 +123,14 @@ export function skipLocked(dialect: Dialect): string {
  */
 export function deleteByIds(dialect: Dialect, table: string): string {
   return DIFFERENCES[dialect].deleteByIds(quoted(table))
+}
+
+/**
+ * Sets a column of the rows of some ids, the table's primary key, each to a number of its own, and touches no
+ * other row. Its one parameter is a JSON array of [id, number].
+ */
+export function updateByIds(dialect: Dialect, table: string, column: string): string {
+  return DIFFERENCES[dialect].updateByIds(quoted(table), quoted(column))
 }
 
 /** An update of one row: SQL whose columns no other table of the same statement has, and its values. */

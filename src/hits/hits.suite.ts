@@ -475,7 +475,7 @@ export function hitsSuite(pair: Pair): void {
           most = Math.max(most, result.affectedRows)
           return result
         }
-        await tidyHits(database, name, NOON + 2 * WINDOW_MS)
+        assert.equal(await tidyHits(database, name, NOON + 2 * WINDOW_MS), false)
         assert.equal(await left(name), 11_802)
         await tidyHits(database, name, NOON + 6 * WINDOW_MS)
         assert.deepEqual([await left(name), await left(other), most], [2, 2, 5_000])

@@ -21,3 +21,17 @@ export function batchesOf<F extends { readonly rowCount: number }>(frames: Itera
   }
   return batches
 }
+
+/**
+ * Frames writer by writer, each writer's in its own order; cells come in any. So a transaction concerns few
+ * writers, and their prefixes rise without gaps, for each of which the ledger would need a row.
+ */
+export function byWriter<F extends { readonly writer: string; readonly sequence: number }>(frames: Iterable<F>): F[] {
+  const writers = new Map<string, F[]>()
+  for (const frame of frames) {
+    const others = writers.get(frame.writer)
+    if (others) others.push(frame)
+    else writers.set(frame.writer, [frame])
+  }
+  return [...writers.values()].flatMap((own) => own.sort((a, b) => a.sequence - b.sequence))
+}

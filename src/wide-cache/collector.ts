@@ -2,7 +2,7 @@ import { type Cache, CacheError } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import { type Clock, sleep } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
-import { batchesOf } from './batches.js'
+import { batchesOf, byWriter } from './batches.js'
 import { type Frame, readCell } from './frame.js'
 import type { Grid } from './grid.js'
 import { type GridRecord, type Raise, WatermarkMoved } from './grid-record.js'
@@ -219,7 +219,7 @@ export class Collector {
 
   /** Brings frames into the ledger, a batch a transaction; the watermark rises with the last. */
   async #commit(frames: readonly Frame[], report: DrainReport, raise: Raise | undefined): Promise<void> {
-    const batches = batchesOf(frames)
+    const batches = batchesOf(byWriter(frames))
     if (batches.length === 0 && raise) batches.push([])
     for (const [index, batch] of batches.entries()) {
       const settled = await settle(this.#ledger, batch, this.#logger, index === batches.length - 1 ? raise : undefined)

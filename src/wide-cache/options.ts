@@ -29,6 +29,8 @@ export interface TidyContext {
   readonly layerSeconds: number
 }
 
+type Tidy = (database: Database, context: TidyContext) => Promise<boolean | void>
+
 /** The grid and its timing: what every use of the wide cache shares. */
 export interface GridOptions {
   /** The cache that holds the grid. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
@@ -79,8 +81,11 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
   /** Seconds that what was read is served from the cache. @default 30 */
   readTtlSeconds?: number | undefined
-  /** Removes what is old; called by the collector about once a minute. */
-  tidy?: ((database: Database, context: TidyContext) => Promise<void>) | undefined
+  /**
+   * Removes what is old; called by the collector about once a minute, so it should take seconds only. If it
+   * resolves with `true` there is more to remove, and it is called again with the next collecting run.
+   */
+  tidy?: Tidy | undefined
 }
 
 /** Options complete and checked. After this there are no defaults anywhere. */
@@ -103,7 +108,7 @@ export interface Settings<Row, Figures> {
   readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
   readonly read: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
   readonly readTtlSeconds: number
-  readonly tidy: ((database: Database, context: TidyContext) => Promise<void>) | undefined
+  readonly tidy: Tidy | undefined
 }
 
 /** The names of {@link GridOptions}, for those who pass them on. */

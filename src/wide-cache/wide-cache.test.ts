@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { type Database, DatabaseError } from '../database/database.js'
@@ -303,4 +304,26 @@ test('read gives what its procedure reads, told of the watermark; without a proc
   const { wide: reading } = await bench({ read: async (_, { name, layerSeconds, watermark }) => ({ name, layerSeconds, drained: watermark > 0 }) })
   assert.deepEqual(await reading.read(), { name: 'test', layerSeconds: 3, drained: true })
   await Promise.all([wide.close(), reading.close()])
+})
+
+test('a collector tidies up again with its next run, not in a minute, as long as there is more to remove', async () => {
+  let calls = 0
+  const { wide } = await bench({ collect: '* * * * * *', tidy: async () => ++calls < 3 })
+  const deadline = performance.now() + 30_000
+  while (calls < 3 && performance.now() < deadline) await delay(50)
+  assert.equal(calls, 3)
+  await wide.close()
+})
+
+test('frames that come in any order from the cells leave no rows of their own in the ledger', async () => {
+  const { wide, real, taken } = await bench({ width: 64 })
+  for (let i = 0; i < 40; i++) {
+    wide.append(i)
+    await wide.flush()
+  }
+  await wide.drain({ all: true })
+  assert.deepEqual(await taken(), Array.from({ length: 40 }, (_, i) => i), 'in the order of their writer')
+  const { rows } = await real.query('SELECT (SELECT prefix FROM wide_cache_writers) AS prefix, (SELECT COUNT(*) FROM wide_cache_frames) AS kept')
+  assert.deepEqual(rows.map((row) => [row['prefix'], row['kept']]), [[39, 0]])
+  await wide.close()
 })

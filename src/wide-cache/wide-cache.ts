@@ -21,7 +21,7 @@ const SHARED_CACHE_ID = Buffer.alloc(16)
 /** How long, past its time, closing waits for connections to end that do not answer. */
 const RELEASE_MS = 500
 
-/** How often what is old is removed. */
+/** How often what is old is removed, unless there is more than one call takes. */
 const TIDY_EVERY_MS = 60_000
 
 /**
@@ -187,10 +187,11 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   async #tidy(now: number): Promise<void> {
-    this.#tidyAt = this.#environment.clock.elapsed() + TIDY_EVERY_MS
+    const began = this.#environment.clock.elapsed()
+    this.#tidyAt = began + TIDY_EVERY_MS
     const { name, layerSeconds, tidy } = this.#settings
     await forgetOld(this.database, name, now)
-    await tidy?.(this.database, { now, name, layerSeconds })
+    if (await tidy?.(this.database, { now, name, layerSeconds })) this.#tidyAt = began
   }
 
   async #query(): Promise<Figures> {
