@@ -41,7 +41,7 @@ export interface GridOptions {
   width?: number | undefined
   /** Seconds a layer lasts. @default 3 */
   layerSeconds?: number | undefined
-  /** Layers that must lie between a layer and the present before it is drained. @default 2 */
+  /** How many layers old a layer is when it is drained. @default 2 */
   drainAfterLayers?: number | undefined
   /** Milliseconds from the first row of a frame until it is sent. @default 50 */
   flushMs?: number | undefined
