@@ -23,7 +23,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 try {
-  ensureBinaries()
+  ensureBinaries(['memcached', 'mariadb', 'chromium'])
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exit(1)
@@ -50,7 +50,7 @@ console.log(`${files.length} files, ${passed} passed, ${failed.length} failed`)
 process.exit(ok ? 0 : 1)
 
 function testFiles(parts: readonly string[]): string[] {
-  return ['src', 'test']
+  return ['src', 'test', 'bench']
     .filter((folder) => existsSync(join(ROOT, folder)))
     .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.test.ts') && (parts.length === 0 || parts.some((part) => file.includes(part))))

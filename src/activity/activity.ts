@@ -6,7 +6,7 @@ import { Identifier } from '../visitors/identifier.js'
 import type { DrainReport } from '../wide-cache/collector.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
-import { commitVisits } from './commit.js'
+import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { activityMiddleware } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings, cacheWarning } from './options.js'
 import { pageOf } from './page.js'
@@ -83,6 +83,7 @@ export class SiteActivity implements Activity {
       name: settings.name,
       codec: visitCodec,
       commit: commitVisits,
+      maxCommitRows: MAX_COMMIT_ROWS,
       read: (database, context) => readStats(database, context, settings.windowSeconds),
       readTtlSeconds: settings.statsTtlSeconds,
       tidy: (database, context) => tidyActivity(database, context, settings.retentionMs),

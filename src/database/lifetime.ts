@@ -8,7 +8,8 @@ import { DatabaseError } from './database.js'
 export const CLOSE_TIMEOUT_MS = 5_000
 
 export class Lifetime {
-  readonly #underWay = new Set<Promise<void>>()
+  #underWay = 0
+  #whenIdle: (() => void) | undefined
   #closing: Promise<void> | undefined
 
   /** Runs `work`, unless closing has begun. */
@@ -21,12 +22,11 @@ export class Lifetime {
 
   /** Has closing wait for `running` too. */
   track(running: Promise<unknown>): void {
-    const settled: Promise<void> = running.then(ended, ended)
-    this.#underWay.add(settled)
-    const underWay = this.#underWay
-    function ended(): void {
-      underWay.delete(settled)
+    this.#underWay++
+    const ended = (): void => {
+      if (--this.#underWay === 0) this.#whenIdle?.()
     }
+    running.then(ended, ended)
   }
 
   /** Waits for what is under way, then calls `release`, once however often it is called. */
@@ -37,7 +37,7 @@ export class Lifetime {
 
   /** What ends may leave something to tidy up behind it. */
   async #idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    while (this.#underWay > 0) await new Promise<void>((resolve) => { this.#whenIdle = resolve })
   }
 }
 

@@ -59,21 +59,21 @@ export class MysqlSession {
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
     await this.#prepare()
-    const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes', [], QUERY_TIMEOUT_MS)
+    const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes', QUERY_TIMEOUT_MS)
     this.#maxPacketBytes = Number(rows[0]?.['bytes'])
   }
 
   async #prepare(): Promise<void> {
-    await this.#send(SETTINGS, [], QUERY_TIMEOUT_MS)
-    await this.#send(ISOLATION, [], QUERY_TIMEOUT_MS)
+    await this.#send(SETTINGS, QUERY_TIMEOUT_MS)
+    await this.#send(ISOLATION, QUERY_TIMEOUT_MS)
     this.#changed = false
   }
 
   /** Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more use. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    await this.#send('START TRANSACTION', [], QUERY_TIMEOUT_MS)
+    await this.#send('START TRANSACTION', QUERY_TIMEOUT_MS)
     const result = await work()
-    await this.#send('COMMIT', [], QUERY_TIMEOUT_MS)
+    await this.#send('COMMIT', QUERY_TIMEOUT_MS)
     return result
   }
 
@@ -94,14 +94,26 @@ export class MysqlSession {
   }
 
   async query(sql: string, values: readonly SqlValue[] = [], timeoutMs = QUERY_TIMEOUT_MS): Promise<QueryResult> {
-    this.#changed ||= !PLAIN.test(sql)
-    return this.#send(sql, values, timeoutMs)
+    return this.prepare(sql, values, timeoutMs)()
   }
 
-  async #send(sql: string, values: readonly SqlValue[], timeoutMs: number): Promise<QueryResult> {
-    const checked = checkedValues(sql, values)
-    this.#refuseOversize(sql, checked)
-    return resultOf(await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(sql, checked, done)))
+  /** The statement with its values in it, and what sends it. What is wrong with the values is said when it is sent. */
+  prepare(sql: string, values: readonly SqlValue[] = [], timeoutMs = QUERY_TIMEOUT_MS): () => Promise<QueryResult> {
+    let text: string
+    try {
+      text = this.#connection.format(sql, checkedValues(sql, values))
+      this.#refuseOversize(text)
+    } catch (error) {
+      return () => Promise.reject(error)
+    }
+    return () => {
+      this.#changed ||= !PLAIN.test(sql)
+      return this.#send(text, timeoutMs)
+    }
+  }
+
+  async #send(text: string, timeoutMs: number): Promise<QueryResult> {
+    return resultOf(await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(text, done)))
   }
 
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
@@ -116,9 +128,10 @@ export class MysqlSession {
   }
 
   /** The server answers too big a packet by cutting the connection, and then its reason is mostly lost. */
-  #refuseOversize(sql: string, values: readonly SqlValue[]): void {
-    if (mostBytes(sql, values) <= this.#maxPacketBytes) return
-    const bytes = Buffer.byteLength(this.#connection.format(sql, [...values])) + PACKET_MARGIN_BYTES
+  #refuseOversize(text: string): void {
+    // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
+    if (3 * text.length + PACKET_MARGIN_BYTES <= this.#maxPacketBytes) return
+    const bytes = Buffer.byteLength(text) + PACKET_MARGIN_BYTES
     if (bytes <= this.#maxPacketBytes) return
     const message = `A statement of ${bytes} bytes is over the server's max_allowed_packet of ${this.#maxPacketBytes}`
     throw new DatabaseError('ER_NET_PACKET_TOO_LARGE', 'data', message)
@@ -141,13 +154,6 @@ export class MysqlSession {
       if (fail) this.#pending.delete(fail)
     }
   }
-}
-
-/** An upper bound of a statement's size: UTF-8 has up to 3 bytes per UTF-16 unit, a byte becomes 2 hex digits. */
-function mostBytes(sql: string, values: readonly SqlValue[]): number {
-  let bytes = 3 * sql.length + PACKET_MARGIN_BYTES
-  for (const value of values) bytes += typeof value === 'string' || Buffer.isBuffer(value) ? 3 * value.length + 3 : 30
-  return bytes
 }
 
 function streamOf(connection: PoolConnection): { destroy(): void } | undefined {

@@ -64,7 +64,7 @@ export class MysqlDatabase implements Database, MigrationHost {
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#onOneConnection((session) => session.transaction(() =>
-      new OpenTransaction('mysql', (sql, values) => session.query(sql, values)).finish(work)))
+      new OpenTransaction('mysql', (sql, values) => session.prepare(sql, values)).finish(work)))
   }
 
   now(): Promise<number> {

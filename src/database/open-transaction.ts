@@ -9,27 +9,31 @@ import { databaseNow } from './dialect.js'
 /** The most statements of one transaction that may wait for their turn. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
+/** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
+type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
+
 export class OpenTransaction implements Transaction {
   readonly dialect: Dialect
-  readonly #run: (sql: string, values: readonly SqlValue[]) => Promise<QueryResult>
+  readonly #prepare: Prepare
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
   #ended = false
   #failure: { readonly error: unknown } | undefined
 
-  constructor(dialect: Dialect, run: (sql: string, values: readonly SqlValue[]) => Promise<QueryResult>) {
+  constructor(dialect: Dialect, prepare: Prepare) {
     this.dialect = dialect
-    this.#run = run
+    this.#prepare = prepare
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
     this.#waiting++
+    const run = this.#prepare(sql, parameters)
     const result = this.#last.then(async () => {
       this.#waiting--
       if (this.#failure) throw this.#failure.error
-      return this.#run(sql, parameters)
+      return run()
     })
     this.#last = result.catch((error: unknown) => {
       this.#failure ??= { error }

@@ -52,7 +52,7 @@ export class SqliteDatabase implements Database, MigrationHost {
       // IMMEDIATE: a transaction that reads first and writes later would fail when another has written meanwhile.
       await link.query('BEGIN IMMEDIATE', [])
       try {
-        const result = await new OpenTransaction('sqlite', (sql, values) => statement(link, sql, values)).finish(work)
+        const result = await new OpenTransaction('sqlite', (sql, values) => () => statement(link, sql, values)).finish(work)
         await link.query('COMMIT', [])
         return result
       } catch (error) {

@@ -1,17 +1,13 @@
-/**
- * Rows, and frames, of one SQL transaction: few enough for one statement of many columns, and for a process to
- * decode and sort them in a few milliseconds.
- */
-const BATCH_ROWS = 2_000
-const BATCH_FRAMES = 500
+/** Frames of one SQL transaction, so that what the ledger says of their writers is one statement. */
+const BATCH_FRAMES = 2_000
 
-/** Cuts frames into batches of at most {@link BATCH_FRAMES} frames and about {@link BATCH_ROWS} rows. */
-export function batchesOf<F extends { readonly rowCount: number }>(frames: Iterable<F>): F[][] {
+/** Cuts frames into batches of at most {@link BATCH_FRAMES} frames and `maxRows` rows (a frame with more is alone). */
+export function batchesOf<F extends { readonly rowCount: number }>(frames: Iterable<F>, maxRows: number): F[][] {
   const batches: F[][] = []
   let rows = 0
   for (const frame of frames) {
     const last = batches.at(-1)
-    if (last && last.length < BATCH_FRAMES && rows + frame.rowCount <= BATCH_ROWS) {
+    if (last && last.length < BATCH_FRAMES && rows + frame.rowCount <= maxRows) {
       last.push(frame)
       rows += frame.rowCount
     } else {

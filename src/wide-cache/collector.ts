@@ -74,6 +74,7 @@ export class Collector {
   readonly #logger: BurstLogger
   readonly #drainAfterLayers: number
   readonly #cellTtlSeconds: number
+  readonly #maxCommitRows: number
   /** Since when each server has given no answer, by `clock.elapsed()`. */
   readonly #silent = new Map<string, number>()
 
@@ -87,6 +88,7 @@ export class Collector {
     logger: BurstLogger
     drainAfterLayers: number
     cellTtlSeconds: number
+    maxCommitRows: number
   }) {
     this.#cache = parts.cache
     this.#database = parts.database
@@ -97,6 +99,7 @@ export class Collector {
     this.#logger = parts.logger
     this.#drainAfterLayers = parts.drainAfterLayers
     this.#cellTtlSeconds = parts.cellTtlSeconds
+    this.#maxCommitRows = parts.maxCommitRows
   }
 
   /**
@@ -219,7 +222,7 @@ export class Collector {
 
   /** Brings frames into the ledger, a batch a transaction; the watermark rises with the last. */
   async #commit(frames: readonly Frame[], report: DrainReport, raise: Raise | undefined): Promise<void> {
-    const batches = batchesOf(byWriter(frames))
+    const batches = batchesOf(byWriter(frames), this.#maxCommitRows)
     if (batches.length === 0 && raise) batches.push([])
     for (const [index, batch] of batches.entries()) {
       const settled = await settle(this.#ledger, batch, this.#logger, index === batches.length - 1 ? raise : undefined)

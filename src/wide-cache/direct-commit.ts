@@ -8,18 +8,25 @@ import { type FrameLedger, settle } from './settle.js'
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_LAST_MS = 30_000
 
+interface DirectCommitParts {
+  readonly ledger: FrameLedger
+  readonly environment: Environment
+  readonly logger: BurstLogger
+  readonly maxCommitRows: number
+}
+
 /**
  * The one fallback: brings a writer's frames straight to SQL through the same ledger, one commit at a time; the
  * answer is their confirmation, and the outbox lets go of them.
  */
 export class DirectCommit {
-  readonly #parts: { readonly ledger: FrameLedger; readonly environment: Environment; readonly logger: BurstLogger }
+  readonly #parts: DirectCommitParts
   readonly #outbox: Outbox
   #underWay: Promise<void> | undefined
   #backoff = 0
   #notBefore = 0
 
-  constructor(parts: { ledger: FrameLedger; environment: Environment; logger: BurstLogger }, outbox: Outbox) {
+  constructor(parts: DirectCommitParts, outbox: Outbox) {
     this.#parts = parts
     this.#outbox = outbox
   }
@@ -50,7 +57,7 @@ export class DirectCommit {
   }
 
   async #settle(frames: readonly HeldFrame[]): Promise<void> {
-    for (const batch of batchesOf(frames.filter((frame) => this.#outbox.has(frame)))) {
+    for (const batch of batchesOf(frames.filter((frame) => this.#outbox.has(frame)), this.#parts.maxCommitRows)) {
       const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
       for (const frame of batch) {
         this.#outbox.remove(frame)

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { mysql } from '../database/mysql.js'
 import { sqlite } from '../database/sqlite.js'
+import { systemClock } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { jsonCodec } from './codec.js'
@@ -58,6 +59,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
   const record = new GridRecord(database, grid, Buffer.alloc(16), randomBytes(16))
   await record.enter(TTL_SECONDS)
   const ledger = new Ledger<string>({
+    clock: systemClock,
     database, grid, record, cellTtlSeconds: TTL_SECONDS, codec: jsonCodec<string>(),
     async commit(rows: string[], tx: Transaction) {
       if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')

@@ -1,5 +1,6 @@
 import { type Database, DatabaseError, type SqlRow, type SqlValue, type Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
+import { type Clock, sleep } from '../support/clock.js'
 import type { Codec } from './codec.js'
 import { type Frame, rowsOf } from './frame.js'
 import type { Grid } from './grid.js'
@@ -39,6 +40,9 @@ const MAX_REASON = 500
 /** Bytes of one quarantine entry: what a MEDIUMBLOB and a packet of the database surely take. */
 const MAX_QUARANTINE_BYTES = 1024 * 1024
 
+/** Rows decoded before the process has a turn for other work. */
+const ROWS_A_TURN = 2_000
+
 /** Rows of an INSERT into the ledger's own tables. */
 const ROWS_A_STATEMENT = 500
 
@@ -53,6 +57,7 @@ export class Ledger<Row> {
   readonly #record: GridRecord
   readonly #cellTtlSeconds: number
   readonly #codec: Codec<Row>
+  readonly #clock: Clock
   readonly #commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
 
   constructor(parts: {
@@ -61,6 +66,7 @@ export class Ledger<Row> {
     record: GridRecord
     cellTtlSeconds: number
     codec: Codec<Row>
+    clock: Clock
     commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
   }) {
     this.#database = parts.database
@@ -68,6 +74,7 @@ export class Ledger<Row> {
     this.#record = parts.record
     this.#cellTtlSeconds = parts.cellTtlSeconds
     this.#codec = parts.codec
+    this.#clock = parts.clock
     this.#commit = parts.commit
   }
 
@@ -167,7 +174,14 @@ export class Ledger<Row> {
   async #hand(fresh: readonly Frame[], tx: Transaction, now: number): Promise<void> {
     const rows: Row[] = []
     try {
-      for (const frame of fresh) for (const bytes of rowsOf(frame)) rows.push(this.#codec.decode(bytes))
+      let turn = ROWS_A_TURN
+      for (const frame of fresh) {
+        if (rows.length >= turn) {
+          turn = rows.length + ROWS_A_TURN
+          await sleep(this.#clock, 0)
+        }
+        for (const bytes of rowsOf(frame)) rows.push(this.#codec.decode(bytes))
+      }
     } catch (error) {
       throw new RowsError('a row that its codec cannot read', { cause: error })
     }

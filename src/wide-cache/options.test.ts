@@ -13,7 +13,7 @@ test('what is not given has its default, also where it is given as undefined', (
   const { logger, codec, commit, read, tidy, ...figures } = settingsOfAny({ ...least, width: undefined, codec: undefined })
   assert.deepEqual(figures, {
     name: 'test', width: 15, layerSeconds: 3, drainAfterLayers: 2, flushMs: 50, collect: '*/10 * * * * *', cellTtlSeconds: 3600,
-    confirmSeconds: 60, vanishedSeconds: 3600, maxFrameBytes: 65_536, maxOutboxBytes: 33_554_432, closeTimeoutMs: 5000, readTtlSeconds: 30,
+    confirmSeconds: 60, vanishedSeconds: 3600, maxFrameBytes: 65_536, maxOutboxBytes: 33_554_432, closeTimeoutMs: 5000, maxCommitRows: 2_000, readTtlSeconds: 30,
   })
   assert.equal(logger, console)
   assert.equal(commit, least.commit)
@@ -52,6 +52,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
   [{ logger: { info() {} } }, 'TypeError', /"logger" is an object; allowed: an object with the methods info, warn and error/],
   [{ read: 'SELECT' }, 'TypeError', /"read" is "SELECT"; allowed: a function/],
   [{ readTtlSeconds: -1 }, 'RangeError', /"readTtlSeconds" is -1; allowed: a whole number from 1 to 86400 seconds/],
+  [{ maxCommitRows: 999 }, 'RangeError', /"maxCommitRows" is 999; allowed: a whole number from 1000 to 100000 rows/],
   [{ tidy: 1 }, 'TypeError', /"tidy" is 1; allowed: a function/],
   [{ widht: 15 }, 'TypeError', /"widht" is 15; allowed: no such option; WideCache takes name, .*width/],
 ]

@@ -72,11 +72,16 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   codec?: Codec<Row> | undefined
   /**
    * Brings rows to their tables, inside the transaction that enters their frames in the ledger: each row is
-   * handed over in exactly one transaction that commits, 2,000 of them at most. It may run again after a rollback, so it must do
-   * nothing outside `tx`. An error about the rows themselves (thrown, or a database error of kind `data`)
+   * handed over in exactly one transaction that commits. It may run again after a rollback, so it must do nothing
+   * outside `tx`. An error about the rows themselves (thrown, or a database error of kind `data`)
    * sends, after three tries alone, their frame to quarantine.
    */
   commit(rows: Row[], tx: Transaction, context: CommitContext): Promise<void>
+  /**
+   * The most rows of one `commit()`, 1,000 to 100,000: more are quicker when many wait, if `commit()` cuts them into
+   * statements that the database takes. @default 2000
+   */
+  maxCommitRows?: number | undefined
   /** Reads back what `read()` returns (JSON): asked at most once in `readTtlSeconds` over all processes. */
   read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
   /** Seconds that what was read is served from the cache. @default 30 */
@@ -106,6 +111,7 @@ export interface Settings<Row, Figures> {
   readonly logger: Logger
   readonly codec: Codec<Row>
   readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+  readonly maxCommitRows: number
   readonly read: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
   readonly readTtlSeconds: number
   readonly tidy: Tidy | undefined
@@ -130,11 +136,11 @@ const DEFAULT_PERIOD_SECONDS = 10
 
 /** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
 export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>): Settings<Row, Figures> {
-  onlyKnown('WideCache', options, ['name', 'codec', 'commit', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
+  onlyKnown('WideCache', options, ['name', 'codec', 'commit', 'maxCommitRows', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
   const {
     codec = jsonCodec<Row>(), logger = console, cellTtlSeconds: ttl = 3600, drainAfterLayers: layers = 2, layerSeconds: seconds = 3,
     collect = DEFAULT_COLLECT, width = 15, flushMs = 50, maxFrameBytes = 64 * 1024, maxOutboxBytes = 32 * 1024 * 1024,
-    closeTimeoutMs = 5000, readTtlSeconds = 30, ...rest
+    closeTimeoutMs = 5000, readTtlSeconds = 30, maxCommitRows = 2_000, ...rest
   } = given(options)
   if (typeof rest.commit !== 'function') throw wrongType('commit', rest.commit, 'a function (rows, tx) that writes the rows within tx')
   if (typeof codec !== 'object' || codec === null || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
@@ -169,6 +175,7 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
     logger: loggerOf('logger', logger),
     codec,
     commit: rest.commit,
+    maxCommitRows: integer('maxCommitRows', maxCommitRows, 1_000, 100_000, 'rows'),
     read: optionalFunction('read', rest.read, 'a function (database, context)'),
     readTtlSeconds: integer('readTtlSeconds', readTtlSeconds, 1, 86_400, 'seconds'),
     tidy: optionalFunction('tidy', rest.tidy, 'a function (database, context)'),

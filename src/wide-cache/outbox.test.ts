@@ -54,8 +54,8 @@ test('what has been removed takes no room, also if it is removed twice', () => {
 })
 
 test('batches keep the order and stay within their bounds of rows and frames', () => {
-  const rows = [1600, 400, 1, 2400, 10, ...Array<number>(1200).fill(1)]
-  const batches = batchesOf(rows.map((rowCount) => ({ rowCount })))
+  const rows = [1600, 400, 1, 2400, 10, ...Array<number>(4200).fill(1)]
+  const batches = batchesOf(rows.map((rowCount) => ({ rowCount })), 2_005)
   assert.deepEqual(batches.flat().map(({ rowCount }) => rowCount), rows)
-  assert.deepEqual(batches.map((batch) => batch.length), [2, 1, 1, 500, 500, 201])
+  assert.deepEqual(batches.map((batch) => batch.length), [3, 1, 1996, 2000, 205])
 })

@@ -66,7 +66,7 @@ export class WideCache<Row, Figures = unknown> {
     const grid = new Grid(settings.name, settings.width, settings.layerSeconds)
     const owner = environment.newId()
     this.#record = new GridRecord(database, grid, cache.scope === 'private' ? owner : SHARED_CACHE_ID, owner)
-    const ledger = new Ledger<Row>({ ...settings, database, grid, record: this.#record })
+    const ledger = new Ledger<Row>({ ...settings, database, grid, clock: environment.clock, record: this.#record })
     const parts = { ...settings, cache, database, grid, environment, clock: environment.clock, logger: this.#logger }
     this.#writer = new Writer<Row>({
       ...parts,

@@ -38,6 +38,7 @@ export interface WriterParts<Row> {
   readonly maxFrameBytes: number
   readonly maxOutboxBytes: number
   readonly closeTimeoutMs: number
+  readonly maxCommitRows: number
 }
 
 /** Rows at which a frame is sent at once, so that SQL takes any frame in one statement. */

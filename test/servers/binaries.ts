@@ -1,5 +1,5 @@
 /**
- * Finds the server programs that the tests run against. As root, missing ones are installed with apt-get;
+ * Finds the programs that the tests and benchmarks run against. As root, missing ones are installed with apt-get;
  * otherwise the error names what to install.
  */
 import { execFileSync } from 'node:child_process'
@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path'
 const PROGRAMS = {
   memcached: { names: ['memcached'], debianPackage: 'memcached' },
   mariadb: { names: ['mariadbd', 'mysqld'], debianPackage: 'mariadb-server' },
+  redis: { names: ['redis-server', 'valkey-server'], debianPackage: 'redis-server' },
   chromium: { names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'], debianPackage: 'chromium' },
 } as const
 
@@ -33,8 +34,8 @@ export function binary(program: Program): string {
   return path
 }
 
-/** Sees to it that all programs are there. */
-export function ensureBinaries(programs = Object.keys(PROGRAMS) as Program[]): void {
+/** Sees to it that these programs are there. @throws Error that says what to install */
+export function ensureBinaries(programs: readonly Program[]): void {
   const absent = programs.filter((program) => !executable(...PROGRAMS[program].names))
   if (absent.length === 0) return
   if (process.getuid?.() !== 0 || !executable('apt-get')) throw missing(absent)
@@ -47,7 +48,7 @@ function install(packages: string[]): void {
   console.log(`Installing ${packages.join(', ')} with apt-get`)
   const aptGet = (...args: string[]) =>
     execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_TIMEOUT_MS, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
-  // The tests want the programs; a service on the default port is nobody's wish.
+  // The programs are wanted; a service on the default port is nobody's wish.
   const ownPolicy = !existsSync(START_POLICY)
   if (ownPolicy) writeFileSync(START_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   try {
@@ -61,7 +62,7 @@ function install(packages: string[]): void {
 function missing(programs: readonly Program[]): Error {
   const names = programs.map((program) => PROGRAMS[program].names.join(' or ')).join(', ')
   const packages = programs.map((program) => PROGRAMS[program].debianPackage).join(' ')
-  return new Error(`The tests need ${names}, not found in PATH. Install: apt-get install --no-install-recommends ${packages}  (or run the tests as root)`)
+  return new Error(`Needed, but not found in PATH: ${names}. Install: apt-get install --no-install-recommends ${packages}  (or run this as root)`)
 }
 
 function isExecutable(path: string): boolean {

@@ -50,11 +50,13 @@ export async function startMariadb(options: readonly string[] = []): Promise<Mar
   const folder = temporaryFolder('mariadb')
   const [data, socket, log] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
   const user = process.getuid?.() === 0 ? ['--user=root'] : []
-  initialise(program, data, user)
+  // Servers that start at once clear away each other's files in a folder that they share.
+  const tmpdir = `--tmpdir=${folder}`
+  initialise(program, data, [...user, tmpdir])
   const port = await freePort()
   const args = [
     '--no-defaults', ...user, `--datadir=${data}`, `--socket=${socket}`, `--port=${port}`, '--bind-address=127.0.0.1',
-    `--pid-file=${join(folder, 'pid')}`, ...OPTIONS, ...options,
+    `--pid-file=${join(folder, 'pid')}`, tmpdir, ...OPTIONS, ...options,
   ]
 
   let server = await start()
@@ -102,12 +104,12 @@ export async function freshDatabase(url: string): Promise<string> {
   return fresh.href
 }
 
-function initialise(program: string, data: string, user: readonly string[]): void {
+function initialise(program: string, data: string, options: readonly string[]): void {
   mkdirSync(data)
   const installer = basename(program) === 'mariadbd' ? executable('mariadb-install-db', 'mysql_install_db') : undefined
   const [command, args] = installer
-    ? [installer, ['--no-defaults', `--datadir=${data}`, ...user, '--auth-root-authentication-method=normal', '--skip-test-db']]
-    : [program, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, ...user]]
+    ? [installer, ['--no-defaults', `--datadir=${data}`, ...options, '--auth-root-authentication-method=normal', '--skip-test-db']]
+    : [program, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, ...options]]
   try {
     execFileSync(command, args, { stdio: 'pipe', timeout: START_TIMEOUT_MS })
   } catch (error) {
