@@ -1,6 +1,13 @@
 /** The sums a benchmark prints: medians, and the spread as the middle half of the samples. */
 
-/** The value below which the share `q` (0..1) of `samples` lies, interpolated. */
+/** The median, and between which values the middle half of the samples lies. */
+export interface Spread {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+/** The value below which the share `q` (0..1) of `samples` lies, interpolated. @throws RangeError without samples */
 export function quantile(samples: readonly number[], q: number): number {
   const sorted = [...samples].sort((a, b) => a - b)
   const at = (sorted.length - 1) * q
@@ -12,4 +19,21 @@ export function quantile(samples: readonly number[], q: number): number {
 
 export function median(samples: readonly number[]): number {
   return quantile(samples, 0.5)
+}
+
+export function spread(samples: readonly number[]): Spread {
+  return { median: median(samples), low: quantile(samples, 0.25), high: quantile(samples, 0.75) }
+}
+
+/**
+ * The 95 % confidence interval of a probability of which `hits` in `tries` were seen (E. B. Wilson, 1927):
+ * right for few hits and for none, where the usual one has no width.
+ */
+export function wilson(hits: number, tries: number): { readonly low: number; readonly high: number } {
+  if (tries === 0) return { low: 0, high: 1 }
+  const z = 1.959964
+  const rate = hits / tries
+  const middle = (rate + z ** 2 / (2 * tries)) / (1 + z ** 2 / tries)
+  const half = (z / (1 + z ** 2 / tries)) * Math.sqrt((rate * (1 - rate)) / tries + z ** 2 / (4 * tries ** 2))
+  return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) }
 }

@@ -1,124 +1,123 @@
 /**
- * What tracking costs a busy Express site: requests a second of "hello" with each contender, in one run, in
- * interleaved rounds; ratios within a round, then their median and quartiles. What was counted is checked
- * against what was served before a figure is printed.
- *
- *     npm run bench:overhead [-- --quick]
+ * What tracking costs a busy Express site, and what its visitors feel of it: under full load, on one process and on
+ * a cluster, a page that costs nothing and one that costs 2 ms; at a modest rate, with cache and database away.
+ * Targets are those of the project's first issue about cost.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
-import autocannon from 'autocannon'
-import { startMariadb } from '../test/servers/mariadb.js'
-import { startMemcached } from '../test/servers/memcached.js'
-import { median, quantile } from './statistics.js'
+import { CASES, DOWN, outages, TWIN, WELL } from '../overhead/outages.js'
+import { renderingsIn } from '../overhead/page.js'
+import { APPEND, CONNECTIONS, type Contender, CONTENDERS, CPU, CPU_WHOLE, EMPTY_HOOK, INSERT, NOTHING, ORIGINAL, P50, P99, RATE, throughput, WIDE_CACHE } from '../overhead/throughput.js'
+import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import type { Spread } from '../harness/statistics.js'
+import { number, percent, type Table, withSpread } from '../harness/table.js'
 
-const { values: { quick } } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
-const ROUNDS = quick ? 3 : 15
-const SECONDS = quick ? 1 : 3
-/** Enough that the compiler has seen what is hot. */
-const WARM_UP_SECONDS = quick ? 1 : 5
-const CONNECTIONS = 50
-
-const CONTENDERS = [
-  { peer: 'nothing', label: '(a) no middleware', keepsAll: true },
-  { peer: 'empty-hook', label: '(b) empty finish hook', keepsAll: true },
-  { peer: 'wide-cache', label: '(c) wide-cache', keepsAll: true },
-  { peer: 'insert-per-visit', label: '(d) one INSERT per visit', keepsAll: true },
-  { peer: 'original', label: '(e) get + set of an array', keepsAll: false },
-  { peer: 'append-per-visit', label: '(f) one append per visit', keepsAll: false },
+const HELLO = { name: 'hello', path: '/', warmUp: 0.85 } as const
+/** Computed, as a forum's pages are: it is for the CPU that tracking competes with a page, not for its waiting. */
+const PAGE = { name: '2 ms page', path: '/page', warmUp: 0.15 } as const
+const PAGE_MS = 2
+/** `normal`: rounds of that mode, most where the targets are. */
+const SIZES = [
+  { name: '1 process', processes: 1, normal: { '/': 10, '/page': 3 } },
+  { name: 'cluster of 2', processes: 2, normal: { '/': 6, '/page': 3 } },
 ] as const
+const BUSY = `${HELLO.name}, ${SIZES[0].name}`
 
-/** Browsers, so that no hash is a stranger for long but not all visits are one visitor's. */
-const USER_AGENTS = Array.from({ length: 200 }, (_, i) => `Mozilla/5.0 (X11; Linux x86_64; rv:${100 + i}.0) Gecko/20100101 Firefox/${100 + i}.0`)
+export const part: Part = { name: 'overhead', question: 'What does tracking cost a request, and what does a visitor feel of it?', run }
 
-interface Site {
-  readonly child: ChildProcess
-  readonly url: string
-  served: number
-  readonly rates: number[]
-  /** Microseconds of CPU the site's process took for a request, all its work beside it included. */
-  readonly cpu: number[]
-}
+async function run(bench: Bench): Promise<Report> {
+  const renderings = renderingsIn(PAGE_MS)
+  bench.setting('2 ms page: computes for 2 ms, waits for nothing; renderings of a thread of 20 posts', { quick: renderings, normal: renderings })
+  bench.setting('connections under full load', { quick: CONNECTIONS, normal: CONNECTIONS })
+  const warmUpSeconds = bench.setting('warm-up, seconds a site', { quick: 0.1, normal: 4, full: 10 })
+  const seconds = bench.setting('seconds a round', { quick: 0.1, normal: 0.5, full: 3 })
+  const mariadb = await bench.mariadb()
 
-async function answer<T>(child: ChildProcess, question?: string): Promise<T> {
-  const reply = once(child, 'message') as Promise<[T]>
-  if (question) child.send(question)
-  return (await reply)[0]
-}
-
-/** Loads the site for so long, and says what a round has shown. */
-async function load(site: Site, seconds: number): Promise<{ rate: number; cpu: number }> {
-  const before = await answer<number>(site.child, 'cpu')
-  const result = await autocannon({
-    url: site.url,
-    connections: CONNECTIONS,
-    duration: seconds,
-    requests: USER_AGENTS.map((agent) => ({ method: 'GET', path: '/', headers: { 'user-agent': agent } })),
+  for (const { name, processes, normal } of SIZES) {
+    const pages = [HELLO, PAGE].map((page) => ({ ...page, seconds, rounds: bench.setting(`rounds of ${page.name}, ${name}`, { quick: 1, normal: normal[page.path], full: 20 }) }))
+    await throughput(bench, mariadb, { name, processes, renderings, warmUpSeconds, pages })
+  }
+  const rate = bench.setting('fixed rate: requests/s to each site', { quick: 50, normal: 80 })
+  const paced = `${HELLO.name} at ${rate}/s`
+  await outages(bench, mariadb, {
+    setting: paced, rate,
+    rounds: bench.setting('fixed rate: rounds', { quick: 2, normal: 8, full: 40 }),
+    seconds: bench.setting('fixed rate: seconds a round', { quick: 1, normal: 3, full: 6 }),
+    warmUpSeconds: bench.setting('fixed rate: warm-up, seconds', { quick: 0.5, normal: 4 }),
   })
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${site.url}: ${result.non2xx} bad answers, ${result.errors} errors`)
-  site.served += result['2xx']
-  const cpu = await answer<number>(site.child, 'cpu') - before
-  return { rate: result['2xx'] / result.duration, cpu: cpu / result['2xx'] }
+
+  // Rounds of a tenth of a second show that it runs, and nothing else.
+  if (bench.mode !== 'quick') {
+    claimCost(bench)
+    claimCalm(bench, paced)
+  }
+  const settings = [HELLO, PAGE].flatMap((page) => SIZES.map(({ name }) => `${page.name}, ${name}`))
+  return {
+    tables: [...settings.map((setting) => busyTable(bench, setting)), calmTable(bench, paced)],
+    chart: {
+      kind: 'bars', title: 'Throughput that tracking leaves, of no middleware: more is better', y: { name: '% of no middleware' }, groups: settings,
+      bars: CONTENDERS.filter((contender) => contender !== NOTHING).map(({ label }) => ({
+        name: label.replaceAll('`', ''),
+        values: settings.map((setting) => {
+          const { median, low, high } = bench.samples.ratio(label, NOTHING.label, setting, RATE)
+          return { median: 100 * median, low: 100 * low, high: 100 * high }
+        }),
+      })),
+    },
+  }
 }
 
-const memcached = await startMemcached()
-const mariadb = await startMariadb()
-const sites = new Map<string, Site>()
-try {
-  for (const { peer } of CONTENDERS) {
-    const database = `bench_${peer.replaceAll('-', '_')}`
-    await mariadb.createDatabase(database)
-    const child = fork(new URL('./server.js', import.meta.url), { execArgv: [], env: { ...process.env, NODE_ENV: 'production', PEER: peer, MEMCACHED: memcached.address, MYSQL_URL: mariadb.url(database) } })
-    const { port } = await answer<{ port: number }>(child)
-    sites.set(peer, { child, url: `http://127.0.0.1:${port}`, served: 0, rates: [], cpu: [] })
+/** The targets of the issue: for hello, on one process. */
+function claimCost({ claim, samples }: Bench): void {
+  const kept = (other: Contender): number => samples.ratio(WIDE_CACHE.label, other.label, BUSY, RATE).median
+  claim(`${BUSY}: wide-cache keeps at least 97 % of an empty hook's throughput (here ${percent(kept(EMPTY_HOOK))})`, kept(EMPTY_HOOK) >= 0.97)
+  claim(`${BUSY}: and at least 94 % of that of no middleware (here ${percent(kept(NOTHING))})`, kept(NOTHING) >= 0.94)
+  for (const other of [INSERT, ORIGINAL]) {
+    claim(`${BUSY}: at least 1.5 times the throughput of ${other.label.slice(4)} (here ${number(kept(other))})`, kept(other) >= 1.5)
   }
-  for (const site of sites.values()) await load(site, WARM_UP_SECONDS)
-  for (let round = 0; round < ROUNDS; round++) {
-    process.stderr.write(`\rround ${round + 1} of ${ROUNDS} `)
-    // Another order each round, so that no contender always runs on the heels of the same one.
-    for (let i = 0; i < CONTENDERS.length; i++) {
-      const { peer } = CONTENDERS[(i * 5 + round) % CONTENDERS.length]!
-      const site = sites.get(peer)!
-      const { rate, cpu } = await load(site, SECONDS)
-      site.rates.push(rate)
-      site.cpu.push(cpu)
-      await answer(site.child, 'count')
+}
+
+/** Noise is what a second site that is well shows: the same program, the same servers, the same moments. */
+function claimCalm({ claim, samples }: Bench, setting: string): void {
+  const noise = samples.ratio(TWIN.label, WELL.label, setting, P99)
+  for (const { label } of DOWN) {
+    const ratio = samples.ratio(label, WELL.label, setting, P99)
+    claim(
+      `${setting}, ${label.slice(4)}: p99 is ${withSpread(ratio)} of that of a site that is well, within the noise (a second one that is well has ${withSpread(noise)})`,
+      ratio.low <= Math.max(1, noise.high),
+    )
+  }
+}
+
+function busyTable({ samples }: Bench, setting: string): Table {
+  const rows = CONTENDERS.map((contender) => {
+    const shown = (metric: Metric): string => withSpread(samples.spread(contender.label, setting, metric))
+    const of = (other: Contender): string => (contender === other ? '' : shares(samples.ratio(contender.label, other.label, setting, RATE)))
+    return {
+      contender: contender.label,
+      'requests/s': shown(RATE),
+      '% of (a)': of(NOTHING),
+      '% of (b)': contender === NOTHING ? '' : of(EMPTY_HOOK),
+      'CPU µs/request': shown(CPU),
+      // What only lies in cells has not come to SQL.
+      '… and until in SQL': contender === ORIGINAL || contender === APPEND ? '' : shown(CPU_WHOLE),
+      'p50 ms': shown(P50),
+      'p99 ms': shown(P99),
     }
-  }
-  process.stderr.write('\n')
-
-  const rows = []
-  for (const { peer, label, keepsAll } of CONTENDERS) {
-    const site = sites.get(peer)!
-    const { count } = await answer<{ count?: number }>(site.child, 'count')
-    // autocannon cuts off up to one request a connection at the end of a round: served, but not counted by it.
-    const cutOff = CONNECTIONS * (ROUNDS + 1)
-    if (count !== undefined && keepsAll && (count < site.served || count > site.served + cutOff)) {
-      throw new Error(`${label} has ${count} visits of ${site.served} to ${site.served + cutOff} served`)
-    }
-    const against = (other: string): number[] => site.rates.map((rate, i) => rate / sites.get(other)!.rates[i]!)
-    rows.push({ label, rate: median(site.rates), ofA: spread(against('nothing')), ofB: spread(against('empty-hook')), cpu: median(site.cpu), cpuSamples: site.cpu, rates: site.rates, served: site.served, counted: count ?? null })
-  }
-  console.table(Object.fromEntries(rows.map(({ label, rate, cpu, ofA, ofB, counted }) =>
-    [label, { 'requests/s': Math.round(rate), 'of (a)': shown(ofA), 'of (b)': shown(ofB), 'CPU µs a request': Math.round(cpu), visits: counted ?? '' }])))
-  console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}; ${ROUNDS} interleaved rounds of ${SECONDS} s, ${CONNECTIONS} connections; median (quartiles)`)
-  mkdirSync(new URL('./results/', import.meta.url), { recursive: true })
-  writeFileSync(new URL('./results/overhead.json', import.meta.url), `${JSON.stringify({ node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, rounds: ROUNDS, seconds: SECONDS, connections: CONNECTIONS, rows }, undefined, 2)}\n`)
-} finally {
-  for (const { child } of sites.values()) if (child.connected) child.send('close')
-  await Promise.all([...sites.values()].map(({ child }) => (child.exitCode === null ? once(child, 'exit') : undefined)))
-  await memcached.stop()
-  await mariadb.stop()
+  })
+  return { title: `Full load: ${setting}`, rows }
 }
 
-function spread(ratios: readonly number[]): { median: number; low: number; high: number } {
-  return { median: median(ratios), low: quantile(ratios, 0.25), high: quantile(ratios, 0.75) }
+function calmTable({ samples }: Bench, setting: string): Table {
+  const rows = CASES.map(({ label }) => ({
+    site: label,
+    'p50 ms': withSpread(samples.spread(label, setting, P50)),
+    'p99 ms': withSpread(samples.spread(label, setting, P99)),
+    'p99 over that of (c)': label === WELL.label ? '' : withSpread(samples.ratio(label, WELL.label, setting, P99)),
+    'CPU µs/request': withSpread(samples.spread(label, setting, CPU_WHOLE)),
+  }))
+  return { title: `A fixed rate, all sites side by side, each collecting by itself: ${setting}`, rows }
 }
 
-function shown({ median, low, high }: { median: number; low: number; high: number }): string {
-  const percent = (ratio: number): string => `${(ratio * 100).toFixed(1)} %`
-  return `${percent(median)} (${percent(low)}-${percent(high)})`
+/** `93 (91-96)` of 0.93: percent. */
+function shares({ median, low, high }: Spread): string {
+  return withSpread({ median: 100 * median, low: 100 * low, high: 100 * high })
 }

@@ -1,34 +1,31 @@
 // (f) One append per visit to a random cell of the same grid, and `add` where there is no cell yet.
-import memjs from 'memjs'
+import { connect, startCells, startCellWorker } from './cells.js'
+import { tracker } from './express.js'
 
-const LAYER_MS = 3000
-const WIDTH = 15
+const NAME = 'append'
 
-export function start({ memcached }) {
-  const quiet = { log() {} }
-  const client = memjs.Client.create(memcached, { retries: 1, logger: quiet })
-  let pending = 0
-  let recorded = 0
+export function start({ memcached, name = NAME, width, layerMs }) {
+  const client = connect(memcached)
+  const cells = startCells({ name, width, layerMs })
+  const visits = tracker(async (visit) => {
+    const key = cells.key()
+    const line = `${JSON.stringify(visit)}\n`
+    // memjs rejects where there is no cell.
+    const append = () => client.append(key, line).catch(() => false)
+    if (!(await append() || await client.add(key, line, { expires: cells.expires }).catch(() => false) || await append())) throw new Error('not stored')
+  })
   return {
-    use(app) {
-      app.use((req, res, next) => {
-        res.on('finish', () => {
-          pending++
-          record(`${JSON.stringify({ time: Date.now(), visitor: `${req.ip} ${req.get('user-agent')}`, page: req.path })}\n`).finally(() => { pending-- })
-        })
-        next()
-      })
-    },
+    use: visits.use,
+    record: visits.record,
+    settle: visits.idle,
     async count() {
-      while (pending > 0) await new Promise((resolve) => setTimeout(resolve, 20))
-      return recorded
+      await visits.idle()
+      return visits.recorded
     },
     async close() { client.close() },
   }
-
-  async function record(line) {
-    const key = `append:${Math.floor(Date.now() / LAYER_MS)}:${Math.floor(Math.random() * WIDTH)}`
-    const append = () => client.append(key, line).then((stored) => stored, () => false)
-    if (await append() || await client.add(key, line, { expires: 60 }).catch(() => false) || await append()) recorded++
-  }
 }
+
+const parse = (text) => text.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+
+export const startWorker = (env) => startCellWorker({ name: NAME, parse, ...env })

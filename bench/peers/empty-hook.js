@@ -7,6 +7,8 @@ export function start() {
         next()
       })
     },
+    record() {},
+    async settle() {},
     async count() { return undefined },
     async close() {},
   }

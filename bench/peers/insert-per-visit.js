@@ -1,27 +1,21 @@
 // (d) One INSERT per visit, not awaited by the request.
-import mysql from 'mysql2/promise'
+import { tracker } from './express.js'
+import { openVisits } from './visits.js'
 
-export function start({ mysqlUrl }) {
-  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: 10 })
-  const ready = pool.query('CREATE TABLE IF NOT EXISTS visits (id BIGINT AUTO_INCREMENT PRIMARY KEY, created_at BIGINT, visitor VARCHAR(300), page VARCHAR(1024), KEY (created_at))')
-  let pending = 0
+export async function start({ mysqlUrl }) {
+  const visits = await openVisits(mysqlUrl)
+  const { record, use, idle } = tracker(visits.insertOne)
   return {
-    use(app) {
-      app.use((req, res, next) => {
-        res.on('finish', () => {
-          pending++
-          pool.query('INSERT INTO visits (created_at, visitor, page) VALUES (?, ?, ?)', [Date.now(), `${req.ip} ${req.get('user-agent')}`, req.path])
-            .finally(() => { pending-- })
-        })
-        next()
-      })
-    },
+    use,
+    record,
+    settle: idle,
     async count() {
-      await ready
-      while (pending > 0) await new Promise((resolve) => setTimeout(resolve, 20))
-      const [[row]] = await pool.query('SELECT COUNT(*) AS n FROM visits')
-      return Number(row.n)
+      await idle()
+      return visits.count()
     },
-    close: () => pool.end(),
+    async close() {
+      await idle()
+      await visits.close()
+    },
   }
 }

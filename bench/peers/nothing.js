@@ -1,4 +1,4 @@
 // (a) No tracking at all: the ceiling.
 export function start() {
-  return { use() {}, async count() { return undefined }, async close() {} }
+  return { use() {}, record() {}, async settle() {}, async count() { return undefined }, async close() {} }
 }

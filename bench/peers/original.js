@@ -1,37 +1,39 @@
 // (e) The original wide cache: read the cell's array, push, write it back. Layers of 3 s, 15 columns. Two
 // visits that meet in a cell overwrite each other.
-import memjs from 'memjs'
+import { connect, startCells, startCellWorker } from './cells.js'
+import { tracker } from './express.js'
 
-const LAYER_MS = 3000
-const WIDTH = 15
+const NAME = 'original'
 
-export function start({ memcached }) {
-  const client = memjs.Client.create(memcached, { retries: 1 })
-  let pending = 0
-  let recorded = 0
+export function start({ memcached, name = NAME, width, layerMs }) {
+  const client = connect(memcached)
+  const cells = startCells({ name, width, layerMs })
+  // How long a cell is open to be overwritten: from the `get` to the `set`.
+  const windows = { milliseconds: 0, count: 0 }
+  const visits = tracker(async (visit) => {
+    const key = cells.key()
+    const began = performance.now()
+    const { value } = await client.get(key)
+    const array = value ? JSON.parse(value.toString()) : []
+    array.push(visit)
+    const text = JSON.stringify(array)
+    windows.milliseconds += performance.now() - began
+    windows.count++
+    if (!(await client.set(key, text, { expires: cells.expires }))) throw new Error('not stored')
+  })
   return {
-    use(app) {
-      app.use((req, res, next) => {
-        res.on('finish', () => {
-          pending++
-          record({ time: Date.now(), visitor: `${req.ip} ${req.get('user-agent')}`, page: req.path }).finally(() => { pending-- })
-        })
-        next()
-      })
-    },
+    use: visits.use,
+    record: visits.record,
+    settle: visits.idle,
     async count() {
-      while (pending > 0) await new Promise((resolve) => setTimeout(resolve, 20))
-      return recorded
+      await visits.idle()
+      return visits.recorded
     },
+    windows,
     async close() { client.close() },
   }
-
-  async function record(visit) {
-    const key = `original:${Math.floor(Date.now() / LAYER_MS)}:${Math.floor(Math.random() * WIDTH)}`
-    const { value } = await client.get(key)
-    const visits = value ? JSON.parse(value.toString()) : []
-    visits.push(visit)
-    await client.set(key, JSON.stringify(visits), { expires: 60 })
-    recorded++
-  }
 }
+
+const parse = (text) => JSON.parse(text)
+
+export const startWorker = (env) => startCellWorker({ name: NAME, parse, ...env })

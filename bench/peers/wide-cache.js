@@ -1,22 +1,29 @@
-// (c) wide-cache on memcached, as its README says. The collector runs between the rounds, as on a machine of
-// its own, and what it brought to SQL is the count.
+// (c) wide-cache on memcached, as its README says. The collector runs elsewhere (`settle` plays it, between the
+// rounds of a benchmark), and what it brought to SQL is the count.
 import mysql from 'mysql2/promise'
 import { createActivity } from 'wide-cache'
 
-export function start({ memcached, mysqlUrl }) {
-  const activity = createActivity({ cache: `memcached://${memcached}`, database: mysqlUrl, collect: false })
-  const pool = mysql.createPool(mysqlUrl)
+/** `options`: those of createActivity(). */
+export function start({ memcached, mysqlUrl, name = 'activity', width = 15, options = {} }) {
+  const activity = createActivity({ cache: `memcached://${memcached}`, database: mysqlUrl, collect: false, name, width, ...options })
+  const settle = async () => {
+    await activity.flush()
+    await activity.drain({ all: true })
+  }
   return {
     use(app) { app.use(activity.middleware()) },
+    record: ({ time, visitor, page }) => activity.record({ at: time, visitor, page }),
+    /** All is in the cache. */
+    flush: () => activity.flush(),
+    /** All is in SQL. */
+    settle,
     async count() {
-      await activity.flush()
-      await activity.drain({ all: true })
-      const [[row]] = await pool.query('SELECT COUNT(*) AS n FROM activities')
+      await settle()
+      const connection = await mysql.createConnection(mysqlUrl)
+      const [[row]] = await connection.query('SELECT COUNT(*) AS n FROM activities WHERE name = ?', [name])
+      await connection.end()
       return Number(row.n)
     },
-    async close() {
-      await activity.close()
-      await pool.end()
-    },
+    close: () => activity.close(),
   }
 }

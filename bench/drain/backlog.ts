@@ -1,0 +1,75 @@
+/** Fills the grid as a site's web processes would have, had no collector come by: their frames, in the package's own encoding. */
+import { randomBytes } from 'node:crypto'
+import type { Cache } from '../../src/cache/cache.js'
+import { visitCodec } from '../../src/activity/visit.js'
+import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from '../../src/wide-cache/frame.js'
+import { Grid } from '../../src/wide-cache/grid.js'
+import { NAME, PROCESSES, RATE, visitAt } from './visits.js'
+
+/** The defaults of `createActivity`. */
+const WIDTH = 15
+const LAYER_SECONDS = 3
+const FLUSH_MS = 50
+const CELL_TTL_SECONDS = 3600
+
+/** Visits of all processes that become frames at one time. */
+const VISITS_A_FLUSH = (RATE * FLUSH_MS) / 1000
+
+/** So far back does the youngest frame lie: old enough to be drained, on a slow machine too. */
+const AGE_MS = 20_000
+
+export interface Backlog {
+  /** The layer before the first: where the watermark stands. */
+  readonly watermark: number
+  readonly frames: number
+}
+
+/** When the first of `count` visits was, if the last one lies far enough back. */
+export function startOf(count: number): number {
+  const layerMs = LAYER_SECONDS * 1000
+  return Math.floor((Date.now() - (count * 1000) / RATE - AGE_MS) / layerMs) * layerMs
+}
+
+/** Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid. */
+export async function fill(cache: Cache, from: number, count: number): Promise<Backlog> {
+  const grid = new Grid(NAME, WIDTH, LAYER_SECONDS)
+  const writers = Array.from({ length: PROCESSES }, () => ({ id: randomBytes(16), sequence: 0, issued: 0 }))
+  let layer = grid.layerAt(from)
+  let cells: Buffer[][] = []
+  let frames = 0
+  const store = async (): Promise<void> => {
+    await Promise.all(cells.map(async (cell, column) => {
+      if (cell.length > 0 && !await cache.set(grid.cellKey(layer, column), Buffer.concat(cell), CELL_TTL_SECONDS)) throw new Error('memcached does not store a cell: give it more memory')
+    }))
+    cells = Array.from({ length: WIDTH }, () => [])
+  }
+  await store()
+  for (let first = 0; first < count; first += VISITS_A_FLUSH) {
+    const sent = grid.layerAt(from + ((first + VISITS_A_FLUSH) * 1000) / RATE)
+    if (sent !== layer) {
+      await store()
+      layer = sent
+    }
+    for (const [process, writer] of writers.entries()) {
+      const rows: Buffer[] = []
+      for (let i = first + process; i < Math.min(first + VISITS_A_FLUSH, count); i += PROCESSES) rows.push(rowOf(from, i))
+      if (rows.length === 0) continue
+      const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows])
+      sealFrame(bytes, { sequence: writer.sequence, issued: writer.issued, floor: 0, floorIssued: 0, dropped: 0, rowCount: rows.length }, writer.id)
+      writer.sequence++
+      writer.issued += rows.length
+      cells[Math.floor(Math.random() * WIDTH)]!.push(bytes)
+      frames++
+    }
+  }
+  await store()
+  return { watermark: grid.layerAt(from) - 1, frames }
+}
+
+const room = Buffer.alloc(2048)
+
+function rowOf(from: number, i: number): Buffer {
+  const end = visitCodec.encode(visitAt(from, i), room, ROW_LENGTH_BYTES)
+  room.writeUInt32BE(end - ROW_LENGTH_BYTES, 0)
+  return Buffer.from(room.subarray(0, end))
+}

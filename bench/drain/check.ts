@@ -1,0 +1,43 @@
+/** Whether what came to SQL is what was waiting: each row, once, with its sums, in the ledger. */
+import { crc32 } from 'node:zlib'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { visitAt } from './visits.js'
+
+/** @throws Error if `activities` has not exactly the first `count` visits since `from` */
+export async function checkRows(sql: Connection, database: string, from: number, count: number): Promise<void> {
+  const { n, contents } = await one(sql, `SELECT COUNT(*) AS n, SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))) AS contents FROM ${database}.activities`, [from])
+  if (Number(n) !== count) throw new Error(`${database}: ${n} rows came to SQL of ${count}`)
+  if (Number(contents) !== contentsOf(count)) throw new Error(`${database}: other rows came to SQL than were waiting`)
+}
+
+/** @throws Error if the sums are not those of the rows, or the ledger says anything else than that each row came once */
+export async function checkSums(sql: Connection, database: string, count: number, frames: number): Promise<void> {
+  const sums = await one(sql, `SELECT (SELECT SUM(views) FROM ${database}.activity_layers) AS views,
+    (SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, (SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different,
+    (SELECT SUM(committed) FROM ${database}.wide_cache_writers) AS committed, (SELECT SUM(duplicate + quarantined + lost) FROM ${database}.wide_cache_writers) AS other,
+    (SELECT SUM(prefix + 1) FROM ${database}.wide_cache_writers) AS frames`)
+  const [views, visitors, different, committed, other, settled] = ['views', 'visitors', 'different', 'committed', 'other', 'frames'].map((name) => Number(sums[name]))
+  if (views !== count || visitors !== different) throw new Error(`${database}: the sums say ${views} views of ${visitors} visitors, the rows ${count} of ${different}`)
+  if (committed !== count || other !== 0 || settled !== frames) throw new Error(`${database}: the ledger says ${committed} of ${count} rows, ${settled} of ${frames} frames, ${other} others`)
+}
+
+const contents = new Map<number, number>()
+
+/** What the database makes of the first `count` visits. */
+function contentsOf(count: number): number {
+  let sum = contents.get(count)
+  if (sum === undefined) {
+    sum = 0
+    for (let i = 0; i < count; i++) {
+      const { time, visitor, page } = visitAt(0, i)
+      sum += crc32(`${time} ${visitor.toString('hex').toUpperCase()} ${page}`)
+    }
+    contents.set(count, sum)
+  }
+  return sum
+}
+
+async function one(sql: Connection, text: string, values: number[] = []): Promise<RowDataPacket> {
+  const [[row]] = await sql.query<RowDataPacket[]>(text, values)
+  return row!
+}

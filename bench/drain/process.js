@@ -1,0 +1,44 @@
+/**
+ * A contender in a process of its own, without anything that a user's would not have. Told `{ from, count }` it
+ * brings so many visits to SQL and says how long that took and what memory the process has had.
+ */
+import { NAME, visitAt } from './visits.js'
+
+/** Visits made at a time, off the clock, for those who have them in memory. */
+const CHUNK = 100_000
+
+/** How often the memory is looked at while the work goes on: the system's own peak would be that since the start. */
+const LOOK_MS = 50
+
+const { PEER, MEMCACHED, MYSQL_URL } = process.env
+const { open } = await import(`../peers/${PEER}.js`)
+const peer = await open({ memcached: MEMCACHED, mysqlUrl: MYSQL_URL, name: NAME })
+
+process.on('message', async ({ from, count, close }) => {
+  if (close) {
+    await peer.close()
+    return process.disconnect()
+  }
+  let ms = 0
+  let peak = 0
+  const look = () => (peak = Math.max(peak, process.memoryUsage.rss()))
+  const looking = setInterval(look, LOOK_MS)
+  if (peer.reads === 'grid') ms = await timed(() => peer.bring(count))
+  else {
+    for (let at = 0; at < count; at += CHUNK) {
+      const visits = Array.from({ length: Math.min(CHUNK, count - at) }, (_, i) => visitAt(from, at + i))
+      ms += await timed(() => peer.bring(visits))
+    }
+  }
+  clearInterval(looking)
+  look()
+  globalThis.gc()
+  process.send({ ms, peakMiB: peak / 2 ** 20, heapMiB: process.memoryUsage().heapUsed / 2 ** 20 })
+})
+process.send({ ready: true })
+
+async function timed(work) {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}

@@ -1,0 +1,41 @@
+/** What a part of the benchmark is handed, and what it answers. */
+import type { Memcached, MemcachedOptions } from '../../test/servers/memcached.js'
+import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Redis } from '../../test/servers/redis.js'
+import type { Chart } from './chart.js'
+import type { Metric, Samples } from './samples.js'
+import type { Table } from './table.js'
+
+/** `quick`: under half a minute, to see that it runs; `full`: as long as it takes. */
+export type Mode = 'quick' | 'normal' | 'full'
+
+export interface Part {
+  readonly name: string
+  /** The question it answers. */
+  readonly question: string
+  run(bench: Bench): Promise<Report>
+}
+
+export interface Report {
+  readonly tables: readonly Table[]
+  readonly chart: Chart
+}
+
+export interface Bench {
+  readonly mode: Mode
+  readonly samples: Samples
+  /** The value of this mode, kept under `name` among the settings of the result. */
+  setting<T extends string | number | readonly (string | number)[]>(name: string, values: { quick: T; normal: T; full?: T }): T
+  /** Shown on a terminal, in the place of what was shown before. */
+  progress(text: string): void
+  /** Something the project promises, and whether this run has shown it: printed and kept with the result. */
+  claim(text: string, holds: boolean): void
+  /** A server of this part's own, stopped after it. */
+  memcached(options?: MemcachedOptions): Promise<Memcached>
+  mariadb(options?: readonly string[]): Promise<MariaDb>
+  redis(): Promise<Redis>
+  /** To be done when the part has ended, however it ends; the last first. */
+  after(work: () => unknown): void
+}
+
+export type { Metric }

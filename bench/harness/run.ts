@@ -1,0 +1,70 @@
+/** Runs one part: hands it its servers, and prints and keeps what it found. */
+import type { Program } from '../../test/servers/binaries.js'
+import { ensureBinaries } from '../../test/servers/binaries.js'
+import { startMariadb } from '../../test/servers/mariadb.js'
+import { startMemcached } from '../../test/servers/memcached.js'
+import { startRedis } from '../../test/servers/redis.js'
+import { machine, versions } from './machine.js'
+import type { Bench, Mode, Part } from './part.js'
+import { type Claim, RESULTS, write } from './result.js'
+import { Samples } from './samples.js'
+import { markdown } from './table.js'
+
+/** Whether all that was claimed has been shown. The result goes to `folder`, named after the part. */
+export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boolean> {
+  const began = performance.now()
+  const settings: Record<string, unknown> = {}
+  const claims: Claim[] = []
+  const programs = new Set<Program>()
+  const afterwards: (() => unknown)[] = []
+  const progress = progressOf(part.name)
+
+  async function started<T>(program: Program, start: () => Promise<T>, stop: (server: T) => unknown): Promise<T> {
+    programs.add(program)
+    ensureBinaries([program])
+    const server = await start()
+    afterwards.push(() => stop(server))
+    return server
+  }
+
+  const bench: Bench = {
+    mode,
+    samples: new Samples(),
+    setting(name, { quick, normal, full = normal }) {
+      const value = { quick, normal, full }[mode]
+      settings[name] = value
+      return value
+    },
+    progress,
+    claim: (text, holds) => void claims.push({ text, holds }),
+    memcached: (options) => started('memcached', () => startMemcached(options), (server) => server.stop()),
+    mariadb: (options) => started('mariadb', () => startMariadb(options), (server) => server.stop()),
+    redis: () => started('redis', startRedis, (server) => server.stop()),
+    after: (work) => void afterwards.push(work),
+  }
+
+  console.log(`\n## ${part.name}: ${part.question}\n`)
+  try {
+    const { tables, chart } = await part.run(bench)
+    progress('')
+    const result = {
+      part: part.name, mode, date: new Date().toISOString(), seconds: Math.round((performance.now() - began) / 1000),
+      machine: machine(), versions: versions(programs), settings, claims, measures: bench.samples.measures(),
+    }
+    write(result, chart, folder)
+    for (const table of tables) console.log(markdown(table))
+    for (const { text, holds } of claims) console.log(`${holds ? 'shown' : 'NOT SHOWN'}: ${text}`)
+    const { cpu, cores, memoryGiB } = result.machine
+    console.log(`${cores} x ${cpu}, ${memoryGiB} GiB; ${Object.entries(result.versions).map((pair) => pair.join(' ')).join(', ')}; ${result.seconds} s; median (middle half)`)
+  } finally {
+    progress('')
+    for (const work of afterwards.reverse()) await work()
+  }
+  return claims.every(({ holds }) => holds)
+}
+
+function progressOf(name: string): (text: string) => void {
+  const { stderr } = process
+  if (!stderr.isTTY) return () => {}
+  return (text) => void stderr.write(`\r\x1b[K${text && `${name}: ${text}`}`)
+}

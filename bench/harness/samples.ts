@@ -1,0 +1,49 @@
+/** What a part has measured: every single sample, by contender, setting and metric. */
+import { type Spread, spread } from './statistics.js'
+
+/** One series of samples, all of the same thing. */
+export interface Measure extends Spread {
+  readonly contender: string
+  /** What was varied: `35/s, width 15`; empty where nothing was. */
+  readonly setting: string
+  /** With its unit: `rows/s`, `CPU µs/request`. */
+  readonly metric: string
+  /** Which way is good; `compare` says nothing of a metric without one. */
+  readonly better: 'more' | 'less' | null
+  readonly samples: readonly number[]
+}
+
+export type Metric = Pick<Measure, 'metric' | 'better'>
+
+export class Samples {
+  readonly #series = new Map<string, Omit<Measure, keyof Spread> & { readonly samples: number[] }>()
+
+  add(contender: string, setting: string, { metric, better }: Metric, value: number): void {
+    if (!Number.isFinite(value)) throw new RangeError(`${contender}, ${setting}: ${metric} is ${value}`)
+    const key = JSON.stringify([contender, setting, metric])
+    const series = this.#series.get(key) ?? { contender, setting, metric, better, samples: [] }
+    this.#series.set(key, series)
+    series.samples.push(value)
+  }
+
+  /** The samples in the order of the rounds. @throws RangeError if there are none */
+  of(contender: string, setting: string, { metric }: Metric): readonly number[] {
+    const series = this.#series.get(JSON.stringify([contender, setting, metric]))
+    if (!series) throw new RangeError(`no samples of ${contender}, ${setting}: ${metric}`)
+    return series.samples
+  }
+
+  spread(contender: string, setting: string, metric: Metric): Spread {
+    return spread(this.of(contender, setting, metric))
+  }
+
+  /** `contender` over `other`, within each round, so that what the machine did in a round falls on both. */
+  ratio(contender: string, other: string, setting: string, metric: Metric): Spread {
+    const others = this.of(other, setting, metric)
+    return spread(this.of(contender, setting, metric).map((value, round) => value / others[round]!))
+  }
+
+  measures(): Measure[] {
+    return [...this.#series.values()].map((series) => ({ ...series, ...spread(series.samples) }))
+  }
+}

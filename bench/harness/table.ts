@@ -1,0 +1,31 @@
+/** Tables as a terminal and a README both show them. */
+
+export interface Table {
+  readonly title: string
+  readonly rows: readonly Readonly<Record<string, string | number>>[]
+}
+
+/** In Markdown, with columns aligned: the first to the left, all others to the right. */
+export function markdown({ title, rows }: Table): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))]
+  const widths = columns.map((_, at) => Math.max(3, ...cells.map((row) => row[at]!.length)))
+  const lines = cells.map((row) => `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`)
+  lines.splice(1, 0, `| ${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`)
+  return `${title}\n\n${lines.join('\n')}\n`
+}
+
+/** `1,234,567`, `12.3`, `0.0123`: three digits, or all of a whole number. */
+export function number(value: number): string {
+  return Math.abs(value) >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
+}
+
+/** `12.3 (11.9-12.8)`: the median and the middle half. */
+export function withSpread({ median, low, high }: { median: number; low: number; high: number }, show = number): string {
+  return `${show(median)} (${show(low)}-${show(high)})`
+}
+
+/** `93 %` of 0.93. */
+export function percent(ratio: number): string {
+  return `${number(Number((ratio * 100).toPrecision(3)))} %`
+}

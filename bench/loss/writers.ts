@@ -1,0 +1,87 @@
+/** The writer processes of the loss experiment, told to do the same at the same time. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** One contender at one rate and width. */
+export interface Job {
+  /** Names its grid, and begins the pages of its visits. */
+  readonly id: string
+  readonly peer: string
+  /** Visits a second of all processes together. */
+  readonly rate: number
+  /** What its `start` is given. */
+  readonly env: Readonly<Record<string, unknown>>
+}
+
+/** What one process says of a job in the end. */
+interface Windows {
+  readonly id: string
+  readonly windows?: { readonly milliseconds: number; readonly count: number }
+}
+
+export interface Written {
+  /** Visits, by job. */
+  readonly recorded: ReadonlyMap<string, number>
+  /** The mean from `get` to `set`, in seconds, by job. */
+  readonly windowSeconds: ReadonlyMap<string, number>
+}
+
+export class Writers {
+  readonly #children: ChildProcess[]
+
+  constructor(processes: number) {
+    // A writer is plain JavaScript and imports the built package: no loader of ours in what is measured.
+    this.#children = Array.from({ length: processes }, () => fork(new URL('./writer.js', import.meta.url), { execArgv: [] }))
+  }
+
+  /** `collect` is done when all is in the cache, while the writers are still there. */
+  async write(jobs: readonly Job[], seconds: number, collect: () => Promise<void>): Promise<Written> {
+    const shares = jobs.map((job) => ({ ...job, rate: job.rate / this.#children.length }))
+    await this.#all('open', (process) => ({ process, jobs: shares }))
+    const recorded = (await this.#all<{ id: string; recorded: number }[]>('go', () => ({ seconds }))).flat()
+    const windows = (await this.#all<Windows[]>('settle')).flat()
+    await collect()
+    await this.#all('close')
+    return {
+      recorded: new Map(jobs.map(({ id }) => [id, sum(recorded.filter((entry) => entry.id === id).map((entry) => entry.recorded))])),
+      windowSeconds: new Map(jobs.flatMap(({ id }) => {
+        const own = windows.flatMap((entry) => (entry.id === id && entry.windows ? [entry.windows] : []))
+        const count = sum(own.map((entry) => entry.count))
+        return count === 0 ? [] : [[id, sum(own.map((entry) => entry.milliseconds)) / count / 1000] as const]
+      })),
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#children.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exit = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exit
+    }))
+  }
+
+  #all<T>(step: string, argument: (process: number) => unknown = () => undefined): Promise<T[]> {
+    return Promise.all(this.#children.map((child, process) => ask<T>(child, step, argument(process))))
+  }
+}
+
+/** @throws Error with what the process said, or that it has ended */
+async function ask<T>(child: ChildProcess, step: string, argument?: unknown): Promise<T> {
+  const stop = new AbortController()
+  const { signal } = stop
+  try {
+    child.send([step, argument])
+    const ended = once(child, 'exit', { signal }).then(() => { throw new Error(`a writer has ended during "${step}"`) })
+    const reply = once(child, 'message', { signal }) as Promise<[{ answer: T; error?: string }]>
+    const [{ answer, error }] = await Promise.race([reply, ended])
+    if (error !== undefined) throw new Error(`${step}: ${error}`)
+    return answer
+  } finally {
+    stop.abort()
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0)
+}

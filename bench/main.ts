@@ -1,0 +1,73 @@
+/**
+ * The benchmark: what wide-cache costs and what it loses, beside the alternatives.
+ *
+ *     npm run bench                                    all parts, in under 15 minutes on 2 cores
+ *     npm run bench -- loss overhead                   some
+ *     npm run bench -- --quick                         each in under half a minute: to see that it runs
+ *     npm run bench -- loss --full                     as long as it takes
+ *     npm run bench -- compare old/overhead.json       the newest result of that part beside an earlier one
+ *     npm run bench -- model                           what sites of a few sizes need, by the newest result of scale
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { compare } from './harness/compare.js'
+import type { Mode, Part } from './harness/part.js'
+import { newest, parse } from './harness/result.js'
+import { run } from './harness/run.js'
+import { markdown } from './harness/table.js'
+
+const PARTS = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
+
+try {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: 'boolean', default: false }, full: { type: 'boolean', default: false } } })
+  if (positionals[0] === 'compare') process.exitCode = comparison(positionals.slice(1))
+  else if (positionals[0] === 'model') await model(positionals.slice(1))
+  else process.exitCode = await bench(positionals, modeOf(values))
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+}
+
+function modeOf({ quick, full }: { quick: boolean; full: boolean }): Mode {
+  if (quick && full) throw new Error('--quick and --full exclude each other')
+  return quick ? 'quick' : full ? 'full' : 'normal'
+}
+
+/** The exit code: 1 if a part failed, or something that is promised was not shown. */
+async function bench(names: readonly string[], mode: Mode): Promise<number> {
+  const unknown = names.find((name) => !PARTS.includes(name))
+  if (unknown !== undefined) throw new Error(`There is no part "${unknown}"; there are: ${PARTS.join(', ')}, and compare and model`)
+  if (names.length === 1) {
+    const { part } = (await import(`./parts/${names[0]}.js`)) as { part: Part }
+    return (await run(part, mode)) ? 0 : 1
+  }
+  const failed: string[] = []
+  for (const name of names.length === 0 ? PARTS : names) {
+    // Each part in a process of its own: no part pays for the heap of the one before it.
+    const child = fork(fileURLToPath(import.meta.url), mode === 'normal' ? [name] : [name, `--${mode}`])
+    const [code] = (await once(child, 'exit')) as [number | null]
+    if (code !== 0) failed.push(name)
+  }
+  if (failed.length > 0) console.log(`\nFailed, or did not show what is promised: ${failed.join(', ')}`)
+  return failed.length === 0 ? 0 : 1
+}
+
+async function model(others: readonly string[]): Promise<void> {
+  if (others.length > 0) throw new Error('model takes nothing more: it calculates from the newest result of the part "scale"')
+  const { calculated } = await import('./scale/calculated.js')
+  for (const table of calculated()) console.log(markdown(table))
+}
+
+/** The exit code: 1 if something got worse. */
+function comparison(files: readonly string[]): number {
+  const [file] = files
+  if (file === undefined || files.length > 1) throw new Error('compare takes one file: an earlier bench/results/<part>.json')
+  const old = parse(readFileSync(file, 'utf8'))
+  const { table, worse } = compare(old, newest(old.part))
+  console.log(markdown(table))
+  console.log(worse === 0 ? 'Nothing is worse beyond the spread' : `${worse} measures are worse, beyond the spread of both`)
+  return worse === 0 ? 0 : 1
+}

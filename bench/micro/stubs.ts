@@ -1,0 +1,22 @@
+/** A cache that takes everything at once, and a database that is away: what the request path does not wait for. */
+import { type Cache, type Database, DatabaseError, type Logger } from '../../src/index.js'
+
+export const takesAll: Cache = {
+  scope: 'shared',
+  get: async () => undefined,
+  getMany: async () => new Map(),
+  set: async () => true,
+  add: async () => true,
+  append: async () => true,
+  delete: async () => false,
+  increment: async () => undefined,
+  close: async () => {},
+}
+
+async function away(): Promise<never> {
+  throw new DatabaseError('ECONNREFUSED', 'unreachable', 'there is no database')
+}
+
+export const noDatabase: Database = { dialect: 'mysql', query: away, now: away, transaction: away, migrate: away, close: async () => {} }
+
+export const silent: Logger = { info() {}, warn() {}, error() {} }

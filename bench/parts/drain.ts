@@ -1,0 +1,172 @@
+/**
+ * How fast one collector empties the grid, beside what the database takes at most and beside one INSERT a visit.
+ * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createConnection } from 'mysql2/promise'
+import { memcached as openMemcached } from '../../src/cache/memcached.js'
+import { MysqlDatabase } from '../../src/database/mysql.js'
+import { type Backlog, fill, startOf } from '../drain/backlog.js'
+import { checkRows, checkSums } from '../drain/check.js'
+import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
+import { answerOf } from '../harness/child.js'
+import type { Bench, Part, Report } from '../harness/part.js'
+import { number, percent, withSpread } from '../harness/table.js'
+
+const COLLECTOR = 'collector'
+const LIMIT = 'raw INSERTs of 1,000'
+const SINGLE = 'single INSERTs'
+const PEERS = new Map([[COLLECTOR, 'collector'], [LIMIT, 'bulk-insert'], [SINGLE, 'single-insert']])
+
+const SPEED = { metric: 'rows/s', better: 'more' } as const
+const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
+const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
+
+/** The promises. Memory is what it is from the first backlog that fills a fetch on. */
+const LEAST_OF_LIMIT = 0.6
+const LEAST_OF_SINGLE = 20
+const FLAT_FROM_ROWS = 100_000
+const FLAT_MIB = 48
+
+/** As an operator would have it, the same for all: each commit is on the disk, and the tables fit into memory. */
+const MARIADB = ['--innodb-flush-log-at-trx-commit=1', '--innodb-buffer-pool-size=512M', '--innodb-log-file-size=512M', '--max-allowed-packet=64M']
+
+/** The grid, some of it empty since memcached has fixed sizes of items. */
+const MEMCACHED_MB = { quick: 128, normal: 512, full: 2048 }
+
+interface Answer {
+  readonly ms: number
+  readonly peakMiB: number
+  readonly heapMiB: number
+}
+
+interface Contender {
+  readonly label: string
+  readonly child: ChildProcess
+  readonly database: string
+}
+
+export const part: Part = {
+  name: 'drain',
+  question: 'How many rows a second does one collector bring from the grid to SQL?',
+  run,
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const sizes = bench.setting('rows waiting', { quick: [1_000, 10_000], normal: [1_000, 10_000, 100_000, 1_000_000], full: [1_000, 10_000, 100_000, 1_000_000, 10_000_000] })
+  const rounds = bench.setting('rounds', { quick: [3, 2], normal: [7, 5, 3, 1], full: [25, 15, 11, 5, 1] })
+  const sample = bench.setting('single INSERTs, rows at most', { quick: 300, normal: 500, full: 5_000 })
+  const warmUp = bench.setting('rows to warm up', { quick: 5_000, normal: 20_000 })
+  const site = `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ${number(VISITORS)} visitors, ${PAGES} pages`
+  bench.setting('site', { quick: site, normal: site })
+
+  const memcached = await bench.memcached({ memoryMb: MEMCACHED_MB[bench.mode] })
+  const mariadb = await bench.mariadb(MARIADB)
+  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
+  bench.after(() => cache.close())
+  const sql = await createConnection(mariadb.url())
+  bench.after(() => sql.end())
+
+  const contenders: Contender[] = []
+  for (const [label, peer] of PEERS) {
+    const database = `drain_${peer.replace('-', '_')}`
+    await mariadb.createDatabase(database)
+    const tables = new MysqlDatabase(mariadb.url(database))
+    await tables.migrate()
+    await tables.close()
+    const child = fork(new URL('../drain/process.js', import.meta.url), { execArgv: ['--expose-gc'], env: { ...process.env, PEER: peer, MEMCACHED: memcached.address, MYSQL_URL: mariadb.url(database) } })
+    bench.after(() => void child.kill())
+    await answerOf(child)
+    contenders.push({ label, child, database })
+  }
+
+  const rowsOf = (label: string, count: number): number => (label === SINGLE ? Math.min(count, sample) : count)
+
+  /** Empty tables, a new backlog, and that many rows of it brought to SQL; what came there is checked. */
+  async function measure({ label, child, database }: Contender, count: number): Promise<Answer> {
+    for (const table of ['activities', 'activity_layers', 'activity_visitors', 'wide_cache_writers', 'wide_cache_frames']) await sql.query(`TRUNCATE ${database}.${table}`)
+    const rows = rowsOf(label, count)
+    const from = startOf(rows)
+    let backlog: Backlog | undefined
+    if (label === COLLECTOR) {
+      await memcached.flush()
+      backlog = await fill(cache, from, rows)
+      // The collector was last here before the first of them.
+      await sql.query(`UPDATE ${database}.wide_cache_watermarks SET layer = ?`, [backlog.watermark])
+    }
+    const answer = await answerOf<Answer>(child, { from, count: rows })
+    await checkRows(sql, database, from, rows)
+    if (backlog) await checkSums(sql, database, rows, backlog.frames)
+    return answer
+  }
+
+  for (const contender of contenders) await measure(contender, warmUp)
+  for (const [index, size] of sizes.entries()) {
+    for (let round = 0; round < rounds[index]!; round++) {
+      for (let i = 0; i < contenders.length; i++) {
+        const contender = contenders[(i + round) % contenders.length]!
+        bench.progress(`${number(size)} rows, round ${round + 1} of ${rounds[index]}: ${contender.label}`)
+        const { ms, peakMiB, heapMiB } = await measure(contender, size)
+        bench.samples.add(contender.label, String(size), SPEED, (rowsOf(contender.label, size) / ms) * 1000)
+        if (contender.label !== COLLECTOR) continue
+        bench.samples.add(contender.label, String(size), PEAK, peakMiB)
+        bench.samples.add(contender.label, String(size), HEAP, heapMiB)
+      }
+    }
+  }
+  for (const { child } of contenders) {
+    child.send({ close: true })
+    await once(child, 'exit')
+  }
+  claims(bench, sizes)
+  return report(bench, sizes, sample)
+}
+
+function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
+  for (const size of sizes) {
+    const ofLimit = samples.ratio(COLLECTOR, LIMIT, String(size), SPEED)
+    const ofSingle = samples.ratio(COLLECTOR, SINGLE, String(size), SPEED)
+    claim(`${number(size)} rows waiting: at least ${percent(LEAST_OF_LIMIT)} of the speed of raw INSERTs (${percent(ofLimit.median)})`, ofLimit.median >= LEAST_OF_LIMIT)
+    claim(`${number(size)} rows waiting: at least ${LEAST_OF_SINGLE} times the speed of single INSERTs (${number(ofSingle.median)})`, ofSingle.median >= LEAST_OF_SINGLE)
+  }
+  const large = sizes.filter((size) => size >= FLAT_FROM_ROWS)
+  const [first, last] = [large[0], large.at(-1)]
+  if (first === undefined || last === undefined || first === last) return
+  const peak = (size: number): number => Math.max(...samples.of(COLLECTOR, String(size), PEAK))
+  claim(
+    `Memory does not grow with the backlog: the peak at ${number(last)} rows is at most ${FLAT_MIB} MiB over that at ${number(first)} (${number(peak(last))} and ${number(peak(first))} MiB)`,
+    peak(last) <= peak(first) + FLAT_MIB)
+}
+
+function report({ samples }: Bench, sizes: readonly number[], sample: number): Report {
+  const rows = sizes.map((size) => {
+    const setting = String(size)
+    return {
+      'rows waiting': number(size),
+      [`${COLLECTOR}, rows/s`]: withSpread(samples.spread(COLLECTOR, setting, SPEED)),
+      [LIMIT]: withSpread(samples.spread(LIMIT, setting, SPEED)),
+      [SINGLE]: withSpread(samples.spread(SINGLE, setting, SPEED)),
+      'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),
+      'times single': withSpread(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
+      [PEAK.metric]: withSpread(samples.spread(COLLECTOR, setting, PEAK)),
+      [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
+    }
+  })
+  return {
+    tables: [{ title: `From the grid to SQL (single INSERTs: per row, of ${number(sample)} rows at most)`, rows }],
+    chart: {
+      kind: 'lines',
+      title: 'Rows per second from grid to SQL, by backlog',
+      x: { name: 'rows waiting', log: true },
+      y: { name: 'rows/s', log: true },
+      lines: [...PEERS.keys()].map((name) => ({
+        name,
+        points: sizes.map((size) => {
+          const { median, low, high } = samples.spread(name, String(size), SPEED)
+          return { x: size, y: median, low, high }
+        }),
+      })),
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/** Where the time of a visit goes, and its memory, on the request path: every step by itself, and the whole. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
+import { measure } from 'mitata'
+import type { BarChart } from '../harness/chart.js'
+import type { Bench, Part, Report } from '../harness/part.js'
+import { median } from '../harness/statistics.js'
+import { number, percent, withSpread } from '../harness/table.js'
+import { type Meter, type Prepared, type Step, steps } from '../micro/steps.js'
+
+/** Runs after which timers have their turn, so that frames go their way. */
+const TURN = 500
+/** Runs whose bytes are looked at, for one whose time is taken: they hardly vary. */
+const BYTES_SHARE = 0.1
+const SUM = 'sum of the steps'
+const NS = { metric: 'ns/visit', better: 'less' } as const
+const BYTES = { metric: 'bytes/visit', better: 'less' } as const
+const VISIT = ''
+
+interface Cost {
+  readonly ns: number
+  readonly bytes: number
+}
+
+export const part: Part = {
+  name: 'micro',
+  question: 'What does a visit cost the request path, step by step?',
+  async run(bench) {
+    const all = await steps(bench)
+    const rounds = bench.setting('rounds', { quick: 3, normal: 5, full: 31 })
+    const runs = bench.setting('runs a round', { quick: 400, normal: 700, full: 3_000 })
+    const warmUp = bench.setting('runs to warm up', { quick: 2_000, normal: 2_500, full: 20_000 })
+    for (const step of all) {
+      bench.progress(`warming up: ${step.name}`)
+      await cost(step, warmUp)
+    }
+    for (let round = 0; round < rounds; round++) {
+      const measured = new Map<string, Cost>()
+      for (const at of all.keys()) {
+        const step = all[(at + round) % all.length]!
+        bench.progress(`round ${round + 1} of ${rounds}: ${step.name}`)
+        measured.set(step.name, await cost(step, runs))
+      }
+      const parts = all.flatMap(({ name, role }) => (role === 'step' ? measured.get(name)! : []))
+      measured.set(SUM, { ns: sum(parts.map(({ ns }) => ns)), bytes: sum(parts.map(({ bytes }) => bytes)) })
+      for (const [name, { ns, bytes }] of measured) {
+        bench.samples.add(name, VISIT, NS, ns)
+        bench.samples.add(name, VISIT, BYTES, bytes)
+      }
+    }
+    return report(bench, all)
+  },
+}
+
+/** Of a round: the median run, less what it takes to look. */
+async function cost(step: Step, runs: number): Promise<Cost> {
+  return { ns: await reading(step, runs, nanoseconds), bytes: await reading(step, Math.ceil(runs * BYTES_SHARE), heapBytes) }
+}
+
+async function reading({ prepare, run }: Step, runs: number, read: () => number): Promise<number> {
+  const meter = new Reader(read)
+  let given = 0
+  const stats = await measure(function* () {
+    yield {
+      0: () => (given++ % TURN === 0 ? delay(1).then(prepare) : prepare()),
+      manual(prepared: Prepared) {
+        meter.sum = 0
+        run(prepared, meter)
+        return meter.sum
+      },
+    }
+  }, { min_samples: runs, max_samples: runs, gc: false })
+  return stats.p50
+}
+
+/** Adds up how far a reading has come between `on` and `off`, without what the reading itself takes. */
+class Reader implements Meter {
+  sum = 0
+  readonly #read: () => number
+  readonly #own: number
+  #at = 0
+
+  constructor(read: () => number) {
+    this.#read = read
+    this.#own = median(Array.from({ length: 1_000 }, () => -read() + read()))
+  }
+
+  on(): void {
+    this.#at = this.#read()
+  }
+
+  off(): void {
+    this.sum += this.#read() - this.#at - this.#own
+  }
+}
+
+function nanoseconds(): number {
+  return performance.now() * 1e6
+}
+
+function heapBytes(): number {
+  const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics()
+  return heap + buffers
+}
+
+function report(bench: Bench, all: readonly Step[]): Report {
+  const names = (role: Step['role']): string[] => all.flatMap((step) => (step.role === role ? step.name : []))
+  const [whole] = names('whole')
+  const row = (name: string) => ({
+    'request path': name,
+    'ns/visit': withSpread(bench.samples.spread(name, VISIT, NS)),
+    'of the whole': percent(bench.samples.ratio(name, whole!, VISIT, NS).median),
+    'bytes/visit': number(Math.round(bench.samples.spread(name, VISIT, BYTES).median)),
+  })
+  return {
+    tables: [
+      { title: 'The steps of a visit, without the work of the garbage collector, which is in the bytes', rows: [...names('step'), SUM, ...names('whole')].map(row) },
+      { title: 'Other requests, and other ways of a step', rows: names('beside').map(row) },
+    ],
+    chart: chart(bench, [...names('step'), ...names('whole')]),
+  }
+}
+
+function chart(bench: Bench, names: readonly string[]): BarChart {
+  const bar = (metric: typeof NS | typeof BYTES) => names.map((name) => bench.samples.spread(name, VISIT, metric))
+  return {
+    kind: 'bars',
+    title: 'A visit on the request path',
+    y: { name: 'ns, bytes' },
+    groups: names,
+    bars: [{ name: 'ns/visit', values: bar(NS) }, { name: 'bytes/visit', values: bar(BYTES) }],
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0)
+}

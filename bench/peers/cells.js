@@ -1,0 +1,71 @@
+// The grid of the contenders that write a cell for each visit, and the worker that brings it to SQL in bulk.
+import { setTimeout as delay } from 'node:timers/promises'
+import memjs from 'memjs'
+import { openVisits } from './visits.js'
+
+const LAYER_MS = 3000
+const WIDTH = 15
+// A layer is drained when it is so many layers old.
+const DRAIN_AFTER_LAYERS = 2
+const EXPIRES_SECONDS = 300
+const WORK_MS = 1000
+
+/** `retries: 1` means one try: memjs would send an append again of which it does not know what became. */
+export function connect(memcached) {
+  return memjs.Client.create(memcached, { retries: 1, logger: { log() {} } })
+}
+
+export function startCells({ name, width = WIDTH, layerMs = LAYER_MS }) {
+  return {
+    expires: EXPIRES_SECONDS,
+    key: () => `${name}:${Math.floor(Date.now() / layerMs)}:${Math.floor(Math.random() * width)}`,
+  }
+}
+
+/**
+ * Drains, layer by layer, all that lies far enough back: bulk INSERT, then the cells are deleted.
+ *
+ * @param {{ memcached: string, mysqlUrl: string, name: string, width?: number, layerMs?: number, parse(text: string): object[] }} env
+ */
+export async function startCellWorker({ memcached, mysqlUrl, name, width = WIDTH, layerMs = LAYER_MS, parse }) {
+  const client = connect(memcached)
+  const visits = await openVisits(mysqlUrl, 1)
+  const now = () => Math.floor(Date.now() / layerMs)
+  // After a restart, back to the oldest cells there may be.
+  let next = now() - Math.ceil(EXPIRES_SECONDS * 1000 / layerMs)
+  let closing = false
+
+  async function drainBefore(end) {
+    for (; next < end; next++) {
+      const keys = Array.from({ length: width }, (_, column) => `${name}:${next}:${column}`)
+      const found = await Promise.all(keys.map((key) => client.get(key)))
+      const rows = found.flatMap(({ value }) => (value ? parse(value.toString()) : []))
+      if (rows.length > 0) await visits.insert(rows)
+      await Promise.all(keys.map((key, column) => found[column].value && client.delete(key)))
+    }
+  }
+  const work = (async () => {
+    while (!closing) {
+      // A server is away: the layer is tried again.
+      await drainBefore(now() - DRAIN_AFTER_LAYERS + 1).catch(() => {})
+      if (!closing) await delay(WORK_MS)
+    }
+  })()
+  return {
+    /** The young layers too, for when nobody writes any more. */
+    async drain() {
+      await stop()
+      await drainBefore(now() + 1)
+    },
+    async close() {
+      await stop()
+      await visits.close()
+      client.close()
+    },
+  }
+
+  async function stop() {
+    closing = true
+    await work
+  }
+}

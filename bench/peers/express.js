@@ -1,0 +1,31 @@
+// What the contenders share in an Express site: a visit is recorded when its response has been sent, and
+// nobody waits for it. A visit whose `record` rejects is lost; nobody is told, as on a site.
+import { setTimeout as delay } from 'node:timers/promises'
+
+// Promises of memjs never settle when their connection is closed under them.
+const IDLE_TIMEOUT_MS = 5000
+
+export function tracker(record) {
+  let pending = 0
+  let recorded = 0
+  function start(visit) {
+    pending++
+    record(visit).then(() => { recorded++ }, () => {}).finally(() => { pending-- })
+  }
+  return {
+    record: start,
+    use(app) {
+      app.use((req, res, next) => {
+        res.on('finish', () => start({ time: Date.now(), visitor: `${req.ip} ${req.get('user-agent')}`, page: req.path }))
+        next()
+      })
+    },
+    /** All that was begun has ended. */
+    async idle() {
+      const deadline = performance.now() + IDLE_TIMEOUT_MS
+      while (pending > 0 && performance.now() < deadline) await delay(10)
+    },
+    /** Visits whose `record` has resolved. */
+    get recorded() { return recorded },
+  }
+}

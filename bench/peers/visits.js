@@ -1,0 +1,35 @@
+// The table `visits`, where the contenders without tables of their own have theirs.
+import mysql from 'mysql2/promise'
+
+// The statements that are the fastest have 500 to 1,000 rows.
+const ROWS_A_STATEMENT = 1000
+
+/** Makes the table, and resolves when it is there. */
+export async function openVisits(mysqlUrl, connectionLimit = 10) {
+  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit })
+  await pool.query('CREATE TABLE IF NOT EXISTS visits (id BIGINT AUTO_INCREMENT PRIMARY KEY, created_at BIGINT, visitor VARCHAR(300), page VARCHAR(1024), KEY (created_at))')
+  return {
+    insertOne: ({ time, visitor, page }) => pool.query('INSERT INTO visits (created_at, visitor, page) VALUES (?, ?, ?)', [time, visitor, page]),
+    /** All or none: in one transaction where one statement does not do. */
+    async insert(visits) {
+      const connection = await pool.getConnection()
+      try {
+        if (visits.length > ROWS_A_STATEMENT) await connection.beginTransaction()
+        for (let at = 0; at < visits.length; at += ROWS_A_STATEMENT) {
+          const rows = visits.slice(at, at + ROWS_A_STATEMENT).map(({ time, visitor, page }) => [time, visitor, page])
+          await connection.query('INSERT INTO visits (created_at, visitor, page) VALUES ?', [rows])
+        }
+        if (visits.length > ROWS_A_STATEMENT) await connection.commit()
+        connection.release()
+      } catch (error) {
+        connection.destroy()
+        throw error
+      }
+    },
+    async count() {
+      const [[row]] = await pool.query('SELECT COUNT(*) AS n FROM visits')
+      return Number(row.n)
+    },
+    close: () => pool.end(),
+  }
+}

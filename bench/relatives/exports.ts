@@ -1,0 +1,47 @@
+/**
+ * `ExportQueue` beside a table of outgoing entries that one process reads in the order of ids: entries of hot keys,
+ * each added in a transaction of its own, until the last one has been exported.
+ */
+import { ExportQueue, mysql } from '../../src/index.js'
+import type { Bench } from '../harness/part.js'
+import { start } from '../peers/outbox-table.js'
+import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'
+
+const CONNECTIONS = 34
+const KEYS = 100
+
+interface Queue {
+  add(key: string, value: number): Promise<unknown>
+  process(): Promise<number>
+}
+
+export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
+  const exported = new Set<number>()
+  const twin = await start({ mysqlUrl, connections: CONNECTIONS, exporter: (entries: { value: string }[]) => entries.forEach(({ value }) => exported.add(Number(value))) })
+  const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
+  const queue = new ExportQueue<string, number>({ id: 'bench', database, exporter: (entries) => entries.forEach(({ value }) => exported.add(value)) })
+  await queue.migrate()
+  bench.after(() => Promise.all([twin.close(), database.close()]))
+  return {
+    name: 'ExportQueue',
+    metric: { metric: 'entries/s', better: 'more' },
+    contenders: [
+      contender('outbox table, one reader', twin, exported),
+      contender('ExportQueue', { add: (key, value) => database.transaction((tx) => queue.add(key, value, tx)), process: () => queue.process() }, exported),
+    ],
+  }
+}
+
+function contender(name: string, queue: Queue, exported: Set<number>): Contender {
+  return {
+    name,
+    async rate(callers, ms) {
+      exported.clear()
+      const began = performance.now()
+      let entries = 0
+      await processing(() => queue.process(), callAgainAndAgain(callers, ms, () => queue.add(`key ${Math.floor(Math.random() * KEYS)}`, entries++)))
+      if (exported.size !== entries) throw new Error(`${name}: of ${entries} entries ${exported.size} have been exported`)
+      return entries / ((performance.now() - began) / 1000)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** `GlobalCounter` and `Sequence`, which give each caller a number of its own, beside what SQL and memcached do by themselves. */
+import { type Database, GlobalCounter, memcached, Sequence } from '../../src/index.js'
+import type { Bench } from '../harness/part.js'
+import { start as startIncrement } from '../peers/bare-increment.js'
+import { start as startLastInsertId } from '../peers/last-insert-id.js'
+import { numbering, type Race } from './race.js'
+
+export const SEQUENCE = 'Sequence, block 100'
+export const LARGER_SEQUENCE = 'Sequence, block 1,000'
+export const LAST_INSERT_ID = 'UPDATE … LAST_INSERT_ID(n + 1)'
+
+const CONNECTIONS = 20
+const NUMBERS = { metric: 'numbers/s', better: 'more' } as const
+
+interface Servers {
+  readonly database: Database
+  readonly mysqlUrl: string
+  /** `host:port` */
+  readonly memcachedAddress: string
+}
+
+export async function globalCounter(bench: Bench, { database, mysqlUrl, memcachedAddress }: Servers): Promise<Race> {
+  const twin = await startLastInsertId({ mysqlUrl, connections: CONNECTIONS, table: 'bench_global' })
+  const bare = await startIncrement({ memcached: memcachedAddress })
+  const cache = memcached(memcachedAddress)
+  const safe = new GlobalCounter({ name: 'safe', database, cache })
+  const lax = new GlobalCounter({ name: 'lax', database, cache, chanceToWrite: 0.01 })
+  bench.after(async () => {
+    await Promise.all([twin.close(), bare.close(), safe.close(), lax.close()])
+    await cache.close()
+  })
+  return {
+    name: 'GlobalCounter',
+    metric: NUMBERS,
+    contenders: [
+      numbering(`${LAST_INSERT_ID}, a counter`, () => twin.next()),
+      numbering('GlobalCounter', () => safe.increment()),
+      numbering('GlobalCounter, chanceToWrite 0.01', () => lax.increment()),
+      numbering('bare memcached increment (a flush loses all)', () => bare.next()),
+    ],
+  }
+}
+
+export async function sequence(bench: Bench, { database, mysqlUrl, memcachedAddress }: Servers): Promise<Race> {
+  const twin = await startLastInsertId({ mysqlUrl, connections: CONNECTIONS, table: 'bench_sequence' })
+  const cache = memcached(memcachedAddress)
+  const small = new Sequence({ name: 'small', database, cache })
+  const large = new Sequence({ name: 'large', database, cache, block: 1000 })
+  bench.after(async () => {
+    await Promise.all([twin.close(), small.close(), large.close()])
+    await cache.close()
+  })
+  return {
+    name: 'Sequence',
+    metric: NUMBERS,
+    contenders: [
+      numbering(LAST_INSERT_ID, () => twin.next()),
+      numbering(SEQUENCE, () => small.next()),
+      numbering(LARGER_SEQUENCE, () => large.next()),
+    ],
+  }
+}

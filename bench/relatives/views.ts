@@ -1,0 +1,60 @@
+/**
+ * `Hits` beside `UPDATE items SET views = views + 1`: views of hot items, until their counts are in SQL. A caller of
+ * `record` does not wait; it gives way to the others after each view, as requests do.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import { createHits, type Database, type HitParties, type Hits } from '../../src/index.js'
+import type { Bench } from '../harness/part.js'
+import { start } from '../peers/update-per-view.js'
+import { adding, type Contender, type Race } from './race.js'
+
+const CONNECTIONS = 20
+const ITEMS = 100
+/** Views that are brought to SQL at one time: those of ten seconds, the period of collectors, at 300 a second. */
+const VIEWS_A_DRAIN = 3_000
+
+export async function views(bench: Bench, { database, mysqlUrl, memcachedAddress }: { database: Database; mysqlUrl: string; memcachedAddress: string }): Promise<Race> {
+  const twin = await start({ mysqlUrl, connections: CONNECTIONS, items: ITEMS })
+  const [plain, viewers] = (['plain', 'viewers'] as const).map((name) => createHits({ name, database, cache: `memcached://${memcachedAddress}`, collect: false })) as [Hits, Hits]
+  bench.after(() => Promise.all([twin.close(), plain.close(), viewers.close()]))
+  let viewer = 0
+  return {
+    name: 'Hits',
+    metric: { metric: 'views/s', better: 'more' },
+    contenders: [
+      adding('UPDATE per view', { add: () => twin.view(hotItem()), total: () => twin.total() }),
+      hits('Hits, any view counts', plain, () => ({})),
+      hits('Hits, every view by another viewer', viewers, () => ({ viewer: `viewer ${viewer++}` })),
+    ],
+  }
+}
+
+function hits(name: string, hits: Hits, parties: () => HitParties): Contender {
+  const total = async (): Promise<number> => [...(await hits.counts(Array.from({ length: ITEMS }, (_, item) => String(item)))).values()].reduce((a, b) => a + b, 0)
+  return {
+    name,
+    async rate(callers, ms) {
+      const before = await total()
+      const began = performance.now()
+      let views = 0
+      await Promise.all(Array.from({ length: callers }, async () => {
+        while (performance.now() - began < ms && views < VIEWS_A_DRAIN) {
+          views++
+          hits.record(String(hotItem()), parties())
+          await turn()
+        }
+      }))
+      await hits.flush()
+      await hits.drain({ all: true })
+      const seconds = (performance.now() - began) / 1000
+      const counted = (await total()) - before
+      if (counted !== views) throw new Error(`${name}: ${views} views have come to ${counted}`)
+      return views / seconds
+    },
+  }
+}
+
+/** A few items are looked at by nearly everybody. */
+function hotItem(): number {
+  return Math.floor(Math.random() ** 3 * ITEMS)
+}

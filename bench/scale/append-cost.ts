@@ -1,0 +1,72 @@
+/**
+ * What cells that grow cost memcached: CPU time of an append over the size of the cell (which is copied each
+ * time), and how much of its memory they can use (they leave a slab class behind at each step).
+ */
+import { type Cache } from '../../src/cache/cache.js'
+import { memcached } from '../../src/cache/memcached.js'
+import type { Memcached } from '../../test/servers/memcached.js'
+import { cacheWork, lookAtCaches } from './counters.js'
+
+/** About a frame of 50 visits. */
+const FRAME = Buffer.alloc(2_600, 'f')
+
+export interface AppendCost {
+  /** Bytes of the cell, on the average of its growing. */
+  readonly cellBytes: number
+  readonly cpuMicros: number
+}
+
+/** Fills cells up to each of `sizes`, several at a time, with `appends` in all, each. @throws Error if one was refused */
+export async function appendCosts(server: Memcached, sizes: readonly number[], appends: number): Promise<AppendCost[]> {
+  const cache = memcached(server.address)
+  try {
+    const costs: AppendCost[] = []
+    for (const [round, size] of sizes.entries()) {
+      const frames = Math.floor(size / FRAME.length)
+      const cells = Math.max(1, Math.round(appends / frames))
+      const keys = Array.from({ length: cells }, (_, at) => `append-cost:${round}:${at}`)
+      for (const key of keys) await must(cache.add(key, FRAME, 600))
+      const before = await lookAtCaches([server.port])
+      // So many at once that the server seldom waits, so few that no cell's appends time out.
+      for (let at = 0; at < keys.length; at += 16) await Promise.all(keys.slice(at, at + 16).map((key) => fill(cache, key, frames - 1)))
+      const { cpuMicros, operations } = cacheWork(before, await lookAtCaches([server.port]))
+      costs.push({ cellBytes: (frames * FRAME.length) / 2, cpuMicros: cpuMicros / operations })
+      await Promise.all(keys.map((key) => cache.delete(key)))
+    }
+    return costs
+  } finally {
+    await cache.close()
+  }
+}
+
+/**
+ * The share of a server's memory that cells of `cellBytes` fill before the first is evicted or refused. They
+ * grow eight at a time, as the cells of a layer do, none is deleted, and the server has not been used before.
+ */
+export async function usableShare(server: Memcached, memoryBytes: number, cellBytes: number): Promise<number> {
+  const cache = memcached(server.address)
+  try {
+    const frames = Math.floor(cellBytes / FRAME.length)
+    let stored = 0
+    for (let batch = 0; stored < memoryBytes; batch++) {
+      for (const cell of Array(8).keys()) if (!(await cache.add(`usable:${batch}:${cell}`, FRAME, 600))) return stored / memoryBytes
+      for (let at = 1; at < frames; at++) {
+        const answers = await Promise.all([...Array(8).keys()].map((cell) => cache.append(`usable:${batch}:${cell}`, FRAME)))
+        if (answers.includes(false)) return stored / memoryBytes
+      }
+      if ((await lookAtCaches([server.port])).some(({ evictions }) => evictions > 0)) return stored / memoryBytes
+      stored += 8 * frames * FRAME.length
+    }
+    return stored / memoryBytes
+  } finally {
+    await cache.close()
+  }
+}
+
+async function fill(cache: Cache, key: string, frames: number): Promise<void> {
+  for (let at = 0; at < frames; at++) await must(cache.append(key, FRAME))
+}
+
+async function must(stored: Promise<boolean>): Promise<void> {
+  if (!(await stored)) throw new Error('memcached has refused an append to a cell under its limit')
+}

@@ -1,0 +1,38 @@
+/** A child process that answers what it is asked, one question at a time. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+export class Child {
+  readonly #process: ChildProcess
+
+  /** @param program beside this file */
+  constructor(program: string) {
+    // Without the flags of this process: these are programs as users run them.
+    this.#process = fork(new URL(program, import.meta.url), { execArgv: [], env: { ...process.env, NODE_ENV: 'production' } })
+  }
+
+  /** @throws Error what the child threw, or that it has ended */
+  async ask<Answer = void>(question: string, what: object = {}): Promise<Answer> {
+    const settled = new AbortController()
+    const { signal } = settled
+    try {
+      const reply = once(this.#process, 'message', { signal }) as Promise<[{ answer: Answer; error?: string }]>
+      const exit = once(this.#process, 'exit', { signal }).then(([code, killed]) => { throw new Error(`the child process ended (${code ?? killed}) when asked to ${question}`) })
+      // If it has ended already, `exit` is never heard; then sending says so.
+      const sent = new Promise<void>((resolve, reject) => this.#process.send({ ask: question, ...what }, (error) => (error ? reject(error) : resolve())))
+      const [{ answer, error }] = await Promise.race([reply, exit, sent.then(() => reply)])
+      if (error !== undefined) throw new Error(error)
+      return answer
+    } finally {
+      settled.abort()
+    }
+  }
+
+  /** Ends it, whatever it is at. */
+  async end(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    const ended = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await ended
+  }
+}

@@ -1,0 +1,74 @@
+// A collector in a process of its own: drains again and again, and says what it did and what that took.
+import { setTimeout as delay } from 'node:timers/promises'
+import { createActivity, memcached, mysql } from 'wide-cache'
+
+const PAUSE_MS = 500
+
+let cache, database, activity
+let draining
+let stopped = false
+let done
+
+const answers = {
+  async open({ servers, mysqlUrl, options }) {
+    cache = memcached(servers)
+    database = mysql(mysqlUrl)
+    activity = createActivity({ ...options, cache, database, collect: false })
+    await activity.migrate()
+    // The layers that lie between the making of the grid and now, all empty, and not of this measurement.
+    await activity.drain()
+  },
+
+  async start() {
+    stopped = false
+    done = { rows: 0, frames: 0, cells: 0, layers: 0, duplicate: 0, busyMs: 0, cpuMicros: 0 }
+    draining = drainOn()
+  },
+
+  // Goes on until `rows` have come, `patienceMs` at most.
+  async finish({ rows, patienceMs }) {
+    const deadline = performance.now() + patienceMs
+    while (done.rows < rows && performance.now() < deadline) await delay(20)
+    stopped = true
+    await draining
+    return done
+  },
+
+  ledger() {
+    return activity.ledger()
+  },
+
+  async close() {
+    await activity.close()
+    await cache.close()
+    await database.close()
+  },
+}
+
+async function drainOn() {
+  while (!stopped) {
+    const began = performance.now()
+    const before = process.cpuUsage()
+    const report = await activity.drain()
+    const { user, system } = process.cpuUsage(before)
+    done.layers += report.layers
+    done.duplicate += report.duplicate
+    // A drain that finds nothing is no work that visits cause.
+    if (report.frames > 0) {
+      done.busyMs += performance.now() - began
+      done.cpuMicros += user + system
+      done.rows += report.committed
+      done.frames += report.frames
+      done.cells += report.cells
+    }
+    await delay(PAUSE_MS)
+  }
+}
+
+process.on('message', async ({ ask, ...what }) => {
+  try {
+    process.send({ answer: await answers[ask](what) })
+  } catch (error) {
+    process.send({ error: String(error?.stack ?? error) })
+  }
+})

@@ -1,0 +1,110 @@
+/** What servers count of their own work, as the difference of two looks; what looking costs is taken off. */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+
+export interface CacheWork {
+  readonly operations: number
+  /** To and from all servers. */
+  readonly bytes: number
+  readonly cpuMicros: number
+  /** The share of the server that had most of the operations, times the number of servers: 1 is even. */
+  readonly unevenness: number
+}
+
+interface Look {
+  readonly operations: number
+  readonly bytes: number
+  readonly cpuMicros: number
+  readonly lookBytes: number
+  readonly evictions: number
+}
+
+const QUESTION = 'stats\r\n'
+
+/** Every command that the wide cache uses, each counted once: a `cmd_set` is a set, an add or an append. */
+const COMMANDS = ['cmd_get', 'cmd_set', 'cmd_touch', 'delete_hits', 'delete_misses', 'incr_hits', 'incr_misses'] as const
+
+export async function lookAtCaches(ports: readonly number[]): Promise<readonly Look[]> {
+  return Promise.all(ports.map(async (port) => {
+    const text = await stats(port)
+    const of = (name: string): number => Number(new RegExp(`STAT ${name} (\\S+)`).exec(text)?.[1] ?? NaN)
+    return {
+      operations: COMMANDS.reduce((sum, name) => sum + of(name), 0),
+      bytes: of('bytes_read') + of('bytes_written'),
+      cpuMicros: Math.round((of('rusage_user') + of('rusage_system')) * 1e6),
+      evictions: of('evictions'),
+      lookBytes: text.length + QUESTION.length,
+    }
+  }))
+}
+
+export function cacheWork(before: readonly Look[], after: readonly Look[]): CacheWork {
+  const each = after.map((now, at) => {
+    const then = before[at]!
+    return { operations: now.operations - then.operations, bytes: now.bytes - then.bytes - then.lookBytes, cpuMicros: now.cpuMicros - then.cpuMicros }
+  })
+  const sum = (name: keyof (typeof each)[number]): number => each.reduce((total, server) => total + server[name], 0)
+  const operations = sum('operations')
+  return { operations, bytes: sum('bytes'), cpuMicros: sum('cpuMicros'), unevenness: (Math.max(...each.map((server) => server.operations)) * each.length) / operations }
+}
+
+function stats(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(QUESTION))
+    socket.on('data', (data) => {
+      text += data.toString('latin1')
+      if (!text.endsWith('END\r\n')) return
+      socket.destroy()
+      resolve(text)
+    })
+    socket.once('error', reject)
+    socket.setTimeout(10_000, () => socket.destroy(new Error(`memcached on port ${port} does not say its stats`)))
+  })
+}
+
+export interface SqlWork {
+  readonly statements: number
+  readonly commits: number
+  /** Rows inserted, updated and deleted, in all tables. */
+  readonly rowsWritten: number
+  readonly cpuMicros: number
+}
+
+/** `pid`: of the server, whose CPU time Linux tells in hundredths of a second. */
+export async function lookAtDatabase(connection: Connection, pid: number): Promise<SqlWork> {
+  const [rows] = await connection.query<RowDataPacket[]>(
+    "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit', 'Handler_write', 'Handler_update', 'Handler_delete')")
+  const of = new Map(rows.map((row) => [String(row['Variable_name']).toLowerCase(), Number(row['Value'])]))
+  const number = (name: string): number => of.get(name) ?? NaN
+  return {
+    statements: number('questions'),
+    commits: number('com_commit'),
+    rowsWritten: number('handler_write') + number('handler_update') + number('handler_delete'),
+    cpuMicros: cpuMicros(pid),
+  }
+}
+
+export function sqlWork(before: SqlWork, after: SqlWork): SqlWork {
+  return {
+    // The second look is one.
+    statements: after.statements - before.statements - 1,
+    commits: after.commits - before.commits,
+    rowsWritten: after.rowsWritten - before.rowsWritten,
+    cpuMicros: after.cpuMicros - before.cpuMicros,
+  }
+}
+
+/** Of all threads, by /proc. 0 where there is none. */
+function cpuMicros(pid: number): number {
+  let text: string
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch {
+    return 0
+  }
+  // The name before them, in brackets, may hold spaces.
+  const [user, system] = text.slice(text.lastIndexOf(')') + 2).split(' ').slice(11, 13).map(Number)
+  return (user! + system!) * 10_000
+}
