@@ -83,7 +83,6 @@ export interface Needs {
   readonly sqlRows: number
   readonly ledgerFrames: number
   readonly databases: number
-  readonly retained: boolean
   readonly outboxBytes: number
   /** From a visit until its writer lets go of it, at worst, while all works. */
   readonly confirmSeconds: number
@@ -99,7 +98,8 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
   const frames = processes * frame.perSecond
   const oneCollector = (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used
   const byWidth = (frames * layerSeconds) / mostFrames(frame.bytes, LIMITS.width)
-  const grids = Math.max(1, Math.ceil(visits / oneCollector), Math.ceil(byWidth))
+  const byRetention = (visits * GRID.periodSeconds) / LIMITS.retainedRowsPerRun
+  const grids = Math.max(1, Math.ceil(visits / oneCollector), Math.ceil(byWidth), Math.ceil(byRetention))
 
   const layer = { frames: (frames * layerSeconds) / grids, frameBytes: frame.bytes, rowsPerFrame: frame.rowsPerFrame, writers: processes / grids, keyBytes: 42 }
   const leastWidth = widthFor(layer.frames, frame.bytes)
@@ -135,7 +135,6 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
     sqlRows: visits * costOf(constants.rowsWritten, frame.rowsPerFrame),
     ledgerFrames: frames,
     databases: Math.ceil((visits * costOf(constants.database, frame.rowsPerFrame)) / (CAPACITY.databaseCores * CAPACITY.used * 1e6)),
-    retained: visits / grids <= LIMITS.retainedRowsPerRun / GRID.periodSeconds,
     outboxBytes: held * frame.perSecond * (frame.bytes + LIMITS.frameOverheadBytes),
     confirmSeconds: confirm,
   }

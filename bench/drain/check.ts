@@ -7,7 +7,7 @@ import { visitAt } from './visits.js'
 export async function checkRows(sql: Connection, database: string, from: number, count: number): Promise<void> {
   const { n, contents } = await one(sql, `SELECT COUNT(*) AS n, SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))) AS contents FROM ${database}.activities`, [from])
   if (Number(n) !== count) throw new Error(`${database}: ${n} rows came to SQL of ${count}`)
-  if (Number(contents) !== contentsOf(count)) throw new Error(`${database}: other rows came to SQL than were waiting`)
+  if (BigInt(String(contents)) !== contentsOf(count)) throw new Error(`${database}: other rows came to SQL than were waiting`)
 }
 
 /** @throws Error if the sums are not those of the rows, or the ledger says anything else than that each row came once */
@@ -21,16 +21,17 @@ export async function checkSums(sql: Connection, database: string, count: number
   if (committed !== count || other !== 0 || settled !== frames) throw new Error(`${database}: the ledger says ${committed} of ${count} rows, ${settled} of ${frames} frames, ${other} others`)
 }
 
-const contents = new Map<number, number>()
+const contents = new Map<number, bigint>()
 
 /** What the database makes of the first `count` visits. */
-function contentsOf(count: number): number {
+function contentsOf(count: number): bigint {
   let sum = contents.get(count)
   if (sum === undefined) {
-    sum = 0
+    // Of ten million, past 2^53.
+    sum = 0n
     for (let i = 0; i < count; i++) {
       const { time, visitor, page } = visitAt(0, i)
-      sum += crc32(`${time} ${visitor.toString('hex').toUpperCase()} ${page}`)
+      sum += BigInt(crc32(`${time} ${visitor.toString('hex').toUpperCase()} ${page}`))
     }
     contents.set(count, sum)
   }

@@ -3,9 +3,9 @@ export interface Contender {
   readonly peer: string
   readonly label: string
   readonly table: 'visits' | 'activities'
-  /** What brings its visits to SQL, where the web processes do not. */
   /** How it runs here, and what it must lose or repeat by its nature. */
   readonly about: string
+  /** What brings its visits to SQL, where the web processes do not. */
   readonly collector?: 'wide-cache collect' | 'worker'
 }
 

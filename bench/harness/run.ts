@@ -58,7 +58,13 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     console.log(`${cores} x ${cpu}, ${memoryGiB} GiB; ${Object.entries(result.versions).map((pair) => pair.join(' ')).join(', ')}; ${result.seconds} s; median (middle half)`)
   } finally {
     progress('')
-    for (const work of afterwards.reverse()) await work()
+    for (const work of afterwards.reverse()) {
+      try {
+        await work()
+      } catch (error) {
+        console.error(`${part.name}: tidying up: ${error instanceof Error ? error.message : String(error)}`)
+      }
+    }
   }
   return claims.every(({ holds }) => holds)
 }

@@ -119,7 +119,8 @@ async function run(bench: Bench): Promise<Report> {
     child.send({ close: true })
     await once(child, 'exit')
   }
-  claims(bench, sizes)
+  // A few rows in a few rounds show that it runs, and nothing else.
+  if (bench.mode !== 'quick') claims(bench, sizes)
   return report(bench, sizes, sample)
 }
 

@@ -22,7 +22,6 @@ const LINES: readonly { readonly name: string; readonly of: (needs: Needs) => st
   { name: 'rows of a day', of: ({ visits }) => number(visits * 86_400) },
   { name: 'frames/s through the ledger', of: ({ ledgerFrames }) => number(Math.round(ledgerFrames)) },
   { name: 'SQL servers, by their CPU alone', of: ({ databases }) => number(databases) },
-  { name: 'retention keeps up', of: ({ retained }) => (retained ? 'yes' : 'no') },
   { name: 'outbox of a process, at most', of: ({ outboxBytes }) => mega(outboxBytes) },
   { name: 'visit to confirmation, at most', of: ({ confirmSeconds }) => `${number(confirmSeconds)} s` },
 ]

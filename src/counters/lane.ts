@@ -22,7 +22,8 @@ export interface Work {
  * Transactions of one process, one after the other, each with a number that is entered in the lane's row as the
  * first thing it does, or by the same statement. One whose commit stayed unanswered is tried again with the same
  * number, and sees by the row whether it was committed. (As long as the first try is still open somewhere it holds
- * the row's lock.)
+ * the row's lock; where it is one statement that has not even been begun, it matches nothing once a later try is
+ * committed; and if none is, the outcome is called unknown and the lane left.)
  */
 export class Lane {
   readonly #tables: Tables

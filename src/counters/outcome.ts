@@ -37,8 +37,6 @@ export async function retried<T>(environment: Environment, work: () => Promise<T
     try {
       return await work()
     } catch (error) {
-      // A RangeError comes from within a transaction that has seen that no try before it was committed.
-      if (error instanceof RangeError) throw error
       if (error instanceof DatabaseError && error.kind === 'unreachable') unknown ??= error
       const passing = error instanceof DatabaseError && PASSING.includes(error.kind)
       if (!passing || clock.elapsed() >= deadline) throw unknown ?? error

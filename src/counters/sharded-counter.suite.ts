@@ -143,6 +143,27 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     assert.equal(await counter.get({ exact: true }), 11)
   })
 
+  it('an increment without an answer is not called refused, for it may yet be carried out; what comes later is right', async (site) => {
+    const inner = site.database()
+    let silent = false
+    const database = new FaultyDatabase(inner, (sql) => {
+      if (!silent || !commits(sql)) return 'none'
+      silent = false
+      return 'not begun'
+    })
+    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache(), shards: 1 }, hurried())
+    await counter.increment(MAX - 5)
+    silent = true
+    await assert.rejects(counter.increment(10), { name: 'OutcomeUnknownError' })
+    // The server comes to the first try at last, another one having made room.
+    await inner.query('UPDATE sharded_counter_shards SET value = value - 10')
+    await inner.query('UPDATE sharded_counter_lanes SET sequence = sequence + 1')
+    await inner.query('UPDATE sharded_counter_shards SET value = value + 10')
+    await counter.increment(3)
+    assert.equal(await counter.get({ exact: true }), MAX - 2)
+    await assert.rejects(counter.increment(10), RangeError)
+  })
+
   it('a database that stays silent: the increment rejects as unknown, and what comes later is right', async (site) => {
     let fault: DatabaseFault = 'none'
     const database = new FaultyDatabase(site.database(), (sql) => (commits(sql) ? fault : 'none'))

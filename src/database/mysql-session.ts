@@ -58,12 +58,12 @@ export class MysqlSession {
 
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
-    await this.#prepare()
+    await this.#bringIntoKnownState()
     const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes', QUERY_TIMEOUT_MS)
     this.#maxPacketBytes = Number(rows[0]?.['bytes'])
   }
 
-  async #prepare(): Promise<void> {
+  async #bringIntoKnownState(): Promise<void> {
     await this.#send(SETTINGS, QUERY_TIMEOUT_MS)
     await this.#send(ISOLATION, QUERY_TIMEOUT_MS)
     this.#changed = false
@@ -86,7 +86,7 @@ export class MysqlSession {
     if (!this.#changed) return this.#connection.release()
     try {
       await this.#settled<void>(RESET_TIMEOUT_MS, (done) => this.#connection.reset((error) => done(error, undefined)))
-      await this.#prepare()
+      await this.#bringIntoKnownState()
       this.#connection.release()
     } catch (error) {
       this.destroy(error)

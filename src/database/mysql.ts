@@ -22,7 +22,7 @@ const ACQUIRE_TIMEOUT_MS = 60_000
 const QUIT_TIMEOUT_MS = 1_000
 /** Changing a big table takes its time; no answer to anything else in a migration means what it always means. */
 const CHANGE_TIMEOUT_MS = 3_600_000
-const CHANGES_TABLE = /^\s*(?:ALTER|UPDATE|DELETE|CREATE\s+(?:UNIQUE\s+)?INDEX|INSERT\b[^]*\bSELECT)\b/i
+const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
 
 /**
  * A MySQL (8.0+) or MariaDB (10.6+) database. Connects at the first use.
@@ -78,7 +78,7 @@ export class MysqlDatabase implements Database, MigrationHost {
   /** One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself. */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
     return this.#onOneConnection(async (session) => {
-      const query = (sql: string, values?: readonly SqlValue[]) => session.query(sql, values, CHANGES_TABLE.test(sql) ? CHANGE_TIMEOUT_MS : undefined)
+      const query = (sql: string, values?: readonly SqlValue[]) => session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
       // The lock is the server's, not the schema's; a hash, because its name may have 64 characters only.
       const lock = `wide_cache_${createHash('md5').update(this.#options.database ?? '').digest('hex')}`
       const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])

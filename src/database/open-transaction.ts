@@ -9,6 +9,9 @@ import { databaseNow } from './dialect.js'
 /** The most statements of one transaction that may wait for their turn. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
+/** Statements made ready before their turn: one while another is under way. More would take memory, and the process's time at once. */
+const READY = 2
+
 /** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
 
@@ -29,11 +32,11 @@ export class OpenTransaction implements Transaction {
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
     this.#waiting++
-    const run = this.#prepare(sql, parameters)
+    const ready = this.#waiting <= READY ? this.#prepare(sql, parameters) : undefined
     const result = this.#last.then(async () => {
       this.#waiting--
       if (this.#failure) throw this.#failure.error
-      return run()
+      return (ready ?? this.#prepare(sql, parameters))()
     })
     this.#last = result.catch((error: unknown) => {
       this.#failure ??= { error }
