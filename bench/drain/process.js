@@ -1,7 +1,8 @@
 /**
- * A contender in a process of its own, without anything that a user's would not have. Told `{ from, count }` it
- * brings so many visits to SQL and says how long that took and what memory the process has had.
+ * A contender in a process of its own, without anything that a user's would not have. Asked to bring so many visits
+ * to SQL it says how long that took and what memory the process has had.
  */
+import { answer } from '../harness/answer.js'
 import { NAME, visitAt } from './visits.js'
 
 /** Visits made at a time, off the clock, for those who have them in memory. */
@@ -10,32 +11,34 @@ const CHUNK = 100_000
 /** How often the memory is looked at while the work goes on: the system's own peak would be that since the start. */
 const LOOK_MS = 50
 
-const { PEER, MEMCACHED, MYSQL_URL } = process.env
-const { open } = await import(`../peers/${PEER}.js`)
-const peer = await open({ memcached: MEMCACHED, mysqlUrl: MYSQL_URL, name: NAME })
+let peer
 
-process.on('message', async ({ from, count, close }) => {
-  if (close) {
-    await peer.close()
-    return process.disconnect()
-  }
-  let ms = 0
-  let peak = 0
-  const look = () => (peak = Math.max(peak, process.memoryUsage.rss()))
-  const looking = setInterval(look, LOOK_MS)
-  if (peer.reads === 'grid') ms = await timed(() => peer.bring(count))
-  else {
-    for (let at = 0; at < count; at += CHUNK) {
-      const visits = Array.from({ length: Math.min(CHUNK, count - at) }, (_, i) => visitAt(from, at + i))
-      ms += await timed(() => peer.bring(visits))
+answer({
+  async open({ peer: name, memcached, mysqlUrl }) {
+    const { open } = await import(`../peers/${name}.js`)
+    peer = await open({ memcached, mysqlUrl, name: NAME })
+  },
+
+  async bring({ from, count }) {
+    let ms = 0
+    let peak = 0
+    const look = () => (peak = Math.max(peak, process.memoryUsage.rss()))
+    const looking = setInterval(look, LOOK_MS)
+    if (peer.reads === 'grid') ms = await timed(() => peer.bring(count))
+    else {
+      for (let at = 0; at < count; at += CHUNK) {
+        const visits = Array.from({ length: Math.min(CHUNK, count - at) }, (_, i) => visitAt(from, at + i))
+        ms += await timed(() => peer.bring(visits))
+      }
     }
-  }
-  clearInterval(looking)
-  look()
-  globalThis.gc()
-  process.send({ ms, peakMiB: peak / 2 ** 20, heapMiB: process.memoryUsage().heapUsed / 2 ** 20 })
+    clearInterval(looking)
+    look()
+    globalThis.gc()
+    return { ms, peakMiB: peak / 2 ** 20, heapMiB: process.memoryUsage().heapUsed / 2 ** 20 }
+  },
+
+  close: () => peer.close(),
 })
-process.send({ ready: true })
 
 async function timed(work) {
   const began = performance.now()

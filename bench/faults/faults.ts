@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
-import type { KeepingRedis } from './redis.js'
+import type { Redis } from '../../test/servers/redis.js'
 import type { Site } from './site.js'
 
 export interface Stage {
   readonly memcached: Memcached
-  readonly redis: KeepingRedis
+  readonly redis: Redis
   readonly mariadb: MariaDb
   readonly sites: readonly Site[]
 }

@@ -6,10 +6,11 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { Bench } from '../harness/part.js'
 import { type Contender, CONTENDERS, WIDE_CACHE } from './contenders.js'
 import type { Fault } from './faults.js'
-import { startKeepingRedis } from './redis.js'
 import { type Outcome, Site } from './site.js'
 
 const LOOK_MS = 500
+/** As careful users run Redis: what is acknowledged is in the kernel's hands (a killed server loses nothing), and on disk within a second. */
+const PERSISTENCE = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
 export interface Settings {
   /** Visits a second of each contender. */
@@ -32,8 +33,7 @@ export interface Result {
 
 /** Resolves when the visits have ended, to what waits for the rest of the way: the next timeline may begin meanwhile. */
 export async function timeline(bench: Bench, fault: Fault, mariadb: MariaDb, id: string, settings: Settings): Promise<{ rest: Promise<Result[]> }> {
-  const [memcached, redis] = await Promise.all([bench.memcached(), startKeepingRedis()])
-  bench.after(() => redis.stop())
+  const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis(PERSISTENCE)])
   const pool = createPool({ uri: mariadb.url(), connectionLimit: 3 })
   bench.after(() => pool.end())
   const folder = temporaryFolder('faults')

@@ -1,17 +1,37 @@
-/** A child process that is asked and answers by messages. */
-import type { ChildProcess } from 'node:child_process'
+/** A program of ours in a process of its own, which answers what it is asked, one question at a time; see answer.js. */
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Sends `question`, if there is one, and resolves with the next message. @throws Error if the child ends without one */
-export async function answerOf<T>(child: ChildProcess, question?: object): Promise<T> {
-  const abort = new AbortController()
-  const message = once(child, 'message', abort)
-  const ended = once(child, 'exit', abort).then(() => { throw new Error('a child process has ended instead of answering; it has said why') })
-  if (question) child.send(question)
-  try {
-    return ((await Promise.race([message, ended])) as [T])[0]
-  } finally {
-    abort.abort()
-    await Promise.allSettled([message, ended])
+export class Child {
+  readonly #process: ChildProcess
+
+  /** `flags`: of Node. It has none of this process's: these are programs as users run them. */
+  constructor(program: URL, flags: readonly string[] = []) {
+    this.#process = fork(program, { execArgv: [...flags], env: { ...process.env, NODE_ENV: 'production' } })
+  }
+
+  /** @throws Error what the child threw, or that it has ended */
+  async ask<Answer = void>(question: string, what: object = {}): Promise<Answer> {
+    const settled = new AbortController()
+    const { signal } = settled
+    try {
+      const reply = once(this.#process, 'message', { signal }) as Promise<[{ answer: Answer; error?: string }]>
+      const exit = once(this.#process, 'exit', { signal }).then(([code, killed]) => { throw new Error(`the child process ended (${code ?? killed}) when asked to ${question}`) })
+      // If it has ended already, `exit` is never heard; then sending says so.
+      const sent = new Promise<void>((resolve, reject) => this.#process.send({ ask: question, ...what }, (error) => (error ? reject(error) : resolve())))
+      const [{ answer, error }] = await Promise.race([reply, exit, sent.then(() => reply)])
+      if (error !== undefined) throw new Error(error)
+      return answer
+    } finally {
+      settled.abort()
+    }
+  }
+
+  /** Ends it, whatever it is at. */
+  async end(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    const ended = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await ended
   }
 }

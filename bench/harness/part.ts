@@ -33,7 +33,7 @@ export interface Bench {
   /** A server of this part's own, stopped after it. */
   memcached(options?: MemcachedOptions): Promise<Memcached>
   mariadb(options?: readonly string[]): Promise<MariaDb>
-  redis(): Promise<Redis>
+  redis(options?: readonly string[]): Promise<Redis>
   /** To be done when the part has ended, however it ends; the last first. */
   after(work: () => unknown): void
 }

@@ -39,7 +39,7 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     claim: (text, holds) => void claims.push({ text, holds }),
     memcached: (options) => started('memcached', () => startMemcached(options), (server) => server.stop()),
     mariadb: (options) => started('mariadb', () => startMariadb(options), (server) => server.stop()),
-    redis: () => started('redis', startRedis, (server) => server.stop()),
+    redis: (options) => started('redis', () => startRedis(options), (server) => server.stop()),
     after: (work) => void afterwards.push(work),
   }
 

@@ -1,11 +1,12 @@
 // One writer process of the loss experiment: opens a contender for each job, records visits at random moments
-// (Poisson), each with a page of its own, and says how many. It is told "open", "go", "settle" and "close".
+// (Poisson), each with a page of its own, and says how many. Asked to "open", "go", "settle" and "close".
 import { setTimeout as delay } from 'node:timers/promises'
+import { answer } from '../harness/answer.js'
 
 const VISITORS = 200
 let jobs = []
 
-const steps = {
+answer({
   async open({ process: number, jobs: wanted }) {
     jobs = await Promise.all(wanted.map(async ({ id, peer, rate, env }) => {
       const { start } = await import(`../peers/${peer}.js`)
@@ -26,7 +27,7 @@ const steps = {
     await Promise.all(jobs.map(({ contender }) => contender.close()))
     jobs = []
   },
-}
+})
 
 async function visitsFor(job, seconds) {
   const end = performance.now() + seconds * 1000
@@ -37,12 +38,3 @@ async function visitsFor(job, seconds) {
     job.contender.record({ time: Date.now(), visitor: `visitor ${Math.floor(Math.random() * VISITORS)}`, page: job.prefix + job.recorded++ })
   }
 }
-
-process.on('message', async ([step, argument]) => {
-  try {
-    process.send({ answer: await steps[step](argument) })
-  } catch (error) {
-    process.send({ error: error.stack })
-  }
-})
-process.on('disconnect', () => process.exit())

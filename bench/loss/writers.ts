@@ -1,6 +1,5 @@
 /** The writer processes of the loss experiment, told to do the same at the same time. */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { Child } from '../harness/child.js'
 
 /** One contender at one rate and width. */
 export interface Job {
@@ -27,11 +26,10 @@ export interface Written {
 }
 
 export class Writers {
-  readonly #children: ChildProcess[]
+  readonly #children: readonly Child[]
 
   constructor(processes: number) {
-    // A writer is plain JavaScript and imports the built package: no loader of ours in what is measured.
-    this.#children = Array.from({ length: processes }, () => fork(new URL('./writer.js', import.meta.url), { execArgv: [] }))
+    this.#children = Array.from({ length: processes }, () => new Child(new URL('./writer.js', import.meta.url)))
   }
 
   /** `collect` is done when all is in the cache, while the writers are still there. */
@@ -53,32 +51,11 @@ export class Writers {
   }
 
   async end(): Promise<void> {
-    await Promise.all(this.#children.map(async (child) => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exit = once(child, 'exit')
-      child.kill('SIGKILL')
-      await exit
-    }))
+    await Promise.all(this.#children.map((child) => child.end()))
   }
 
-  #all<T>(step: string, argument: (process: number) => unknown = () => undefined): Promise<T[]> {
-    return Promise.all(this.#children.map((child, process) => ask<T>(child, step, argument(process))))
-  }
-}
-
-/** @throws Error with what the process said, or that it has ended */
-async function ask<T>(child: ChildProcess, step: string, argument?: unknown): Promise<T> {
-  const stop = new AbortController()
-  const { signal } = stop
-  try {
-    child.send([step, argument])
-    const ended = once(child, 'exit', { signal }).then(() => { throw new Error(`a writer has ended during "${step}"`) })
-    const reply = once(child, 'message', { signal }) as Promise<[{ answer: T; error?: string }]>
-    const [{ answer, error }] = await Promise.race([reply, ended])
-    if (error !== undefined) throw new Error(`${step}: ${error}`)
-    return answer
-  } finally {
-    stop.abort()
+  #all<T>(step: string, what: (process: number) => object = () => ({})): Promise<T[]> {
+    return Promise.all(this.#children.map((child, process) => child.ask<T>(step, what(process))))
   }
 }
 

@@ -2,15 +2,13 @@
  * How fast one collector empties the grid, beside what the database takes at most and beside one INSERT a visit.
  * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { createConnection } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
 import { checkRows, checkSums } from '../drain/check.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
-import { answerOf } from '../harness/child.js'
+import { Child } from '../harness/child.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { number, percent, withSpread } from '../harness/table.js'
 
@@ -43,7 +41,7 @@ interface Answer {
 
 interface Contender {
   readonly label: string
-  readonly child: ChildProcess
+  readonly child: Child
   readonly database: string
 }
 
@@ -75,9 +73,9 @@ async function run(bench: Bench): Promise<Report> {
     const tables = new MysqlDatabase(mariadb.url(database))
     await tables.migrate()
     await tables.close()
-    const child = fork(new URL('../drain/process.js', import.meta.url), { execArgv: ['--expose-gc'], env: { ...process.env, PEER: peer, MEMCACHED: memcached.address, MYSQL_URL: mariadb.url(database) } })
-    bench.after(() => void child.kill())
-    await answerOf(child)
+    const child = new Child(new URL('../drain/process.js', import.meta.url), ['--expose-gc'])
+    bench.after(() => child.end())
+    await child.ask('open', { peer, memcached: memcached.address, mysqlUrl: mariadb.url(database) })
     contenders.push({ label, child, database })
   }
 
@@ -95,7 +93,7 @@ async function run(bench: Bench): Promise<Report> {
       // The collector was last here before the first of them.
       await sql.query(`UPDATE ${database}.wide_cache_watermarks SET layer = ?`, [backlog.watermark])
     }
-    const answer = await answerOf<Answer>(child, { from, count: rows })
+    const answer = await child.ask<Answer>('bring', { from, count: rows })
     await checkRows(sql, database, from, rows)
     if (backlog) await checkSums(sql, database, rows, backlog.frames)
     return answer
@@ -115,10 +113,7 @@ async function run(bench: Bench): Promise<Report> {
       }
     }
   }
-  for (const { child } of contenders) {
-    child.send({ close: true })
-    await once(child, 'exit')
-  }
+  for (const { child } of contenders) await child.ask('close')
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
   return report(bench, sizes, sample)

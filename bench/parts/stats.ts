@@ -2,15 +2,13 @@
  * What the figures of the last ten minutes cost when they are read anew, beside counting the rows, as the visits in
  * the window grow, and as the visitors do; and what 1,000 callers at once cost who find no figures anywhere.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { type Connection, type RowDataPacket, createConnection } from 'mysql2/promise'
 import type { Memcached } from '../../test/servers/memcached.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Cache } from '../../src/cache/cache.js'
 import { memcached as openMemcached } from '../../src/cache/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql.js'
-import { answerOf } from '../harness/child.js'
+import { Child } from '../harness/child.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { type Spread, median, spread } from '../harness/statistics.js'
 import { number, withSpread } from '../harness/table.js'
@@ -142,22 +140,17 @@ interface Stampede {
 async function callersAtOnce(bench: Bench, mariadb: MariaDb, memcached: Memcached, { url, visits, visitors }: Site, times: number): Promise<Stampede> {
   const log = await createConnection(mariadb.url('mysql'))
   bench.after(() => log.end())
-  const children: ChildProcess[] = []
-  for (let i = 0; i < PROCESSES; i++) {
-    const child = fork(new URL('../stats/asking.js', import.meta.url), { execArgv: [], env: { ...process.env, MEMCACHED: memcached.address, MYSQL_URL: url } })
-    bench.after(() => void child.kill())
-    await answerOf(child)
-    children.push(child)
-  }
+  const children = Array.from({ length: PROCESSES }, () => new Child(new URL('../stats/asking.js', import.meta.url)))
+  bench.after(() => Promise.all(children.map((child) => child.end())))
   const durations: number[] = []
   let [most, all] = [0, 0]
   for (let time = 0; time < times; time++) {
     bench.progress(`${number(CALLERS)} callers at once, ${time + 1} of ${times}`)
-    await Promise.all(children.map((child) => answerOf(child, { prepare: true })))
+    await Promise.all(children.map((child) => child.ask('prepare', { memcached: memcached.address, mysqlUrl: url })))
     await memcached.flush()
     await log.query('TRUNCATE general_log')
     await log.query('SET GLOBAL general_log = ON')
-    const replies = await Promise.all(children.map((child) => answerOf<{ ms: number; answers: string[] }>(child, { callers: CALLERS / PROCESSES })))
+    const replies = await Promise.all(children.map((child) => child.ask<{ ms: number; answers: string[] }>('call', { callers: CALLERS / PROCESSES })))
     await log.query('SET GLOBAL general_log = OFF')
     const answers = new Set(replies.flatMap(({ answers }) => answers))
     const { pageViews, visitors: seen } = JSON.parse([...answers][0] ?? '{}') as { pageViews?: number; visitors?: number }
@@ -171,10 +164,7 @@ async function callersAtOnce(bench: Bench, mariadb: MariaDb, memcached: Memcache
     bench.samples.add(REFRESH, `${number(CALLERS)} callers at once`, MS, ms)
     bench.samples.add(REFRESH, `${number(CALLERS)} callers at once`, { metric: 'queries', better: 'less' }, queries)
   }
-  for (const child of children) {
-    child.send({ close: true })
-    await once(child, 'exit')
-  }
+  await Promise.all(children.map((child) => child.ask('close')))
   bench.claim(`${number(CALLERS)} callers at once in ${PROCESSES} processes who find no figures cause one query (${all} in ${times} times, never more than ${most})`, most === 1 && all === times)
   return { times, queries: all, ms: spread(durations) }
 }

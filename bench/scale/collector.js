@@ -1,6 +1,7 @@
 // A collector in a process of its own: drains again and again, and says what it did and what that took.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createActivity, memcached, mysql } from 'wide-cache'
+import { answer } from '../harness/answer.js'
 
 const PAUSE_MS = 500
 
@@ -65,10 +66,4 @@ async function drainOn() {
   }
 }
 
-process.on('message', async ({ ask, ...what }) => {
-  try {
-    process.send({ answer: await answers[ask](what) })
-  } catch (error) {
-    process.send({ error: String(error?.stack ?? error) })
-  }
-})
+answer(answers)

@@ -3,7 +3,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import type { LedgerReport } from '../../src/wide-cache/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
-import { Child } from './child.js'
+import { Child } from '../harness/child.js'
 import { type CacheWork, cacheWork, lookAtCaches, lookAtDatabase, type SqlWork, sqlWork } from './counters.js'
 
 export interface Setting {
@@ -62,14 +62,14 @@ export class Experiment {
   readonly #memcached: readonly Memcached[]
   readonly #mariadb: MariaDb
   readonly #writers: readonly Child[]
-  readonly #collector = new Child('./collector.js')
+  readonly #collector = new Child(new URL('./collector.js', import.meta.url))
   readonly #connection: Connection
 
   private constructor(memcached: readonly Memcached[], mariadb: MariaDb, processes: number, connection: Connection) {
     this.#memcached = memcached
     this.#mariadb = mariadb
     this.#connection = connection
-    this.#writers = Array.from({ length: processes }, () => new Child('./writer.js'))
+    this.#writers = Array.from({ length: processes }, () => new Child(new URL('./writer.js', import.meta.url)))
   }
 
   static async start(memcached: readonly Memcached[], mariadb: MariaDb, processes: number): Promise<Experiment> {

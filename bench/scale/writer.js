@@ -1,5 +1,6 @@
 // One web process, or many in one: records visits at a stated rate. Answers each message when it is done.
 import { createActivity, memcached, mysql } from 'wide-cache'
+import { answer } from '../harness/answer.js'
 import { generate } from './visits.js'
 
 let cache, database
@@ -45,10 +46,4 @@ async function metered(work) {
   return { visits, began, ended: Date.now(), cpuMicros: user + system }
 }
 
-process.on('message', async ({ ask, ...what }) => {
-  try {
-    process.send({ answer: await answers[ask](what) })
-  } catch (error) {
-    process.send({ error: String(error?.stack ?? error) })
-  }
-})
+answer(answers)

@@ -3,20 +3,22 @@
  * what they were answered. Each time as a process that has not asked before.
  */
 import { createActivity } from 'wide-cache'
+import { answer } from '../harness/answer.js'
 
-const { MEMCACHED, MYSQL_URL } = process.env
 let activity
 
-process.on('message', async ({ prepare, callers, close }) => {
-  if (prepare || close) await activity?.close()
-  if (close) return process.disconnect()
-  if (prepare) {
-    activity = createActivity({ cache: `memcached://${MEMCACHED}`, database: MYSQL_URL, collect: false })
+answer({
+  async prepare({ memcached, mysqlUrl }) {
+    await activity?.close()
+    activity = createActivity({ cache: `memcached://${memcached}`, database: mysqlUrl, collect: false })
     await activity.migrate()
-    return process.send({ ready: true })
-  }
-  const began = performance.now()
-  const answers = await Promise.all(Array.from({ length: callers }, () => activity.stats()))
-  process.send({ ms: performance.now() - began, answers: [...new Set(answers.map((answer) => JSON.stringify(answer)))] })
+  },
+
+  async call({ callers }) {
+    const began = performance.now()
+    const answers = await Promise.all(Array.from({ length: callers }, () => activity.stats()))
+    return { ms: performance.now() - began, answers: [...new Set(answers.map((stats) => JSON.stringify(stats)))] }
+  },
+
+  close: () => activity.close(),
 })
-process.send({ ready: true })

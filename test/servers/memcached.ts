@@ -1,11 +1,11 @@
 /** A real memcached for tests, on 127.0.0.1: to be paused, killed and restarted at will. */
 import type { ChildProcess } from 'node:child_process'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { binary } from './binaries.js'
 import { freePort } from './free-port.js'
 import { endProcess, hasEnded, removeFolder, startProcess, tail, temporaryFolder } from './process.js'
+import { says } from './says.js'
 
 export interface MemcachedOptions {
   /** @default a free one */
@@ -114,18 +114,4 @@ export class Memcached {
 /** Whether something on `port` speaks memcached. */
 function answers(port: number): Promise<boolean> {
   return says(port, 'version', 'VERSION')
-}
-
-/** Whether the answer to `command` begins with `answer`. */
-function says(port: number, command: string, answer: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
-    const done = (answered: boolean) => {
-      socket.destroy()
-      resolve(answered)
-    }
-    socket.once('data', (data) => done(data.toString().startsWith(answer)))
-    socket.once('error', () => done(false))
-    socket.setTimeout(1000, () => done(false))
-  })
 }

@@ -1,0 +1,16 @@
+/** A question to a server that speaks in lines. */
+import { connect } from 'node:net'
+
+/** Whether the answer of 127.0.0.1:`port` to `command` begins with `answer`. */
+export function says(port: number, command: string, answer: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
+    const done = (answered: boolean) => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.once('data', (data) => done(data.toString().startsWith(answer)))
+    socket.once('error', () => done(false))
+    socket.setTimeout(1000, () => done(false))
+  })
+}
