@@ -3,57 +3,85 @@ import { placeholders, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import type { Visit } from './visit.js'
 
-/** The more visits share a transaction, the fewer visitors are entered twice; beyond this it hardly matters. */
-export const MAX_COMMIT_ROWS = 20_000
+/**
+ * The more visits share a transaction, the fewer visitors are entered twice. As many as the collector reads at a
+ * time, about; a second's work of a database.
+ */
+export const MAX_COMMIT_ROWS = 60_000
 
 /** Rows of one statement: more is hardly faster, and its values must fit a packet. */
 const ROWS_A_STATEMENT = 1_000
 
 /**
- * Brings visits to SQL within the transaction of their frames: sums first, then rows, so that the sums
- * always are what the rows say. Locks in one order, for concurrent transactions and {@link tidyActivity}:
- * layers ascending, then visitors ascending.
+ * Brings visits to SQL within the transaction of their frames: the views of their layers, the rows, and the newest
+ * layer of each visitor, so that the sums always are what the rows say. Locks in one order, for concurrent
+ * transactions and {@link tidyActivity}: layers ascending, then visitors ascending.
  *
  * A visit's layer is that of its `created_at`, which is its time but no later than the database's now.
  */
 export async function commitVisits(visits: readonly Visit[], tx: Transaction, { now, name, layerSeconds }: CommitContext): Promise<void> {
-  const views = new Map<number, number>()
+  const layers = byLayer(visits, now, layerSeconds * 1000)
+  await inStatements(tx, layers, ([layer, { length }]) => [name, layer, length], (count) =>
+    upsert(tx.dialect, 'activity_layers', ['name', 'layer'], ['name', 'layer', 'views'], { views: 'add' }, count))
+
   const visitors = new Map<string, { visitor: Buffer; layer: number }>()
-  const rows = visits.map(({ time, visitor, page }) => ({ createdAt: Math.min(time, now), visitor, page }))
-  for (const { createdAt, visitor } of rows) {
-    const layer = Math.floor(createdAt / (layerSeconds * 1000))
-    views.set(layer, (views.get(layer) ?? 0) + 1)
-    if (!visitor) continue
-    const key = visitor.toString('latin1')
-    const known = visitors.get(key)
-    if (!known) visitors.set(key, { visitor, layer })
-    else if (layer > known.layer) known.layer = layer
+  await inStatements(tx, inOrder(layers, visitors), ({ time, visitor, page }) => [name, Math.min(time, now), visitor, page], (count) =>
+    `INSERT INTO activities (name, created_at, visitor, page) VALUES ${Array(count).fill(`(${placeholders(4)})`).join(', ')}`)
+
+  await inStatements(tx, ascending(visitors), ({ visitor, layer }) => [name, visitor, layer], (count) =>
+    upsert(tx.dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'greatest' }, count))
+}
+
+type Layer = readonly [layer: number, visits: Visit[]]
+
+/** Layers ascending, and what is in them. */
+function byLayer(visits: readonly Visit[], now: number, layerMs: number): Layer[] {
+  const layers = new Map<number, Visit[]>()
+  for (const visit of visits) {
+    const layer = Math.floor(Math.min(visit.time, now) / layerMs)
+    const others = layers.get(layer)
+    if (others) others.push(visit)
+    else layers.set(layer, [visit])
   }
+  return [...layers].sort(([a], [b]) => a - b)
+}
 
-  const layers = [...views].sort(([a], [b]) => a - b)
-  await inStatements(layers, ([layer, count]) => [name, layer, count], (count) =>
-    upsert(tx.dialect, 'activity_layers', ['name', 'layer'], ['name', 'layer', 'views'], { views: 'add' }, count), tx)
+/** All visits in the order of their times, in which an index takes them best; enters the newest layer of their visitors in `visitors`. */
+function* inOrder(layers: readonly Layer[], visitors: Map<string, { visitor: Buffer; layer: number }>): Generator<Visit> {
+  for (const [layer, visits] of layers) {
+    for (const visit of visits.sort((a, b) => a.time - b.time)) {
+      // In Latin-1, texts are in the order of their bytes.
+      if (visit.visitor) visitors.set(visit.visitor.toString('latin1'), { visitor: visit.visitor, layer })
+      yield visit
+    }
+  }
+}
 
-  // In Latin-1, texts are in the order of their bytes.
-  const seen = [...visitors.keys()].sort().map((key) => visitors.get(key)!)
-  await inStatements(seen, ({ visitor, layer }) => [name, visitor, layer], (count) =>
-    upsert(tx.dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'greatest' }, count), tx)
-
-  rows.sort((a, b) => a.createdAt - b.createdAt)
-  await inStatements(rows, ({ createdAt, visitor, page }) => [name, createdAt, visitor, page], (count) =>
-    `INSERT INTO activities (name, created_at, visitor, page) VALUES ${Array(count).fill(`(${placeholders(4)})`).join(', ')}`, tx)
+/** What `items` has, in the order of the keys; sorted piece by piece, so that the process has turns for other work. */
+function* ascending<T>(items: ReadonlyMap<string, T>): Generator<T> {
+  const keysBy = Array.from({ length: 256 }, (): string[] => [])
+  for (const key of items.keys()) keysBy[key.charCodeAt(0)]!.push(key)
+  for (const keys of keysBy) for (const key of keys.sort()) yield items.get(key)!
 }
 
 /** Runs `sql` for all `items`, a bounded number of them at a time; the next statement is made while the database is at the last. */
-async function inStatements<T>(items: readonly T[], values: (item: T) => SqlValue[], sql: (count: number) => string, tx: Transaction): Promise<void> {
+async function inStatements<T>(tx: Transaction, items: Iterable<T>, values: (item: T) => SqlValue[], sql: (count: number) => string): Promise<void> {
   let underWay: Promise<unknown> = Promise.resolve()
-  for (let at = 0; at < items.length; at += ROWS_A_STATEMENT) {
-    const part = items.slice(at, at + ROWS_A_STATEMENT)
-    const next = tx.query(sql(part.length), part.flatMap(values))
+  let parameters: SqlValue[] = []
+  let count = 0
+  const send = async (): Promise<void> => {
+    const next = tx.query(sql(count), parameters)
     // Of two that fail the first is the one that says why.
     next.catch(() => undefined)
+    parameters = []
+    count = 0
     await underWay
     underWay = next
   }
+  for (const item of items) {
+    parameters.push(...values(item))
+    if (++count === ROWS_A_STATEMENT) await send()
+  }
+  if (count > 0) await send()
   await underWay
 }

@@ -9,17 +9,24 @@ import { databaseNow } from './dialect.js'
 /** The most statements of one transaction that may wait for their turn. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
-/** Statements made ready before their turn: one while another is under way. More would take memory, and the process's time at once. */
-const READY = 2
-
 /** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
+
+interface Statement {
+  readonly sql: string
+  readonly parameters: readonly SqlValue[]
+  /** What runs it, once it has been made ready. */
+  run?: () => Promise<QueryResult>
+  readonly resolve: (result: QueryResult) => void
+  readonly reject: (error: unknown) => void
+}
 
 export class OpenTransaction implements Transaction {
   readonly dialect: Dialect
   readonly #prepare: Prepare
-  #last: Promise<unknown> = Promise.resolve()
-  #waiting = 0
+  readonly #waiting: Statement[] = []
+  /** Until no statement waits. */
+  #working: Promise<void> | undefined
   #ended = false
   #failure: { readonly error: unknown } | undefined
 
@@ -31,17 +38,11 @@ export class OpenTransaction implements Transaction {
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
-    this.#waiting++
-    const ready = this.#waiting <= READY ? this.#prepare(sql, parameters) : undefined
-    const result = this.#last.then(async () => {
-      this.#waiting--
-      if (this.#failure) throw this.#failure.error
-      return (ready ?? this.#prepare(sql, parameters))()
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ sql, parameters, resolve, reject })
+      if (this.#working) this.#makeReady()
+      else this.#working = this.#work()
     })
-    this.#last = result.catch((error: unknown) => {
-      this.#failure ??= { error }
-    })
-    return result
   }
 
   now(): Promise<number> {
@@ -64,13 +65,42 @@ export class OpenTransaction implements Transaction {
       throw error
     } finally {
       this.#ended = true
-      await this.#last
+      await this.#working
     }
+  }
+
+  /**
+   * Runs what waits. The database never waits for us: the next statement is made ready while one is under way,
+   * and is sent before the answer to that one is handed over.
+   */
+  async #work(): Promise<void> {
+    let handOver = (): void => undefined
+    for (let statement = this.#waiting.shift(); statement; statement = this.#waiting.shift()) {
+      const { sql, parameters, run, resolve, reject } = statement
+      const answer = this.#failure ? Promise.reject(this.#failure.error) : (run ?? this.#prepare(sql, parameters))()
+      handOver()
+      this.#makeReady()
+      try {
+        const result = await answer
+        handOver = () => resolve(result)
+      } catch (error) {
+        this.#failure ??= { error }
+        handOver = () => reject(error)
+      }
+    }
+    this.#working = undefined
+    handOver()
+  }
+
+  /** The next one only: all that wait would take memory, and the process's time at once. */
+  #makeReady(): void {
+    const next = this.#waiting[0]
+    if (next && !this.#failure) next.run ??= this.#prepare(next.sql, next.parameters)
   }
 
   #refusal(): DatabaseError | undefined {
     if (this.#ended) return new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
-    if (this.#waiting < MAX_WAITING_STATEMENTS) return undefined
+    if (this.#waiting.length < MAX_WAITING_STATEMENTS) return undefined
     return new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
   }
 }

@@ -10,7 +10,7 @@ export interface Clock {
   now(): number
   /** Milliseconds since some fixed moment, monotonic. */
   elapsed(): number
-  /** Calls `callback` once after `ms` milliseconds, unless cancelled. Never keeps a process alive. */
+  /** Calls `callback` once after `ms` milliseconds, unless cancelled; after 0 as soon as other work has had a turn. Never keeps a process alive for longer. */
   after(ms: number, callback: () => void): Timer
 }
 
@@ -19,6 +19,11 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(ms, callback) {
+    // A timeout of 0 takes a whole millisecond.
+    if (ms === 0) {
+      const immediate = setImmediate(callback)
+      return { cancel: () => clearImmediate(immediate) }
+    }
     const timeout = setTimeout(callback, ms)
     timeout.unref()
     return { cancel: () => clearTimeout(timeout) }

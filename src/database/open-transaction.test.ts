@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { QueryResult } from './database.js'
+import { OpenTransaction } from './open-transaction.js'
+
+/** A transaction on a database that answers when it is told to, and what has happened so far. */
+function scene() {
+  const events: string[] = []
+  const answers = new Map<string, (error?: Error) => void>()
+  const transaction = new OpenTransaction('mysql', (sql) => {
+    events.push(`${sql} ready`)
+    return () => new Promise<QueryResult>((resolve, reject) => {
+      events.push(`${sql} sent`)
+      answers.set(sql, (error) => (error ? reject(error) : resolve({ rows: [], affectedRows: 0 })))
+    })
+  })
+  const query = (sql: string): Promise<unknown> => transaction.query(sql).then(() => events.push(`${sql} answered`), (error: Error) => events.push(`${sql}: ${error.message}`))
+  const answer = (sql: string, error?: Error): void => answers.get(sql)?.(error)
+  return { transaction, events, query, answer }
+}
+
+test('the next statement is ready before its turn, and sent before the last answer is handed over', async () => {
+  const { events, query, answer } = scene()
+  const all = ['a', 'b', 'c'].map(query)
+  assert.deepEqual(events.splice(0), ['a ready', 'a sent', 'b ready'])
+  answer('a')
+  await all[0]
+  assert.deepEqual(events.splice(0), ['b sent', 'c ready', 'a answered'])
+  answer('b')
+  await all[1]
+  answer('c')
+  await all[2]
+  assert.deepEqual(events, ['c sent', 'b answered', 'c answered'])
+})
+
+test('after a failure nothing is sent, and all that waited hears of it, the failed one first', async () => {
+  const { transaction, events, query, answer } = scene()
+  const failed = transaction.finish(async () => {
+    const all = ['a', 'b', 'c'].map(query)
+    answer('a', new Error('refused'))
+    await Promise.all(all)
+  })
+  await assert.rejects(failed, { message: 'refused' })
+  assert.deepEqual(events, ['a ready', 'a sent', 'b ready', 'a: refused', 'b: refused', 'c: refused'])
+})
+
+test('when the work of a transaction fails, what waits is not sent, and its end is that of the statement under way', async () => {
+  const { transaction, events, query, answer } = scene()
+  let ended = false
+  const failed = transaction.finish(() => {
+    void query('a')
+    void query('b')
+    throw new Error('changed my mind')
+  }).finally(() => { ended = true })
+  failed.catch(() => undefined)
+  await new Promise(setImmediate)
+  assert.equal(ended, false)
+  answer('a')
+  await assert.rejects(failed, { message: 'changed my mind' })
+  assert.deepEqual(events, ['a ready', 'a sent', 'b ready', 'a answered', 'b: changed my mind'])
+})
