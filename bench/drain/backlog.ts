@@ -8,7 +8,7 @@ import { NAME, PROCESSES, RATE, visitAt } from './visits.js'
 
 /** The defaults of `createActivity`. */
 const WIDTH = 15
-const LAYER_SECONDS = 3
+export const LAYER_SECONDS = 3
 const FLUSH_MS = 50
 const CELL_TTL_SECONDS = 3600
 

@@ -1,5 +1,6 @@
 /**
- * How fast one collector empties the grid, beside what the database takes at most and beside one INSERT a visit.
+ * How fast one collector empties the grid, beside what the database takes at most and beside one INSERT a visit; and
+ * how fast the retention removes what it brought.
  * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
 import { createConnection } from 'mysql2/promise'
@@ -7,6 +8,7 @@ import { memcached as openMemcached } from '../../src/cache/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
 import { checkRows, checkSums } from '../drain/check.js'
+import { removeAll } from '../drain/retention.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Part, Report } from '../harness/part.js'
@@ -15,17 +17,21 @@ import { number, percent, withSpread } from '../harness/table.js'
 const COLLECTOR = 'collector'
 const LIMIT = 'raw INSERTs of 1,000'
 const SINGLE = 'single INSERTs'
+const RETENTION = 'retention'
 const PEERS = new Map([[COLLECTOR, 'collector'], [LIMIT, 'bulk-insert'], [SINGLE, 'single-insert']])
 
 const SPEED = { metric: 'rows/s', better: 'more' } as const
 const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
+const CALL = { metric: 'ms a call', better: 'less' } as const
 const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
 
 /** The promises. Memory is what it is from the first backlog that fills a fetch on. */
 const LEAST_OF_LIMIT = 0.6
 const LEAST_OF_SINGLE = 20
 const FLAT_FROM_ROWS = 100_000
-const FLAT_MIB = 48
+const FLAT_MIB = 96
+/** The collecting period: with a call in each, retention must leave time to collect. */
+const PERIOD_MS = 10_000
 
 /** As an operator would have it, the same for all: each commit is on the disk, and the tables fit into memory. */
 const MARIADB = ['--innodb-flush-log-at-trx-commit=1', '--innodb-buffer-pool-size=512M', '--innodb-log-file-size=512M', '--max-allowed-packet=64M']
@@ -55,7 +61,9 @@ async function run(bench: Bench): Promise<Report> {
   const sizes = bench.setting('rows waiting', { quick: [1_000, 10_000], normal: [1_000, 10_000, 100_000, 1_000_000], full: [1_000, 10_000, 100_000, 1_000_000, 10_000_000] })
   const rounds = bench.setting('rounds', { quick: [3, 2], normal: [7, 5, 3, 1], full: [25, 15, 11, 5, 1] })
   const sample = bench.setting('single INSERTs, rows at most', { quick: 300, normal: 500, full: 5_000 })
-  const warmUp = bench.setting('rows to warm up', { quick: 5_000, normal: 20_000 })
+  // Collectors run for days: the compiler has seen them begin and end more than once.
+  const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 15 })
+  const warmUpRows = bench.setting('rows of a run to warm up', { quick: 2_000, normal: 2_000 })
   const site = `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ${number(VISITORS)} visitors, ${PAGES} pages`
   bench.setting('site', { quick: site, normal: site })
 
@@ -99,7 +107,7 @@ async function run(bench: Bench): Promise<Report> {
     return answer
   }
 
-  for (const contender of contenders) await measure(contender, warmUp)
+  for (let run = 0; run < warmUps; run++) for (const contender of contenders) await measure(contender, warmUpRows)
   for (const [index, size] of sizes.entries()) {
     for (let round = 0; round < rounds[index]!; round++) {
       for (let i = 0; i < contenders.length; i++) {
@@ -114,6 +122,17 @@ async function run(bench: Bench): Promise<Report> {
     }
   }
   for (const { child } of contenders) await child.ask('close')
+
+  bench.progress('retention')
+  const collected = contenders.find(({ label }) => label === COLLECTOR)!.database
+  await sql.query(`USE ${collected}`)
+  const database = new MysqlDatabase(mariadb.url(collected))
+  bench.after(() => database.close())
+  const largest = String(sizes.at(-1))
+  for (const { rows, ms } of await removeAll(database, sql)) {
+    bench.samples.add(RETENTION, largest, SPEED, (rows / ms) * 1000)
+    bench.samples.add(RETENTION, largest, CALL, ms)
+  }
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
   return report(bench, sizes, sample)
@@ -126,6 +145,8 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
     claim(`${number(size)} rows waiting: at least ${percent(LEAST_OF_LIMIT)} of the speed of raw INSERTs (${percent(ofLimit.median)})`, ofLimit.median >= LEAST_OF_LIMIT)
     claim(`${number(size)} rows waiting: at least ${LEAST_OF_SINGLE} times the speed of single INSERTs (${number(ofSingle.median)})`, ofSingle.median >= LEAST_OF_SINGLE)
   }
+  const slowest = Math.max(...samples.of(RETENTION, String(sizes.at(-1)), CALL))
+  claim(`A call of the retention takes at most half a collecting period of ${PERIOD_MS / 1000} s (${number(slowest / 1000)} s)`, slowest <= PERIOD_MS / 2)
   const large = sizes.filter((size) => size >= FLAT_FROM_ROWS)
   const [first, last] = [large[0], large.at(-1)]
   if (first === undefined || last === undefined || first === last) return
@@ -149,8 +170,15 @@ function report({ samples }: Bench, sizes: readonly number[], sample: number): R
       [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
     }
   })
+  const largest = String(sizes.at(-1))
+  const removed = {
+    'rows in SQL': number(Number(largest)), [SPEED.metric]: withSpread(samples.spread(RETENTION, largest, SPEED)), [CALL.metric]: withSpread(samples.spread(RETENTION, largest, CALL)),
+  }
   return {
-    tables: [{ title: `From the grid to SQL (single INSERTs: per row, of ${number(sample)} rows at most)`, rows }],
+    tables: [
+      { title: `From the grid to SQL (single INSERTs: per row, of ${number(sample)} rows at most)`, rows },
+      { title: 'Retention: what was collected, with its sums and visitors, removed again', rows: [removed] },
+    ],
     chart: {
       kind: 'lines',
       title: 'Rows per second from grid to SQL, by backlog',
