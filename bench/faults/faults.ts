@@ -30,8 +30,10 @@ const COLLECTING_MS = 10_000
 const BEGUN_MS = 60
 const KILLS = 3
 
+export const NOTHING: Fault = { name: 'nothing', writersLive: true, run: async () => undefined }
+
 export const FAULTS: readonly Fault[] = [
-  { name: 'nothing', writersLive: true, run: async () => undefined },
+  NOTHING,
   {
     name: 'web process killed',
     writersLive: false,

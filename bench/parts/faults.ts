@@ -4,7 +4,7 @@
  */
 import { ensureBinaries } from '../../test/servers/binaries.js'
 import { CONTENDERS, type Contender, WIDE_CACHE } from '../faults/contenders.js'
-import { type Fault, FAULTS } from '../faults/faults.js'
+import { type Fault, FAULTS, NOTHING } from '../faults/faults.js'
 import { type Outcome } from '../faults/site.js'
 import { type Result, type Settings, timeline } from '../faults/timeline.js'
 import type { BarChart } from '../harness/chart.js'
@@ -25,6 +25,10 @@ export const part: Part = {
     const rounds = bench.setting('rounds', { quick: 1, normal: 1, full: 3 })
     const faults = FAULTS.filter(({ name }) => bench.mode !== 'quick' || QUICK_FAULTS.includes(name))
     const shared = await bench.mariadb(DATABASE_OPTIONS)
+    bench.progress('warming up')
+    // Not measured: in the first one servers and files are cold, of which who reads, adds and writes would lose more.
+    const { rest } = await timeline(bench, NOTHING, shared, 'warm', { ...settings, secondsAfter: 0, waitSeconds: { least: 0, most: 0 } })
+    await rest
     const waiting: Promise<Result[]>[] = []
     for (let round = 0; round < rounds; round++) {
       for (const [at, fault] of faults.entries()) {
