@@ -249,6 +249,28 @@ for (const [name, express] of expresses) {
       assert.equal(it.log.lines.length, warned ? 1 : 0)
     }
   })
+
+  test(`${name}: the visitor's address is what the site says it is, however it does`, async () => {
+    const given = (address: string) => ({ configurable: true, get: () => address })
+    const ways: [string, (app: Express) => void, Record<string, string>, RegExp][] = [
+      ['no proxy is trusted', () => undefined, { 'x-forwarded-for': '198.51.100.7' }, /^(::ffff:)?127\.0\.0\.1$/],
+      ['a trusted proxy has said nothing', (app) => app.set('trust proxy', 1), {}, /^(::ffff:)?127\.0\.0\.1$/],
+      ['requests have an `ip` of their own', (app) => app.use((req, _res, next) => (Object.defineProperty(req, 'ip', given('192.0.2.1')), next())), {}, /^192\.0\.2\.1$/],
+      ['requests of the app have', (app) => Object.defineProperty(app.request, 'ip', given('192.0.2.2')), {}, /^192\.0\.2\.2$/],
+      ['requests of an app within have', (app) => {
+        const within = express()
+        Object.defineProperty(within.request, 'ip', given('192.0.2.3'))
+        within.get('/', (_req, res) => void res.send('<p>'))
+        app.use(within)
+      }, {}, /^192\.0\.2\.3$/],
+    ]
+    for (const [way, change, headers, address] of ways) {
+      const it = site({}, change)
+      await browse(it.app, '/', headers)
+      await until(() => it.counted.length > 0)
+      assert.match(it.counted[0]!.identity!.split('\n')[0]!, address, way)
+    }
+  })
 }
 
 test('what is no request of Express passes by unharmed', () => {
