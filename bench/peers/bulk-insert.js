@@ -1,9 +1,9 @@
-// The limit: rows that are in memory already go to `activities` in INSERTs of 1,000, sixty to a transaction as the
+// The limit: rows that are in memory already go to `activities` in INSERTs of 1,000, forty to a transaction as the
 // collector's, and nothing else.
 import mysql from 'mysql2/promise'
 
 const ROWS_A_STATEMENT = 1_000
-const ROWS_A_TRANSACTION = 60_000
+const ROWS_A_TRANSACTION = 40_000
 
 export async function open({ mysqlUrl, name }) {
   const connection = await mysql.createConnection(mysqlUrl)

@@ -3,11 +3,8 @@ import { placeholders, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import type { Visit } from './visit.js'
 
-/**
- * The more visits share a transaction, the fewer visitors are entered twice. As many as the collector reads at a
- * time, about; a second's work of a database.
- */
-export const MAX_COMMIT_ROWS = 60_000
+/** The more visits share a transaction, the fewer visitors are entered twice, and the longer others wait for its locks. */
+export const MAX_COMMIT_ROWS = 40_000
 
 /** Rows of one statement: more is hardly faster, and its values must fit a packet. */
 const ROWS_A_STATEMENT = 1_000
@@ -57,7 +54,7 @@ function* inOrder(layers: readonly Layer[], visitors: Map<string, { visitor: Buf
   }
 }
 
-/** What `items` has, in the order of the keys; sorted piece by piece, so that the process has turns for other work. */
+/** What `items` has, in the order of the keys, sorted piece by piece: tens of thousands at once would hold up the process's requests. */
 function* ascending<T>(items: ReadonlyMap<string, T>): Generator<T> {
   const keysBy = Array.from({ length: 256 }, (): string[] => [])
   for (const key of items.keys()) keysBy[key.charCodeAt(0)]!.push(key)
@@ -71,8 +68,6 @@ async function inStatements<T>(tx: Transaction, items: Iterable<T>, values: (ite
   let count = 0
   const send = async (): Promise<void> => {
     const next = tx.query(sql(count), parameters)
-    // Of two that fail the first is the one that says why.
-    next.catch(() => undefined)
     parameters = []
     count = 0
     await underWay

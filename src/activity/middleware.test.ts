@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Express, RequestHandler } from 'express'
+import type { Express, Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { BurstLogger } from '../support/logger.js'
 import { BROWSER, expresses, type KeptLog, keptLog, raw, serving, until } from '../support/fixtures.suite.js'
@@ -257,6 +257,9 @@ for (const [name, express] of expresses) {
       ['a trusted proxy has said nothing', (app) => app.set('trust proxy', 1), {}, /^(::ffff:)?127\.0\.0\.1$/],
       ['requests have an `ip` of their own', (app) => app.use((req, _res, next) => (Object.defineProperty(req, 'ip', given('192.0.2.1')), next())), {}, /^192\.0\.2\.1$/],
       ['requests of the app have', (app) => Object.defineProperty(app.request, 'ip', given('192.0.2.2')), {}, /^192\.0\.2\.2$/],
+      ['requests of the app ask for a header before Express\'s', (app) => Object.defineProperty(app.request, 'ip', {
+        get(this: Request) { return this.get('x-client') ?? (this.app.get('trust proxy fn') && this.socket.remoteAddress) },
+      }), { 'x-client': '192.0.2.4' }, /^192\.0\.2\.4$/],
       ['requests of an app within have', (app) => {
         const within = express()
         Object.defineProperty(within.request, 'ip', given('192.0.2.3'))
@@ -270,6 +273,28 @@ for (const [name, express] of expresses) {
       await until(() => it.counted.length > 0)
       assert.match(it.counted[0]!.identity!.split('\n')[0]!, address, way)
     }
+  })
+
+  test(`${name}: without a header of a proxy's, Express is not asked to look for one`, async () => {
+    const it = site()
+    const asked: string[] = []
+    const get = it.app.get.bind(it.app) as (...args: unknown[]) => unknown
+    it.app.get = ((...args: unknown[]) => (asked.push(String(args[0])), get(...args))) as typeof it.app.get
+    for (const headers of [{}, { 'x-forwarded-for': '192.0.2.6' }]) {
+      await browse(it.app, '/', headers)
+      await until(() => it.counted.length > 0)
+      it.counted.length = 0
+      assert.equal(asked.splice(0).filter((setting) => setting === 'trust proxy fn').length, 'x-forwarded-for' in headers ? 1 : 0)
+    }
+  })
+
+  test(`${name}: the site may say otherwise later who a visitor is`, async () => {
+    const it = site()
+    await browse(it.app, '/')
+    Object.defineProperty(it.app.request, 'ip', { get: () => '192.0.2.5' })
+    await browse(it.app, '/')
+    await until(() => it.counted.length > 1)
+    assert.deepEqual(it.counted.map(({ identity }) => identity!.startsWith('192.0.2.5\n')), [false, true])
   })
 }
 

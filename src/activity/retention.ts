@@ -30,6 +30,7 @@ export async function tidyActivity(database: Database, { now, name, layerSeconds
     try {
       removed += await database.transaction((tx) => removeLayer(tx, name, Number(layer), layerSeconds))
     } catch (error) {
+      if (error instanceof OlderLayer) return true
       if (error instanceof DatabaseError && error.kind === 'lock') return false
       throw error
     }
@@ -37,13 +38,19 @@ export async function tidyActivity(database: Database, { now, name, layerSeconds
   return rows.length === LAYERS_A_CALL
 }
 
-/** Returns how many rows there were. */
+/** A visit has come to a layer older than the one that is removed, which was the oldest. */
+class OlderLayer extends Error {}
+
+/** Returns how many rows there were. @throws OlderLayer */
 async function removeLayer(tx: Transaction, name: string, layer: number, layerSeconds: number): Promise<number> {
   const sum = await tx.query(`SELECT views FROM activity_layers WHERE name = ? AND layer = ?${forUpdate(tx.dialect)}`, [name, layer])
   if (sum.rows.length === 0) return 0
   const removed = await removeRows(tx, name, layer * layerSeconds * 1000, (layer + 1) * layerSeconds * 1000)
   // After the rows, which take longest: a visitor who is back meanwhile must wait for this one.
   await removeVisitors(tx, name, layer)
+  // One of those visitors may have a row in it, which was committed before they were locked.
+  const older = await tx.query('SELECT layer FROM activity_layers WHERE name = ? AND layer < ? LIMIT 1', [name, layer])
+  if (older.rows.length > 0) throw new OlderLayer()
   await tx.query('DELETE FROM activity_layers WHERE name = ? AND layer = ?', [name, layer])
   return removed
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { type Database, DatabaseError } from '../database/database.js'
+import { type Database, DatabaseError, type SqlValue, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { commitVisits } from './commit.js'
@@ -213,6 +213,45 @@ test('MariaDB: a visitor who comes back while the layer that last saw them is re
   await commit(db, 'back', [{ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page: '/' }])
   await tidy(interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'back', [{ time: NOW, visitor: visitorOf(1), page: '/back' }])), 'back', 0)
   assert.equal(await assertSumsAreRows(db, 'back'), 1)
+})
+
+test('MariaDB: a visitor whose visit comes late to an older layer stays, though the layer that last saw them is being removed', async () => {
+  const url = await sharedMysqlUrl()
+  const [db, other] = [await open(url), await open(url)]
+  const visit = (layers: number): Visit => ({ time: NOW - layers * LAYER_MS, visitor: visitorOf(1), page: '/' })
+  await commit(db, 'older', [visit(100)])
+  const more = await tidy(interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'older', [visit(200)])), 'older', 0)
+  assert.equal(await assertSumsAreRows(db, 'older'), 2)
+  assert.equal(more, true)
+  assert.equal(await tidy(db, 'older', 0), false)
+  assert.equal(await assertSumsAreRows(db, 'older'), 0)
+})
+
+test('locks are taken in one order, whatever comes: layers ascending, then visitors ascending by their bytes', async () => {
+  const layers: unknown[] = []
+  const times: unknown[] = []
+  const visitors: string[] = []
+  const taken: string[] = []
+  const every = (values: readonly SqlValue[], columns: number, column: number): SqlValue[] => values.filter((_, i) => i % columns === column)
+  const tx: Transaction = {
+    dialect: 'mysql',
+    now: async () => NOW,
+    async query(sql, values = []) {
+      const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
+      if (taken.at(-1) !== table) taken.push(table)
+      if (table === 'activity_layers') layers.push(...every(values, 3, 1))
+      if (table === 'activities') times.push(...every(values, 4, 1))
+      if (table === 'activity_visitors') visitors.push(...every(values, 3, 1).map((visitor) => (visitor as Buffer).toString('hex')))
+      return { rows: [], affectedRows: 0 }
+    },
+  }
+  const visits = Array.from({ length: 5_000 }, (_, i): Visit => ({ time: NOW - ((i * 7919) % 2_500) * LAYER_MS, visitor: randomBytes(12), page: '/' }))
+  await commitVisits(visits, tx, { now: NOW, name: 'order', layerSeconds: LAYER_SECONDS })
+  assert.deepEqual(taken, ['activity_layers', 'activities', 'activity_visitors'])
+  assert.deepEqual([layers.length, times.length, visitors.length], [2_500, 5_000, 5_000])
+  assert.deepEqual(layers, [...layers].sort((a, b) => Number(a) - Number(b)))
+  assert.deepEqual(times, [...times].sort((a, b) => Number(a) - Number(b)))
+  assert.deepEqual(visitors, [...visitors].sort())
 })
 
 test('MariaDB: while a busy layer is removed, visits are committed without waiting for it', async () => {

@@ -59,3 +59,24 @@ test('when the work of a transaction fails, what waits is not sent, and its end 
   await assert.rejects(failed, { message: 'changed my mind' })
   assert.deepEqual(events, ['a ready', 'a sent', 'b ready', 'a answered', 'b: changed my mind'])
 })
+
+test('of statements that nobody awaits no failure goes astray: it is that of the transaction', async () => {
+  const { transaction, answer } = scene()
+  const astray: unknown[] = []
+  const hear = (error: unknown): void => void astray.push(error)
+  process.on('unhandledRejection', hear)
+  try {
+    const failed = transaction.finish(async (tx) => {
+      const first = tx.query('a')
+      const second = tx.query('b')
+      answer('a', new Error('refused'))
+      await first
+      await second
+    })
+    await assert.rejects(failed, { message: 'refused' })
+    await new Promise(setImmediate)
+    assert.deepEqual(astray, [])
+  } finally {
+    process.off('unhandledRejection', hear)
+  }
+})

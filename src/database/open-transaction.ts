@@ -38,11 +38,14 @@ export class OpenTransaction implements Transaction {
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
-    return new Promise((resolve, reject) => {
+    const result = new Promise<QueryResult>((resolve, reject) => {
       this.#waiting.push({ sql, parameters, resolve, reject })
       if (this.#working) this.#makeReady()
       else this.#working = this.#work()
     })
+    // A failure is that of the transaction, whether this one is awaited or, after another's failure, never will be.
+    result.catch(() => undefined)
+    return result
   }
 
   now(): Promise<number> {
@@ -70,26 +73,24 @@ export class OpenTransaction implements Transaction {
   }
 
   /**
-   * Runs what waits. The database never waits for us: the next statement is made ready while one is under way,
-   * and is sent before the answer to that one is handed over.
+   * Runs what waits. The database does not wait for us: the next statement is made ready while one is under way,
+   * and is sent before anyone does anything about the answer to that one.
    */
   async #work(): Promise<void> {
-    let handOver = (): void => undefined
     for (let statement = this.#waiting.shift(); statement; statement = this.#waiting.shift()) {
       const { sql, parameters, run, resolve, reject } = statement
-      const answer = this.#failure ? Promise.reject(this.#failure.error) : (run ?? this.#prepare(sql, parameters))()
-      handOver()
-      this.#makeReady()
       try {
-        const result = await answer
-        handOver = () => resolve(result)
+        if (this.#failure) throw this.#failure.error
+        const answer = (run ?? this.#prepare(sql, parameters))()
+        this.#makeReady()
+        // Whoever awaits it is told only when the next one has been sent: there is no `await` in between.
+        resolve(await answer)
       } catch (error) {
         this.#failure ??= { error }
-        handOver = () => reject(error)
+        reject(error)
       }
     }
     this.#working = undefined
-    handOver()
   }
 
   /** The next one only: all that wait would take memory, and the process's time at once. */

@@ -27,7 +27,7 @@ export interface DrainReport {
 }
 
 /** Bytes of cells fetched at a time, about, and the most layers that they may come from. */
-const FETCH_BYTES = 3 * 1024 * 1024
+const FETCH_BYTES = 2 * 1024 * 1024
 const FETCH_LAYERS = 64
 /** Layers fetched first, when it is not known how full they are: those of a collecting period. */
 const FIRST_LAYERS = 4

@@ -7,7 +7,7 @@ import { freePort } from './free-port.js'
 import { endProcess, hasEnded, removeFolder, startProcess, tail, temporaryFolder } from './process.js'
 import { says } from './says.js'
 
-const START_TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 export interface Redis {
   /** `redis://127.0.0.1:port` */
@@ -32,7 +32,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
 
   async function start(): Promise<ChildProcess> {
     const child = startProcess(binary('redis'), args, log)
-    const deadline = performance.now() + START_TIMEOUT_MS
+    const deadline = performance.now() + TIMEOUT_MS
     while (!(await says(port, 'PING', '+PONG'))) {
       if (hasEnded(child) || performance.now() > deadline) throw new Error(`redis-server on port ${port} has not started:\n${tail(log)}`)
       await delay(20)
@@ -53,7 +53,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
       server = await start()
     },
     async flush() {
-      if (!(await says(port, 'FLUSHALL', '+OK'))) throw new Error(`redis-server on port ${port} was not flushed`)
+      if (!(await says(port, 'FLUSHALL', '+OK', TIMEOUT_MS))) throw new Error(`redis-server on port ${port} was not flushed`)
     },
     pause: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),
