@@ -15,8 +15,8 @@ const CELL_TTL_SECONDS = 3600
 /** Visits of all processes that become frames at one time. */
 const VISITS_A_FLUSH = (RATE * FLUSH_MS) / 1000
 
-/** So far back does the youngest frame lie: old enough to be drained, on a slow machine too. */
-const AGE_MS = 20_000
+/** So far back does the youngest frame lie: old enough to be drained, as a collector finds it that comes every ten seconds. */
+const AGE_MS = 12_000
 
 export interface Backlog {
   /** The layer before the first: where the watermark stands. */
