@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { median, quantile, spread, wilson } from './statistics.js'
+import { lineThrough, median, quantile, spread, wilson } from './statistics.js'
 
 const samples = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 })
 
@@ -27,5 +27,17 @@ test('the confidence interval holds what was seen, narrows with tries, and has a
     const [one, ten] = [wilson(hits, tries), wilson(10 * hits, 10 * tries)]
     assert(one.low <= hits / tries + 1e-12 && one.high >= hits / tries - 1e-12)
     assert(ten.high - ten.low < one.high - one.low)
+  }))
+})
+
+test('the line through points is that on which they lie, and the best one where they lie beside it', () => {
+  const number = fc.integer({ min: -1000, max: 1000 })
+  fc.assert(fc.property(number, number, fc.uniqueArray(number, { minLength: 2, maxLength: 20 }), fc.array(number, { minLength: 20, maxLength: 20 }), (slope, intercept, xs, errors) => {
+    const on = lineThrough(xs.map((x) => ({ x, y: intercept + slope * x })))
+    assert(Math.abs(on.slope - slope) < 1e-6 && Math.abs(on.intercept - intercept) < 1e-3)
+    const points = xs.map((x, i) => ({ x, y: intercept + slope * x + errors[i]! }))
+    const off = (line: { slope: number; intercept: number }): number => points.reduce((sum, { x, y }) => sum + (y - line.intercept - line.slope * x) ** 2, 0)
+    const best = lineThrough(points)
+    for (const [by, and] of [[0.01, 0], [-0.01, 0], [0, 0.1], [0, -0.1]] as const) assert(off(best) <= off({ slope: best.slope + by, intercept: best.intercept + and }) + 1e-6)
   }))
 })

@@ -37,3 +37,15 @@ export function wilson(hits: number, tries: number): { readonly low: number; rea
   const half = (z / (1 + z ** 2 / tries)) * Math.sqrt((rate * (1 - rate)) / tries + z ** 2 / (4 * tries ** 2))
   return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) }
 }
+
+/** The straight line that fits `points` best: with the least sum of squared distances in y. Needs two different x. */
+export function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): { readonly slope: number; readonly intercept: number } {
+  const x = mean(points.map((point) => point.x))
+  const y = mean(points.map((point) => point.y))
+  const slope = mean(points.map((point) => (point.x - x) * (point.y - y))) / mean(points.map((point) => (point.x - x) ** 2))
+  return { slope, intercept: y - slope * x }
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

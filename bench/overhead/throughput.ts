@@ -15,13 +15,15 @@ export interface Contender {
 
 export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware', keepsAll: false }
 export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook', keepsAll: false }
+/** The same program on the same machine: what two of a kind differ by is noise. */
+export const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such site', keepsAll: false }
 export const WIDE_CACHE: Contender = { peer: 'wide-cache', label: '(c) wide-cache', keepsAll: true }
 export const INSERT: Contender = { peer: 'insert-per-visit', label: '(d) one INSERT a visit', keepsAll: true }
 export const ORIGINAL: Contender = { peer: 'original', label: '(e) get + set of an array', keepsAll: false }
 export const APPEND: Contender = { peer: 'append-per-visit', label: '(f) one append a visit', keepsAll: false }
 export const REDIS: Contender = { peer: 'redis-list', label: '(g) RPUSH to a Redis list', keepsAll: true }
 export const BUFFER: Contender = { peer: 'buffer', label: '(h) 10 s in the process', keepsAll: true }
-export const CONTENDERS = [NOTHING, EMPTY_HOOK, WIDE_CACHE, INSERT, ORIGINAL, APPEND, REDIS, BUFFER]
+export const CONTENDERS = [NOTHING, EMPTY_HOOK, EMPTY_TWIN, WIDE_CACHE, INSERT, ORIGINAL, APPEND, REDIS, BUFFER]
 
 export const RATE: Metric = { metric: 'requests/s', better: 'more' }
 /** Of the site's processes until the last answer. */
@@ -54,9 +56,9 @@ export async function throughput(bench: Bench, mariadb: MariaDb, { name, process
   // New ones: nothing that the sites before have left counts here.
   const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis()])
   const sites = new Map<Contender, Site>()
-  await Promise.all(CONTENDERS.map(async (contender) => {
+  await Promise.all(CONTENDERS.map(async (contender, at) => {
     const { peer } = contender
-    const database = `overhead_${peer.replaceAll('-', '_')}_${processes}`
+    const database = `overhead_${at}_${processes}`
     await mariadb.createDatabase(database)
     sites.set(contender, await Site.start({ peer, processes, renderings, memcached: memcached.address, mysqlUrl: mariadb.url(database), redisUrl: redis.url }, bench.after))
   }))

@@ -62,7 +62,7 @@ async function run(bench: Bench): Promise<Report> {
   const rounds = bench.setting('rounds', { quick: [3, 2], normal: [7, 5, 3, 1], full: [25, 15, 11, 5, 1] })
   const sample = bench.setting('single INSERTs, rows at most', { quick: 300, normal: 500, full: 5_000 })
   // Collectors run for days: the compiler has seen them begin and end more than once.
-  const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 15 })
+  const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 10 })
   const warmUpRows = bench.setting('rows of a run to warm up', { quick: 2_000, normal: 2_000 })
   const site = `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ${number(VISITORS)} visitors, ${PAGES} pages`
   bench.setting('site', { quick: site, normal: site })
