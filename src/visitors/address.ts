@@ -17,7 +17,8 @@ export function addressOf(req: Request): string | undefined {
 
 function getterOf(req: Request): (() => unknown) | undefined {
   for (let at: object | null = req; at; at = Object.getPrototypeOf(at) as object | null) {
-    if (Object.hasOwn(at, 'ip')) return Object.getOwnPropertyDescriptor(at, 'ip')?.get
+    const ip = Object.getOwnPropertyDescriptor(at, 'ip')
+    if (ip) return ip.get
   }
   return undefined
 }
