@@ -68,6 +68,8 @@ async function inStatements<T>(tx: Transaction, items: Iterable<T>, values: (ite
   let count = 0
   const send = async (): Promise<void> => {
     const next = tx.query(sql(count), parameters)
+    // Of two that fail the first is the one that says why.
+    next.catch(() => undefined)
     parameters = []
     count = 0
     await underWay
