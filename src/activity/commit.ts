@@ -1,4 +1,4 @@
-import type { SqlValue, Transaction } from '../database/database.js'
+import type { Dialect, SqlValue, Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import type { Visit } from './visit.js'
@@ -16,17 +16,35 @@ const ROWS_A_STATEMENT = 1_000
  *
  * A visit's layer is that of its `created_at`, which is its time but no later than the database's now.
  */
-export async function commitVisits(visits: readonly Visit[], tx: Transaction, { now, name, layerSeconds }: CommitContext): Promise<void> {
+export async function commitVisits(visits: readonly Visit[], tx: Transaction, context: CommitContext): Promise<void> {
+  let underWay: Promise<unknown> = Promise.resolve()
+  // The next statement is made while the database is at the last.
+  for (const { sql, values } of statements(visits, tx.dialect, context)) {
+    const next = tx.query(sql, values)
+    // Of two that fail the first is the one that says why.
+    next.catch(() => undefined)
+    await underWay
+    underWay = next
+  }
+  await underWay
+}
+
+interface Statement {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+function* statements(visits: readonly Visit[], dialect: Dialect, { now, name, layerSeconds }: CommitContext): Generator<Statement> {
   const layers = byLayer(visits, now, layerSeconds * 1000)
-  await inStatements(tx, layers, ([layer, { length }]) => [name, layer, length], (count) =>
-    upsert(tx.dialect, 'activity_layers', ['name', 'layer'], ['name', 'layer', 'views'], { views: 'add' }, count))
+  yield* inPieces(layers, ([layer, { length }]) => [name, layer, length], (count) =>
+    upsert(dialect, 'activity_layers', ['name', 'layer'], ['name', 'layer', 'views'], { views: 'add' }, count))
 
   const visitors = new Map<string, { visitor: Buffer; layer: number }>()
-  await inStatements(tx, inOrder(layers, visitors), ({ time, visitor, page }) => [name, Math.min(time, now), visitor, page], (count) =>
+  yield* inPieces(inOrder(layers, visitors), ({ time, visitor, page }) => [name, Math.min(time, now), visitor, page], (count) =>
     `INSERT INTO activities (name, created_at, visitor, page) VALUES ${Array(count).fill(`(${placeholders(4)})`).join(', ')}`)
 
-  await inStatements(tx, ascending(visitors), ({ visitor, layer }) => [name, visitor, layer], (count) =>
-    upsert(tx.dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'greatest' }, count))
+  yield* inPieces(ascending(visitors), ({ visitor, layer }) => [name, visitor, layer], (count) =>
+    upsert(dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'greatest' }, count))
 }
 
 type Layer = readonly [layer: number, visits: Visit[]]
@@ -61,24 +79,16 @@ function* ascending<T>(items: ReadonlyMap<string, T>): Generator<T> {
   for (const keys of keysBy) for (const key of keys.sort()) yield items.get(key)!
 }
 
-/** Runs `sql` for all `items`, a bounded number of them at a time; the next statement is made while the database is at the last. */
-async function inStatements<T>(tx: Transaction, items: Iterable<T>, values: (item: T) => SqlValue[], sql: (count: number) => string): Promise<void> {
-  let underWay: Promise<unknown> = Promise.resolve()
-  let parameters: SqlValue[] = []
+/** Statements for all `items`, of a bounded number of them each. */
+function* inPieces<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[], sqlFor: (count: number) => string): Generator<Statement> {
+  let values: SqlValue[] = []
   let count = 0
-  const send = async (): Promise<void> => {
-    const next = tx.query(sql(count), parameters)
-    // Of two that fail the first is the one that says why.
-    next.catch(() => undefined)
-    parameters = []
-    count = 0
-    await underWay
-    underWay = next
-  }
   for (const item of items) {
-    parameters.push(...values(item))
-    if (++count === ROWS_A_STATEMENT) await send()
+    values.push(...valuesOf(item))
+    if (++count < ROWS_A_STATEMENT) continue
+    yield { sql: sqlFor(count), values }
+    values = []
+    count = 0
   }
-  if (count > 0) await send()
-  await underWay
+  if (count > 0) yield { sql: sqlFor(count), values }
 }
