@@ -16,7 +16,7 @@ export interface Contender {
 export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware', keepsAll: false }
 export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook', keepsAll: false }
 /** The same program on the same machine: what two of a kind differ by is noise. */
-export const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such site', keepsAll: false }
+const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such site', keepsAll: false }
 export const WIDE_CACHE: Contender = { peer: 'wide-cache', label: '(c) wide-cache', keepsAll: true }
 export const INSERT: Contender = { peer: 'insert-per-visit', label: '(d) one INSERT a visit', keepsAll: true }
 export const ORIGINAL: Contender = { peer: 'original', label: '(e) get + set of an array', keepsAll: false }

@@ -1,6 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { BurstLogger } from '../support/logger.js'
-import { addressOf } from './address.js'
 import { Guard, kindOf } from './guard.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch } from './page-view.js'
 
@@ -43,12 +42,12 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
 
   function identityOf(req: Request): string | undefined {
     if (visitor) return guard.text(visitor.option, 'the visit counts without a visitor', () => visitor.of(req))
-    const address = addressOf(req)
-    if (!address) {
+    const { ip } = req
+    if (!ip) {
       guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
         'the visit counts without a visitor; set "trust proxy" in Express, or say who the visitor is')
     }
-    return address || undefined
+    return ip || undefined
   }
 
   function lookAtTrust(req: Request): void {
