@@ -124,7 +124,7 @@ test('no address, no user agent and no salt leave the process by SQL or log, and
   assert(Buffer.isBuffer(saltBytes) && saltBytes.length === 32)
   const forms = (text: string): string[] => [text, Buffer.from(text).toString('hex'), Buffer.from(text).toString('base64').slice(0, -4)]
   const [cached, stored, logged] = [textOf(toCache), textOf(toDatabase), log.lines.join('\n')]
-  assert.match(stored, /INSERT INTO activities/)
+  assert.match(stored, /INSERT INTO `activities`/)
   assert(logged.length > 0 && cached.includes(saltBytes.toString('hex')))
   for (const [place, text] of [['the cache', cached], ['SQL', stored], ['the log', logged]] as const) {
     for (const form of [address, 'TattleTale', agent].flatMap(forms)) assert(!text.includes(form), `${form} is in ${place}`)

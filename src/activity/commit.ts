@@ -1,5 +1,5 @@
 import type { Dialect, SqlValue, Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
+import { insert, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import type { Visit } from './visit.js'
 
@@ -41,7 +41,7 @@ function* statements(visits: readonly Visit[], dialect: Dialect, { now, name, la
 
   const visitors = new Map<string, { visitor: Buffer; layer: number }>()
   yield* inPieces(inOrder(layers, visitors), ({ time, visitor, page }) => [name, Math.min(time, now), visitor, page], (count) =>
-    `INSERT INTO activities (name, created_at, visitor, page) VALUES ${Array(count).fill(`(${placeholders(4)})`).join(', ')}`)
+    insert('activities', ['name', 'created_at', 'visitor', 'page'], count))
 
   yield* inPieces(ascending(visitors), ({ visitor, layer }) => [name, visitor, layer], (count) =>
     upsert(dialect, 'activity_visitors', ['name', 'visitor'], ['name', 'visitor', 'last_layer'], { last_layer: 'greatest' }, count))

@@ -4,7 +4,7 @@
  * locked, the ranges can be changed, and nothing is stranded.
  */
 import type { Queryable, SqlValue, Transaction } from '../database/database.js'
-import { forUpdate, placeholders, skipLocked, upsert } from '../database/dialect.js'
+import { forUpdate, insert, skipLocked, upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import { HASHES } from './encoding.js'
 import { ROWS_A_STATEMENT } from './statements.js'
@@ -79,13 +79,12 @@ export class Buckets {
     await tx.query(`SELECT bucket FROM ${buckets} WHERE ${owner} = ? ORDER BY bucket${forUpdate(tx.dialect)}`, [this.#id])
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
     const bound = (bucket: number): number => Math.floor(bucket * HASHES / this.#count)
-    const row = `(${placeholders(columns.length)})`
     for (let from = 0; from < this.#count; from += ROWS_A_STATEMENT) {
       const values: SqlValue[] = []
       for (let bucket = from; bucket < Math.min(from + ROWS_A_STATEMENT, this.#count); bucket++) {
         values.push(this.#id, bucket, bound(bucket), bound(bucket + 1) - 1)
       }
-      await tx.query(`INSERT INTO ${buckets} (${columns.join(', ')}) VALUES ${Array(values.length / columns.length).fill(row).join(', ')}`, values)
+      await tx.query(insert(buckets, columns, values.length / columns.length), values)
     }
   }
 }

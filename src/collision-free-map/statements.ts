@@ -1,6 +1,6 @@
 /** Statements of many rows, each of a bounded size: plain multi-row INSERTs, and no packet too large for a server. */
 import type { Queryable, SqlRow, SqlValue } from '../database/database.js'
-import { deleteByIds, placeholders } from '../database/dialect.js'
+import { deleteByIds, insert } from '../database/dialect.js'
 
 export const ROWS_A_STATEMENT = 500
 const BYTES_A_STATEMENT = 512 * 1024
@@ -35,10 +35,7 @@ export function* portions<R extends { readonly key: Buffer; readonly value?: Buf
 export async function insertEncoded<R extends Encoded>(
   on: Pick<Queryable, 'query'>, table: string, columns: readonly string[], rows: readonly R[], valuesOf: (row: R) => readonly SqlValue[],
 ): Promise<void> {
-  const row = `(${placeholders(columns.length)})`
-  for (const portion of portions(rows)) {
-    await on.query(`INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(portion.length).fill(row).join(', ')}`, portion.flatMap(valuesOf))
-  }
+  for (const portion of portions(rows)) await on.query(insert(table, columns, portion.length), portion.flatMap(valuesOf))
 }
 
 /** Deletes exactly these rows. */

@@ -58,10 +58,16 @@ const DIFFERENCES: Record<Dialect, Differences> = {
 /** SQLite's own bound; MySQL's comes from the packet. */
 export const MAX_VALUES_PER_STATEMENT = 32_766
 
+/** `INSERT INTO table (columns) VALUES (?, …), …` for `rowCount` rows. Values come row by row, in the order of `columns`. */
+export function insert(table: string, columns: readonly string[], rowCount: number): string {
+  assert(rowCount >= 1 && rowCount * columns.length <= MAX_VALUES_PER_STATEMENT, `insert of ${rowCount} rows of ${columns.length} columns`)
+  const row = `(${placeholders(columns.length)})`
+  return `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES ${Array(rowCount).fill(row).join(', ')}`
+}
+
 /**
- * `INSERT INTO table (columns) VALUES (?, …), …` for `rowCount` rows, which updates the row where the key
- * exists. Columns that `updates` does not name stay as they are; values come row by row, in the order of
- * `columns`. `greatest` and `add` of NULL are NULL.
+ * {@link insert}, which updates the row where the key exists. Columns that `updates` does not name stay as they
+ * are; `greatest` and `add` of NULL are NULL.
  */
 export function upsert(
   dialect: Dialect,
@@ -71,16 +77,11 @@ export function upsert(
   updates: Readonly<Record<string, Update>>,
   rowCount: number,
 ): string {
-  assert(rowCount >= 1 && rowCount * columns.length <= MAX_VALUES_PER_STATEMENT, `upsert of ${rowCount} rows of ${columns.length} columns`)
   assert(Object.keys(updates).every((column) => columns.includes(column)), 'an upsert updates columns that it inserts')
   const differences = DIFFERENCES[dialect]
-  const row = `(${placeholders(columns.length)})`
   const assignments = Object.entries(updates).map(([column, update]) => assignment(differences, table, column, update))
   if (assignments.length === 0) assignments.push(assignment(differences, table, keyColumns[0], 'keep'))
-  return (
-    `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES ${Array(rowCount).fill(row).join(', ')}` +
-    ` ${differences.onDuplicate(keyColumns.map(quoted))} ${assignments.join(', ')}`
-  )
+  return `${insert(table, columns, rowCount)} ${differences.onDuplicate(keyColumns.map(quoted))} ${assignments.join(', ')}`
 }
 
 function assignment(differences: Differences, table: string, column: string, update: Update): string {

@@ -1,5 +1,5 @@
 import { type Database, DatabaseError, type SqlRow, type SqlValue, type Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
+import { insert, placeholders, upsert } from '../database/dialect.js'
 import { type Clock, sleep } from '../support/clock.js'
 import type { Codec } from './codec.js'
 import { type Frame, rowsOf } from './frame.js'
@@ -242,11 +242,9 @@ function hex(row: SqlRow): string {
 
 /** Plain multi-row INSERTs of a bounded number of rows each. */
 async function insertMany(tx: Transaction, table: string, columns: readonly string[], values: readonly SqlValue[]): Promise<void> {
-  const row = `(${placeholders(columns.length)})`
   const step = ROWS_A_STATEMENT * columns.length
   for (let at = 0; at < values.length; at += step) {
     const part = values.slice(at, at + step)
-    const rows = Array<string>(part.length / columns.length).fill(row).join(', ')
-    await tx.query(`INSERT INTO ${table} (${columns.join(', ')}) VALUES ${rows}`, part)
+    await tx.query(insert(table, columns, part.length / columns.length), part)
   }
 }
