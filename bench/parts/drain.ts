@@ -1,13 +1,13 @@
 /**
- * How fast one collector empties the grid, beside what the database takes at most and beside one INSERT a visit; and
- * how fast the retention removes what it brought.
+ * How fast one collector empties the grid, beside what the database takes at most, without and with the sums that it
+ * keeps, and beside one INSERT a visit; and how fast the retention removes what it brought.
  * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
 import { createConnection } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
-import { checkRows, checkSums } from '../drain/check.js'
+import { checkLedger, checkRows, checkSums } from '../drain/check.js'
 import { removeAll } from '../drain/retention.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
 import { Child } from '../harness/child.js'
@@ -16,9 +16,10 @@ import { number, percent, withSpread } from '../harness/table.js'
 
 const COLLECTOR = 'collector'
 const LIMIT = 'raw INSERTs of 1,000'
+const WITH_SUMS = 'raw INSERTs and their sums'
 const SINGLE = 'single INSERTs'
 const RETENTION = 'retention'
-const PEERS = new Map([[COLLECTOR, 'collector'], [LIMIT, 'bulk-insert'], [SINGLE, 'single-insert']])
+const PEERS = new Map([[COLLECTOR, 'collector'], [LIMIT, 'bulk-insert'], [WITH_SUMS, 'bulk-insert-sums'], [SINGLE, 'single-insert']])
 
 const SPEED = { metric: 'rows/s', better: 'more' } as const
 const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
@@ -60,7 +61,11 @@ export const part: Part = {
 async function run(bench: Bench): Promise<Report> {
   const sizes = bench.setting('rows waiting', { quick: [1_000, 10_000], normal: [1_000, 10_000, 100_000, 1_000_000], full: [1_000, 10_000, 100_000, 1_000_000, 10_000_000] })
   const rounds = bench.setting('rounds', { quick: [3, 2], normal: [7, 5, 3, 1], full: [25, 15, 11, 5, 1] })
-  const sample = bench.setting('single INSERTs, rows at most', { quick: 300, normal: 500, full: 5_000 })
+  // More rows would show no other speed, only later.
+  const enough = new Map([
+    [SINGLE, bench.setting(`${SINGLE}, rows at most`, { quick: 300, normal: 500, full: 5_000 })],
+    [WITH_SUMS, bench.setting(`${WITH_SUMS}, rows at most`, { quick: 10_000, normal: 100_000 })],
+  ])
   // Collectors run for days: the compiler has seen them begin and end more than once.
   const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 10 })
   const warmUpRows = bench.setting('rows of a run to warm up', { quick: 2_000, normal: 2_000 })
@@ -76,7 +81,7 @@ async function run(bench: Bench): Promise<Report> {
 
   const contenders: Contender[] = []
   for (const [label, peer] of PEERS) {
-    const database = `drain_${peer.replace('-', '_')}`
+    const database = `drain_${peer.replaceAll('-', '_')}`
     await mariadb.createDatabase(database)
     const tables = new MysqlDatabase(mariadb.url(database))
     await tables.migrate()
@@ -87,7 +92,7 @@ async function run(bench: Bench): Promise<Report> {
     contenders.push({ label, child, database })
   }
 
-  const rowsOf = (label: string, count: number): number => (label === SINGLE ? Math.min(count, sample) : count)
+  const rowsOf = (label: string, count: number): number => Math.min(count, enough.get(label) ?? count)
 
   /** Empty tables, a new backlog, and that many rows of it brought to SQL; what came there is checked. */
   async function measure({ label, child, database }: Contender, count: number): Promise<Answer> {
@@ -103,7 +108,8 @@ async function run(bench: Bench): Promise<Report> {
     }
     const answer = await child.ask<Answer>('bring', { from, count: rows })
     await checkRows(sql, database, from, rows)
-    if (backlog) await checkSums(sql, database, rows, backlog.frames)
+    if (backlog) await checkLedger(sql, database, rows, backlog.frames)
+    if (label === COLLECTOR || label === WITH_SUMS) await checkSums(sql, database, rows)
     return answer
   }
 
@@ -135,7 +141,7 @@ async function run(bench: Bench): Promise<Report> {
   }
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return report(bench, sizes, sample)
+  return report(bench, sizes, enough)
 }
 
 function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
@@ -156,15 +162,14 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
     peak(last) <= peak(first) + FLAT_MIB)
 }
 
-function report({ samples }: Bench, sizes: readonly number[], sample: number): Report {
+function report({ samples }: Bench, sizes: readonly number[], enough: ReadonlyMap<string, number>): Report {
   const rows = sizes.map((size) => {
     const setting = String(size)
     return {
       'rows waiting': number(size),
-      [`${COLLECTOR}, rows/s`]: withSpread(samples.spread(COLLECTOR, setting, SPEED)),
-      [LIMIT]: withSpread(samples.spread(LIMIT, setting, SPEED)),
-      [SINGLE]: withSpread(samples.spread(SINGLE, setting, SPEED)),
+      ...Object.fromEntries([...PEERS.keys()].map((label) => [label === COLLECTOR ? `${label}, rows/s` : label, withSpread(samples.spread(label, setting, SPEED))])),
       'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),
+      'of raw and sums': withSpread(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED), percent),
       'times single': withSpread(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
       [PEAK.metric]: withSpread(samples.spread(COLLECTOR, setting, PEAK)),
       [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
@@ -176,7 +181,7 @@ function report({ samples }: Bench, sizes: readonly number[], sample: number): R
   }
   return {
     tables: [
-      { title: `From the grid to SQL (single INSERTs: per row, of ${number(sample)} rows at most)`, rows },
+      { title: `From the grid to SQL (${[...enough].map(([label, most]) => `${label}: per row, of ${number(most)} at most`).join('; ')})`, rows },
       { title: 'Retention: what was collected, with its sums and visitors, removed again', rows: [removed] },
     ],
     chart: {
