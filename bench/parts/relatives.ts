@@ -50,7 +50,7 @@ export const part: Part = {
 async function open(bench: Bench): Promise<Lap[]> {
   const [mariadb, unlogged, memcached] = await Promise.all([bench.mariadb([...DURABLE, ...BINARY_LOG]), bench.mariadb(DURABLE), bench.memcached()])
   bench.setting('connections', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const callers = bench.setting('callers', { quick: [1, 8, CALLERS, 128], normal: [1, 4, 8, 32, CALLERS, 128], full: [1, 2, 4, 8, 16, 32, CALLERS, 128] })
+  const callers = bench.setting('callers', { quick: [1, 8, CALLERS, 128], normal: [1, 8, 32, CALLERS, 128], full: [1, 2, 4, 8, 16, 32, CALLERS, 128] })
   const ms = bench.setting('milliseconds a sample', { quick: 60, normal: 60, full: 500 })
   const claimMs = bench.setting(`milliseconds a sample of ${CALLERS} callers`, { quick: 120, normal: 200, full: 1000 })
   const writers = bench.setting('writers of documents', { quick: [1, WRITERS], normal: [1, 4, WRITERS, 128], full: [1, 2, 4, 8, 16, WRITERS, 64, 128] })
