@@ -10,7 +10,7 @@ import type { Memcached } from '../../test/servers/memcached.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { Pace } from './load.js'
-import { Site } from './site.js'
+import { type Door, Site } from './site.js'
 import { BUFFER, CPU_WHOLE, type Contender, EMPTY_HOOK, INSERT, P50, P99, REDIS, WIDE_CACHE } from './throughput.js'
 
 /** `refused`: nobody listens there any more. `silent`: connections stay open, and nobody answers. */
@@ -41,6 +41,7 @@ const RECOVERY_POLL_MS = 500
 
 interface Running {
   readonly site: Site
+  readonly door: Door
   readonly memcached: Memcached
   readonly proxy: FaultyTcp
 }
@@ -56,18 +57,18 @@ export async function outages(bench: Bench, mariadb: MariaDb, { setting, rate, r
   bench.progress(`${setting}: starting`)
   const redis = await bench.redis()
   const running = await Promise.all(CASES.map((each, at) => start(bench, mariadb, redis.url, each, at)))
-  const pace = new Pace(running.map(({ site }) => site.port), '/')
+  const pace = new Pace(running.map(({ door }) => door.port), '/')
   bench.after(() => pace.close())
   const visit = async (seconds: number): Promise<number[][]> => {
     const latencies = await pace.run(rate, seconds)
-    for (const [at, { site }] of running.entries()) site.served += latencies[at]!.length
+    for (const [at, { door }] of running.entries()) door.served += latencies[at]!.length
     return latencies
   }
 
   bench.progress(`${setting}: warming up`)
   await visit(warmUpSeconds)
   // What the cache takes with it is in SQL already: how losses are made good is the question of the part `faults`.
-  await Promise.all(running.map(({ site }) => site.settle()))
+  await Promise.all(running.map(({ door }) => door.settle()))
   await Promise.all(running.map((each, at) => takeAway(each, CASES[at]!)))
   for (let round = 0; round < rounds; round++) {
     bench.progress(`${setting}: ${round + 1} of ${rounds}`)
@@ -83,7 +84,7 @@ export async function outages(bench: Bench, mariadb: MariaDb, { setting, rate, r
 
   bench.progress(`${setting}: recovering`)
   await Promise.all(running.map((each, at) => giveBack(each, CASES[at]!)))
-  await Promise.all(running.map(({ site }, at) => CASES[at]!.contender.keepsAll && recovered(site)))
+  await Promise.all(running.map(({ door }, at) => CASES[at]!.contender.keepsAll && recovered(door)))
   pace.close()
   await Promise.all(running.map(({ site }) => site.stop()))
 }
@@ -95,8 +96,10 @@ async function start(bench: Bench, mariadb: MariaDb, redisUrl: string, { contend
   bench.after(() => proxy.close())
   const mysqlUrl = new URL(mariadb.url(database))
   mysqlUrl.port = String(proxy.port)
-  const site = await Site.start({ peer: contender.peer, processes: 1, renderings: 1, memcached: memcached.address, mysqlUrl: mysqlUrl.href, redisUrl, options: { collect: COLLECT } }, bench.after)
-  return { site, memcached, proxy }
+  const site = await Site.start({
+    contenders: [{ peer: contender.peer, mysqlUrl: mysqlUrl.href }], processes: 1, renderings: 1, memcached: memcached.address, redisUrl, options: { collect: COLLECT },
+  }, bench.after)
+  return { site, door: site.doors[0]!, memcached, proxy }
 }
 
 async function takeAway({ memcached, proxy }: Running, { cache, database }: Case): Promise<void> {
@@ -118,10 +121,10 @@ async function giveBack({ memcached, proxy }: Running, { cache, database }: Case
 }
 
 /** Resolves when SQL has each visit once. @throws Error if it does not come to that */
-async function recovered(site: Site): Promise<void> {
+async function recovered(door: Door): Promise<void> {
   const deadline = performance.now() + RECOVERY_MS
-  while (!(await site.count().then((count) => count === site.served, () => false))) {
-    if (performance.now() > deadline) return site.check()
+  while (!(await door.count().then((count) => count === door.served, () => false))) {
+    if (performance.now() > deadline) return door.check()
     await delay(RECOVERY_POLL_MS)
   }
 }

@@ -1,4 +1,4 @@
-/** A contender's site, running: `server.js` in a process (or several) of its own, and what may be asked of it. */
+/** A site, running: `server.js` in a process (or several) of its own, with a door for each contender, and what may be asked of it. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -6,13 +6,12 @@ import { hasEnded } from '../../test/servers/process.js'
 import type { Bench } from '../harness/part.js'
 
 export interface SiteOptions {
-  /** The name of a file in `bench/peers/`. */
-  readonly peer: string
+  /** A door for each. `peer`: the name of a file in `bench/peers/`. */
+  readonly contenders: readonly { readonly peer: string; readonly mysqlUrl: string }[]
   readonly processes: number
   /** Of the page, for its 2 ms. */
   readonly renderings: number
   readonly memcached: string
-  readonly mysqlUrl: string
   readonly redisUrl?: string
   /** wide-cache: options of `createActivity()`. */
   readonly options?: { readonly collect: string }
@@ -23,32 +22,18 @@ const CLOSE_TIMEOUT_MS = 15_000
 const ANSWER_TIMEOUT_MS = 90_000
 const KEPT_CHARACTERS = 2000
 
-export class Site {
+/** Where the visitors of one contender come in. */
+export class Door {
   readonly peer: string
-  port = 0
+  readonly port: number
   /** Answers its visitors have had from it. */
   served = 0
-  readonly #child: ChildProcess
-  #said = ''
+  readonly #ask: (question: 'settle' | 'count') => Promise<unknown>
 
-  /** Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never comes to that. */
-  static async start(options: SiteOptions, after: Bench['after']): Promise<Site> {
-    const site = new Site(options)
-    after(() => site.stop())
-    site.port = (await site.#reply()) as number
-    return site
-  }
-
-  private constructor(options: SiteOptions) {
-    this.peer = options.peer
-    const env = { ...process.env, NODE_ENV: 'production', SITE: JSON.stringify(options), ...(options.redisUrl && { REDIS_URL: options.redisUrl }) }
-    this.#child = fork(PROGRAM, { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
-    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
-  }
-
-  /** Microseconds of CPU that its processes have taken. */
-  async cpu(): Promise<number> {
-    return (await this.#ask('cpu')) as number
+  constructor(peer: string, port: number, ask: (question: 'settle' | 'count') => Promise<unknown>) {
+    this.peer = peer
+    this.port = port
+    this.#ask = ask
   }
 
   /** Resolves when all work that waits is done: what was counted has come to where it belongs. */
@@ -66,21 +51,50 @@ export class Site {
     const count = await this.count()
     if (count !== this.served) throw new Error(`${this.peer} has counted ${count} visits, and ${this.served} were served`)
   }
+}
+
+export class Site {
+  /** In the order of the contenders. */
+  doors: readonly Door[] = []
+  readonly #names: string
+  readonly #child: ChildProcess
+  #said = ''
+
+  /** Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never comes to that. */
+  static async start(options: SiteOptions, after: Bench['after']): Promise<Site> {
+    const site = new Site(options)
+    after(() => site.stop())
+    const ports = (await site.#reply()) as number[]
+    site.doors = options.contenders.map(({ peer }, at) => new Door(peer, ports[at]!, (question) => site.#ask(question, at)))
+    return site
+  }
+
+  private constructor(options: SiteOptions) {
+    this.#names = options.contenders.map(({ peer }) => peer).join(', ')
+    const env = { ...process.env, NODE_ENV: 'production', SITE: JSON.stringify(options) }
+    this.#child = fork(PROGRAM, { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
+  }
+
+  /** Microseconds of CPU that its processes have taken. */
+  async cpu(): Promise<number> {
+    return (await this.#ask('cpu')) as number
+  }
 
   /** Idempotent; never rejects. One that does not close is killed. */
   async stop(): Promise<void> {
     const child = this.#child
     if (hasEnded(child)) return
     const exit = once(child, 'exit')
-    if (child.connected) child.send('close', () => {})
+    if (child.connected) child.send({ question: 'close' }, () => {})
     const late = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
     await exit
     clearTimeout(late)
   }
 
-  #ask(question: 'cpu' | 'settle' | 'count'): Promise<unknown> {
+  #ask(question: 'cpu' | 'settle' | 'count', door?: number): Promise<unknown> {
     const reply = this.#reply()
-    if (this.#child.connected) this.#child.send(question)
+    if (this.#child.connected) this.#child.send({ question, door })
     return reply
   }
 
@@ -89,7 +103,7 @@ export class Site {
     return new Promise((resolve, reject) => {
       const fail = (what: string): void => {
         done()
-        reject(new Error(`the site of ${this.peer} ${what}; it said: ${this.#said}`))
+        reject(new Error(`the site of ${this.#names} ${what}; it said: ${this.#said}`))
       }
       const ended = (): void => fail('has ended')
       const late = setTimeout(() => fail(`has not answered for ${ANSWER_TIMEOUT_MS} ms`), ANSWER_TIMEOUT_MS)
@@ -97,7 +111,7 @@ export class Site {
         done()
         const { answer, error } = message as { answer?: unknown; error?: string }
         if (error === undefined) resolve(answer)
-        else reject(new Error(`${this.peer}: ${error}`))
+        else reject(new Error(`${this.#names}: ${error}`))
       }
       function done(): void {
         clearTimeout(late)

@@ -1,9 +1,12 @@
-/** As much as a site can do, with each contender: requests a second, CPU a request, and latency under that load. */
+/**
+ * As much as a site can do, with each contender: requests a second, CPU a request, and latency under that load.
+ * All are doors of the same processes, one busy at a time: two processes of the same program differ by a tenth.
+ */
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { saturate, shuffled } from './load.js'
-import { Site } from './site.js'
+import { type Door, Site } from './site.js'
 
 export interface Contender {
   /** The name of a file in `bench/peers/`. */
@@ -15,8 +18,8 @@ export interface Contender {
 
 export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware', keepsAll: false }
 export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook', keepsAll: false }
-/** The same program on the same machine: what two of a kind differ by is noise. */
-const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such site', keepsAll: false }
+/** What two of a kind differ by is noise. */
+const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such hook', keepsAll: false }
 export const WIDE_CACHE: Contender = { peer: 'wide-cache', label: '(c) wide-cache', keepsAll: true }
 export const INSERT: Contender = { peer: 'insert-per-visit', label: '(d) one INSERT a visit', keepsAll: true }
 export const ORIGINAL: Contender = { peer: 'original', label: '(e) get + set of an array', keepsAll: false }
@@ -55,41 +58,43 @@ export async function throughput(bench: Bench, mariadb: MariaDb, { name, process
   bench.progress(`${name}: starting`)
   // New ones: nothing that the sites before have left counts here.
   const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis()])
-  const sites = new Map<Contender, Site>()
-  await Promise.all(CONTENDERS.map(async (contender, at) => {
-    const { peer } = contender
+  const contenders = await Promise.all(CONTENDERS.map(async ({ peer }, at) => {
     const database = `overhead_${at}_${processes}`
     await mariadb.createDatabase(database)
-    sites.set(contender, await Site.start({ peer, processes, renderings, memcached: memcached.address, mysqlUrl: mariadb.url(database), redisUrl: redis.url }, bench.after))
+    return { peer, mysqlUrl: mariadb.url(database) }
   }))
+  const site = await Site.start({ contenders, processes, renderings, memcached: memcached.address, redisUrl: redis.url }, bench.after)
+  const doorOf = (contender: Contender): Door => site.doors[CONTENDERS.indexOf(contender)]!
 
-  for (const site of sites.values()) {
-    bench.progress(`${name}: warming up ${site.peer}`)
-    // The first page is the one whose requests are so short that what the compiler does shows in them.
-    for (const { path, warmUp } of pages) await load(site, path, warmUpSeconds * warmUp)
+  // The first page is the one whose requests are so short that what the compiler does shows in them.
+  for (const { path, warmUp } of pages) {
+    for (const contender of CONTENDERS) {
+      bench.progress(`${name}: warming up ${contender.peer}`)
+      await load(site, doorOf(contender), path, warmUpSeconds * warmUp)
+    }
   }
   for (const page of pages) {
     for (let round = 0; round < page.rounds; round++) {
       for (const contender of shuffled(CONTENDERS)) {
         bench.progress(`${page.name}, ${name}: round ${round + 1} of ${page.rounds}, ${contender.peer}`)
-        const shown = await load(sites.get(contender)!, page.path, page.seconds)
+        const shown = await load(site, doorOf(contender), page.path, page.seconds)
         for (const [metric, value] of shown) bench.samples.add(contender.label, `${page.name}, ${name}`, metric, value)
       }
     }
   }
-  for (const [{ keepsAll }, site] of sites) if (keepsAll) await site.check()
-  await Promise.all([...sites.values()].map((site) => site.stop()))
+  for (const contender of CONTENDERS) if (contender.keepsAll) await doorOf(contender).check()
+  await site.stop()
 }
 
-async function load(site: Site, path: string, seconds: number): Promise<readonly (readonly [Metric, number])[]> {
+async function load(site: Site, door: Door, path: string, seconds: number): Promise<readonly (readonly [Metric, number])[]> {
   const before = await site.cpu()
-  const load = await saturate(site.port, path, CONNECTIONS, seconds)
+  const load = await saturate(door.port, path, CONNECTIONS, seconds)
   const cpu = await site.cpu()
   // What is left to do is not to burden the contender that comes next.
-  await site.settle()
+  await door.settle()
   const whole = await site.cpu()
   const served = load.latencies.length
-  site.served += served
+  door.served += served
   return [
     [RATE, served / load.seconds],
     [CPU, (cpu - before) / served],

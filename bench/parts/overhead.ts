@@ -16,8 +16,8 @@ const PAGE = { name: '2 ms page', path: '/page', warmUp: 0.15 } as const
 const PAGE_MS = 2
 /** `normal`: rounds of that mode, most where the targets are. */
 const SIZES = [
-  { name: '1 process', processes: 1, normal: { '/': 10, '/page': 3 } },
-  { name: 'cluster of 2', processes: 2, normal: { '/': 6, '/page': 3 } },
+  { name: '1 process', processes: 1, normal: { '/': 16, '/page': 3 } },
+  { name: 'cluster of 2', processes: 2, normal: { '/': 8, '/page': 3 } },
 ] as const
 const BUSY = `${HELLO.name}, ${SIZES[0].name}`
 
@@ -27,7 +27,7 @@ async function run(bench: Bench): Promise<Report> {
   const renderings = renderingsIn(PAGE_MS)
   bench.setting('2 ms page: computes for 2 ms, waits for nothing; renderings of a thread of 20 posts', { quick: renderings, normal: renderings })
   bench.setting('connections under full load', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const warmUpSeconds = bench.setting('warm-up, seconds a site', { quick: 0.1, normal: 4, full: 10 })
+  const warmUpSeconds = bench.setting('warm-up, seconds a contender', { quick: 0.1, normal: 2, full: 10 })
   const seconds = bench.setting('seconds a round', { quick: 0.1, normal: 0.5, full: 3 })
   const mariadb = await bench.mariadb()
 
