@@ -170,6 +170,7 @@ function report({ samples }: Bench, sizes: readonly number[], enough: ReadonlyMa
       ...Object.fromEntries([...PEERS.keys()].map((label) => [label === COLLECTOR ? `${label}, rows/s` : label, withSpread(samples.spread(label, setting, SPEED))])),
       'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),
       'of raw and sums': withSpread(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED), percent),
+      'these, of raw': withSpread(samples.ratio(WITH_SUMS, LIMIT, setting, SPEED), percent),
       'times single': withSpread(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
       [PEAK.metric]: withSpread(samples.spread(COLLECTOR, setting, PEAK)),
       [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
