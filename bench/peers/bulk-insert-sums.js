@@ -7,7 +7,7 @@ const LAYER_MS = 3_000
 export const open = (options) => openInserts(options, async (connection, visits, name) => {
   const views = new Map()
   const newest = new Map()
-  // In the order of time: the last one is the newest.
+  // In the order of time: the last one is the newest. A visitor's visits share one Buffer.
   for (const { time, visitor } of visits) {
     const layer = Math.floor(time / LAYER_MS)
     views.set(layer, (views.get(layer) ?? 0) + 1)
