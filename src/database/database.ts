@@ -25,6 +25,13 @@ export interface Database extends Queryable {
 /** Something that takes SQL: a database, or a transaction in it. */
 export interface Queryable {
   readonly dialect: Dialect
+  /**
+   * The most bytes that one statement may have, its SQL text with its values in it. MySQL's comes from
+   * `max_allowed_packet`: in a transaction that of its connection; elsewhere the smallest that any connection has
+   * had so far, and a cautious {@link ASSUMED_STATEMENT_BYTES} before the first. A longer statement is refused
+   * with kind `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
+   */
+  readonly maxStatementBytes: number
   query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult>
   /** The database's clock: milliseconds since the Unix epoch. */
   now(): Promise<number>
@@ -32,6 +39,9 @@ export interface Queryable {
 
 /** A transaction under way. It is of no use after `work` has settled. */
 export interface Transaction extends Queryable {}
+
+/** What a database that has not been reached yet takes for sure, unless someone has set a very low limit. */
+export const ASSUMED_STATEMENT_BYTES = 32 * 1024
 
 /** MySQL and MariaDB speak one dialect here. */
 export type Dialect = 'mysql' | 'sqlite'

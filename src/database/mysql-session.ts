@@ -38,7 +38,7 @@ export class MysqlSession {
   readonly #connection: PoolConnection
   readonly #gone: () => void
   readonly #pending = new Set<(error: unknown) => void>()
-  #maxPacketBytes = Infinity
+  #maxStatementBytes = Infinity
   /** Something since then may have changed the state. */
   #changed = false
 
@@ -56,11 +56,16 @@ export class MysqlSession {
     return this.#pending.size > 0
   }
 
+  /** The most bytes of a statement with its values. Known once the session has begun. */
+  get maxStatementBytes(): number {
+    return this.#maxStatementBytes
+  }
+
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
     await this.#bringIntoKnownState()
     const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes', QUERY_TIMEOUT_MS)
-    this.#maxPacketBytes = Number(rows[0]?.['bytes'])
+    this.#maxStatementBytes = Number(rows[0]?.['bytes']) - PACKET_MARGIN_BYTES
   }
 
   async #bringIntoKnownState(): Promise<void> {
@@ -130,10 +135,11 @@ export class MysqlSession {
   /** The server answers too big a packet by cutting the connection, and then its reason is mostly lost. */
   #refuseOversize(text: string): void {
     // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
-    if (3 * text.length + PACKET_MARGIN_BYTES <= this.#maxPacketBytes) return
-    const bytes = Buffer.byteLength(text) + PACKET_MARGIN_BYTES
-    if (bytes <= this.#maxPacketBytes) return
-    const message = `A statement of ${bytes} bytes is over the server's max_allowed_packet of ${this.#maxPacketBytes}`
+    if (3 * text.length <= this.#maxStatementBytes) return
+    const bytes = Buffer.byteLength(text)
+    if (bytes <= this.#maxStatementBytes) return
+    const packet = this.#maxStatementBytes + PACKET_MARGIN_BYTES
+    const message = `A statement of ${bytes} bytes is over the ${this.#maxStatementBytes} that the server's max_allowed_packet of ${packet} leaves: raise it, or send fewer rows at once`
     throw new DatabaseError('ER_NET_PACKET_TOO_LARGE', 'data', message)
   }
 

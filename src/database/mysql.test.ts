@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import test, { after } from 'node:test'
 import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { statementsOf } from './bulk.js'
+import { ASSUMED_STATEMENT_BYTES, type SqlValue } from './database.js'
 import { databaseSuite, rejects } from './database.suite.js'
+import { insert } from './dialect.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { startMariadb, type MariaDb } from '../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
@@ -160,6 +164,66 @@ test('a statement over max_allowed_packet is refused as data, and the pool goes 
     assert.equal((await database.query('SELECT id FROM t')).rows.length, 2)
   }, server.url())
 })
+
+test('maxStatementBytes is cautious before the first connection, then that of the server, and in a transaction that of its connection', async () => {
+  const server = await hostileServer()
+  const database = open(server.url())
+  assert.equal(database.maxStatementBytes, ASSUMED_STATEMENT_BYTES)
+  await database.query('SELECT 1')
+  const bytes = 16 * 1024 * 1024 - 64
+  assert.equal(database.maxStatementBytes, bytes)
+  assert.equal(await database.transaction(async (tx) => tx.maxStatementBytes), bytes)
+  await withMaxPacket(server, 4_096, async () => {
+    const inTransactions = await Promise.all([1, 2].map(() => database.transaction(async (tx) => {
+      await tx.query('SELECT SLEEP(0.05)')
+      return tx.maxStatementBytes
+    })))
+    assert.deepEqual(inTransactions.sort((a, b) => a - b), [4_096 - 64, bytes])
+    assert.equal(database.maxStatementBytes, 4_096 - 64)
+  })
+  await database.close()
+})
+
+test('rows in bulk all arrive, however small max_allowed_packet is', async () => {
+  const server = await hostileServer()
+  const row = fc.tuple(
+    fc.oneof(fc.string({ unit: 'grapheme', maxLength: 50 }), fc.string({ unit: fc.constantFrom('\\', `'`, '\0', '漢'), maxLength: 100 })),
+    fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  )
+  await withMaxPacket(server, 1_024, async () => {
+    const database = open(server.url())
+    await database.query('DROP TABLE IF EXISTS bulk')
+    await database.query('CREATE TABLE bulk (id INT PRIMARY KEY, s VARCHAR(400) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, b BLOB, n BIGINT)')
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 100 }), async (given) => {
+        const rows = given.map((values, id): SqlValue[] => [id, ...values])
+        await database.query('DELETE FROM bulk')
+        await database.transaction(async (tx) => {
+          const limits = { maxBytes: tx.maxStatementBytes }
+          for (const { sql, values } of statementsOf(rows, (count) => insert('bulk', ['id', 's', 'b', 'n'], count), limits)) await tx.query(sql, values)
+        })
+        const arrived = await database.query('SELECT id, s, b, n FROM bulk ORDER BY id')
+        const exact = (value: unknown) => (typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value)
+        assert.deepEqual(arrived.rows.map((found) => Object.values(found)), rows.map((values) => values.map(exact)))
+      }),
+      { numRuns: 30 },
+    )
+    await database.close()
+  })
+})
+
+/** What connections that begin meanwhile get as max_allowed_packet. */
+async function withMaxPacket(server: MariaDb, bytes: number, run: () => Promise<void>): Promise<void> {
+  const admin = open(server.url())
+  try {
+    await admin.query(`SET GLOBAL max_allowed_packet = ${bytes}`)
+    await run()
+  } finally {
+    await admin.query(`SET GLOBAL max_allowed_packet = ${16 * 1024 * 1024}`)
+    await admin.close()
+  }
+}
 
 test('several statements in one are refused', () =>
   withTable(async (database) => {

@@ -12,6 +12,13 @@ export const MAX_WAITING_STATEMENTS = 1_000
 /** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
 
+/** What a transaction runs on. */
+export interface Connection {
+  readonly dialect: Dialect
+  readonly maxStatementBytes: number
+  readonly prepare: Prepare
+}
+
 interface Statement {
   readonly sql: string
   readonly parameters: readonly SqlValue[]
@@ -23,6 +30,7 @@ interface Statement {
 
 export class OpenTransaction implements Transaction {
   readonly dialect: Dialect
+  readonly maxStatementBytes: number
   readonly #prepare: Prepare
   readonly #waiting: Statement[] = []
   /** Until no statement waits. */
@@ -30,8 +38,9 @@ export class OpenTransaction implements Transaction {
   #ended = false
   #failure: { readonly error: unknown } | undefined
 
-  constructor(dialect: Dialect, prepare: Prepare) {
+  constructor({ dialect, maxStatementBytes, prepare }: Connection) {
     this.dialect = dialect
+    this.maxStatementBytes = maxStatementBytes
     this.#prepare = prepare
   }
 

@@ -14,6 +14,8 @@ import { SqliteLink } from './sqlite-link.js'
 import { Turns } from './turns.js'
 import { checkedValues } from './values.js'
 
+/** SQLITE_MAX_LENGTH and SQLITE_MAX_SQL_LENGTH, as SQLite is built: https://sqlite.org/limits.html */
+const MAX_STATEMENT_BYTES = 1_000_000_000
 const INTEGER_MIN = -(2n ** 63n)
 const INTEGER_MAX = 2n ** 63n - 1n
 
@@ -31,6 +33,7 @@ export function sqlite(file: string): Database {
 
 export class SqliteDatabase implements Database, MigrationHost {
   readonly dialect = 'sqlite'
+  readonly maxStatementBytes = MAX_STATEMENT_BYTES
   readonly #file: string
   readonly #lifetime = new Lifetime()
   readonly #turns = new Turns()
@@ -52,7 +55,11 @@ export class SqliteDatabase implements Database, MigrationHost {
       // IMMEDIATE: a transaction that reads first and writes later would fail when another has written meanwhile.
       await link.query('BEGIN IMMEDIATE', [])
       try {
-        const result = await new OpenTransaction('sqlite', (sql, values) => () => statement(link, sql, values)).finish(work)
+        const result = await new OpenTransaction({
+          dialect: this.dialect,
+          maxStatementBytes: this.maxStatementBytes,
+          prepare: (sql, values) => () => statement(link, sql, values),
+        }).finish(work)
         await link.query('COMMIT', [])
         return result
       } catch (error) {
