@@ -178,12 +178,14 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
 function interrupted(database: Database, before: string, meanwhile: () => Promise<unknown>): Database {
   return {
     dialect: database.dialect,
+    maxStatementBytes: database.maxStatementBytes,
     query: (...args) => database.query(...args),
     now: () => database.now(),
     migrate: () => database.migrate(),
     close: () => database.close(),
     transaction: (work) => database.transaction((tx) => work({
       dialect: tx.dialect,
+      maxStatementBytes: tx.maxStatementBytes,
       now: () => tx.now(),
       query: async (sql, parameters) => {
         if (sql.startsWith(before)) await meanwhile()
@@ -235,6 +237,7 @@ test('locks are taken in one order, whatever comes: layers ascending, then visit
   const every = (values: readonly SqlValue[], columns: number, column: number): SqlValue[] => values.filter((_, i) => i % columns === column)
   const tx: Transaction = {
     dialect: 'mysql',
+    maxStatementBytes: Infinity,
     now: async () => NOW,
     async query(sql, values = []) {
       const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
