@@ -1,4 +1,4 @@
-import { statementsOf } from '../database/bulk.js'
+import { writeRows } from '../database/bulk.js'
 import { type Database, DatabaseError, type SqlRow, type SqlValue, type Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
 import { type Clock, sleep } from '../support/clock.js'
@@ -52,8 +52,8 @@ export interface Totals {
 /** Rows decoded before the process has a turn for other work. */
 const ROWS_A_TURN = 2_000
 
-/** Rows of a statement on the ledger's own tables. */
-const ROWS_A_STATEMENT = 500
+/** Ids in a list of a statement. */
+const IDS_A_STATEMENT = 500
 
 /** The writer under whose id the sums of all forgotten writers are kept. */
 export const FORGOTTEN = Buffer.alloc(16)
@@ -187,7 +187,7 @@ export class Ledger<Row> {
       const { issued, dropped, floor, floorIssued } = heard.get(writer)!
       return [this.#name, Buffer.from(writer, 'hex'), issued, dropped, floor, floorIssued, now]
     })
-    await run(tx, rows, (count) =>
+    await writeRows(tx, rows, (count) =>
       upsert(tx.dialect, 'wide_cache_writers', ['name', 'writer'], ['name', 'writer', 'issued', 'dropped', 'floor', 'floor_issued', 'last_seen'],
         { issued: 'greatest', dropped: 'greatest', floor: 'greatest', floor_issued: 'greatest', last_seen: 'replace' }, count))
     for (const row of await this.#ofWriters(tx, 'wide_cache_writers', 'writer, prefix, committed, quarantined, lost, floor, floor_issued, aging_floor, aging_issued, aging_since', writers)) {
@@ -219,8 +219,8 @@ export class Ledger<Row> {
   /** The rows of one of the ledger's tables that belong to `writers`, in the order of its key. */
   async #ofWriters(tx: Transaction, table: string, columns: string, writers: readonly string[]): Promise<SqlRow[]> {
     const found: SqlRow[] = []
-    for (let at = 0; at < writers.length; at += ROWS_A_STATEMENT) {
-      const ids = writers.slice(at, at + ROWS_A_STATEMENT).map((writer) => Buffer.from(writer, 'hex'))
+    for (let at = 0; at < writers.length; at += IDS_A_STATEMENT) {
+      const ids = writers.slice(at, at + IDS_A_STATEMENT).map((writer) => Buffer.from(writer, 'hex'))
       const { rows } = await tx.query(`SELECT ${columns} FROM ${table} WHERE name = ? AND writer IN (${placeholders(ids.length)}) ORDER BY ${ORDERS[table]}`, [this.#name, ...ids])
       for (const row of rows) found.push(row)
     }
@@ -261,18 +261,18 @@ export class Ledger<Row> {
     for (const [writer, entry] of entries) {
       const id = Buffer.from(writer, 'hex')
       const { removed, changed } = entry.compact(now, ttl, maySettle)
-      for (let at = 0; at < removed.length; at += ROWS_A_STATEMENT) {
-        const some = removed.slice(at, at + ROWS_A_STATEMENT)
+      for (let at = 0; at < removed.length; at += IDS_A_STATEMENT) {
+        const some = removed.slice(at, at + IDS_A_STATEMENT)
         await tx.query(`DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ? AND first_sequence IN (${placeholders(some.length)})`, [this.#name, id, ...some])
       }
       for (const { first, last, issued, rows } of changed) ranges.push([this.#name, id, first, last, issued, rows])
       writers.push([this.#name, id, entry.prefix, quarantine ? 0 : entry.taken, quarantine ? entry.taken : 0, entry.duplicate, entry.lost,
         entry.agingFloor, entry.agingIssued, entry.agingSince])
     }
-    await run(tx, ranges, (count) =>
+    await writeRows(tx, ranges, (count) =>
       upsert(tx.dialect, 'wide_cache_ranges', ['name', 'writer', 'first_sequence'],
         ['name', 'writer', 'first_sequence', 'last_sequence', 'issued', 'row_count'], { last_sequence: 'replace', row_count: 'replace' }, count))
-    await run(tx, writers, (count) =>
+    await writeRows(tx, writers, (count) =>
       upsert(tx.dialect, 'wide_cache_writers', ['name', 'writer'],
         ['name', 'writer', 'prefix', 'committed', 'quarantined', 'duplicate', 'lost', 'aging_floor', 'aging_issued', 'aging_since'],
         {
@@ -289,9 +289,4 @@ function hex(row: SqlRow): string {
   const writer = row['writer']
   if (!Buffer.isBuffer(writer)) throw new TypeError('wide-cache: a writer id that is not binary')
   return writer.toString('hex')
-}
-
-/** Writes rows by as many statements as they need. */
-async function run(tx: Transaction, rows: readonly (readonly SqlValue[])[], sqlFor: (count: number) => string): Promise<void> {
-  for (const { sql, values } of statementsOf(rows, sqlFor, { maxBytes: tx.maxStatementBytes, maxRows: ROWS_A_STATEMENT })) await tx.query(sql, values)
 }
