@@ -3,7 +3,7 @@
  * have, more rows than wanted, or more bytes than a packet.
  */
 import assert from 'node:assert/strict'
-import type { SqlValue } from './database.js'
+import type { Queryable, SqlValue } from './database.js'
 import { MAX_VALUES_PER_STATEMENT, type Statement } from './dialect.js'
 
 export interface BulkLimits {
@@ -68,6 +68,19 @@ export function* statementsOf(
     bytes += rowBytes
   }
   if (count > 0) yield statement()
+}
+
+/** Rows of a statement: more is hardly faster. */
+const ROWS_A_STATEMENT = 500
+
+/**
+ * Writes `rows` by as many statements as they need, one after the other.
+ *
+ * @param sqlFor the statement for `count` rows
+ */
+export async function writeRows(queryable: Queryable, rows: Iterable<readonly SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
+  const limits = { maxBytes: queryable.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
+  for (const { sql, values } of statementsOf(rows, sqlFor, limits)) await queryable.query(sql, values)
 }
 
 /** No fewer than the bytes of the values as MySQL's text protocol has them. */

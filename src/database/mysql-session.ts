@@ -26,9 +26,13 @@ const SETTINGS = [
   `SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
   `SESSION time_zone = '+00:00'`,
   'SESSION autocommit = 1',
+  // Under CHAIN a COMMIT would begin a transaction, and the statements after it would never be committed.
+  'SESSION completion_type = NO_CHAIN',
   `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
   `SESSION lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
 ].join(', ')
+/** It is gone when something has committed the transaction. (The server's status flag does not tell: COMMIT AND CHAIN keeps it.) */
+const GUARD = 'wide_cache'
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /** Statements that leave a session as it was: nothing but rows, and neither variables nor locks by name. */
@@ -77,7 +81,11 @@ export class MysqlSession {
   /** Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more use. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.#send('START TRANSACTION', QUERY_TIMEOUT_MS)
+    await this.#send(`SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS)
     const result = await work()
+    await this.#send(`RELEASE SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS).catch((error: unknown) => {
+      throw error instanceof DatabaseError && error.code === 'ER_SP_DOES_NOT_EXIST' ? transactionLost() : error
+    })
     await this.#send('COMMIT', QUERY_TIMEOUT_MS)
     return result
   }
@@ -160,6 +168,14 @@ export class MysqlSession {
       if (fail) this.#pending.delete(fail)
     }
   }
+}
+
+function transactionLost(): DatabaseError {
+  const message =
+    'Something has committed or ended this transaction before its end: its locks were dropped, and a part of its work is stored. ' +
+    'Do not retry it: that part would be stored twice. Find what did it (a procedure that commits, a proxy between here and the server that ' +
+    'shares or replaces connections), remove it, and compare the tables with what was to be stored'
+  return new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', message)
 }
 
 function streamOf(connection: PoolConnection): { destroy(): void } | undefined {

@@ -4,11 +4,14 @@ import { createServer, type AddressInfo } from 'node:net'
 import test, { after } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
+import { createPool, type PoolConnection } from 'mysql2'
 import { statementsOf } from './bulk.js'
 import { ASSUMED_STATEMENT_BYTES, type SqlValue } from './database.js'
 import { databaseSuite, rejects } from './database.suite.js'
 import { insert } from './dialect.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
+import { poolOptions } from './mysql-options.js'
+import { MysqlSession } from './mysql-session.js'
 import { startMariadb, type MariaDb } from '../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 
@@ -42,6 +45,20 @@ after(async () => {
   await (await hostile)?.stop()
 })
 
+/** Runs `use` on a session as the pool has it, without what a Database or a transaction checks. */
+async function onSession<T>(url: string, use: (session: MysqlSession) => Promise<T>): Promise<T> {
+  const pool = createPool(poolOptions(url))
+  const connection = await new Promise<PoolConnection>((resolve, reject) => pool.getConnection((error, got) => (error ? reject(error) : resolve(got))))
+  const session = new MysqlSession(connection, () => undefined)
+  try {
+    await session.begin()
+    return await use(session)
+  } finally {
+    session.destroy(new Error('the test is over'))
+    await new Promise((resolve) => pool.end(resolve))
+  }
+}
+
 async function withTable(run: (database: MysqlDatabase, url: string) => Promise<void>, given?: string): Promise<void> {
   const url = given ?? (await sharedMysqlUrl())
   const database = open(url)
@@ -60,15 +77,54 @@ test('a lock-wait timeout is of kind lock, and rolls back the whole transaction 
     await database.transaction(async (holder) => {
       await holder.query(`UPDATE t SET s = 'held' WHERE id = 1`)
       const waiter = database.transaction(async (tx) => {
-        await tx.query('SET SESSION innodb_lock_wait_timeout = 1')
         await tx.query(`INSERT INTO t VALUES (3, 'c')`)
-        await tx.query(`UPDATE t SET s = 'late' WHERE id = 1`).catch(() => undefined)
+        // MariaDB's error is that of a lock-wait timeout; MySQL has one of its own.
+        await tx.query('SELECT s FROM t WHERE id = 1 FOR UPDATE NOWAIT').catch(() => undefined)
       })
-      await rejects(waiter, 'lock', 'ER_LOCK_WAIT_TIMEOUT')
+      const { code } = await rejects(waiter, 'lock')
+      assert.match(code, /^ER_LOCK_(WAIT_TIMEOUT|NOWAIT)$/)
     })
     const { rows } = await database.query('SELECT id, s FROM t ORDER BY id')
     assert.deepEqual(rows.map(({ id, s }) => [id, s]), [[1, 'held'], [2, 'b']])
   }))
+
+test('a transaction takes variables of its own, and SELECTs in parentheses', () =>
+  withTable(async (database) => {
+    await database.transaction(async (tx) => {
+      await tx.query(`SET @\`another\` = 7`)
+      await tx.query(`SET @mine = 1, @\`your's\` = CONCAT('a, autocommit', 'b'), @other := (SELECT COUNT(*) FROM t)`)
+      const { rows } = await tx.query('(SELECT @mine AS n) UNION ALL (SELECT @other)')
+      assert.deepEqual(rows.map(({ n }) => n), [1, 2])
+    })
+  }))
+
+for (const completion of ['NO_CHAIN', 'CHAIN', 'RELEASE']) {
+  test(`a transaction that something else has committed is lost, and nothing says it may be retried (completion_type ${completion})`, async () => {
+    const server = await hostileServer()
+    await withTable(async (database, url) => {
+      const admin = open(url)
+      await admin.query(`SET GLOBAL completion_type = '${completion}'`)
+      try {
+        // The checks of `tx` are passed by, as a statement that commits unseen would.
+        const lost = onSession(url, (session) => session.transaction(async () => {
+          await session.query(`UPDATE t SET s = 'half' WHERE id = 1`)
+          await session.query('COMMIT')
+          await session.query(`UPDATE t SET s = 'x' WHERE id = 2`)
+        }))
+        const error = await rejects(lost, 'usage', 'DATABASE_TRANSACTION_LOST')
+        assert.match(error.message, /committed.*do not retry/i)
+        const fresh = open(url)
+        await fresh.transaction((tx) => tx.query(`UPDATE t SET s = 'first' WHERE id = 2`))
+        await fresh.query(`UPDATE t SET s = 'second' WHERE id = 2`)
+        assert.equal((await database.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'], 'second', 'a statement after a transaction commits')
+        await fresh.close()
+      } finally {
+        await admin.query('SET GLOBAL completion_type = NO_CHAIN')
+        await admin.close()
+      }
+    }, server.url())
+  })
+}
 
 test('a deadlock is of kind lock for the one it fails; the other commits', () =>
   withTable(async (database) => {

@@ -7,7 +7,7 @@ import { OpenTransaction } from './open-transaction.js'
 function scene() {
   const events: string[] = []
   const answers = new Map<string, (error?: Error) => void>()
-  const transaction = new OpenTransaction({ dialect: 'mysql', maxStatementBytes: Infinity, prepare: (sql) => {
+  const transaction = new OpenTransaction({ dialect: 'mysql', maxStatementBytes: Infinity, check: () => undefined, prepare: (sql) => {
     events.push(`${sql} ready`)
     return () => new Promise<QueryResult>((resolve, reject) => {
       events.push(`${sql} sent`)

@@ -51,6 +51,10 @@ export class SqliteDatabase implements Database, MigrationHost {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#transaction(work)
+  }
+
+  #transaction<T>(work: (tx: Transaction) => Promise<T>, check?: (sql: string) => void): Promise<T> {
     return this.#inTurn(async (link) => {
       // IMMEDIATE: a transaction that reads first and writes later would fail when another has written meanwhile.
       await link.query('BEGIN IMMEDIATE', [])
@@ -59,6 +63,7 @@ export class SqliteDatabase implements Database, MigrationHost {
           dialect: this.dialect,
           maxStatementBytes: this.maxStatementBytes,
           prepare: (sql, values) => () => statement(link, sql, values),
+          check,
         }).finish(work)
         await link.query('COMMIT', [])
         return result
@@ -83,7 +88,7 @@ export class SqliteDatabase implements Database, MigrationHost {
 
   /** A transaction: it has the file's only write lock, and DDL is rolled back with it. */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
-    return this.transaction(work)
+    return this.#transaction(work, () => undefined)
   }
 
   close(): Promise<void> {
