@@ -3,6 +3,7 @@ import { takeBrought } from './brought.js'
 import type { Heart } from './heart.js'
 import { OpenTransaction } from './open-transaction.js'
 import type { VirtualProcess } from './process.js'
+import { keyOf } from './records.js'
 import { type Fail, INSERT_ROWS, type VirtualDatabase } from './virtual-database.js'
 import type { World } from './world.js'
 
@@ -41,7 +42,12 @@ export class DatabaseClient implements Database {
   async close(): Promise<void> {}
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const open = new OpenTransaction(this.#process, takeBrought())
+    const brought = takeBrought()
+    if (brought) {
+      brought.process = this.#process
+      for (const frame of brought.frames) this.#process.broughtNow.add(keyOf(frame))
+    }
+    const open = new OpenTransaction(this.#process, brought)
     const { toldLost } = this.#process
     this.#process.onEnd.push(() => {
       if (open.state === 'open') this.#world.after(this.#world.random.between(0, NOTICES_MS), () => this.#server.rollBack(open))

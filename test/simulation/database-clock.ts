@@ -11,6 +11,7 @@ export class DatabaseClock {
 
   /** Makes the clock wrong by `skew` milliseconds. */
   set(skew: number): void {
+    if (skew === this.#steps.at(-1)!.skew) return
     this.#world.note(`a database's clock is wrong by ${skew} ms`)
     this.#steps.push({ at: this.#world.now, skew })
   }

@@ -1,4 +1,4 @@
-import { bringing } from './brought.js'
+import { type Brought, bringing } from './brought.js'
 import type { Heart } from './heart.js'
 import { seedOf } from './process.js'
 import { keyOf, type Records } from './records.js'
@@ -6,7 +6,7 @@ import { keyOf, type Records } from './records.js'
 /** Lets the records of each run see what its writers hold and let go of, and which frames come to the ledger. */
 export function observe(heart: Heart, runs: ReadonlyMap<number, Records>): void {
   observeOutboxes(heart, runs)
-  observeLedgers(heart, runs)
+  observeLedgers(heart)
 }
 
 function observeOutboxes({ Outbox: { prototype } }: Heart, runs: ReadonlyMap<number, Records>): void {
@@ -31,16 +31,19 @@ function observeOutboxes({ Outbox: { prototype } }: Heart, runs: ReadonlyMap<num
   }
 }
 
-function observeLedgers({ Ledger: { prototype } }: Heart, runs: ReadonlyMap<number, Records>): void {
+function observeLedgers({ Ledger: { prototype } }: Heart): void {
   const { commit, quarantine } = prototype
-  prototype.commit = async function (frames, options) {
-    const drained = options?.read !== undefined
-    const settled = await bringing({ frames, drained }, () => commit.call(this, frames, options))
-    if (drained) rememberRead(frames, settled.reader)
-    return settled
+  prototype.commit = function (frames, options) {
+    return observed({ frames, drained: options?.read !== undefined }, () => commit.call(this, frames, options))
   }
-  prototype.quarantine = async function (frames, reason, options) {
-    const drained = options?.read !== undefined
-    return bringing({ frames, drained }, () => quarantine.call(this, frames, reason, options))
+  prototype.quarantine = function (frames, reason, options) {
+    return observed({ frames, drained: options?.read !== undefined }, () => quarantine.call(this, frames, reason, options))
   }
+}
+
+/** A process that has settled frames out of cells which still stand will read them again. */
+async function observed<T>(brought: Brought, call: () => Promise<T>): Promise<T> {
+  const settled = await bringing(brought, call)
+  if (brought.drained) for (const frame of brought.frames) brought.process?.readAgain.add(keyOf(frame))
+  return settled
 }

@@ -1,5 +1,6 @@
 import type { Environment } from '../../src/support/environment.js'
 import type { FrameTruth, RowTruth } from './records.js'
+import type { Shape } from './scenario.js'
 import type { Site } from './site.js'
 import type { VirtualServer } from './virtual-server.js'
 import { EPOCH, type World } from './world.js'
@@ -23,9 +24,12 @@ export class VirtualProcess {
   readonly site: Site
   /** Its list of cache servers. */
   readonly servers: readonly VirtualServer[]
+  readonly shape: Shape
   /** Wrongness of its wall clock, in milliseconds. */
   skew: number
   alive = true
+  /** It has been told to close. */
+  closing = false
   stalledUntil = 0
   /** The rows that it has been given, and the frames that its writer has closed. */
   readonly rows: RowTruth[] = []
@@ -35,6 +39,8 @@ export class VirtualProcess {
   /** Since when servers have left a question of a drain unanswered, in a row of drains. */
   readonly silentSince = new Map<string, number>()
   readonly silentNow = new Set<string>()
+  /** Frames that it has brought to its ledger since its drain has begun. */
+  readonly broughtNow = new Set<string>()
   /** Frames that it has settled out of cells which still stand. */
   readonly readAgain = new Set<string>()
   /** Its database client has said that a transaction was committed before its end. */
@@ -43,12 +49,13 @@ export class VirtualProcess {
   readonly onEnd: (() => void)[] = []
   #ids = 0
 
-  constructor(world: World, index: number, site: Site, servers: readonly VirtualServer[], skew: number) {
+  constructor(world: World, index: number, site: Site, servers: readonly VirtualServer[], shape: Shape, skew: number) {
     this.world = world
     this.index = index
     this.name = `p${index}`
     this.site = site
     this.servers = servers
+    this.shape = shape
     this.skew = skew
   }
 

@@ -56,6 +56,11 @@ export class Records {
     return row
   }
 
+  /** The frame that has a row. */
+  frameOf(row: RowTruth): FrameTruth | undefined {
+    return row.process.frames.find((frame) => frame.rows.includes(row))
+  }
+
   /** The process that has drawn an id. */
   processOf(writer: string): VirtualProcess | undefined {
     return this.processes[processOf(writer) - 1]

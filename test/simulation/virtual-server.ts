@@ -30,6 +30,11 @@ export class VirtualServer {
     return this.#world.now >= this.downUntil
   }
 
+  /** Since when it has been up; `Infinity` if it is not. */
+  get upSince(): number {
+    return this.up ? this.downUntil : Infinity
+  }
+
   get(key: string): Buffer | undefined {
     const item = this.items.get(key)
     if (!item || item.expires > this.#world.now) return item?.value
