@@ -19,7 +19,7 @@ test(`${GRIDS} times two drains at once on a new grid: none rejects, and each ro
   try {
     for (let grid = 0; grid < GRIDS; grid++) {
       // Narrow, so that a drain asks the cache for few of a new grid's cells.
-      const options = { name: uniqueName(), width: 2, layerSeconds: 3 }
+      const options = { name: uniqueName(), width: 2 }
       const processes = [sql, others].map((database) => openRecorded({ cache, database, collect: false }, options))
       await Promise.all(processes.map((wide) => wide.migrate()))
       const rows = rowsOf(grid, 0, ROWS)
