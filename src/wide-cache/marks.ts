@@ -71,7 +71,7 @@ export class Marks {
       if (!await this.#append(grid, mark)) return undefined
       // Read behind the own mark: of two databases, the one that puts its mark later sees that of the other.
       const list = await this.#list(grid)
-      if (await this.#foreign(grid, list)) return 'foreign'
+      if (await this.#foreign(grid, list, mark)) return 'foreign'
       this.#lists.set(grid.marksKey, list)
     } catch (error) {
       if (!(error instanceof CacheError)) throw error
@@ -123,9 +123,9 @@ export class Marks {
       || this.#cache.append(grid.marksKey, mark)
   }
 
-  /** Whether a mark of `list` is not in SQL. */
-  async #foreign(grid: Grid, list: readonly string[]): Promise<boolean> {
-    const known = new Set(this.#lists.get(grid.marksKey))
+  /** Whether a mark of `list` is not in SQL, which has `own`. */
+  async #foreign(grid: Grid, list: readonly string[], own: Buffer): Promise<boolean> {
+    const known = new Set([...this.#lists.get(grid.marksKey) ?? [], own.toString('hex')])
     let unknown = list.filter((mark) => !known.has(mark))
     for (let tries = 1; unknown.length > 0; tries++) {
       const { rows } = await this.#database.query(
