@@ -30,6 +30,8 @@ const SILENT = { info() {}, warn() {}, error() {} }
 export class Actor {
   readonly process: VirtualProcess
   readonly writes: boolean
+  /** It collects by itself, on a schedule of its own. */
+  readonly scheduled: boolean
   readonly wideCache: SimulatedWideCache
   closed: CloseReport | undefined
   /** The next commit commits by itself. */
@@ -40,6 +42,7 @@ export class Actor {
     const { heart, world, scenario, records } = parts
     this.process = process
     this.writes = writes
+    this.scheduled = schedule !== false
     const say = (text: string) => world.note(`${process.name}: ${text}`)
     const options: WideCacheOptions<unknown> = {
       name: NAME,

@@ -23,7 +23,8 @@ export async function close(run: Run, actor: Actor): Promise<void> {
   const report = await closing
   actor.closed = report
   // One wait between tries may lie across the deadline.
-  world.check(world.now - began <= scenario.closeTimeoutMs + STALL_MS + 1000, () => `close() took ${world.now - began} ms`)
+  const limit = Math.max(process.stalledUntil, began + scenario.closeTimeoutMs + STALL_MS) + 1000
+  world.check(world.now <= limit, () => `close() took ${world.now - began} ms`)
   if (wasWell && !process.toldLost) world.check(report.inCache === 0 && report.lost === 0, () => `${actor.name} closes with ${JSON.stringify(report)} though all is well`)
   checkReport(run, actor, report, held)
   process.kill(`has closed ${JSON.stringify(report)}`)

@@ -24,7 +24,7 @@ export function disaster(run: Run): void {
   ] as const)
   world.note(`disaster: ${kind}`)
   switch (kind) {
-    case 'stall': process.stalledUntil = world.now + random.pick([500, STALL_MS]); break
+    case 'stall': process.stalledUntil = Math.max(process.stalledUntil, world.now + random.pick([500, STALL_MS])); break
     case 'kill': run.replace(actor); break
     case 'clock step': process.skew += random.between(-MAX_SKEW_MS, MAX_SKEW_MS); break
     case 'clock far off': stepAndBack(run, (by) => { process.skew += by }, random.pick([30 * DAY_MS, -10 * MINUTE_MS])); break

@@ -6,17 +6,21 @@ import { gridsOf, writersOf } from './schema.js'
 import { truthOf } from './reports.js'
 import type { Site } from './site.js'
 
-/** A collecting period more than one drain may take: marks of a clone, a server's last chance. */
+/** What a drain may take: an unknown mark is looked up again and again. */
 const DRAIN_MS = 15_000
+
+/** For how long a collector waits for a silent server, after any drain in which it has not asked it. */
+const PATIENCE_MS = 75_000
 
 /** Rows that went straight to SQL although a server would have taken them. */
 const MAX_NEEDLESS = 0
 
 /** Faults have ended some time ago: the watermark has come to the present, and the ledger's tables to their quiet size. */
-export function checkQuiet({ world, scenario, actors }: Run, site: Site): void {
+export function checkQuiet({ world, scenario, actors, servers }: Run, site: Site): void {
   const { look, clock } = site.database
+  const behindMs = scenario.collectEveryMs + scenario.jitterMs + DRAIN_MS + (servers.every((server) => server.up) ? 0 : PATIENCE_MS)
   for (const { id, layerSeconds, watermark } of gridsOf(look)) {
-    const oldest = Math.floor((clock.now - scenario.collectEveryMs - scenario.jitterMs - DRAIN_MS) / (layerSeconds * 1000)) - scenario.drainAfterLayers - 1
+    const oldest = Math.floor((clock.now - behindMs) / (layerSeconds * 1000)) - scenario.drainAfterLayers - 1
     world.check(watermark >= oldest, () => `the watermark of ${id} is ${oldest - watermark} layers behind though all has been well for long`)
   }
   for (const { writer, ranges } of writersOf(look)) {

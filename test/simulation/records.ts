@@ -42,6 +42,8 @@ export class Records {
   readonly rows: RowTruth[] = []
   readonly frames = new Map<string, FrameTruth>()
   readonly processes: VirtualProcess[] = []
+  /** When a database has last given one of its grids a new id, because another one uses it. */
+  apartSince = Infinity
   readonly #world: World
 
   constructor(world: World) {

@@ -70,15 +70,6 @@ export class Run {
     this.world.note('the database is cloned')
     copy.copyFrom(original)
     this.#populate(copy)
-    this.#watchParting(original, copy)
-  }
-
-  /** Keeps in mind since when no grid id is in both databases. */
-  #watchParting(one: Site, other: Site): void {
-    const ids = new Set(gridsOf(one.database.look).map(({ id }) => id))
-    const together = gridsOf(other.database.look).some(({ id }) => ids.has(id))
-    if (together) for (const site of this.sites) site.truth.apartSince = this.world.now
-    this.world.after(1000, () => this.#watchParting(one, other))
   }
 
   #stepDatabaseClock({ database: { clock } }: Site): void {
@@ -104,6 +95,7 @@ export class Run {
       }
       for (const actor of this.actors) if (!actor.writes) actor.process.stalledUntil = end
     }
+    for (const actor of this.actors) if (actor.scheduled) actor.process.stalledUntil = end
     await world.pass(scenario.pauseMs)
     for (const actor of writers) this.#scheduleRows(actor, scenario.faultsMs / 2)
     await world.pass(scenario.faultsMs / 2)
@@ -146,7 +138,8 @@ export class Run {
     const process = new VirtualProcess(world, index, site, servers, shape, skew)
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))
-    const actor = new Actor(process, writes, scheduled && (scenario.collectEveryMs < 10_000 ? '*/4 * * * * *' : '*/10 * * * * *'), this)
+    const schedule = scenario.collectEveryMs < 10_000 ? '*/4 * * * * *' : '*/10 * * * * *'
+    const actor = new Actor(process, writes, scheduled && schedule, this)
     actors.push(actor)
     world.note(`${process.name} starts on ${site.name}`)
     if (collects && !scheduled) new Collecting(this, actor).soon()
@@ -241,12 +234,14 @@ export class Run {
 
   /** Looks at every cell that is left. */
   checkCells(): void {
-    for (const server of this.servers) {
-      if (!server.up) continue
-      for (const key of [...server.items.keys()]) {
-        if (!isCell(key)) continue
-        const value = server.get(key)
-        if (value) for (const site of this.sites) site.truth.left(key, value)
+    for (const { truth, database } of this.sites) {
+      const grids = gridsOf(database.look)
+      for (const server of this.servers) {
+        if (!server.up) continue
+        for (const key of [...server.items.keys()]) {
+          const value = isCell(key) ? server.get(key) : undefined
+          if (value) truth.left(key, value, grids)
+        }
       }
     }
   }

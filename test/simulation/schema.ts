@@ -78,6 +78,11 @@ export function locksGrids(sql: string): boolean {
   return raises(sql) || sql.startsWith('UPDATE wide_cache_grids')
 }
 
+/** A statement that gives a grid a new id. */
+export function changesId(sql: string): boolean {
+  return sql.startsWith('UPDATE wide_cache_grids SET id')
+}
+
 /** A statement that enters a grid. */
 export function entersGrid(sql: string): boolean {
   return sql.startsWith('INSERT INTO `wide_cache_grids`')

@@ -5,7 +5,7 @@ import type { OpenTransaction } from './open-transaction.js'
 import type { VirtualProcess } from './process.js'
 import { type FrameTruth, keyOf, type Records, rowsIn, type RowTruth, UNFRAMED } from './records.js'
 import type { Scenario } from './scenario.js'
-import { gridsOf, NO_SUMS, placeOf, type QuarantinedPiece, type Sums, sumsOfAll } from './schema.js'
+import { type GridRow, gridsOf, NO_SUMS, placeOf, type QuarantinedPiece, type Sums, sumsOfAll } from './schema.js'
 import type { VirtualDatabase } from './virtual-database.js'
 import { Watermarks } from './watermarks.js'
 import { EPOCH, type World } from './world.js'
@@ -30,8 +30,6 @@ export class Truth {
   foreignRows = 0
   /** Rows that went straight to SQL though a server would have taken them. */
   needlessRows = 0
-  /** Since when no other database has had one of this one's grid ids. */
-  apartSince = 0
   duplicates = new DuplicateCount()
   readonly watermarks: Watermarks
   readonly #world: World
@@ -120,6 +118,12 @@ export class Truth {
     this.rowsBeside += tx.rows.length
   }
 
+  /** This database has found out about another that uses its grid's id. */
+  hasParted(): void {
+    this.#world.check(this.#scenario.twin === 'clone', () => `database ${this.name} takes another for a clone of itself`)
+    this.#records.apartSince = this.#world.now
+  }
+
   #sumsMustHold(database: VirtualDatabase): void {
     const sums = sumsOfAll(database.look)
     const { committed, quarantined, duplicate } = sums
@@ -136,7 +140,7 @@ export class Truth {
     this.foreignRows++
     const at = this.#records.frameOf(row)?.closedAt ?? 0
     // A writer learns of its grid's new id when it asks for its prefix.
-    const knew = row.process.frames.some((frame) => frame.closedAt > this.apartSince && frame.closedAt < at - PARTING_MS)
+    const knew = row.process.frames.some((frame) => frame.closedAt > this.#records.apartSince && frame.closedAt < at - PARTING_MS)
     this.#world.check(this.#scenario.twin === 'clone' && (this.#world.faulty || !knew), () => `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is not its own`)
   }
 
@@ -168,10 +172,11 @@ export class Truth {
   }
 
   /** At the end: no cell that a collector must have drained still holds what the ledger does not have. */
-  left(key: string, value: Buffer): void {
+  left(key: string, value: Buffer, grids: readonly GridRow[]): void {
     const { drainAfterLayers, collectEveryMs } = this.#scenario
     const { grid, layer } = placeOf(key)
-    const known = this.watermarks.of(grid)
+    // A grid with a new id has given up the cells of the old one: their writers bring what they hold to SQL.
+    const known = grids.find(({ id }) => id === grid)
     if (!known) return
     // The last drain may be a period old.
     const newest = Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / (known.layerSeconds * 1000)) - drainAfterLayers

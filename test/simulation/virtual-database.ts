@@ -3,7 +3,7 @@ import { DatabaseClock } from './database-clock.js'
 import { Engine } from './engine.js'
 import type { OpenTransaction, Orphan } from './open-transaction.js'
 import type { Scenario } from './scenario.js'
-import { entersGrid, isRead, locksGrids, quarantinedBy, raises, writersLockedBy } from './schema.js'
+import { changesId, entersGrid, isRead, locksGrids, quarantinedBy, raises, writersLockedBy } from './schema.js'
 import type { Truth } from './truth.js'
 import type { World } from './world.js'
 
@@ -196,6 +196,7 @@ export class VirtualDatabase {
     if (piece) tx.quarantined.push(piece)
     if (tx && raises(sql)) tx.raised = true
     if (entersGrid(sql)) this.#truth.entered(this)
+    if (changesId(sql)) this.#truth.hasParted()
     done(result)
   }
 

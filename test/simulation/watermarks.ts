@@ -26,11 +26,6 @@ export class Watermarks {
     for (const [id, grid] of other.#known) this.#known.set(id, grid)
   }
 
-  /** A grid as last seen, by its id. */
-  of(id: string): GridRow | undefined {
-    return this.#known.get(id)
-  }
-
   entered(grids: readonly GridRow[]): void {
     for (const grid of grids) {
       const known = this.#known.get(grid.id)
