@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { mysql } from '../database/mysql.js'
+import { sqlite } from '../database/sqlite.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { CollisionFreeMap } from './collision-free-map.js'
@@ -68,6 +69,13 @@ test('wrong options are refused by name', () => {
   ]
   for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
   assert.throws(() => new CollisionFreeMap(undefined as never), TypeError)
+})
+
+test('migrate() makes the tables', async () => {
+  const database = sqlite(':memory:')
+  await new CollisionFreeMap<string, number>({ database, id: 'x', combine: add }).migrate()
+  assert.deepEqual((await database.query('SELECT * FROM collision_free_map_values')).rows, [])
+  await database.close()
 })
 
 test('close() closes what the map has opened, twice if called twice, and nothing else', async () => {

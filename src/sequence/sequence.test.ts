@@ -38,6 +38,21 @@ test('wrong options are refused by name', () => {
   assert.throws(() => new Sequence({ ...right, logger: {} }), { name: 'TypeError', message: /option "logger"/ })
 })
 
+test('migrate() makes the tables', async () => {
+  const database = sqlite(':memory:')
+  const sequence = new Sequence({ name: 'orders', cache: 'memory:', database })
+  await sequence.migrate()
+  assert.deepEqual((await database.query('SELECT * FROM sequence_generations')).rows, [])
+  await sequence.close()
+  await database.close()
+})
+
+test('close() closes what the sequence has opened', async () => {
+  const sequence = new Sequence({ name: 'orders', cache: 'memory:', database: 'sqlite::memory:' })
+  await sequence.close()
+  await assert.rejects(sequence.migrate(), { code: 'DATABASE_CLOSED' })
+})
+
 test('what waits is bounded', async () => {
   const callers = new Callers('test', 100, systemClock)
   const waiting = Promise.allSettled(Array.from({ length: MAX_WAITING }, () => callers.join()))
