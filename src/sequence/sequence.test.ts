@@ -8,6 +8,8 @@ import type { Database } from '../database/database.js'
 import { mysql } from '../database/mysql.js'
 import { sqlite } from '../database/sqlite.js'
 import { systemClock } from '../support/clock.js'
+import { countingProxy } from '../support/counting-proxy.suite.js'
+import { until } from '../support/fixtures.suite.js'
 import { Callers, MAX_WAITING } from './callers.js'
 import { FaultyCache } from './faults.suite.js'
 import { type Pair, sequenceSuite } from './sequence.suite.js'
@@ -48,9 +50,17 @@ test('migrate() makes the tables', async () => {
 })
 
 test('close() closes what the sequence has opened', async () => {
-  const sequence = new Sequence({ name: 'orders', cache: 'memory:', database: 'sqlite::memory:' })
+  const unused = new Sequence({ name: 'orders', cache: 'memory:', database: 'sqlite::memory:' })
+  await unused.close()
+  await assert.rejects(unused.migrate(), { code: 'DATABASE_CLOSED' })
+  const proxy = await countingProxy(await sharedMemcached())
+  const sequence = new Sequence({ name: `closing-${process.pid}`, cache: `memcached://${proxy.address}`, database: 'sqlite::memory:' })
+  for (let i = 1; i <= 3; i++) assert.equal(await sequence.next(), i)
+  assert(proxy.open() > 0)
   await sequence.close()
-  await assert.rejects(sequence.migrate(), { code: 'DATABASE_CLOSED' })
+  await until(() => proxy.open() === 0)
+  assert.equal(proxy.open(), 0)
+  await proxy.close()
 })
 
 test('what waits is bounded', async () => {

@@ -1,7 +1,8 @@
 /** Who judges a mutant: programs that must fail when it runs. The quick ones come first, and the first failure ends it. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 export interface Judge {
   readonly name: string
@@ -14,18 +15,24 @@ const WITHOUT_SERVERS = '^(?!<root>$|a .* on$|.*(MariaDB|memcached))'
 const WITH_SERVERS = 'MariaDB|memcached'
 /** A mutant that fills the memory must not take the machine's. */
 const HEAP_MB = 1_024
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const REPORTER = new URL('./first-failure.js', import.meta.url).href
 
 /** The tests in `files` whose names match `pattern`. */
 export const tests = (name: string, pattern: string, ...files: readonly string[]): Judge => ({
   name,
-  args: [`--test-name-pattern=${pattern}`, `--test-reporter=${reporter}`, 'test/mutation/tests.ts', ...files],
+  args: [`--test-name-pattern=${pattern}`, `--test-reporter=${REPORTER}`, 'test/mutation/tests.ts', ...files],
 })
-const reporter = pathToFileURL(fileURLToPath(new URL('./first-failure.js', import.meta.url))).href
-const simulation = (of: string, seeds: number): Judge => ({ name: `${seeds} seeds of the simulation`, args: ['test/mutation/seeds.ts', of, String(seeds)] })
+const simulation = (of: string, from: number, seeds: number): Judge => ({ name: `${seeds} seeds of the simulation`, args: ['test/mutation/seeds.ts', of, String(from), String(seeds)] })
 
-const COUNTERS = ['src/counters/global-counter.test.ts', 'src/counters/sharded-counter.test.ts']
-const MAPS = ['src/collision-free-map/collision-free-map.test.ts', 'src/collision-free-map/export-queue.test.ts']
-const HEART = ['batches', 'cached-read', 'frame', 'grid', 'ledger', 'options', 'outbox', 'schedule', 'wide-cache'].map((file) => `src/wide-cache/${file}.test.ts`)
+/** The test files of a folder, but for `others`, which are too slow to judge each mutant. */
+function filesOf(folder: string, ...others: readonly string[]): string[] {
+  return readdirSync(join(ROOT, folder)).filter((file) => file.endsWith('.test.ts') && !others.includes(file)).map((file) => `${folder}/${file}`)
+}
+
+const COUNTERS = filesOf('src/counters', 'processes.test.ts')
+const MAPS = filesOf('src/collision-free-map')
+const HEART = filesOf('src/wide-cache')
 
 export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   counters: [
@@ -35,7 +42,7 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   ],
   sequence: [
     tests('unit tests', WITHOUT_SERVERS, 'src/sequence/sequence.test.ts'),
-    simulation('sequence', 150),
+    simulation('sequence', 0, 150),
     tests('unit tests on MariaDB and memcached', WITH_SERVERS, 'src/sequence/sequence.test.ts'),
   ],
   'collision-free-map': [
@@ -43,8 +50,10 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     tests('unit tests on MariaDB', WITH_SERVERS, ...MAPS),
   ],
   'wide-cache': [
-    tests('unit tests', '.', ...HEART),
-    simulation('heart', 400),
+    simulation('heart', 0, 50),
+    tests('unit tests', WITHOUT_SERVERS, ...HEART),
+    simulation('heart', 50, 550),
+    tests('unit tests on MariaDB', WITH_SERVERS, ...HEART),
   ],
 }
 
@@ -52,6 +61,7 @@ export interface Verdict {
   readonly found: boolean
   /** What the judge said last, or that its time was over. */
   readonly says: string
+  readonly late: boolean
   readonly ms: number
 }
 
@@ -62,8 +72,8 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', ...args], {
     cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
   })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => { said = (said + data.toString()).slice(-4_000) })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (data: Buffer) => { said[name] = (said[name] + data.toString()).slice(-4_000) })
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -72,8 +82,8 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
   const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
   clearTimeout(timer)
   endGroup(child)
-  const says = late ? `not done after ${Math.round(timeoutMs / 1000)} s` : lastLine(said)
-  return { found: code !== 0, says, ms: performance.now() - began }
+  const says = late ? `not done after ${Math.round(timeoutMs / 1000)} s` : lastLine(said.stdout) || lastLine(said.stderr)
+  return { found: code !== 0, says, late, ms: performance.now() - began }
 }
 
 function endGroup(child: ChildProcess): void {

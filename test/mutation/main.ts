@@ -67,7 +67,7 @@ process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
 
 async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly Mutant[]): Promise<void> {
   const judges = await court(JUDGES[judgesOf(part)]!, bench)
-  let [found, explained] = [0, 0]
+  let [found, late, explained] = [0, 0, 0]
   for (const [i, mutant] of chosen.entries()) {
     const { file, line, kind, was, is } = mutant
     const where = `${i + 1}/${chosen.length} ${file}:${line} ${kind}`
@@ -75,6 +75,7 @@ async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly M
     const explanation = explanations.find(isOf(mutant))
     if (result) {
       found++
+      if (result.late) late++
       console.log(`${where}: found by the ${result.by}: ${result.says.slice(0, 150)}`)
       if (explanation) {
         wrong++
@@ -91,7 +92,7 @@ async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly M
     console.log(`${file}: the source has changed; remove from test/mutation/survivors.json, or adapt:\n  - ${was}\n  + ${is}`)
   }
   const survivors = chosen.length - found
-  console.log(`${part}: ${chosen.length} of ${all.length} mutants (seed ${values.seed}): ${found} found (${(100 * found / chosen.length).toFixed(1)} %), ${explained} of ${survivors} survivors explained`)
+  console.log(`${part}: ${chosen.length} of ${all.length} mutants (seed ${values.seed}): ${found} found (${(100 * found / chosen.length).toFixed(1)} %, ${late} of them because a judge took too long), ${explained} of ${survivors} survivors explained`)
 }
 
 function judgesOf(part: string): string {

@@ -3,8 +3,8 @@ import type { Mutant } from './mutants.js'
 import type { Workbench } from './workbench.js'
 
 /** How many times as long as without a mutant a judge may take, and what it may take besides. */
-const SLOWER = 3
-const BESIDES_MS = 10_000
+const SLOWER = 4
+const BESIDES_MS = 20_000
 /** Enough for a judge that is not known yet. */
 const FIRST_MS = 300_000
 
@@ -25,12 +25,20 @@ export async function court(judges: readonly Judge[], bench: Workbench): Promise
   return { judges: timed }
 }
 
-/** Who has found the mutant, and how; `undefined` for a survivor. */
-export function tried(mutant: Mutant, { judges }: Court, bench: Workbench): Promise<{ by: string; says: string } | undefined> {
+/** Who has found a mutant, and how. */
+export interface Finding {
+  readonly by: string
+  readonly says: string
+  /** The judge did not end in time. On a machine that has become much busier than at the start this may be no finding. */
+  readonly late: boolean
+}
+
+/** `undefined` for a survivor. */
+export function tried(mutant: Mutant, { judges }: Court, bench: Workbench): Promise<Finding | undefined> {
   return bench.with(mutant, async () => {
     for (const { judge: one, timeoutMs } of judges) {
-      const { found, says } = await judge(one, bench.folder, timeoutMs)
-      if (found) return { by: one.name, says }
+      const { found, says, late } = await judge(one, bench.folder, timeoutMs)
+      if (found) return { by: one.name, says, late }
     }
     return undefined
   })

@@ -1,15 +1,16 @@
-/** Runs seeds of a simulation until one breaks a promise: `node --import tsx test/mutation/seeds.ts heart|sequence count`. */
+/** Runs seeds of a simulation until one breaks a promise: `node --import tsx test/mutation/seeds.ts heart|sequence from count`. */
 import { fileURLToPath } from 'node:url'
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 /** Worlds take turns at the event loop, whose own turns cost as much as an event. */
 const LANES = 4
-const [of, count] = process.argv.slice(2)
+const [of, from, count] = process.argv.slice(2)
 
-let next = 0
+let next = Number(from)
+const end = next + Number(count)
 const simulate = of === 'heart' ? await heart() : await sequence()
 await Promise.all(Array.from({ length: LANES }, async () => {
-  while (next < Number(count)) {
+  while (next < end) {
     const seed = next++
     try {
       await simulate(seed)
