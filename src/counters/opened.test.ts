@@ -1,4 +1,4 @@
-/** What a counter has opened by itself is closed with it. */
+/** From the first use of a counter, which makes the tables, to its close, which closes what the counter has opened. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedMemcached } from '../../test/servers/shared.js'
@@ -23,3 +23,20 @@ for (const Counter of [GlobalCounter, ShardedCounter]) {
     await assert.rejects(unused.migrate(), { code: 'DATABASE_CLOSED' })
   })
 }
+
+test('whichever method comes first makes the tables', async () => {
+  const local = { name: 'first', database: 'sqlite::memory:', cache: 'memory:' }
+  const uses: [() => GlobalCounter | ShardedCounter, (counter: never) => Promise<unknown>][] = [
+    [() => new GlobalCounter(local), (counter: GlobalCounter) => counter.increment()],
+    [() => new GlobalCounter(local), (counter: GlobalCounter) => counter.get()],
+    [() => new ShardedCounter(local), (counter: ShardedCounter) => counter.increment()],
+    [() => new ShardedCounter(local), (counter: ShardedCounter) => counter.get()],
+    [() => new ShardedCounter(local), (counter: ShardedCounter) => counter.get({ exact: true })],
+    [() => new ShardedCounter(local), (counter: ShardedCounter) => counter.increaseShards(30)],
+  ]
+  for (const [open, use] of uses) {
+    const counter = open()
+    await use(counter as never)
+    await counter.close()
+  }
+})
