@@ -103,6 +103,7 @@ export class FaultyDatabase implements Database {
   }
 
   get dialect() { return this.#inner.dialect }
+  get maxStatementBytes() { return this.#inner.maxStatementBytes }
   now() { return this.#inner.now() }
   migrate() { return this.#inner.migrate() }
   close() { return this.#inner.close() }

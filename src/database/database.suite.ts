@@ -180,6 +180,41 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [2])
   })
 
+  it('a transaction refuses what would end it, before it is sent, and is rolled back', async (database, url) => {
+    await counters(database, 1)
+    const refused = [
+      'CREATE TABLE other (id INTEGER)', 'ALTER TABLE counters ADD COLUMN extra INTEGER', 'DROP TABLE counters', 'COMMIT', 'ROLLBACK', 'BEGIN',
+      'start transaction', 'SAVEPOINT mine', 'RELEASE SAVEPOINT wide_cache', 'LOCK TABLES counters WRITE', 'CALL something()',
+      'SET autocommit = 1', 'SET @@autocommit = 1', 'SET @mine = 1, autocommit = 1', `SET @mine = 'a, @b', @@SESSION.autocommit = 1`,
+      '-- a comment\nCOMMIT', '/* SELECT */ COMMIT', '# a comment\n COMMIT', '/*! COMMIT */', '/*!50000 CREATE TABLE other (id INTEGER) */',
+      '/*M! COMMIT */', `SELECT '/* quoted' /*! , 1 */`, 'SELECTED', '',
+    ]
+    for (const sql of refused) {
+      const failed = database.transaction(async (tx) => {
+        await tx.query('UPDATE counters SET n = 1')
+        await tx.query(sql).catch(() => undefined)
+        await tx.query('UPDATE counters SET n = 2').catch(() => undefined)
+      })
+      const error = await rejects(failed, 'usage', 'DATABASE_STATEMENT_REFUSED')
+      assert.match(error.message, /would end the transaction.*allowed: SELECT/, sql)
+      assert.deepEqual(await elsewhere(under, url, 'SELECT n FROM counters'), [0], sql)
+    }
+  })
+
+  it('a transaction takes every statement that reads or changes rows, whatever comments it has', async (database) => {
+    await counters(database, 1)
+    await database.transaction(async (tx) => {
+      await tx.query('-- COMMIT;\n  /* CREATE */ select n FROM counters')
+      await tx.query(`SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS \`/*!\` -- /*! not this one\n`)
+      await tx.query('WITH some AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM some)')
+      await tx.query('REPLACE INTO counters (id, n) VALUES (2, ?)', [5])
+      await tx.query('INSERT INTO counters (id, n) VALUES (3, 6)')
+      await tx.query('DELETE FROM counters WHERE id = 3')
+      await tx.query('\n\tUPDATE counters SET n = n + 1 WHERE id = 2')
+    })
+    assert.deepEqual(await column(database, 'SELECT n FROM counters ORDER BY id'), [0, 6])
+  })
+
   it('nobody sees what is not committed', async (database, url) => {
     await counters(database, 1)
     await database.transaction(async (tx) => {

@@ -26,9 +26,13 @@ const SETTINGS = [
   `SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
   `SESSION time_zone = '+00:00'`,
   'SESSION autocommit = 1',
+  // Under CHAIN a COMMIT would begin a transaction, and the statements after it would never be committed.
+  'SESSION completion_type = NO_CHAIN',
   `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
   `SESSION lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
 ].join(', ')
+/** It is gone when something has committed the transaction. (The server's status flag does not tell: COMMIT AND CHAIN keeps it.) */
+const GUARD = 'wide_cache'
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /** Statements that leave a session as it was: nothing but rows, and neither variables nor locks by name. */
@@ -38,7 +42,7 @@ export class MysqlSession {
   readonly #connection: PoolConnection
   readonly #gone: () => void
   readonly #pending = new Set<(error: unknown) => void>()
-  #maxPacketBytes = Infinity
+  #maxStatementBytes = Infinity
   /** Something since then may have changed the state. */
   #changed = false
 
@@ -56,11 +60,16 @@ export class MysqlSession {
     return this.#pending.size > 0
   }
 
+  /** The most bytes of a statement with its values. Known once the session has begun. */
+  get maxStatementBytes(): number {
+    return this.#maxStatementBytes
+  }
+
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
     await this.#bringIntoKnownState()
     const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes', QUERY_TIMEOUT_MS)
-    this.#maxPacketBytes = Number(rows[0]?.['bytes'])
+    this.#maxStatementBytes = Number(rows[0]?.['bytes']) - PACKET_MARGIN_BYTES
   }
 
   async #bringIntoKnownState(): Promise<void> {
@@ -72,7 +81,11 @@ export class MysqlSession {
   /** Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more use. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.#send('START TRANSACTION', QUERY_TIMEOUT_MS)
+    await this.#send(`SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS)
     const result = await work()
+    await this.#send(`RELEASE SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS).catch((error: unknown) => {
+      throw error instanceof DatabaseError && error.code === 'ER_SP_DOES_NOT_EXIST' ? transactionLost() : error
+    })
     await this.#send('COMMIT', QUERY_TIMEOUT_MS)
     return result
   }
@@ -130,10 +143,11 @@ export class MysqlSession {
   /** The server answers too big a packet by cutting the connection, and then its reason is mostly lost. */
   #refuseOversize(text: string): void {
     // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
-    if (3 * text.length + PACKET_MARGIN_BYTES <= this.#maxPacketBytes) return
-    const bytes = Buffer.byteLength(text) + PACKET_MARGIN_BYTES
-    if (bytes <= this.#maxPacketBytes) return
-    const message = `A statement of ${bytes} bytes is over the server's max_allowed_packet of ${this.#maxPacketBytes}`
+    if (3 * text.length <= this.#maxStatementBytes) return
+    const bytes = Buffer.byteLength(text)
+    if (bytes <= this.#maxStatementBytes) return
+    const packet = this.#maxStatementBytes + PACKET_MARGIN_BYTES
+    const message = `A statement of ${bytes} bytes is over the ${this.#maxStatementBytes} that the server's max_allowed_packet of ${packet} leaves: raise it, or send fewer rows at once`
     throw new DatabaseError('ER_NET_PACKET_TOO_LARGE', 'data', message)
   }
 
@@ -154,6 +168,14 @@ export class MysqlSession {
       if (fail) this.#pending.delete(fail)
     }
   }
+}
+
+function transactionLost(): DatabaseError {
+  const message =
+    'Something has committed or ended this transaction before its end: its locks were dropped, and a part of its work is stored. ' +
+    'Do not retry it: that part would be stored twice. Find what did it (a procedure that commits, a proxy between here and the server that ' +
+    'shares or replaces connections), remove it, and compare the tables with what was to be stored'
+  return new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', message)
 }
 
 function streamOf(connection: PoolConnection): { destroy(): void } | undefined {

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
-import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
+import { ASSUMED_STATEMENT_BYTES, DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
 import { Lifetime, closedError, within } from './lifetime.js'
 import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, migrationsBusy, type MigrationHost } from './migrations.js'
@@ -39,11 +39,17 @@ export class MysqlDatabase implements Database, MigrationHost {
   readonly #options: PoolOptions
   readonly #lifetime = new Lifetime()
   readonly #sessions = new Map<PoolConnection, MysqlSession>()
+  /** The smallest of all connections so far. */
+  #maxStatementBytes = Infinity
   #pool: Promise<Pool> | undefined
 
   /** @param option what the user knows a URL as, for messages */
   constructor(given: string | MysqlOptions, option?: string) {
     this.#options = poolOptions(given, option)
+  }
+
+  get maxStatementBytes(): number {
+    return this.#maxStatementBytes === Infinity ? ASSUMED_STATEMENT_BYTES : this.#maxStatementBytes
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
@@ -63,8 +69,11 @@ export class MysqlDatabase implements Database, MigrationHost {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#onOneConnection((session) => session.transaction(() =>
-      new OpenTransaction('mysql', (sql, values) => session.prepare(sql, values)).finish(work)))
+    return this.#onOneConnection((session) => {
+      const { maxStatementBytes } = session
+      const prepare = (sql: string, values: readonly SqlValue[]) => session.prepare(sql, values)
+      return session.transaction(() => new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare }).finish(work))
+    })
   }
 
   now(): Promise<number> {
@@ -83,7 +92,7 @@ export class MysqlDatabase implements Database, MigrationHost {
       const lock = `wide_cache_${createHash('md5').update(this.#options.database ?? '').digest('hex')}`
       const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])
       if (rows[0]?.['taken'] !== 1) throw migrationsBusy()
-      const result = await work({ dialect: 'mysql', query, now: () => databaseNow({ dialect: 'mysql', query }) })
+      const result = await work({ dialect: 'mysql', maxStatementBytes: session.maxStatementBytes, query, now: () => databaseNow({ dialect: 'mysql', query }) })
       await query('SELECT RELEASE_LOCK(?)', [lock])
       return result
     })
@@ -123,6 +132,7 @@ export class MysqlDatabase implements Database, MigrationHost {
     this.#sessions.set(connection, session)
     try {
       await session.begin()
+      this.#maxStatementBytes = Math.min(this.#maxStatementBytes, session.maxStatementBytes)
       return session
     } catch (error) {
       session.destroy(error)

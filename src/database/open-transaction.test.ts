@@ -7,13 +7,13 @@ import { OpenTransaction } from './open-transaction.js'
 function scene() {
   const events: string[] = []
   const answers = new Map<string, (error?: Error) => void>()
-  const transaction = new OpenTransaction('mysql', (sql) => {
+  const transaction = new OpenTransaction({ dialect: 'mysql', maxStatementBytes: Infinity, check: () => undefined, prepare: (sql) => {
     events.push(`${sql} ready`)
     return () => new Promise<QueryResult>((resolve, reject) => {
       events.push(`${sql} sent`)
       answers.set(sql, (error) => (error ? reject(error) : resolve({ rows: [], affectedRows: 0 })))
     })
-  })
+  } })
   const query = (sql: string): Promise<unknown> => transaction.query(sql).then(() => events.push(`${sql} answered`), (error: Error) => events.push(`${sql}: ${error.message}`))
   const answer = (sql: string, error?: Error): void => answers.get(sql)?.(error)
   return { transaction, events, query, answer }

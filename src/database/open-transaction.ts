@@ -5,12 +5,22 @@
  */
 import { DatabaseError, type Dialect, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
+import { refuseWhatEnds } from './transaction-statements.js'
 
 /** The most statements of one transaction that may wait for their turn. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
 /** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
+
+/** What a transaction runs on. */
+export interface Connection {
+  readonly dialect: Dialect
+  readonly maxStatementBytes: number
+  readonly prepare: Prepare
+  /** Checks each statement before anything else; throws what it is refused with. @default what keeps the transaction open */
+  readonly check?: ((sql: string) => void) | undefined
+}
 
 interface Statement {
   readonly sql: string
@@ -23,21 +33,28 @@ interface Statement {
 
 export class OpenTransaction implements Transaction {
   readonly dialect: Dialect
+  readonly maxStatementBytes: number
   readonly #prepare: Prepare
+  readonly #check: (sql: string) => void
   readonly #waiting: Statement[] = []
   /** Until no statement waits. */
   #working: Promise<void> | undefined
   #ended = false
   #failure: { readonly error: unknown } | undefined
 
-  constructor(dialect: Dialect, prepare: Prepare) {
+  constructor({ dialect, maxStatementBytes, prepare, check = refuseWhatEnds }: Connection) {
     this.dialect = dialect
+    this.maxStatementBytes = maxStatementBytes
     this.#prepare = prepare
+    this.#check = check
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    const refusal = this.#refusal()
-    if (refusal) return Promise.reject(refusal)
+    try {
+      this.#admit(sql)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     const result = new Promise<QueryResult>((resolve, reject) => {
       this.#waiting.push({ sql, parameters, resolve, reject })
       if (this.#working) this.#makeReady()
@@ -99,9 +116,17 @@ export class OpenTransaction implements Transaction {
     if (next && !this.#failure) next.run ??= this.#prepare(next.sql, next.parameters)
   }
 
-  #refusal(): DatabaseError | undefined {
-    if (this.#ended) return new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
-    if (this.#waiting.length < MAX_WAITING_STATEMENTS) return undefined
-    return new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
+  /** A statement that is refused fails the transaction, as one that fails does. */
+  #admit(sql: string): void {
+    if (this.#ended) throw new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
+    try {
+      if (this.#waiting.length >= MAX_WAITING_STATEMENTS) {
+        throw new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
+      }
+      this.#check(sql)
+    } catch (error) {
+      this.#failure ??= { error }
+      throw error
+    }
   }
 }

@@ -225,6 +225,7 @@ type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data') => void
 /** A process's connection to the database. */
 export class DatabaseClient implements Database {
   readonly dialect = 'sqlite'
+  readonly maxStatementBytes = Infinity
   readonly #process: VirtualProcess
   readonly #world: World
   readonly #server: VirtualDatabase
@@ -260,6 +261,7 @@ export class DatabaseClient implements Database {
     try {
       result = await work({
         dialect: this.dialect,
+        maxStatementBytes: this.maxStatementBytes,
         query: (sql, parameters = []) => this.#statement(open, sql, parameters),
         now: () => this.now(),
       })
