@@ -55,8 +55,8 @@ test('close() closes what the sequence has opened', async () => {
   await assert.rejects(unused.migrate(), { code: 'DATABASE_CLOSED' })
   const proxy = await countingProxy(await sharedMemcached())
   const sequence = new Sequence({ name: `closing-${process.pid}`, cache: `memcached://${proxy.address}`, database: 'sqlite::memory:' })
-  for (let i = 1; i <= 3; i++) assert.equal(await sequence.next(), i)
-  assert(proxy.open() > 0)
+  // The first numbers come from SQL.
+  for (let i = 1; proxy.open() === 0; i++) assert.equal(await sequence.next(), i)
   await sequence.close()
   await until(() => proxy.open() === 0)
   assert.equal(proxy.open(), 0)
