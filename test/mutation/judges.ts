@@ -31,6 +31,7 @@ function filesOf(folder: string, ...others: readonly string[]): string[] {
 }
 
 const COUNTERS = filesOf('src/counters', 'processes.test.ts')
+const SEQUENCE = filesOf('src/sequence')
 const MAPS = filesOf('src/collision-free-map')
 const HEART = filesOf('src/wide-cache')
 
@@ -41,9 +42,9 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     tests('processes on servers that fail', '.', 'src/counters/processes.test.ts'),
   ],
   sequence: [
-    tests('unit tests', WITHOUT_SERVERS, 'src/sequence/sequence.test.ts'),
+    tests('unit tests', WITHOUT_SERVERS, ...SEQUENCE),
     simulation('sequence', 0, 150),
-    tests('unit tests on MariaDB and memcached', WITH_SERVERS, 'src/sequence/sequence.test.ts'),
+    tests('unit tests on MariaDB and memcached', WITH_SERVERS, ...SEQUENCE),
   ],
   'collision-free-map': [
     tests('unit tests', WITHOUT_SERVERS, ...MAPS),

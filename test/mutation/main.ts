@@ -52,6 +52,13 @@ const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()
 process.env[MYSQL_VARIABLE] = mariadb.url()
 process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
 const bench = new Workbench()
+// What the run has started and made goes with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    bench.close()
+    void Promise.all([mariadb.stop(), memcached.stop()]).finally(() => process.exit(130))
+  })
+}
 const unexplained: Mutant[] = []
 let wrong = 0
 try {
