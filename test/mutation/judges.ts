@@ -73,16 +73,19 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', ...args], {
     cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
   })
+  const end = (): void => endGroup(child)
+  process.once('exit', end)
   const said = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (data: Buffer) => { said[name] = (said[name] + data.toString()).slice(-4_000) })
   let late = false
   const timer = setTimeout(() => {
     late = true
-    endGroup(child)
+    end()
   }, timeoutMs)
   const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
   clearTimeout(timer)
-  endGroup(child)
+  process.off('exit', end)
+  end()
   const says = late ? `not done after ${Math.round(timeoutMs / 1000)} s` : lastLine(said.stdout) || lastLine(said.stderr)
   return { found: code !== 0, says, late, ms: performance.now() - began }
 }
