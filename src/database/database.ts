@@ -11,6 +11,9 @@ export interface Database extends Queryable {
    * error is passed on; after a failed commit the outcome is unknown. Nothing is retried here. Within `work`
    * use only `tx`.
    *
+   * `work` may run no statement for at most 10 s at a time, since others wait for its locks; then all is rolled back.
+   *
+   * @throws DatabaseError `DATABASE_TRANSACTION_IDLE` when `work` ran no statement for longer.
    * @throws DatabaseError `DATABASE_TRANSACTION_LOST` when something has committed the transaction before its end. A
    * part of it is stored then, its locks were gone, and a retry would store that part twice.
    */
@@ -78,8 +81,8 @@ export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | '
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /**
-   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_CLOSED`, `DATABASE_NEWER`,
-   * `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`, `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`,
+   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`, `DATABASE_CLOSED`, `DATABASE_NEWER`,
+   * `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`, `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`,
    * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
    */
   readonly code: string

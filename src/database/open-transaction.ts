@@ -10,6 +10,12 @@ import { refuseWhatEnds } from './transaction-statements.js'
 /** The most statements of one transaction that may wait for their turn. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
+/**
+ * How long `work` may take between two statements, which holds locks that others wait for. Less than the time after
+ * which a server ends an idle session, so that the error has a name.
+ */
+export const MAX_IDLE_MS = 10_000
+
 /** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
 
@@ -40,6 +46,11 @@ export class OpenTransaction implements Transaction {
   /** Until no statement waits. */
   #working: Promise<void> | undefined
   #ended = false
+  /** Runs while no statement is under way. */
+  #idleTimer: NodeJS.Timeout | undefined
+  #expired: DatabaseError | undefined
+  /** Ends the wait for `work`. */
+  #expire: (error: DatabaseError) => void = () => undefined
   #failure: { readonly error: unknown } | undefined
 
   constructor({ dialect, maxStatementBytes, prepare, check = refuseWhatEnds }: Connection) {
@@ -57,8 +68,9 @@ export class OpenTransaction implements Transaction {
     }
     const result = new Promise<QueryResult>((resolve, reject) => {
       this.#waiting.push({ sql, parameters, resolve, reject })
-      if (this.#working) this.#makeReady()
-      else this.#working = this.#work()
+      if (this.#working) return this.#makeReady()
+      clearTimeout(this.#idleTimer)
+      this.#working = this.#work()
     })
     // A failure is that of the transaction, whether this one is awaited or, after another's failure, never will be.
     result.catch(() => undefined)
@@ -77,14 +89,17 @@ export class OpenTransaction implements Transaction {
   }
 
   async #worked<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const tooLong = new Promise<never>((_, reject) => (this.#expire = reject))
+    this.#idle()
     try {
-      return await work(this)
+      return await Promise.race([work(this), tooLong])
     } catch (error) {
       // What still waits for its turn must not run behind the rollback.
       this.#failure ??= { error }
       throw error
     } finally {
       this.#ended = true
+      clearTimeout(this.#idleTimer)
       await this.#working
     }
   }
@@ -108,6 +123,15 @@ export class OpenTransaction implements Transaction {
       }
     }
     this.#working = undefined
+    if (!this.#ended) this.#idle()
+  }
+
+  #idle(): void {
+    this.#idleTimer = setTimeout(() => {
+      this.#expired = idleTooLong()
+      this.#failure ??= { error: this.#expired }
+      this.#expire(this.#expired)
+    }, MAX_IDLE_MS)
   }
 
   /** The next one only: all that wait would take memory, and the process's time at once. */
@@ -118,6 +142,7 @@ export class OpenTransaction implements Transaction {
 
   /** A statement that is refused fails the transaction, as one that fails does. */
   #admit(sql: string): void {
+    if (this.#expired) throw this.#expired
     if (this.#ended) throw new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
     try {
       if (this.#waiting.length >= MAX_WAITING_STATEMENTS) {
@@ -129,4 +154,11 @@ export class OpenTransaction implements Transaction {
       throw error
     }
   }
+}
+
+function idleTooLong(): DatabaseError {
+  const message =
+    `The transaction ran no statement for ${MAX_IDLE_MS / 1000} s, and is rolled back: others wait for its locks. ` +
+    'Await nothing but its statements in it; do slow work before the transaction'
+  return new DatabaseError('DATABASE_TRANSACTION_IDLE', 'usage', message)
 }

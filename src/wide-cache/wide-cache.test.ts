@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
-import { type Database, DatabaseError, type Queryable, type Transaction } from '../database/database.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { shifted } from '../database/shifted.suite.js'
 import { sqlite } from '../database/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { jsonCodec } from './codec.js'
@@ -301,17 +302,9 @@ test('a collector tidies up once the clocks have agreed for ten minutes, and aga
   let calls = 0
   let ahead = 0
   const { real } = await bench()
-  const shifted = <Q extends Queryable>(queryable: Q): Q => new Proxy(queryable, {
-    get(target, property) {
-      if (property === 'now') return async () => await target.now() + ahead
-      if (property === 'transaction') return (work: (tx: Transaction) => Promise<unknown>) => real.transaction((tx) => work(shifted(tx)))
-      const value: unknown = Reflect.get(target, property, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
   const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
   const wide = new WideCache<unknown>({
-    name: 'tidy', cache: 'memory:', database: shifted(real), collect: '* * * * * *', logger: silent, commit: async () => {}, tidy: async () => ++calls < 3,
+    name: 'tidy', cache: 'memory:', database: shifted(real, () => ahead), collect: '* * * * * *', logger: silent, commit: async () => {}, tidy: async () => ++calls < 3,
   }, { ...systemEnvironment, clock })
   await wide.migrate()
   await delay(2_500)

@@ -1,10 +1,14 @@
 /** Collects, each second. With SLOW_COMMIT it says when it is in mid-transaction, and stays there a while. */
-import { assignment, openRecorded } from './recorded.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { assignment, insertRecorded, openRecorded } from './recorded.js'
 
-const wide = openRecorded(assignment(), async () => {
-  if (!process.env['SLOW_COMMIT']) return
-  process.send?.({ inCommit: true })
-  await new Promise((resolve) => setTimeout(resolve, 1000))
+const wide = openRecorded(assignment(), {
+  async commit(rows, tx) {
+    await insertRecorded(rows, tx)
+    if (!process.env['SLOW_COMMIT']) return
+    process.send?.({ inCommit: true })
+    await delay(1000)
+  },
 })
 // The schedule alone does not keep a process alive.
 const alive = setInterval(() => undefined, 60_000)

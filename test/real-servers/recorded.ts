@@ -1,5 +1,11 @@
 /** The rows that the tests on real servers record, and the wide cache that all their processes share. */
-import type { Transaction } from '../../src/database/database.js'
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { Cache } from '../../src/cache/cache.js'
+import type { Database, Queryable, Transaction } from '../../src/database/database.js'
+import type { Logger } from '../../src/support/logger.js'
+import type { WideCacheOptions } from '../../src/wide-cache/options.js'
+import type { LedgerReport } from '../../src/wide-cache/report.js'
 import { WideCache } from '../../src/wide-cache/wide-cache.js'
 
 /** A row: which writer, and its number there. */
@@ -8,31 +14,96 @@ export interface Recorded {
   readonly number: number
 }
 
-/** What a process is told by its environment. */
+/** Where a process's rows travel. */
 export interface Assignment {
-  readonly cache: string
-  readonly database: string
+  readonly cache: string | Cache
+  readonly database: string | Database
   /** A collector's schedule, or `false`. */
   readonly collect: string | false
 }
 
-/** Layers and waits as short as the options allow, so that a fault and its healing fit into a test. */
-export function openRecorded(assignment: Assignment, beforeCommit: () => Promise<void> = async () => undefined): WideCache<Recorded, number> {
+export type RecordedOptions = Partial<WideCacheOptions<Recorded, number>>
+
+/** Rows of one INSERT. */
+const ROWS_A_STATEMENT = 1000
+
+/** Opens it with layers and waits as short as the options allow, so that a fault and its healing fit into a test. */
+export function openRecorded(assignment: Assignment, options: RecordedOptions = {}, environment?: ConstructorParameters<typeof WideCache>[1]): WideCache<Recorded, number> {
   return new WideCache<Recorded, number>({
-    ...assignment,
     name: 'recorded',
     layerSeconds: 1,
     drainAfterLayers: 1,
     confirmSeconds: 27,
     logger: { info() {}, warn: (message) => process.stderr.write(`${message}\n`), error: (message) => process.stderr.write(`${message}\n`) },
-    async commit(rows: Recorded[], tx: Transaction) {
-      for (let at = 0; at < rows.length; at += 1000) {
-        const part = rows.slice(at, at + 1000)
-        await tx.query(`INSERT INTO recorded (writer, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`, part.flatMap(({ writer, number }) => [writer, number]))
-      }
-      await beforeCommit()
-    },
-  })
+    commit: insertRecorded,
+    ...assignment,
+    ...options,
+  }, environment)
+}
+
+/** Inserts rows into the table of {@link createRecorded}. */
+export async function insertRecorded(rows: readonly Recorded[], tx: Transaction): Promise<void> {
+  for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
+    const part = rows.slice(at, at + ROWS_A_STATEMENT)
+    await tx.query(`INSERT INTO recorded (writer, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`, part.flatMap(({ writer, number }) => [writer, number]))
+  }
+}
+
+/** Makes the table. It takes a row twice, so that a row committed twice is seen. */
+export async function createRecorded(sql: Queryable): Promise<void> {
+  await sql.query(sql.dialect === 'mysql'
+    ? 'CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT NOT NULL, number INT NOT NULL) ENGINE=InnoDB'
+    : 'CREATE TABLE recorded (id INTEGER PRIMARY KEY, writer INTEGER NOT NULL, number INTEGER NOT NULL)')
+}
+
+/** Rows `from` to `to - 1` of a writer. */
+export function rowsOf(writer: number, from: number, to: number): Recorded[] {
+  return Array.from({ length: to - from }, (_, i) => ({ writer, number: from + i }))
+}
+
+/** How many rows SQL has. */
+export async function countRecorded(sql: Queryable): Promise<number> {
+  const { rows } = await sql.query('SELECT COUNT(*) AS n FROM recorded')
+  return Number(rows[0]?.['n'])
+}
+
+/** Expects exactly these rows in SQL, each once. */
+export async function assertRecorded(sql: Queryable, expected: readonly Recorded[], where = 'SQL'): Promise<void> {
+  const { rows } = await sql.query('SELECT writer, number, COUNT(*) AS n FROM recorded GROUP BY writer, number')
+  const found = new Map(rows.map((row) => [`${row['writer']}/${row['number']}`, Number(row['n'])]))
+  const wanted = new Set(expected.map(({ writer, number }) => `${writer}/${number}`))
+  const report = {
+    missing: [...wanted].filter((row) => !found.has(row)).length,
+    twice: [...found.values()].filter((n) => n > 1).length,
+    foreign: [...found.keys()].filter((row) => !wanted.has(row)).length,
+  }
+  assert.deepEqual(report, { missing: 0, twice: 0, foreign: 0 }, `${where} was to have each of ${wanted.size} rows once, and no other`)
+}
+
+/** Expects a ledger of which all `committed` rows are in SQL and nothing else is said, but for `others`. */
+export function assertLedger(ledger: LedgerReport, committed: number, others: Partial<LedgerReport> = {}): void {
+  const { quarantined = 0, dropped = 0, outstanding = 0, lost = 0 } = others
+  const { duplicate, ...sums } = ledger
+  assert.deepEqual(sums, { issued: committed + quarantined + dropped + outstanding + lost, committed, quarantined, dropped, outstanding, lost })
+  if (others.duplicate !== undefined) assert.equal(duplicate, others.duplicate)
+}
+
+/** A grid name that no other test uses: many share a memcached. */
+export function uniqueName(): string {
+  return `t-${randomUUID().slice(0, 18)}`
+}
+
+export interface Log extends Logger {
+  readonly lines: string[]
+  /** Lines that match. */
+  matching(pattern: RegExp): string[]
+}
+
+/** A log that is kept. */
+export function keptLog(): Log {
+  const lines: string[] = []
+  const keep = (line: string): void => void lines.push(line)
+  return { lines, matching: (pattern) => lines.filter((line) => pattern.test(line)), info: keep, warn: keep, error: keep }
 }
 
 /** The assignment in this process's environment. */

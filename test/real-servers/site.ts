@@ -8,7 +8,7 @@ import type { CloseReport } from '../../src/wide-cache/writer.js'
 import type { LedgerReport } from '../../src/wide-cache/report.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
-import { openRecorded } from './recorded.js'
+import { countRecorded, createRecorded, openRecorded } from './recorded.js'
 
 export const WRITERS = 4
 export const ROWS_A_WRITER = 50_000
@@ -43,7 +43,7 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
   const cache = `memcached://${memcached.map(({ address }) => address).join(',')}`
   const database = mariadb.url('site')
   const sql = mysql(database)
-  await sql.query('CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT NOT NULL, number INT NOT NULL) ENGINE=InnoDB')
+  await createRecorded(sql)
   const children: ChildProcess[] = []
   const start = (script: string, assignment: object, environment: NodeJS.ProcessEnv = {}): ChildProcess => {
     const child = fork(fileURLToPath(new URL(script, import.meta.url)), { env: { ...process.env, ...environment, ASSIGNMENT: JSON.stringify({ cache, database, collect: false, ...assignment }) }, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
@@ -84,16 +84,15 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
     async finish(expected: number): Promise<Outcome> {
       const living = writers.filter(({ child }) => child.exitCode === null && child.signalCode === null)
       while (living.some(({ done }) => !done)) await delay(50)
-      const count = async (): Promise<number> => Number((await sql.query('SELECT COUNT(*) AS n FROM recorded')).rows[0]?.['n'])
       const began = performance.now()
-      while (await count() < expected && performance.now() - began < SETTLE_MS) await delay(250)
+      while (await countRecorded(sql) < expected && performance.now() - began < SETTLE_MS) await delay(250)
       await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))
       const { rows } = await sql.query('SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS last FROM recorded GROUP BY writer ORDER BY writer')
       const reader = openRecorded({ cache, database, collect: false })
       const ledger = await reader.ledger()
       await reader.close()
       return {
-        rows: await count(),
+        rows: await countRecorded(sql),
         distinct: rows.reduce((sum, row) => sum + Number(row['different']), 0),
         writers: rows.map((row) => ({ rows: Number(row['n']), last: Number(row['last']) })),
         ledger,
