@@ -20,13 +20,14 @@ const HELP = `npm run mutate -- [options]
   --sample <n>         how many mutants of each folder; 0 for all (default: 100)
   --seed <n>           which ones (default: 1)
   --from-file <file>   the mutants of this JSON file instead of a sample, such as test/mutation/survivors.json
+  --judges <text>      only the judges whose name has this text, such as "unit tests"
   --survivors <file>   write the survivors that are not explained to this JSON file
   --list               print the mutants and stop
 Exit code 1: a survivor is not explained, an explanation is outdated, or an explained mutant is found.`
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) }, sample: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' },
-    'from-file': { type: 'string' }, survivors: { type: 'string' }, list: { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
+    'from-file': { type: 'string' }, survivors: { type: 'string' }, judges: { type: 'string', default: '' }, list: { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
   },
 })
 if (values.help) {
@@ -73,7 +74,7 @@ if (values.survivors !== undefined) {
 process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
 
 async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly Mutant[]): Promise<void> {
-  const judges = await court(JUDGES[judgesOf(part)]!, bench)
+  const judges = await court(JUDGES[judgesOf(part)]!.filter(({ name }) => name.includes(values.judges)), bench)
   let [found, late, explained] = [0, 0, 0]
   for (const [i, mutant] of chosen.entries()) {
     const { file, line, kind, was, is } = mutant
