@@ -72,7 +72,9 @@ function open(url: string): MysqlDatabase {
 
 /** Started before all tests: to make a server's folder stops this process, and the clocks of the tests with it. */
 const SERVERS = {
-  impatient: ['--wait-timeout=1'],
+  impatient: [
+    '--wait-timeout=1', '--net-read-timeout=1', '--idle-transaction-timeout=1', '--idle-write-transaction-timeout=1', '--idle-readonly-transaction-timeout=1',
+  ],
   oldPrimary: [],
   newPrimary: [],
   statements: ['--log-bin', '--binlog-format=STATEMENT', '--server-id=1'],
@@ -177,13 +179,27 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     await warmUp(database)
     const aborted = await value(`SHOW GLOBAL STATUS LIKE 'Aborted_clients'`)
     await setTimeout(3_000)
-    const others = 'SELECT COUNT(*) FROM information_schema.processlist WHERE HOST <> "localhost"'
+    const others = `SELECT COUNT(*) FROM information_schema.processlist WHERE host <> 'localhost' AND db = 'test'`
     assert.equal(Number(await value(others)), 5, 'the wait_timeout of the server is not ours')
     await setTimeout(11_000)
     assert.equal(Number(await value(others)), 0)
     assert.equal(await value(`SHOW GLOBAL STATUS LIKE 'Aborted_clients'`), aborted)
     await warmUp(database)
     await warmUp(database)
+  })
+
+  test('transactions that pause for less than 10 s are left alone, whatever the server thinks of idleness', async () => {
+    await server('impatient').createDatabase('pausing')
+    const database = await tableOn(server('impatient').url('pausing'))
+    for (const sql of ['SELECT n FROM t', 'UPDATE t SET n = n + 1 WHERE id = 1']) {
+      await database.transaction(async (tx) => {
+        await tx.query(sql)
+        await setTimeout(2_500)
+        await tx.query(sql)
+      })
+    }
+    assert.equal((await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 2)
+    await database.close()
   })
 
   test('of five idle connections that went silent only one is waited for', async () => {

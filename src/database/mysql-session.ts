@@ -68,6 +68,7 @@ export class MysqlSession {
   #changed = false
   /** While it is in the pool: when it came back there, and what closes it after a while. */
   #idle: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined
+  #destroyed = false
   /** Not to be used again once it is free. */
   #condemned: { readonly reason: unknown } | undefined
 
@@ -123,8 +124,7 @@ export class MysqlSession {
    * plain statements there is nothing to forget, and three round trips are saved.
    */
   async recycle(): Promise<void> {
-    if (this.#condemned) return this.destroy(this.#condemned.reason)
-    if (!this.#changed) return this.#release()
+    if (!this.#changed || this.#condemned) return this.#release()
     try {
       await this.#settled<void>(RESET_TIMEOUT_MS, (done) => this.#connection.reset((error) => done(error, undefined)))
       await this.#bringIntoKnownState()
@@ -135,6 +135,8 @@ export class MysqlSession {
   }
 
   #release(): void {
+    if (this.#destroyed) return
+    if (this.#condemned) return this.destroy(this.#condemned.reason)
     this.#idle = { since: performance.now(), timer: setTimeout(() => this.#quit(), IDLE_MS).unref() }
     this.#connection.release()
   }
@@ -158,6 +160,7 @@ export class MysqlSession {
 
   /** Says goodbye; a server that does not answer is cut off. */
   #quit(): void {
+    if (this.#destroyed) return
     // mysql2's pool forgets it here.
     this.#connection.end()
     setTimeout(() => this.destroy(new DatabaseError('PROTOCOL_CONNECTION_LOST', 'unreachable', 'The connection has been closed')), QUIT_TIMEOUT_MS).unref()
@@ -201,6 +204,7 @@ export class MysqlSession {
 
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
   destroy(reason: unknown): void {
+    this.#destroyed = true
     clearTimeout(this.#idle?.timer)
     this.#connection.destroy()
     // mysql2 only half-closes, and a peer that is gone never closes its half.

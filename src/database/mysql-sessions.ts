@@ -34,7 +34,7 @@ export class MysqlSessions {
     return this.#maxStatementBytes === Infinity ? ASSUMED_STATEMENT_BYTES : this.#maxStatementBytes
   }
 
-  /** A session in the known state, for its caller alone until {@link giveBack} or {@link end}. */
+  /** A session in the known state, for its caller alone until it is recycled or ended by {@link end}. */
   async acquire(): Promise<MysqlSession> {
     this.#pool ??= import('mysql2').then(({ default: { createPool } }) => createPool(this.#options))
     const pool = await this.#pool
@@ -46,11 +46,6 @@ export class MysqlSessions {
       if (!known) return this.#begin(connection)
       if (known.take()) return known
     }
-  }
-
-  /** For the next one, as if new. */
-  giveBack(session: MysqlSession): Promise<void> {
-    return session.recycle()
   }
 
   /** Cuts the session's connection because of `error`, and those beside it that have the same fault. */

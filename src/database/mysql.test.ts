@@ -28,7 +28,7 @@ databaseSuite(test, {
 let hostile: Promise<MariaDb> | undefined
 function hostileServer(): Promise<MariaDb> {
   hostile ??= startMariadb([
-    '--sql-mode=NO_BACKSLASH_ESCAPES,ANSI_QUOTES', '--autocommit=0', '--character-set-server=latin1', '--default-time-zone=+05:30',
+    '--sql-mode=ORACLE,NO_BACKSLASH_ESCAPES,ANSI_QUOTES', '--autocommit=0', '--transaction-isolation=SERIALIZABLE', '--character-set-server=latin1', '--default-time-zone=+05:30',
     '--max-allowed-packet=16M',
   ])
   return hostile
@@ -163,7 +163,7 @@ test('a connection comes back as if new: variables, locks and temporary tables o
     await database.close()
   }))
 
-test('a server with other defaults (not strict, no backslash escapes, no autocommit, latin1, another time zone) changes nothing', async () => {
+test('a server with other defaults (Oracle, not strict, no backslash escapes, no autocommit, SERIALIZABLE, latin1, another time zone) changes nothing', async () => {
   const server = await hostileServer()
   await withTable(async (database, url) => {
     const text = `\\' OR 1=1 -- "😀"`
@@ -175,6 +175,11 @@ test('a server with other defaults (not strict, no backslash escapes, no autocom
     await rejects(database.query('INSERT INTO t VALUES (3, ?)', ['s3cret is longer than 20 characters']), 'data', 'ER_DATA_TOO_LONG')
     const now = await database.now()
     assert.ok(Math.abs(now - Date.now()) < 5_000, 'UTC')
+    await database.transaction(async (tx) => {
+      await tx.query('SELECT s FROM t')
+      assert.equal((await database.query(`UPDATE t SET s = 'free' WHERE id = 2`)).affectedRows, 1, 'what is read at READ COMMITTED is not locked')
+      assert.equal((await tx.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'], 'free')
+    })
   }, server.url())
 })
 

@@ -52,13 +52,13 @@ export class MysqlDatabase implements Database, MigrationHost {
       const session = await this.#sessions.acquire()
       try {
         const result = await session.query(sql, parameters)
-        this.#lifetime.track(this.#sessions.giveBack(session))
+        this.#lifetime.track(session.recycle())
         return result
       } catch (error) {
         // A statement alone rolls back alone, so a server that has answered keeps its connection, unless it is the wrong server.
         const useless = (error instanceof DatabaseError && error.kind === 'unreachable') || condemnsOthers(error)
         if (useless) this.#sessions.end(session, error)
-        else this.#lifetime.track(this.#sessions.giveBack(session))
+        else this.#lifetime.track(session.recycle())
         throw error
       }
     })
@@ -104,7 +104,7 @@ export class MysqlDatabase implements Database, MigrationHost {
       const session = await this.#sessions.acquire()
       try {
         const result = await work(session)
-        this.#lifetime.track(this.#sessions.giveBack(session))
+        this.#lifetime.track(session.recycle())
         return result
       } catch (error) {
         this.#sessions.end(session, error)

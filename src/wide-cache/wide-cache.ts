@@ -151,6 +151,7 @@ export class WideCache<Row, Figures = unknown> {
     this.#schedule?.stop()
     const report = await this.#writer.close()
     await Promise.race([this.#collecting, timeout])
+    await this.#writer.end(timeout)
     const released = Promise.allSettled(this.#owned.map((close) => close()))
     await Promise.race([released, timeout.then(() => sleep(clock, RELEASE_MS))])
     return report

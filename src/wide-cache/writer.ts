@@ -179,6 +179,15 @@ export class Writer<Row> {
     return this.#closing
   }
 
+  /** Tells SQL of the rows that were appended while all was being closed, until `timeout`. Rows that come later are in no report. */
+  async end(timeout: Promise<unknown>): Promise<void> {
+    const sayAll = async (): Promise<void> => {
+      while (this.#dropped > this.#droppedSaid) await this.#sayTotals()
+    }
+    await Promise.race([sayAll().catch(() => undefined), timeout])
+    this.#ended = true
+  }
+
   #encode(row: Row): number {
     const start = this.#openEnd + ROW_LENGTH_BYTES
     if (start >= this.#open.length) return -1
@@ -306,9 +315,10 @@ export class Writer<Row> {
 
   #due(now: number): HeldFrame[] {
     const { confirmSeconds } = this.#parts
+    const apart = this.#parts.apart()
     return [...this.#outbox.frames()].filter((frame) => {
       const age = now - frame.closedAt
-      return age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
+      return apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
     })
   }
 
@@ -318,7 +328,7 @@ export class Writer<Row> {
 
   /** Why frames go straight to SQL. */
   #reason(due: readonly HeldFrame[]): Reason {
-    if (!due.every((frame) => frame.placed)) return { kind: 'unplaced', why: this.#placer.why }
+    if (this.#parts.apart() || !due.every((frame) => frame.placed)) return { kind: 'unplaced', why: this.#placer.why }
     const why = `they waited ${this.#parts.confirmSeconds} s in the cache and no collector brought them: the cache has lost them, or no collector runs`
     return { kind: 'unconfirmed', why }
   }
@@ -347,7 +357,6 @@ export class Writer<Row> {
     if (this.#outbox.size > 0) await Promise.race([placing, timeout])
     const report = this.#reportOf(held, quarantined ?? new Set())
     this.#straight.end()
-    this.#ended = true
     if (report.lost > 0) this.#parts.logger.warn('lost', `wide-cache: closed with ${report.lost} rows that neither cache nor database took: they are lost`)
     return report
   }
@@ -358,10 +367,7 @@ export class Writer<Row> {
       if (this.#outbox.size > 0) await this.#confirm()
       await this.#direct.commit([...this.#outbox.frames()])
       const quarantined = held.length > 0 ? await this.#parts.ledger.quarantinedOf(this.#idHex) : new Set<number>()
-      // Rows that are appended meanwhile are dropped, and said too.
-      do await this.#sayTotals()
-      while (this.#dropped > this.#droppedSaid)
-      this.#ended = true
+      await this.#sayTotals()
       return quarantined
     } catch (error) {
       this.#parts.logger.warn('close', `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`)
