@@ -9,12 +9,13 @@ import type { Generation, GenerationRecord } from './generation-record.js'
 import { Numbers } from './numbers.js'
 
 /** Numbers from a row, which may fail or be slow, and the moments at which it was read; with a token they come from a cache. */
-function bench(options: { random?: number; token?: Buffer } = {}) {
+function bench(options: { random?: number; token?: Buffer; generation?: number; cached?: boolean } = {}) {
   const clock = new ManualClock(0)
   const world = { fails: undefined as Error | undefined, delay: 0 }
   const reads: number[] = []
   let last = 0
-  const generation: Generation = { generation: 0, token: options.token ?? null, base: 0, reserved: 1_000, settled: true }
+  const opened: [number, boolean][] = []
+  const generation: Generation = { generation: options.generation ?? 0, token: options.token ?? null, base: 0, reserved: 1_000, settled: true }
   const record = {
     async read() {
       reads.push(clock.elapsed())
@@ -22,17 +23,21 @@ function bench(options: { random?: number; token?: Buffer } = {}) {
       if (world.fails) throw world.fails
       return generation
     },
+    async open(old: number, token: Buffer | null) {
+      opened.push([old, Buffer.isBuffer(token)])
+      return { ...generation, generation: old + 1, token, settled: false }
+    },
     take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
   }
   const kept = { alive: 0 }
   const numbers = new Numbers({
-    name: 'test', block: 100, cache: options.token && { increment: async (_: string, by: number) => (last += by) } as never, record: record as unknown as GenerationRecord, logger: new BurstLogger(keptLog(), clock.elapsed),
+    name: 'test', block: 100, cache: options.token || options.cached ? { increment: async (_: string, by: number) => (last += by), add: async () => true } as never : undefined, record: record as unknown as GenerationRecord, logger: new BurstLogger(keptLog(), clock.elapsed),
     environment: { ...systemEnvironment, clock, random: () => options.random ?? 0.5, keepAlive() {
       kept.alive++
       return () => { kept.alive-- }
     } },
   })
-  return { clock, world, reads, numbers, kept }
+  return { clock, world, reads, opened, numbers, kept }
 }
 
 const unreachable = new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
@@ -80,5 +85,31 @@ test('an answer that comes too late to be acted on is asked for again after a pa
   assert.deepEqual(reads, [0, 700, 1_400])
   await clock.advance(9_000)
   await refused
+  numbers.close()
+})
+
+test('numbers from SQL alone come from the cache again after ten seconds; a new sequence does not wait for them', async () => {
+  const { numbers, opened, clock } = bench({ generation: 3, cached: true })
+  assert.equal(await numbers.next(), 1)
+  await clock.advance(9_999)
+  assert.equal(await numbers.next(), 2)
+  assert.deepEqual(opened, [])
+  await clock.advance(1)
+  assert.equal(await numbers.next(), 3)
+  assert.deepEqual(opened, [[3, true]])
+  numbers.close()
+  const fresh = bench({ generation: 0, cached: true })
+  assert.equal(await fresh.numbers.next(), 1)
+  assert.deepEqual(fresh.opened, [[0, true]])
+  fresh.numbers.close()
+})
+
+test('without a cache no generation is opened', async () => {
+  const { numbers, opened, clock } = bench({ generation: 3 })
+  for (let i = 1; i <= 5; i++) {
+    assert.equal(await numbers.next(), i)
+    await clock.advance(10_000)
+  }
+  assert.deepEqual(opened, [])
   numbers.close()
 })
