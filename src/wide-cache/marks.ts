@@ -37,10 +37,8 @@ export class Marks {
   readonly #logger: BurstLogger
   readonly #name: string
   readonly #newId: () => Buffer
-  /** Marks of the lists that SQL has been found to have. */
-  #known = new Set<string>()
-  /** The list is to begin anew. */
-  #full = false
+  /** Per grid, the marks of its list as last read, all of which SQL has. */
+  readonly #lists = new Map<string, readonly string[]>()
   /** The newest mark compared, and for the last few whether the cache did not show them. */
   #newest = ''
   #missing: boolean[] = []
@@ -72,9 +70,9 @@ export class Marks {
     try {
       if (!await this.#append(grid, mark)) return undefined
       // Read behind the own mark: of two databases, the one that puts its mark later sees that of the other.
-      const marks = await this.#list(grid)
-      this.#full = marks.length >= MAX_MARKS
-      if (await this.#foreign(grid, marks.filter((other) => other !== mark.toString('hex')))) return 'foreign'
+      const list = await this.#list(grid)
+      if (await this.#foreign(grid, list, mark)) return 'foreign'
+      this.#lists.set(grid.marksKey, list)
     } catch (error) {
       if (!(error instanceof CacheError)) throw error
       return undefined
@@ -119,15 +117,16 @@ export class Marks {
   }
 
   async #append(grid: Grid, mark: Buffer): Promise<boolean> {
-    if (this.#full) return this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
+    if ((this.#lists.get(grid.marksKey)?.length ?? 0) >= MAX_MARKS) return this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
     return await this.#cache.append(grid.marksKey, mark)
       || await this.#cache.add(grid.marksKey, mark, LIST_TTL_SECONDS)
       || this.#cache.append(grid.marksKey, mark)
   }
 
-  /** Whether one of `marks` is not in SQL. */
-  async #foreign(grid: Grid, marks: readonly string[]): Promise<boolean> {
-    let unknown = marks.filter((mark) => !this.#known.has(mark))
+  /** Whether a mark of `list` is not in SQL, which has `own`. */
+  async #foreign(grid: Grid, list: readonly string[], own: Buffer): Promise<boolean> {
+    const known = new Set([...this.#lists.get(grid.marksKey) ?? [], own.toString('hex')])
+    let unknown = list.filter((mark) => !known.has(mark))
     for (let tries = 1; unknown.length > 0; tries++) {
       const { rows } = await this.#database.query(
         `SELECT mark FROM wide_cache_marks WHERE grid_id = ? AND mark IN (${placeholders(unknown.length)})`,
@@ -137,7 +136,6 @@ export class Marks {
       if (unknown.length > 0 && tries === LOOK_UP_TRIES) return true
       if (unknown.length > 0) await sleep(this.#clock, LOOK_UP_AGAIN_MS)
     }
-    this.#known = new Set(marks)
     return false
   }
 }
