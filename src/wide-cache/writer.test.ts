@@ -145,7 +145,7 @@ test('a placed frame that nobody confirms goes straight to SQL after confirmSeco
   assert.equal(committed.length, 0)
   await clock.advance(2_500)
   assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }])
-  assert.match(log.lines.join('\n'), /go straight to the database: they waited 60 s in the cache/)
+  assert.match(log.lines.join('\n'), /go straight to SQL: they waited 60 s in the cache/)
 })
 
 test('with the cache down frames go straight to SQL within seconds, and the log says why', async () => {
@@ -154,7 +154,7 @@ test('with the cache down frames go straight to SQL within seconds, and the log 
   await visit()
   await clock.advance(1_000)
   assert.equal(committed.length, 1)
-  assert.match(log.lines.join('\n'), /go straight to the database: no cache server answers/)
+  assert.match(log.lines.join('\n'), /go straight to SQL: no cache server answers/)
 })
 
 test('a cache that does not store frames has them go straight to SQL after five seconds', async () => {
