@@ -81,7 +81,7 @@ test('where a column does not answer or refuses, the others are tried in their o
 
 test('three refusals end a try; it is made again every half second until the deadline, and the cache is not taken for down', async () => {
   const { place, calls, clock, placer } = bench({ answers: 'refuses' })
-  const state = place(1_600)
+  const state = place(2_000)
   await settle()
   assert.deepEqual(calls.filter((call) => call.startsWith('add')), ['add 0', 'add 1', 'add 2'])
   await clock.advance(499)
