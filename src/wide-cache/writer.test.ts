@@ -148,6 +148,18 @@ test('a placed frame that nobody confirms goes straight to SQL after confirmSeco
   assert.match(log.lines.join('\n'), /go straight to SQL: they waited 60 s in the cache/)
 })
 
+test('of frames that go straight to SQL together, one that the cache did not take gives the reason', async () => {
+  const { visit, writer, world, clock, committed, log } = bench()
+  await visit()
+  world.cache = 'full'
+  await clock.advance(54_500)
+  writer.append('y')
+  await clock.advance(7_000)
+  assert.equal(committed.length, 2)
+  assert.equal(log.lines.length, 1)
+  assert.match(log.lines[0]!, /go straight to SQL: the cache does not store frames/)
+})
+
 test('with the cache down frames go straight to SQL within seconds, and the log says why', async () => {
   const { visit, world, clock, committed, log } = bench()
   world.cache = 'down'
@@ -199,7 +211,7 @@ test('rows that cannot be encoded, are over a frame, or find no room are dropped
 })
 
 test('close() brings all that is held to SQL, says the sums, and reports; what comes later is dropped', async () => {
-  const { writer, close, committed, said, world, clock } = bench()
+  const { writer, close, committed, said, world, clock, log } = bench()
   writer.append('x')
   await writer.flush()
   writer.append('y')
@@ -211,6 +223,7 @@ test('close() brings all that is held to SQL, says the sums, and reports; what c
   assert.deepEqual(await writer.close(), report)
   writer.append('z')
   assert.equal(writer.totals()?.dropped, 1)
+  assert.match(log.lines.join('\n'), /rows of "test" were appended after close\(\) and are in no report/)
   assert.equal(clock.pending, 0)
 })
 
