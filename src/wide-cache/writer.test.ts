@@ -211,7 +211,7 @@ test('rows that cannot be encoded, are over a frame, or find no room are dropped
 })
 
 test('close() brings all that is held to SQL, says the sums, and reports; what comes later is dropped', async () => {
-  const { writer, close, committed, said, world, clock, log } = bench()
+  const { writer, close, committed, said, world, clock } = bench()
   writer.append('x')
   await writer.flush()
   writer.append('y')
@@ -223,7 +223,6 @@ test('close() brings all that is held to SQL, says the sums, and reports; what c
   assert.deepEqual(await writer.close(), report)
   writer.append('z')
   assert.equal(writer.totals()?.dropped, 1)
-  assert.match(log.lines.join('\n'), /rows of "test" were appended after close\(\) and are in no report/)
   assert.equal(clock.pending, 0)
 })
 
@@ -251,4 +250,26 @@ test('close() tries SQL again until it answers', async () => {
   world.database = true
   await clock.advance(200)
   assert.deepEqual([(await closing).committed, committed.length], [1, 1])
+})
+
+test('rows appended while all is being closed are said to SQL by end(), and what comes later only to the log', async () => {
+  const { writer, close, said, log } = bench()
+  writer.append('x')
+  await close()
+  writer.append('y')
+  await writer.end(new Promise(() => undefined))
+  assert.deepEqual(said.map(({ issued, dropped }) => [issued, dropped]), [[1, 0], [1, 1]])
+  assert(!log.lines.some((line) => line.includes('are in no report')))
+  writer.append('z')
+  assert.match(log.lines.at(-1)!, /rows of "test" were appended after close\(\) and are in no report/)
+})
+
+test('end() waits for SQL as long as it is told', async () => {
+  const { writer, world, close } = bench()
+  writer.append('x')
+  await close()
+  world.database = false
+  writer.append('y')
+  await writer.end(new Promise(() => undefined))
+  await writer.end(Promise.resolve())
 })
