@@ -16,7 +16,7 @@ async function bench() {
   await inner.query('INSERT INTO sums (id, total) VALUES (1, 0)')
   const said: { fault: DatabaseFault } = { fault: 'none' }
   const environment = hurried()
-  const lane = new Lane(new Tables(new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')), environment), environment, 'test')
+  const lane = new Lane(new Tables('counters', new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')), environment), environment, 'test')
   const adding = (id: number): RowUpdate => ({ table: 'sums', set: 'total = total + ?', setValues: [1], where: 'id = ?', whereValues: [id] })
   const work = (quick: RowUpdate | undefined): Work => ({ quick, long: async (tx) => void await tx.query('UPDATE sums SET total = total + 1000') })
   const rowsOf = async (sql: string) => (await inner.query(sql)).rows
