@@ -9,7 +9,7 @@ export class Engine {
   readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
 
   private constructor() {
-    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/0001_wide_cache.sql', import.meta.url), 'utf8'))
+    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'))
   }
 
   /** An empty one: to make one costs more than to empty one that no run uses at present. */
