@@ -34,6 +34,8 @@ export class Actor {
   readonly scheduled: boolean
   readonly wideCache: SimulatedWideCache
   closed: CloseReport | undefined
+  /** Rows that were appended after it had been told to close, which SQL is told of if it answers in time. */
+  rowsWhileClosing = 0
   /** The next commit commits by itself. */
   commitsImplicitly = false
 

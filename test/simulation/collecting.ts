@@ -61,6 +61,7 @@ export class Collecting {
   #checkRanges(): void {
     const { world, records } = this.#run
     const { truth, database } = this.#actor.process.site
+    if (!database.atRest) return
     for (const { writer, prefix, ranges } of writersOf(database.look)) {
       let runs = 0
       let before = false

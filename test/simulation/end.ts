@@ -16,7 +16,7 @@ const LONG_WAIT_MS = 600_000
 export async function checkAtEnd(run: Run): Promise<void> {
   const { world, actors, sites } = run
   run.checkCells()
-  for (const site of sites) checkQuiet(run, site)
+  for (const site of sites) await checkQuiet(run, site)
   checkParted(run)
   await checkLostIsDecided(run)
   const alive = actors.filter((actor) => actor.writes && actor.goesOn)

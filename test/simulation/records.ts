@@ -28,6 +28,8 @@ export interface FrameTruth {
   isHeld: boolean
   /** Some server has kept it at some time. */
   stored: boolean
+  /** When one did for the first time; `Infinity`: none. */
+  storedAt: number
   /** When its writer has let go of it at the bound of the outbox. */
   letGoAt: number | undefined
 }
@@ -74,7 +76,7 @@ export class Records {
     this.#world.check(!this.frames.has(key), () => `two frames are numbered ${key}`)
     const process = this.processOf(held.writer)!
     const rows = rowsOf(held).map((bytes) => this.rows[bytes.readUIntBE(0, ROW_ID_BYTES)]!)
-    const frame: FrameTruth = { key, process, sequence: held.sequence, rows, held, closedAt: this.#world.now, isHeld: true, stored: false, letGoAt: undefined }
+    const frame: FrameTruth = { key, process, sequence: held.sequence, rows, held, closedAt: this.#world.now, isHeld: true, stored: false, storedAt: Infinity, letGoAt: undefined }
     this.frames.set(key, frame)
     process.frames.push(frame)
     let bytes = 0
@@ -98,7 +100,9 @@ export class Records {
   stored(value: Buffer): void {
     for (const frame of readCell(value).frames) {
       const known = this.frames.get(keyOf(frame))
-      if (known) known.stored = true
+      if (!known || known.stored) continue
+      known.stored = true
+      known.storedAt = this.#world.now
     }
   }
 }

@@ -27,6 +27,7 @@ export class Run {
   readonly hosts: VirtualServer[][]
   readonly actors: Actor[] = []
   collectorsAwayUntil = 0
+  #pausedUntil = 0
 
   constructor(heart: Heart, world: World, scenario: Scenario) {
     this.heart = heart
@@ -73,14 +74,28 @@ export class Run {
   }
 
   #stepDatabaseClock({ database: { clock } }: Site): void {
-    clock.set(this.scenario.databaseStepMs)
-    this.world.after(this.scenario.databaseStepForMs, () => clock.set(0))
+    const { world, scenario: { databaseStepMs, databaseStepForMs } } = this
+    clock.set(databaseStepMs)
+    world.after(databaseStepForMs, () => clock.set(0))
+    // What they leave in cells must be found, though the watermark may lie ahead of it.
+    for (let kills = 0; kills < 4; kills++) world.after(databaseStepForMs + world.random.between(0, 40_000), () => this.#writeAndDie())
+  }
+
+  /** A writer is killed when it has just placed a frame. */
+  #writeAndDie(): void {
+    const { world, actors } = this
+    const writers = actors.filter((actor) => actor.writes && actor.process.alive && !actor.process.closing)
+    if (!world.faulty || writers.length === 0) return
+    const writer = world.random.pick(writers)
+    this.append(writer, 2)
+    world.after(this.scenario.flushMs + 50, () => { if (writer.process.alive) this.replace(writer) })
   }
 
   /** A long time in which nothing is collected: the writers are quiet, or hold frames that neither cache nor SQL takes. */
   async #pause(): Promise<void> {
     const { world, scenario } = this
     const end = world.now + scenario.pauseMs
+    this.#pausedUntil = end
     this.collectorsAwayUntil = end
     const writers = this.actors.filter((actor) => actor.writes && actor.process.alive)
     if (scenario.holdsThroughPause) {
@@ -141,6 +156,7 @@ export class Run {
     const schedule = scenario.collectEveryMs < 10_000 ? '*/4 * * * * *' : '*/10 * * * * *'
     const actor = new Actor(process, writes, scheduled && schedule, this)
     actors.push(actor)
+    if (scheduled || scenario.holdsThroughPause) process.stalledUntil = this.#pausedUntil
     world.note(`${process.name} starts on ${site.name}`)
     if (collects && !scheduled) new Collecting(this, actor).soon()
     return actor
@@ -166,7 +182,7 @@ export class Run {
     if (!actor.process.alive) return
     world.note(`${actor.name} appends ${rows}`)
     for (let i = 0; i < rows; i++) {
-      const ailment: Ailment = scenario.poison && world.random.chance(0.02) ? world.random.pick(AILMENTS) : 'none'
+      const ailment: Ailment = scenario.poison && world.random.chance(scenario.bigRows ? 0.06 : 0.02) ? world.random.pick(AILMENTS) : 'none'
       const size = ailment === 'too large' ? BIG_FRAME_BYTES : scenario.bigRows ? BIG_ROW_BYTES : world.random.between(ROW_ID_BYTES, 90)
       try {
         actor.wideCache.append({ truth: records.row(actor.process, ailment), size })

@@ -73,13 +73,14 @@ export function scenarioOf(random: Random): Scenario {
   if (random.chance(0.12)) shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 4]) })
   const drainAge = (drainAfterLayers + 1) * Math.max(...shapes.map((shape) => shape.layerSeconds))
   const leastConfirm = drainAge + 25
-  const bigRows = random.chance(0.1)
-  const poison = random.chance(0.2)
+  const smallPackets = random.chance(0.05)
+  const bigRows = smallPackets || random.chance(0.08)
+  const poison = smallPackets || random.chance(0.18)
   const often = (probability: number, rates: readonly number[]) => (random.chance(probability) ? random.pick(rates) : 0)
   const pauseMs = random.pick([0, 0, 0, 0, 0, 0, 0, HOUR_MS, 25 * HOUR_MS])
   const twin = random.pick(['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'stranger', 'clone'] as const)
   const [databaseStepMs, databaseStepForMs] = random.pick([
-    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
+    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [30_000, 5000], [30_000, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
   ] as const)
   const few = twin !== 'none'
   return {
@@ -109,7 +110,7 @@ export function scenarioOf(random: Random): Scenario {
     clocksWrong: random.chance(0.4),
     databaseStepMs,
     databaseStepForMs,
-    packetBytes: random.chance(poison ? 0.5 : 0.05) ? (bigRows ? 64 * 1024 : 3600) : Infinity,
+    packetBytes: smallPackets ? 64 * 1024 : Infinity,
     requestLost: often(0.3, [0.01, 0.05, 0.3]),
     replyLost: often(0.4, [0.01, 0.05, 0.3]),
     late: often(0.4, [0.02, 0.1]),

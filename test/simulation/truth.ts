@@ -81,12 +81,16 @@ export class Truth {
     this.mustBeSettled(read.value, () => `${process.name} deletes ${key}`)
   }
 
-  /** All frames of this database's own processes in a cell must be settled, and those of others too if they were read. */
+  /** All frames of this database's own processes in a cell must be settled. */
   mustBeSettled(cell: Buffer, what: () => string): void {
-    for (const { writer, sequence } of readCell(cell).frames) {
-      const frame = this.#records.frames.get(`${writer}:${sequence}`)
-      if (frame && frame.process.site.truth === this) this.#world.check(this.settled(frame) || this.#lostByNow(frame), () => `${what()} though frame ${frame.key} is not settled`)
+    for (const frame of this.#ownFrames(cell)) {
+      this.#world.check(this.settled(frame) || this.#lostByNow(frame), () => `${what()} though frame ${frame.key} is not settled`)
     }
+  }
+
+  #ownFrames(cell: Buffer): FrameTruth[] {
+    const frames = readCell(cell).frames.map((frame) => this.#records.frames.get(keyOf(frame)))
+    return frames.filter((frame) => frame !== undefined).filter((frame) => frame.process.site.truth === this)
   }
 
   /** A transaction has been committed. */
@@ -141,7 +145,9 @@ export class Truth {
     const at = this.#records.frameOf(row)?.closedAt ?? 0
     // A writer learns of its grid's new id when it asks for its prefix.
     const knew = row.process.frames.some((frame) => frame.closedAt > this.#records.apartSince && frame.closedAt < at - PARTING_MS)
-    this.#world.check(this.#scenario.twin === 'clone' && (this.#world.faulty || !knew), () => `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is not its own`)
+    // Marks whose server is down show nothing.
+    const mayNotShow = this.#world.faulty || row.process.servers.some((server) => !server.up)
+    this.#world.check(this.#scenario.twin === 'clone' && (mayNotShow || !knew), () => `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is not its own`)
   }
 
   #quarantined(pieces: readonly QuarantinedPiece[]): Set<FrameTruth> {
@@ -173,13 +179,20 @@ export class Truth {
 
   /** At the end: no cell that a collector must have drained still holds what the ledger does not have. */
   left(key: string, value: Buffer, grids: readonly GridRow[]): void {
-    const { drainAfterLayers, collectEveryMs } = this.#scenario
-    const { grid, layer } = placeOf(key)
+    const { drainAfterLayers, collectEveryMs, duplicated } = this.#scenario
+    const { grid: id, layer } = placeOf(key)
     // A grid with a new id has given up the cells of the old one: their writers bring what they hold to SQL.
-    const known = grids.find(({ id }) => id === grid)
-    if (!known) return
+    const grid = grids.find((other) => other.id === id)
+    if (!grid) return
+    const layerMs = grid.layerSeconds * 1000
     // The last drain may be a period old.
-    const newest = Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / (known.layerSeconds * 1000)) - drainAfterLayers
-    if (layer > known.watermark && layer <= newest) this.mustBeSettled(value, () => `cell ${key} has been forgotten`)
+    const newest = Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / layerMs) - drainAfterLayers
+    const risenAhead = layer <= grid.watermark
+    if (layer <= this.watermarks.passed(grid) || layer > newest || (risenAhead && duplicated > 0)) return
+    for (const frame of this.#ownFrames(value)) {
+      // What comes to a layer that is old enough to be drained may come after that.
+      const inTime = frame.storedAt < (layer + 1) * layerMs - EPOCH
+      if (inTime || !risenAhead) this.#world.check(this.settled(frame) || this.#lostByNow(frame), () => `cell ${key} has been forgotten though frame ${frame.key} is not settled`)
+    }
   }
 }

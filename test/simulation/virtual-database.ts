@@ -60,6 +60,11 @@ export class VirtualDatabase {
     return this.#world.now < this.awayUntil
   }
 
+  /** No transaction is open: what stands in the tables is committed. */
+  get atRest(): boolean {
+    return this.#holder === undefined
+  }
+
   /** What stands in the tables, for the checks. */
   readonly look = (sql: string, values: readonly SqlValue[] = []): readonly SqlRow[] => this.#engine.run(sql, values).rows
 
@@ -72,15 +77,6 @@ export class VirtualDatabase {
   goAway(ms: number): void {
     this.awayUntil = this.#world.now + ms
     if (this.#holder) this.rollBack(this.#holder)
-  }
-
-  /** Writers whose rows are locked by clients that are gone. */
-  orphaned(writer: string): boolean {
-    return [...this.#orphans].some(({ writers }) => writers.has(writer))
-  }
-
-  get hasOrphans(): boolean {
-    return this.#orphans.size > 0
   }
 
   /** A statement has arrived. */

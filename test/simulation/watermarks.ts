@@ -3,7 +3,7 @@ import type { Scenario } from './scenario.js'
 import { cellKey, type GridRow, gridsOf } from './schema.js'
 import type { Truth } from './truth.js'
 import type { VirtualDatabase } from './virtual-database.js'
-import type { World } from './world.js'
+import { EPOCH, type World } from './world.js'
 
 /** How long a collector waits for a silent server. */
 const PATIENCE_MS = 60_000
@@ -16,6 +16,8 @@ export class Watermarks {
   readonly #world: World
   readonly #scenario: Scenario
   readonly #known = new Map<string, GridRow>()
+  /** Of grids whose watermark has risen by a clock that was ahead: the newest layer that was really old enough. */
+  readonly #risenFrom = new Map<string, number>()
 
   constructor(world: World, scenario: Scenario) {
     this.#world = world
@@ -24,6 +26,12 @@ export class Watermarks {
 
   copyFrom(other: Watermarks): void {
     for (const [id, grid] of other.#known) this.#known.set(id, grid)
+    for (const [id, layer] of other.#risenFrom) this.#risenFrom.set(id, layer)
+  }
+
+  /** Up to which layer nothing needs to be drained any more. */
+  passed({ id, watermark }: GridRow): number {
+    return Math.min(watermark, this.#risenFrom.get(id) ?? Infinity)
   }
 
   entered(grids: readonly GridRow[]): void {
@@ -50,6 +58,8 @@ export class Watermarks {
     const newest = oldEnough(world.now - ACTS_WITHIN_MS)
     world.check(to >= before, () => `the watermark falls from ${before} to ${to}`)
     world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)
+    const really = Math.floor((EPOCH + world.now) / (layerSeconds * 1000)) - drainAfterLayers
+    if (to > really) this.#risenFrom.set(id, Math.min(this.#risenFrom.get(id) ?? Infinity, Math.max(before, really)))
     const oldest = newest - Math.floor(cellTtlSeconds / layerSeconds)
     for (let layer = Math.max(before + 1, oldest); layer <= to; layer++) {
       for (let column = 0; column < width; column++) {
