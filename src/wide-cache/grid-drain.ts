@@ -114,10 +114,13 @@ export class GridDrain {
     const { drainAfterLayers, cellTtlSeconds, watch, database } = this.#parts
     const present = this.#grid.layerAt(await watch.now(database))
     const newest = present - drainAfterLayers
-    // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it.
-    const again = watermark > present
+    // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it,
+    // until the newest layer that is old enough comes up to the watermark.
+    const again = watermark > newest
+    // Where another process was at that, or another node's clock is a moment behind, the last few layers are enough.
+    const drained = watermark > present ? this.#againUpTo : Math.max(this.#againUpTo, watermark - drainAfterLayers - FIRST_LAYERS)
     // Nothing older than the TTL lives.
-    let from = Math.max((again ? this.#againUpTo : watermark) + 1, newest - this.#grid.layersIn(cellTtlSeconds))
+    let from = Math.max((again ? drained : watermark) + 1, newest - this.#grid.layersIn(cellTtlSeconds))
     let waits = again
     let raised = watermark
     const silent = new Set<string>()
