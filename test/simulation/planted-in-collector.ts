@@ -73,7 +73,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'grid-record.ts',
     find: `const id = this.#newId()
     const watermark`,
-    replace: `const id = Buffer.alloc(16, 1)
+    replace: `const id = Buffer.alloc(16, 16 * this.#geometry.width + this.#geometry.layerSeconds)
     const watermark`,
     with: CLONES_UNNOTICED,
     told: /has come to database/,
@@ -105,8 +105,15 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'layers below a watermark that lies ahead are not drained',
     file: 'grid-drain.ts',
-    find: 'const again = watermark > present',
+    find: 'const again = watermark > newest',
     replace: 'const again = watermark < 0',
+    told: /has been forgotten/,
+  },
+  {
+    name: 'the last layers below a watermark that lay ahead are not drained',
+    file: 'grid-drain.ts',
+    find: 'const again = watermark > newest',
+    replace: 'const again = watermark > present',
     told: /has been forgotten/,
   },
   {
@@ -114,7 +121,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'wide-cache.ts',
     find: 'this.#watch.agreedMs >= AGREED_MS',
     replace: 'this.#watch.agreedMs >= 0',
-    told: /committed twice|instead of|falls from|of \d+ missing rows|the ledger has/,
+    told: /committed twice|takes another for a clone|instead of|falls from|of \d+ missing rows|the ledger has/,
   },
   {
     name: 'a restart that has got on counts as one that has not',

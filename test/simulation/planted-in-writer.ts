@@ -121,7 +121,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'writer.ts',
     find: '!rested || this.#outbox.size > 0 || ',
     replace: '!rested || ',
-    told: /two frames|has let go|let go as confirmed|have not come to SQL|closes with|not all that was|close\(\) has said|floor/,
+    told: /Assertion|two frames|has let go|let go as confirmed|have not come to SQL|closes with|not all that was|close\(\) has said|floor/,
   },
   {
     name: 'close() counts rows in quarantine as committed',

@@ -63,6 +63,8 @@ export interface Scenario {
 }
 
 const HOUR_MS = 3600_000
+/** A step that the world catches up with before the run ends. */
+const SHORT_STEP_MS = 30_000
 const DAY_MS = 24 * HOUR_MS
 
 /** Some seeds are calm, most have a few kinds of faults, some have them all. */
@@ -80,13 +82,14 @@ export function scenarioOf(random: Random): Scenario {
   const pauseMs = random.pick([0, 0, 0, 0, 0, 0, 0, HOUR_MS, 25 * HOUR_MS])
   const twin = random.pick(['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'stranger', 'clone'] as const)
   const [databaseStepMs, databaseStepForMs] = random.pick([
-    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [30_000, 5000], [30_000, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
+    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
   ] as const)
   const few = twin !== 'none'
   return {
     shapes,
     drainAfterLayers,
-    cellTtlSeconds: Math.max(drainAge + 10, random.pick([15, 30, 60, 60, 200])),
+    // Where the watermark may lie ahead, what is left in cells is to be seen at the end.
+    cellTtlSeconds: Math.max(drainAge + 10, databaseStepMs === SHORT_STEP_MS ? 600 : random.pick([15, 30, 60, 60, 200])),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),
     flushMs: random.pick([20, 50, 500]),
     closeTimeoutMs: random.pick([500, 5000, 5000]),

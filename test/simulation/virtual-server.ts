@@ -44,7 +44,7 @@ export class VirtualServer {
 
   store(key: string, value: Buffer, ttlSeconds: number): boolean {
     this.remove(key)
-    return this.#keep(key, value, this.#world.now + ttlSeconds * 1000)
+    return this.#keep(key, value, this.#world.now + ttlSeconds * 1000, value)
   }
 
   append(key: string, value: Buffer): boolean {
@@ -53,7 +53,7 @@ export class VirtualServer {
     const { expires } = this.items.get(key)!
     if (this.#scenario.refusesWhenFull && this.#bytes + value.length > this.#scenario.serverBytes) return false
     this.remove(key)
-    return this.#keep(key, Buffer.concat([old, value]), expires)
+    return this.#keep(key, Buffer.concat([old, value]), expires, value)
   }
 
   remove(key: string): boolean {
@@ -68,7 +68,8 @@ export class VirtualServer {
     this.#bytes = 0
   }
 
-  #keep(key: string, value: Buffer, expires: number): boolean {
+  /** `added`: the part of `value` that has come now. */
+  #keep(key: string, value: Buffer, expires: number, added: Buffer): boolean {
     if (value.length > this.#scenario.itemLimit) return false
     while (this.#bytes + value.length > this.#scenario.serverBytes) {
       const [oldest] = this.items.keys()
@@ -77,7 +78,7 @@ export class VirtualServer {
     }
     this.#bytes += value.length
     this.items.set(key, { value, expires })
-    if (isCell(key)) this.#records.stored(value)
+    if (isCell(key)) this.#records.stored(added)
     return true
   }
 }
