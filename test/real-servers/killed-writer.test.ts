@@ -28,8 +28,7 @@ test('memcached is flushed and a writer killed: the others lose nothing, and the
     await site.end(writer.child, 'SIGKILL')
     const killed = await sql.now()
     const deadline = performance.now() + DRAIN_MS
-    const watermark = async (): Promise<number> => Number((await sql.query('SELECT MAX(layer) AS layer FROM wide_cache_watermarks')).rows[0]?.['layer'])
-    while ((await watermark()) * LAYER_MS <= killed && performance.now() < deadline) await delay(100)
+    while ((await reader.drain()).watermark * LAYER_MS <= killed && performance.now() < deadline) await delay(100)
 
     const { rows, distinct, writers, ledger } = await site.finish(OTHERS)
     assert.equal(rows, distinct)
