@@ -13,7 +13,7 @@ const CALM: readonly [] = []
 
 /** A writer that closed in order, and what its site says of it, all as it should be. */
 function world(): { life: WriterLife; found: Found } {
-  const life: WriterLife = { name: 'a-1', times: Array.from({ length: ROWS }, (_, number) => number), poison: new Set(), late: ROWS, closed: { committed: 0, inCache: 0, lost: 0 }, exact: true, killedAt: 0 }
+  const life: WriterLife = { name: 'a-1', times: Array.from({ length: ROWS }, (_, number) => number), poison: new Set(), late: ROWS, closed: { committed: 0, quarantined: 0, inCache: 0, lost: 0 }, exact: true, killedAt: 0 }
   const [recorded, activity] = [new Tally(), new Tally()]
   for (let number = 0; number < ROWS; number++) for (const tally of [recorded, activity]) tally.add('a-1', number)
   const ledger: LedgerReport = { issued: ROWS, committed: ROWS, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 }
