@@ -1,5 +1,6 @@
 /** What a global counter promises, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
@@ -343,6 +344,30 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     await assert.rejects(counter.get(), DatabaseError)
     sql = true
     assert.equal(await counter.increment(), 5)
+  })
+
+  it('a database that never answers: every call rejects after 10 s, an increment as unknown', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const environment = hurried()
+    const database = new FaultyDatabase(site.database(), () => fault)
+    const counter = new GlobalCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
+    for (let n = 1; n <= 2; n++) assert.equal(await counter.increment(), n)
+    fault = 'silent'
+    for (const [call, expected] of [
+      [() => counter.increment(), { name: 'OutcomeUnknownError', message: /did not answer within 10 s/ }],
+      [() => counter.get(), { name: 'DatabaseError', message: /did not answer within 10 s/ }],
+    ] as const) {
+      const asked = database.statements.length + database.transactions
+      const refused = assert.rejects(call(), expected)
+      while (database.statements.length + database.transactions === asked) await delay(1)
+      environment.pass(9_900)
+      await delay(5)
+      environment.pass(200)
+      await refused
+    }
+    fault = 'none'
+    environment.pass(1_001)
+    await counter.increment()
   })
 
   it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {

@@ -1,13 +1,13 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { openCache, type OpenedCache } from '../cache/open.js'
-import { type Database, DatabaseError } from '../database/database.js'
+import type { Database } from '../database/database.js'
 import { Lifetime } from '../database/lifetime.js'
 import { Tables } from '../database/tables.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { Batches } from './batches.js'
 import { type Generation, Generations } from './generations.js'
-import { OutcomeUnknownError } from './outcome.js'
+import { answered, outcomeOf, OutcomeUnknownError } from './outcome.js'
 
 /** Options of a {@link GlobalCounter}. */
 export interface GlobalCounterOptions {
@@ -148,7 +148,7 @@ export class GlobalCounter {
   #persistedOf(): Promise<number> {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#persisted && elapsed < this.#persisted.until) return this.#persisted.value
-    const asked = { value: this.#generations.persisted(), until: elapsed + BELIEF_MS }
+    const asked = { value: answered(this.#environment, () => this.#generations.persisted()), until: elapsed + BELIEF_MS }
     this.#persisted = asked
     asked.value.catch(() => {
       if (this.#persisted === asked) this.#persisted = undefined
@@ -189,11 +189,11 @@ export class GlobalCounter {
   /** Counts a delta that the cache is not asked for: it is large, or has been refused. */
   async #countInSql(delta: number): Promise<number> {
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
-      const persisted = await this.#generations.persisted()
+      const persisted = await answered(this.#environment, () => this.#generations.persisted())
       this.#reached = Math.max(this.#reached, persisted)
       // Most are refused here, without a lock that others would wait for.
       this.#generations.refuse(persisted, delta)
-      const value = await this.#open(await this.#generations.newest(), delta)
+      const value = await this.#open(await answered(this.#environment, () => this.#generations.newest()), delta)
       if (this.#believed) this.#disbelieve(this.#believed)
       if (value !== undefined) return value
     }
@@ -230,7 +230,7 @@ export class GlobalCounter {
     try {
       return await opening
     } catch (error) {
-      throw error instanceof DatabaseError && error.kind === 'unreachable' ? new OutcomeUnknownError(this.#name, error) : error
+      throw outcomeOf(this.#name, error)
     }
   }
 
@@ -256,7 +256,7 @@ export class GlobalCounter {
   #believe(): Belief {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#believed && elapsed < this.#believed.until) return this.#believed
-    const believed = { generation: this.#generations.newest(), until: elapsed + BELIEF_MS }
+    const believed = { generation: answered(this.#environment, () => this.#generations.newest()), until: elapsed + BELIEF_MS }
     this.#believed = believed
     believed.generation.catch(() => this.#disbelieve(believed))
     return believed

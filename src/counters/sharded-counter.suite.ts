@@ -188,6 +188,17 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     assert.equal(await counter.get({ exact: true }), 1)
   })
 
+  it('an increment that was only refused connections was not counted, and says so', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const counter = new ShardedCounter({ name: 'test', database: new FaultyDatabase(site.database(), () => fault), cache: site.cache() }, hurried())
+    await counter.increment()
+    fault = 'refused'
+    await assert.rejects(counter.increment(), { name: 'DatabaseError', code: 'ECONNREFUSED' })
+    fault = 'none'
+    await counter.increment()
+    assert.equal(await counter.get({ exact: true }), 2)
+  })
+
   it('increaseShards grows and never shrinks, and another process follows with its next increment', async (site) => {
     const [one, other] = [open(site, { shards: 2 }), open(site, { shards: 2 })]
     for (let n = 0; n < 20; n++) await one.increment()
@@ -331,6 +342,30 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     await counter.increment()
     assert.equal(await lanes(), 22)
     assert.equal(await counter.get({ exact: true }), 3)
+  })
+
+  it('a database that never answers: every call rejects after 10 s, an increment as unknown', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const environment = hurried()
+    const database = new FaultyDatabase(site.database(), () => fault)
+    const counter = new ShardedCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
+    await counter.increment()
+    fault = 'silent'
+    for (const [call, expected] of [
+      [() => counter.increment(), { name: 'OutcomeUnknownError', message: /did not answer within 10 s/ }],
+      [() => counter.get(), { name: 'DatabaseError', message: /did not answer within 10 s/ }],
+    ] as const) {
+      const asked = database.statements.length + database.transactions
+      const refused = assert.rejects(call(), expected)
+      while (database.statements.length + database.transactions === asked) await delay(1)
+      environment.pass(9_900)
+      await delay(5)
+      environment.pass(200)
+      await refused
+    }
+    fault = 'none'
+    environment.pass(1_001)
+    await counter.increment()
   })
 
   it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {

@@ -8,7 +8,7 @@ import { given, integer, nameOf, onlyKnown } from '../support/options.js'
 import { Batches } from './batches.js'
 import { CachedTotal } from './cached-total.js'
 import { Lane } from './lane.js'
-import { retried } from './outcome.js'
+import { answered, retried } from './outcome.js'
 import { Shards } from './shards.js'
 
 /** Options of a {@link ShardedCounter}. */
@@ -117,9 +117,11 @@ export class ShardedCounter {
     })
   }
 
-  async #total(): Promise<number> {
-    await this.#tables.ready()
-    return this.#shards.total()
+  #total(): Promise<number> {
+    return answered(this.#environment, async () => {
+      await this.#tables.ready()
+      return this.#shards.total()
+    })
   }
 
   #recentTotal(): Promise<number> {
@@ -136,8 +138,7 @@ export class ShardedCounter {
 
   async #readRecent(): Promise<number> {
     if (this.#key === undefined) {
-      await this.#tables.ready()
-      const id = await this.#shards.id()
+      const id = await answered(this.#environment, () => this.#shards.id())
       if (!id) return 0
       this.#key = `wide-cache:sharded-counter:${this.#name}:${id.toString('hex')}`
     }
