@@ -57,6 +57,22 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
   }
 })
 
+test('what JSON would keep nothing of is refused, as a key and as a value', async () => {
+  const map = new CollisionFreeMap<unknown, unknown>({ id: 'x', combine: (_, current, updates) => updates.at(-1) ?? current, database: 'sqlite::memory:' })
+  try {
+    for (const empty of [new Map([[1, 2]]), new Set([1]), [new Set()], { a: new Map() }, /x/, new Error('x'), Promise.resolve()]) {
+      await assert.rejects(map.update([[empty, 1]]), { name: 'TypeError', message: /has a (Map|Set|RegExp|Error|Promise), of which JSON keeps nothing/ })
+      await assert.rejects(map.update([['a', empty]]), TypeError)
+      await assert.rejects(map.get(empty), TypeError)
+    }
+    class Point { x = 1 }
+    for (const fine of [{}, [], { a: [{}] }, Object.create(null), new Date(0), new Point()]) await map.update([[fine, 1]])
+    assert.equal(await map.process(), 6)
+  } finally {
+    await map.close()
+  }
+})
+
 test('wrong options are refused by name', () => {
   const combine = (): number => 1
   const open = (options: object) => () => new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
