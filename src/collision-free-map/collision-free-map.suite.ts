@@ -63,6 +63,49 @@ export function mapSuite(under: MapUnderTest): void {
   }
   const queued = async (database: Database): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'])
 
+  it('updates of two transactions that change a row come in the order of their commits', async (database, sums) => {
+    // SQLite has one transaction at a time.
+    if (database.dialect === 'sqlite') return
+    await database.query('CREATE TABLE rows_of_ours (id INT PRIMARY KEY, v INT)')
+    await database.query('INSERT INTO rows_of_ours VALUES (1, 0)')
+    const change = async (tx: Transaction, value: number): Promise<void> => { await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value]) }
+    const last = sums({ combine: (_, current, updates) => updates.at(-1) ?? current })
+    await database.transaction(async (a) => {
+      await last.update([['x', 5]], a)
+      await database.transaction(async (b) => {
+        await last.update([['x', 7]], b)
+        await change(b, 7)
+      })
+      await change(a, 5)
+    })
+    const { rows } = await database.query('SELECT v FROM rows_of_ours')
+    assert.equal(rows[0]?.['v'], 5)
+    assert.equal(await last.get('x'), 5)
+    await last.process()
+    assert.equal(await last.get('x'), 5)
+  })
+
+  it('get(key, tx) counts what its transaction has updated, also in a transaction of SQLite', async (database, sums) => {
+    const map = sums()
+    await map.update([['a', 1], ['b', 1]])
+    await map.process()
+    await map.update([['a', 2]])
+    await database.transaction(async (tx) => {
+      assert.equal(await map.get('a', tx), 3)
+      await map.update([['a', 4], ['c', 1]], tx)
+      await map.update([['a', 8]], tx)
+      assert.deepEqual([await map.get('a', tx), await map.get('b', tx), await map.get('c', tx)], [15, 1, 1])
+    })
+    assert.equal(await map.get('a'), 15)
+    await assert.rejects(database.transaction(async (tx) => {
+      await map.update([['a', 1]], tx)
+      throw new Error('rolled back')
+    }), { message: 'rolled back' })
+    assert.equal(await map.get('a'), 15)
+    await assert.rejects(map.get('a', database as unknown as Transaction), { name: 'TypeError', message: /option "tx"/ })
+    await assert.rejects(map.update([['a', 1]], database as unknown as Transaction), { name: 'TypeError', message: /option "tx"/ })
+  })
+
   it('an update is seen by get() at once, and by onUpdate once it is processed', async (database, sums) => {
     const follower = new Follower()
     const map = sums({ onUpdate: follower.onUpdate })

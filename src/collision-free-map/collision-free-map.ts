@@ -8,6 +8,7 @@ import { Encoding, hashOf } from './encoding.js'
 import { eachBucket } from './each-bucket.js'
 import { type CollisionFreeMapOptions, mapSettings } from './options.js'
 import { bytesOf, type Encoded, insertEncoded } from './statements.js'
+import { transactionOf, Waiting } from './waiting.js'
 
 export type { Change, CollisionFreeMapOptions } from './options.js'
 
@@ -43,6 +44,7 @@ export class CollisionFreeMap<K, V> {
   readonly #buckets: Buckets
   readonly #combining: Combining<K, V>
   readonly #environment: Environment
+  readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
@@ -61,8 +63,9 @@ export class CollisionFreeMap<K, V> {
 
   /**
    * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part of the
-   * caller's transaction, and count if and only if that commits; the tables must be there by then: call
-   * `migrate()` at start. Without, they have a transaction of their own; if its commit fails with kind
+   * caller's transaction, and count if and only if that commits. They are inserted just before its commit, so that
+   * updates of two transactions that change the same row come in the order of the commits. The tables must be there by
+   * then: call `migrate()` at start. Without, they have a transaction of their own; if its commit fails with kind
    * 'unreachable', it is not known whether they are queued.
    *
    * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
@@ -75,9 +78,12 @@ export class CollisionFreeMap<K, V> {
       rows.push({ hash: hashOf(bytes), key: bytes, value: this.#values.encode(value) })
     }
     if (rows.length === 0) return
-    const insert = (on: Transaction): Promise<void> =>
-      insertEncoded(on, TABLES.queued, ['map', 'hash', 'map_key', 'map_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value])
-    await (tx ? insert(tx) : this.#tables.transaction(insert))
+    if (tx === undefined) await this.#tables.transaction((own) => this.#insert(own, rows))
+    else this.#waiting.add(transactionOf(tx), rows)
+  }
+
+  #insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
+    return insertEncoded(tx, TABLES.queued, ['map', 'hash', 'map_key', 'map_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value])
   }
 
   /**
@@ -94,21 +100,25 @@ export class CollisionFreeMap<K, V> {
   }
 
   /**
-   * The value of a key with all that is queued for it, as of one moment, or `undefined`. Does not change anything.
+   * Returns the value of a key with all that is queued for it, as of one moment, or `undefined`. Does not change
+   * anything. With `tx` it also counts what that transaction has updated; within a transaction of SQLite `tx` is needed,
+   * because the transaction has the database to itself.
    *
    * @throws what `combine` throws for it; RangeError if more than 100,000 updates of this key are queued
    */
-  async get(key: K): Promise<V | undefined> {
-    await this.#tables.ready()
+  async get(key: K, tx?: Transaction): Promise<V | undefined> {
+    const on = tx === undefined ? this.#tables.database : transactionOf(tx)
+    if (tx === undefined) await this.#tables.ready()
     const bytes = this.#keys.encode(key)
     const place = [this.#id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
-    const { rows } = await this.#tables.database.query(
+    const { rows } = await on.query(
       'SELECT 0 AS id, map_value FROM collision_free_map_values WHERE map = ? AND hash = ? AND map_key = ? ' +
       `UNION ALL SELECT id, map_value FROM ${TABLES.queued} WHERE map = ? AND hash = ? AND map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
       [...place, ...place])
     const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
     const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
+    if (tx !== undefined) for (const row of this.#waiting.of(tx)) if (row.key.equals(bytes)) queued.push(row.value)
     if (queued.length > MAX_QUEUED_IN_GET) {
       throw new RangeError(`wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map "${this.#id}"; call process()`)
     }

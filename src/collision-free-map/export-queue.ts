@@ -7,7 +7,8 @@ import { eachBucket } from './each-bucket.js'
 import { Encoding, hashOf } from './encoding.js'
 import { Holds } from './holds.js'
 import { type ExportEntry, type ExportQueueOptions, exportSettings } from './options.js'
-import { bytesOf, deleteRows } from './statements.js'
+import { bytesOf, deleteRows, type Encoded, insertEncoded } from './statements.js'
+import { transactionOf, Waiting } from './waiting.js'
 
 export type { ExportEntry, ExportQueueOptions } from './options.js'
 
@@ -53,6 +54,8 @@ export class ExportQueue<K, V> {
   readonly #buckets: Buckets
   readonly #holds: Holds
   readonly #environment: Environment
+  readonly #waiting = new Waiting<Encoded>((tx, rows) =>
+    insertEncoded(tx, TABLES.queued, ['queue', 'hash', 'entry_key', 'entry_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value]))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
@@ -68,14 +71,16 @@ export class ExportQueue<K, V> {
   }
 
   /**
-   * Adds an entry in the caller's transaction. The tables must be there by then: call `migrate()` at start.
+   * Adds an entry in the caller's transaction. It is inserted just before the commit, so that entries of two
+   * transactions that change the same row come in the order of the commits. The tables must be there by then: call
+   * `migrate()` at start.
    *
-   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
+   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too long or cannot be
+   * encoded; DatabaseError
    */
   async add(key: K, value: V, tx: Transaction): Promise<void> {
     const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
-    await tx.query(`INSERT INTO ${TABLES.queued} (queue, hash, entry_key, entry_value) VALUES (?, ?, ?, ?)`,
-      [this.#id, hashOf(keyBytes), keyBytes, valueBytes])
+    this.#waiting.add(transactionOf(tx), [{ hash: hashOf(keyBytes), key: keyBytes, value: valueBytes }])
   }
 
   /**
