@@ -1,6 +1,7 @@
 /** What a CollisionFreeMap promises, on any database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -52,7 +53,7 @@ export function mapSuite(under: MapUnderTest): void {
       const { database } = openDatabase(url)
       try {
         await database.migrate()
-        await body(database, (options, on = database) => new CollisionFreeMap({ id: 'sums', combine: add, logger: new Recorder(), ...options, database: on }), url)
+        await body(database, (options, on = database) => new CollisionFreeMap({ id: 'sums', combine: add, logger: new Recorder(), every: false, ...options, database: on }), url)
       } finally {
         await database.close()
       }
@@ -146,16 +147,17 @@ export function mapSuite(under: MapUnderTest): void {
     let run = 0
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const follower = new Follower()
-      const open = (buckets: number): Sums => sums({ id: `run-${run}`, buckets, onUpdate: follower.onUpdate })
+      const open = (): Sums => sums({ id: `run-${run}`, onUpdate: follower.onUpdate })
       run++
-      let map = open(7)
+      let map = open()
       const model = new Map<string, number>()
       for (const step of steps) {
         if ('update' in step) {
           await map.update(step.update)
           for (const [key, n] of step.update) model.set(key, (model.get(key) ?? 0) + n)
         } else if ('process' in step) {
-          map = open(step.process)
+          map = open()
+          await map.changeBuckets(step.process)
           await map.process()
         } else assert.equal(await map.get(step.get), model.get(step.get) || undefined)
       }
@@ -377,19 +379,95 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('k3'), 1)
   })
 
+  it('a process that gives another number of buckets is refused by name', async (database, sums) => {
+    await sums({ buckets: 3 }).migrate()
+    const other = sums({ buckets: 7 })
+    const expected = {
+      name: 'BucketsDifferError', code: 'ERR_WIDE_CACHE_BUCKETS',
+      message: 'wide-cache: option "buckets" is 7, but the map "sums" has 3 in this database; give all processes 3, or nothing. To change the number, call changeBuckets(7) once',
+    }
+    for (const call of [() => other.migrate(), () => other.process(), () => other.process()]) await assert.rejects(call, expected)
+    await assert.rejects(other.changeBuckets(0), { name: 'RangeError', message: /option "n" is 0/ })
+    await other.changeBuckets(7)
+    assert.equal(await other.process(), 0)
+    await assert.rejects(sums({ buckets: 3 }).process(), { name: 'BucketsDifferError' })
+    await sums({ id: 'another', buckets: 3 }).migrate()
+    assert.deepEqual((await database.query('SELECT map, buckets FROM collision_free_maps ORDER BY map')).rows.map((row) => [row['map'], row['buckets']]), [['another', 3], ['sums', 7]])
+  })
+
+  it('processing runs by itself, in one process at a time, and in another one when that has closed or died', async (database, sums) => {
+    const told: string[] = []
+    const open = (name: string, every: number | string = 20): Sums => sums({ every, onUpdate: (changes) => void told.push(...changes.map(({ key }) => `${name} ${key}`)) })
+    const until = async (count: number): Promise<void> => { while (told.length < count) await delay(5) }
+    const writer = sums()
+    const first = open('first')
+    await writer.update([['a', 1]])
+    await until(1)
+    const second = open('second')
+    for (let i = 0; i < 5; i++) {
+      await writer.update([[`b${i}`, 1]])
+      await until(2 + i)
+    }
+    assert(told.every((line) => line.startsWith('first')), told.join())
+    await Promise.all([first.close(), first.close()])
+    await writer.update([['c', 1]])
+    await until(7)
+    assert.equal(told.at(-1), 'second c')
+    // The second dies: its lease is not given back, and runs out.
+    await second.close()
+    await database.query('UPDATE collision_free_maps SET lease_owner = ?, lease_until = ?', [Buffer.alloc(16), await database.now() + 60_000])
+    const third = open('third', '* * * * * *')
+    await writer.update([['d', 1]])
+    await delay(1_200)
+    assert.equal(told.length, 7)
+    await database.query('UPDATE collision_free_maps SET lease_until = ?', [await database.now() - 1])
+    await until(8)
+    assert.equal(told.at(-1), 'third d')
+    await third.close()
+    await writer.update([['e', 1]])
+    await delay(1_100)
+    assert.equal(told.length, 8, 'none runs after close()')
+  })
+
+  it('a run that fails is logged once, and tried again', async (database, sums) => {
+    const logger = new Recorder()
+    let fails = true
+    let runs = 0
+    const map = sums({ every: 10, logger, onUpdate() {
+      runs++
+      if (fails) throw new Error('not now')
+    } })
+    await map.update([['a', 1]])
+    while (runs < 3) await delay(5)
+    fails = false
+    while (logger.lines.length < 2) await delay(5)
+    await map.close()
+    assert.deepEqual(logger.lines, [
+      'wide-cache: processing the map "sums" failed and will be tried again: not now',
+      'wide-cache: the map "sums" is processed again',
+    ])
+    assert.equal(await queued(database), 0)
+  })
+
   it('when the number of buckets changes, nothing is stranded, not even with processors of both kinds at work', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
     try {
       await sums({ buckets: 3 }).process()
+      assert.equal(await sums().process(), 0, 'who gives no number takes what is stored')
       let writing = true
       const processing = [1, 119, 3, 40].map(async (buckets, i) => {
         let taken = 0
-        while (writing) taken += await sums({ buckets }, i % 2 ? database : second).process()
+        const map = sums({}, i % 2 ? database : second)
+        while (writing) {
+          await map.changeBuckets(buckets)
+          taken += await map.process()
+        }
         return taken
       })
       for (let i = 0; i < 40; i++) await sums({}, i % 2 ? database : second).update(Array.from({ length: 20 }, (_, k) => [`k${k}`, 1]))
       writing = false
       const taken = (await Promise.all(processing)).reduce((a, b) => a + b)
+      await sums().changeBuckets(600)
       assert.equal(taken + await sums({ buckets: 600 }).process(), 800)
       assert((await stored(database)).every(([, n]) => n === 40))
       const { rows } = await database.query('SELECT first_hash, last_hash FROM collision_free_map_buckets ORDER BY bucket')

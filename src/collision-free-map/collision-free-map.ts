@@ -6,13 +6,18 @@ import { Buckets } from './buckets.js'
 import { Combining } from './combining.js'
 import { Encoding, hashOf } from './encoding.js'
 import { eachBucket } from './each-bucket.js'
-import { type CollisionFreeMapOptions, mapSettings } from './options.js'
+import { Processing } from './processing.js'
+import { type CollisionFreeMapOptions, bucketsOf, mapSettings } from './options.js'
 import { bytesOf, type Encoded, insertEncoded } from './statements.js'
 import { transactionOf, Waiting } from './waiting.js'
 
+export { BucketsDifferError } from './buckets.js'
 export type { Change, CollisionFreeMapOptions } from './options.js'
 
-const TABLES = { buckets: 'collision_free_map_buckets', queued: 'collision_free_map_queue', owner: 'map' }
+const TABLES = {
+  what: 'map', all: 'collision_free_maps',
+  buckets: 'collision_free_map_buckets', queued: 'collision_free_map_queue', owner: 'map',
+}
 
 /** Updates of one call; all are encoded before the first is written. */
 const MAX_UPDATES_A_CALL = 100_000
@@ -44,11 +49,14 @@ export class CollisionFreeMap<K, V> {
   readonly #buckets: Buckets
   readonly #combining: Combining<K, V>
   readonly #environment: Environment
+  readonly #processing: Processing
+  #closing: Promise<void> | undefined
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
-    const { id, buckets, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
+    const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
+    const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
     this.#tables = new Tables('collision-free-map', options.database, environment)
     this.#id = id
     this.#keys = new Encoding('key', keyCodec)
@@ -56,9 +64,12 @@ export class CollisionFreeMap<K, V> {
     this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
     this.#combining = new Combining({
       tables: this.#tables, buckets: this.#buckets, id, combine, onUpdate, keys: this.#keys, values: this.#values,
-      logger: new BurstLogger(logger, () => environment.clock.elapsed()),
+      logger: burstLogger,
     })
     this.#environment = environment
+    this.#processing = new Processing({
+      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.process(), environment, logger: burstLogger,
+    })
   }
 
   /**
@@ -136,13 +147,31 @@ export class CollisionFreeMap<K, V> {
     return Number(row?.['n'])
   }
 
-  /** Makes the tables, or brings them up to this version. @throws DatabaseError */
-  migrate(): Promise<void> {
-    return this.#tables.ready()
+  /**
+   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are at work go on with
+   * the new ones. Then give all processes the new number, or none: one that starts with the old number is refused.
+   *
+   * @throws TypeError, RangeError; DatabaseError
+   */
+  async changeBuckets(n: number): Promise<void> {
+    await this.#buckets.change(bucketsOf('n', n))
   }
 
-  /** Closes the database if it was opened here; idempotent. What is queued stays queued. */
+  /**
+   * Makes the tables, or brings them up to this version, and stores the number of buckets where it is new.
+   *
+   * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
+   */
+  migrate(): Promise<void> {
+    return this.#buckets.enter()
+  }
+
+  /**
+   * Stops processing by itself, waits for a run under way, 5 s at most, and closes the database if it was opened here.
+   * Idempotent. What is queued stays queued.
+   */
   close(): Promise<void> {
-    return this.#tables.close()
+    this.#closing ??= this.#processing.stop().then(() => this.#tables.close())
+    return this.#closing
   }
 }

@@ -69,7 +69,7 @@ export function exportSuite(under: MapUnderTest): void {
         await database.migrate()
         await body({
           database, url,
-          open: (exporter, options, environment) => new ExportQueue<string, number>({ database, id: 'out', exporter, ...options }, environment),
+          open: (exporter, options, environment) => new ExportQueue<string, number>({ database, id: 'out', exporter, every: false, ...options }, environment),
           add: (queue, entries) => database.transaction(async (tx) => {
             for (const [key, value] of entries) await queue.add(key, value, tx)
           }),
@@ -116,6 +116,16 @@ export function exportSuite(under: MapUnderTest): void {
     const { rows } = await database.query('SELECT v FROM rows_of_ours')
     assert.equal(rows[0]?.['v'], 5)
     assert.deepEqual(receiver.values('x'), [7, 5])
+  })
+
+  it('entries are exported by itself, and another number of buckets is refused by name', async ({ open, add, left }) => {
+    const receiver = new Receiver()
+    const queue = open(receiver.take, { every: 10, buckets: 5 })
+    await add(queue, [['x', 1], ['y', 2]])
+    while (await left() > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.deepEqual([receiver.values('x'), receiver.values('y')], [[1], [2]])
+    await queue.close()
+    await assert.rejects(open(receiver.take, { buckets: 6 }).process(), { name: 'BucketsDifferError', message: /the export queue "out" has 5/ })
   })
 
   it('add() without a transaction says what is missing', async ({ open, database }) => {
@@ -230,6 +240,7 @@ export function exportSuite(under: MapUnderTest): void {
         while (await until() <= before) await new Promise((resolve) => setImmediate(resolve))
       }
       // Neither does another number of buckets let anybody in.
+      await open(receiver.take, { database: second }).changeBuckets(3)
       assert.equal(await open(receiver.take, { buckets: 3, database: second }).process(), 0)
       release()
       assert.equal(await processing, 1)
@@ -269,7 +280,8 @@ export function exportSuite(under: MapUnderTest): void {
       const faulty = new FaultyDatabase(database, unlucky)
       for (let round = 0; round < 6; round++) {
         await add(open(exporter), [['a', round * 2], ['b', round], ['a', round * 2 + 1]])
-        const processors = [open(exporter, { database: faulty, buckets: 1 + round % 3 }), open(exporter, { database: faulty, buckets: 2 })]
+        await open(exporter).changeBuckets(1 + round % 3)
+        const processors = [open(exporter, { database: faulty }), open(exporter, { database: faulty })]
         await Promise.allSettled(processors.map((queue) => queue.process()))
         await expire()
       }
