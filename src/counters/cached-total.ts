@@ -7,6 +7,8 @@ const MAX_BYTES = 4_000
 const ABANDONED_MS = 1_000
 /** After a failure the cache is not told of increments for so long, since each would wait for its time-out. */
 const REST_MS = 1_000
+/** What was seen behind one increment serves the next one for so long. */
+const SEEN_MS = 100
 
 /** What the entry says: `total`, unless its reading has not ended, or it is of no use. */
 interface Entry {
@@ -37,6 +39,7 @@ export class CachedTotal {
   /** A reading that was seen without its total, and when first. */
   #unfinished: { readonly token: string; readonly since: number } | undefined
   #restUntil = -Infinity
+  #seen: { readonly token: string; readonly at: number } | undefined
 
   constructor(cache: Cache, environment: Environment, ttlSeconds: number) {
     this.#cache = cache
@@ -71,18 +74,25 @@ export class CachedTotal {
   /** To be asked for before increments are committed. Never rejects. */
   async before(key: string | undefined): Promise<Seen> {
     if (key === undefined) return { token: undefined }
-    const found = await this.#unlessDown(async () => {
-      const bytes = await this.#cache.get(key)
-      return bytes && entryOf(bytes)
-    })
-    return { token: found?.total === undefined ? undefined : found.token }
+    if (this.#seen && this.#environment.clock.elapsed() - this.#seen.at < SEEN_MS) return { token: this.#seen.token }
+    await this.#unlessDown(() => this.#look(key))
+    return { token: this.#seen?.token }
+  }
+
+  async #look(key: string): Promise<void> {
+    this.#seen = undefined
+    const bytes = await this.#cache.get(key)
+    const entry = bytes && entryOf(bytes)
+    this.#seen = entry?.total === undefined ? undefined : { token: entry.token, at: this.#environment.clock.elapsed() }
   }
 
   /** Tells the cache of increments that have been committed; `undefined`: may have been. Never rejects. */
   async after(key: string, { token }: Seen, delta: number | undefined): Promise<void> {
+    this.#seen = undefined
     await this.#unlessDown(async () => {
       if (token === undefined || delta === undefined) await this.#cache.delete(key)
-      else await this.#cache.append(key, Buffer.from(`${token}+${delta};`))
+      // The next increment is often close behind, and has seen the entry with the same round trip.
+      else await Promise.all([this.#cache.append(key, Buffer.from(`${token}+${delta};`)), this.#look(key)])
     })
   }
 
