@@ -358,7 +358,7 @@ export function hitsSuite(pair: Pair): void {
     const committing = async (site: Site, name: string, onDeadlock?: () => void) => {
       const database: Database = site.database()
       const map = new CollisionFreeMap<string, number>({
-        database, id: `hits.${name}`, buckets: 3, keyCodec: itemCodec, combine: addUp, onUpdate: (changes, tx) => writeCounts(changes, tx, name),
+        database, id: `hits.${name}`, every: false, keyCodec: itemCodec, combine: addUp, onUpdate: (changes, tx) => writeCounts(changes, tx, name),
       })
       await database.migrate()
       /** As the ledger does, and again after a deadlock. */

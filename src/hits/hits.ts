@@ -117,7 +117,7 @@ export class ItemHits implements Hits {
     this.#database = database
     this.#ownsDatabase = owned
     this.#map = new CollisionFreeMap<string, number>({
-      database, id: gridName, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
+      database, id: gridName, every: false, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
       onUpdate: (changes, tx) => writeCounts(changes, tx, name),
     }, environment)
     this.#wide = new WideCache<Hit>({
