@@ -54,7 +54,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const { clock } = systemEnvironment
   const grid = { cache: takesAll, database: noDatabase, collect: false, confirmSeconds: 3600, closeTimeoutMs: 100, logger: silent } as const
   const logger = new BurstLogger(silent, () => clock.elapsed())
-  const hook = pageViews({ skip: undefined, visitor: undefined, bots: 'skip', privacySignals: 'anonymous' }, () => {}, logger)()
+  const hook = pageViews({ skip: undefined, visitor: undefined, bots: 'skip', privacySignals: 'anonymous', callsBack: false }, () => {}, logger)()
   const robots = new Bots()
   const identifier = new Identifier<string>({ cache: takesAll, name: 'micro', clock, logger, handOn: (_time, visitor) => void (held.result = visitor) })
   const frames = new WideCache<Visit>({ ...grid, name: 'frames', codec: nothingToEncode, commit: async () => {} })

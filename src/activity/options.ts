@@ -4,7 +4,11 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
 
-/** Options of `createActivity()`. One that is `undefined` is one not given. */
+/**
+ * Options of `createActivity()`. One that is `undefined` is one not given. `skip`, `visitor` and `page` are asked after
+ * the response. They see `url`, `path`, `baseUrl`, `originalUrl` and `params` of the request as they were where the
+ * middleware is mounted, whatever routers have done with them since.
+ */
 export interface ActivityOptions extends GridOptions {
   /** Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`. @default 'activity' */
   name?: string | undefined

@@ -37,7 +37,7 @@ export interface Hits {
   /**
    * Counts the page views of items, by the same rules as the activity's: `GET`, HTML, status below 300 or 304,
    * no prefetch. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
-   * or before all with `app.use(…)`.
+   * or mount it at a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is there.
    *
    * @throws TypeError naming the option that is wrong
    */

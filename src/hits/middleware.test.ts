@@ -63,6 +63,51 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.log, [])
   })
 
+  test(`${name}: mounted at a path with parameters, or in a router, item, viewer and owner see these parameters`, async () => {
+    const seen: unknown[] = []
+    const note = (req: Request) => void seen.push({ ...req.params }, req.path, req.baseUrl)
+    const it = counter({ ...byId, viewer: (req) => (note(req), 'anna'), owner: (req) => (note(req), false) })
+    const app = express()
+    app.use('/threads/:id', it.middleware)
+    app.use('/threads', express.Router().get('/:other/posts', (_req: Request, res: Response) => void res.send('<p>')))
+    await browse(app, '/threads/7/posts')
+    await until(() => it.counted.length > 0)
+    assert.deepEqual(it.counted, [{ item: '7', viewer: 'anna' }])
+    const expected = [{ id: '7' }, '/posts', '/threads/7']
+    assert.deepEqual(seen, [...expected, ...expected])
+  })
+
+  test(`${name}: mounted twice, a page counts once, for the first place where it is an item's`, async () => {
+    const it = counter(byId)
+    const app = express()
+    const page = (_req: Request, res: Response) => void res.send('<p>')
+    app.use(it.middleware)
+    app.get('/a/:id', it.middleware, page)
+    app.get('/b/:id', it.middleware, (_req, _res, next) => next())
+    app.use('/b', it.middleware, page)
+    for (const path of ['/a/1', '/b/2', '/c/3', '/a/4']) await browse(app, path)
+    await until(() => it.counted.length > 2)
+    assert.deepEqual(it.counted.map(({ item }) => item), ['1', '2', '4'])
+    assert.deepEqual(it.log, [])
+  })
+
+  test(`${name}: an item that is never one is spoken of once, with what to do; one that sometimes is is not`, async () => {
+    const never = counter(byId)
+    const app = express()
+    app.use(never.middleware)
+    app.get('/threads/:id', (_req: Request, res: Response) => void res.send('<p>'))
+    for (let i = 0; i < 25; i++) await browse(app, '/threads/1')
+    await until(() => never.log.length > 0)
+    assert.deepEqual(never.counted, [])
+    assert.equal(never.log.length, 1)
+    assert.match(never.log[0]!, /"item" has named no item for the first 10 pages; no hits are counted; .*mount it in the route whose parameters it reads/)
+    const seldom = site()
+    for (let i = 0; i < 5; i++) await browse(seldom.app, '/other')
+    await browse(seldom.app, '/items/1')
+    for (let i = 0; i < 25; i++) await browse(seldom.app, '/other')
+    assert.deepEqual([(await seen(seldom, 1)).length, seldom.log], [1, []])
+  })
+
   test(`${name}: bots and privacy signals count as the options say`, async () => {
     const bots = site(byId, { bots: 'count' })
     await browse(bots.app, '/items/1', { 'user-agent': 'Googlebot/2.1' })

@@ -5,9 +5,16 @@ import { Guard, kindOf } from '../visitors/guard.js'
 import { pageViews } from '../visitors/middleware.js'
 import type { HitsSettings } from './options.js'
 
-/** What {@link Hits.middleware} is told of a page. All are asked after the response. */
+/**
+ * What {@link Hits.middleware} is told of a page. All are asked after the response. They see `url`, `path`, `baseUrl`,
+ * `originalUrl` and `params` of the request as they were where the middleware is mounted.
+ */
 export interface HitsMiddlewareOptions {
-  /** The item whose page this is, 1 to 255 bytes; `undefined` or an empty text: of none, and nothing counts. */
+  /**
+   * The item whose page this is, 1 to 255 bytes; `undefined` or an empty text: of none, and nothing counts. Parameters
+   * of a route are seen only where the middleware is mounted in that route, or at a path that has them. If the first
+   * {@link PAGES_WITHOUT_ITEM} pages are of no item, the log says so once.
+   */
   item(req: Request): string | null | undefined
   /**
    * Who the viewer is; only a keyed hash of it leaves the process.
@@ -23,6 +30,9 @@ export interface HitsMiddlewareOptions {
 
 /** Takes what is to be counted. `identity` and `userAgent` are who the viewer is, not yet hashed. */
 export type Count = (item: string, identity: string | undefined, userAgent: string | undefined) => void
+
+/** Pages in a row, from the start, after which an `item` that names none is taken for a mistake. */
+export const PAGES_WITHOUT_ITEM = 10
 
 const NOT_COUNTED = 'the hit is not counted'
 const COUNTED = 'the hit counts'
@@ -44,6 +54,8 @@ export function hitsMiddleware(
   const viewer = optionalFunction('viewer', options.viewer, 'a function (req) that returns a text')
   const owner = optionalFunction('owner', options.owner, 'a function (req, res) that returns a text, a boolean or undefined')
   const guard = new Guard(logger)
+  /** `undefined` once there was an item, or the log has said that there is none. */
+  let pagesWithoutItem: number | undefined = 0
 
   function itemOf(req: Request): string | undefined {
     let none = false
@@ -53,7 +65,17 @@ export function hitsMiddleware(
       // That a page is of no item is nothing to speak of.
       return none ? 'none' : answer
     })
+    if (none) noteNone()
+    else if (answer !== undefined) pagesWithoutItem = undefined
     return none ? undefined : answer
+  }
+
+  function noteNone(): void {
+    if (pagesWithoutItem === undefined || ++pagesWithoutItem < PAGES_WITHOUT_ITEM) return
+    pagesWithoutItem = undefined
+    guard.say('no item', `the function given as "item" has named no item for the first ${PAGES_WITHOUT_ITEM} pages`,
+      'no hits are counted; it sees the request as it is where hits.middleware() is mounted, so mount it in the route whose parameters ' +
+      'it reads, as in app.get("/threads/:id", hits.middleware(…), …); if these pages are of no item, there is nothing to do')
   }
 
   function isOwn(req: Request, res: Response, identity: string | undefined): boolean {
@@ -78,8 +100,10 @@ export function hitsMiddleware(
   }
 
   const visitor = viewer && { option: 'viewer', of: viewer }
-  return pageViews({ bots, privacySignals, visitor, skip: undefined }, (req, res, _target, identity, userAgent) => {
+  return pageViews({ bots, privacySignals, visitor, skip: undefined, callsBack: true }, (req, res, _target, identity, userAgent) => {
     const found = itemOf(req)
-    if (found !== undefined && !isOwn(req, res, identity)) count(found, identity, userAgent)
+    if (found === undefined) return false
+    if (!isOwn(req, res, identity)) count(found, identity, userAgent)
+    return true
   }, logger)()
 }

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { BurstLogger } from '../support/logger.js'
 import { Guard, kindOf } from './guard.js'
+import { Mount } from './mount.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch } from './page-view.js'
 
 /** What of a page view is asked about its visitor, and which do not count. */
@@ -9,35 +10,47 @@ export interface PageViewSettings {
   readonly visitor: { readonly option: string; readonly of: (req: Request) => string } | undefined
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
+  /** Whether `skip`, `visitor` or `see` call functions of the user. Only then is the place of the middleware remembered. */
+  readonly callsBack: boolean
 }
 
 /**
  * Takes a page view that counts. `target` is what was asked for before routers rewrote it; `identity` and
- * `userAgent` are who the visitor is, not yet hashed.
+ * `userAgent` are who the visitor is, not yet hashed. Returns `false` where this middleware, as it is mounted here, has
+ * nothing to count: then the next place where the request meets it is asked.
  */
-export type See = (req: Request, res: Response, target: string, identity: string | undefined, userAgent: string | undefined) => void
+export type See = (req: Request, res: Response, target: string, identity: string | undefined, userAgent: string | undefined) => boolean | void
 
 /**
  * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when the
  * response has been sent, or the client has gone after the headers went out. Nothing here throws, waits, or
- * changes the request. However often a request comes by, it counts once.
+ * changes the request for others. However often a request comes by, it counts once.
+ *
+ * The user's functions see `url`, `path`, `baseUrl`, `originalUrl` and `params` as they were where the middleware is
+ * mounted: the first place, if a request meets it at several.
  */
 export function pageViews(settings: PageViewSettings, see: See, logger: BurstLogger): () => RequestHandler {
-  const { skip, visitor, bots, privacySignals } = settings
+  const { skip, visitor, bots, privacySignals, callsBack } = settings
   const guard = new Guard(logger)
   const robots = new Bots()
   let last: Response | undefined
   let lookedAtTrust = false
 
-  function consider(req: Request, res: Response, target: string): void {
+  /** `false`: the request may still count where it meets this middleware again. */
+  function consider(req: Request, res: Response, place: string | Mount): boolean | void {
     if (!isPage(req, res) || isPrefetch(req)) return
     if (bots === 'skip' && robots.isBot(req)) return
     const asksPrivacy = privacySignals !== 'ignore' && asksForPrivacy(req)
     if (asksPrivacy && privacySignals === 'skip') return
+    if (typeof place === 'string') return ask(req, res, place, asksPrivacy)
+    return place.during(req, () => ask(req, res, place.target, asksPrivacy))
+  }
+
+  function ask(req: Request, res: Response, target: string, asksPrivacy: boolean): boolean | void {
     if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
     const identity = asksPrivacy ? undefined : identityOf(req)
     // By default a visitor is an IP address and a user agent.
-    see(req, res, target, identity, visitor || identity === undefined ? undefined : req.headers['user-agent'])
+    return see(req, res, target, identity, visitor || identity === undefined ? undefined : req.headers['user-agent'])
   }
 
   function identityOf(req: Request): string | undefined {
@@ -61,8 +74,8 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
   function watch(req: Request, res: Response): void {
     if (req.method !== 'GET') return
     if (!lookedAtTrust) lookAtTrust(req)
-    // Routers rewrite `url`; and once a socket is gone it knows its address only if it was asked before.
-    const target = req.originalUrl ?? req.url
+    // Routers rewrite the address; and once a socket is gone it knows its own only if it was asked before.
+    const place = callsBack ? new Mount(req) : req.originalUrl ?? req.url
     void req.socket.remoteAddress
     // Comes once: after `finish`, or alone when the client hangs up.
     res.on('close', () => {
@@ -70,7 +83,7 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
       if (res === last) return
       last = res
       try {
-        if (res.headersSent) consider(req, res, target)
+        if (res.headersSent && consider(req, res, place) === false) last = undefined
       } catch (error) {
         guard.say('middleware', `a visit could not be looked at (${kindOf(error)})`, 'it is not counted')
       }
