@@ -250,6 +250,26 @@ for (const [name, express] of expresses) {
     }
   })
 
+  test(`${name}: a forwarded request where no proxy is trusted is warned of once, with what to set`, async () => {
+    const ways: [string, ActivityOptions, (app: Express) => void, Record<string, string>, RegExp | undefined][] = [
+      ['X-Forwarded-For', {}, () => undefined, { 'x-forwarded-for': '198.51.100.7' }, /X-Forwarded-For arrives, but "trust proxy" is off.*app\.set\("trust proxy", 1\)/],
+      ['Forwarded', {}, () => undefined, { forwarded: 'for=198.51.100.7' }, /Forwarded arrives, but "trust proxy" is off.*let the proxy send that.*app\.set\("trust proxy", 1\)/],
+      ['0 proxies', {}, (app) => app.set('trust proxy', 0), { 'x-forwarded-for': '198.51.100.7' }, /"trust proxy" is off/],
+      ['a trusted proxy', {}, (app) => app.set('trust proxy', 'loopback'), { 'x-forwarded-for': '198.51.100.7' }, undefined],
+      ['the option visitor', { visitor: (req) => req.get('x-forwarded-for') ?? '?' }, () => undefined, { 'x-forwarded-for': '198.51.100.7' }, undefined],
+      ['no proxy', {}, () => undefined, {}, undefined],
+      ['an `ip` of the site\'s own', {}, (app) => app.use((req, _res, next) => (Object.defineProperty(req, 'ip', { get: () => '192.0.2.1' }), next())),
+        { 'x-forwarded-for': '198.51.100.7' }, undefined],
+    ]
+    for (const [way, options, change, headers, warning] of ways) {
+      const it = site(options, change)
+      for (let i = 0; i < 3; i++) await browse(it.app, '/', headers)
+      await until(() => it.counted.length > 2)
+      assert.equal(it.log.lines.length, warning ? 1 : 0, `${way}: ${it.log.lines.join('\n')}`)
+      if (warning) assert.match(it.log.lines[0]!, warning, way)
+    }
+  })
+
   test(`${name}: the visitor's address is what the site says it is, however it does`, async () => {
     const given = (address: string) => ({ configurable: true, get: () => address })
     const ways: [string, (app: Express) => void, Record<string, string>, RegExp][] = [

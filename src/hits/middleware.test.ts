@@ -108,6 +108,21 @@ for (const [name, express] of expresses) {
     assert.deepEqual([(await seen(seldom, 1)).length, seldom.log], [1, []])
   })
 
+  test(`${name}: visitors behind a proxy that is not trusted are warned of once for all middlewares, not where "viewer" is given`, async () => {
+    const log = keptLog()
+    const hits = createHits({ name: 'pages', cache: memory(), database: sqlite(':memory:'), collect: false, logger: log })
+    const app = express()
+    app.get('/own/:id', hits.middleware({ ...byId, viewer: (req) => req.get('x-forwarded-for') ?? '?' }), (_req: Request, res: Response) => void res.send('<p>'))
+    for (const path of ['/a/:id', '/b/:id']) app.get(path, hits.middleware(byId), (_req: Request, res: Response) => void res.send('<p>'))
+    await browse(app, '/own/1', { 'x-forwarded-for': '198.51.100.7' })
+    assert.deepEqual(log.lines, [])
+    for (const path of ['/a/1', '/b/1', '/a/2']) await browse(app, path, { 'x-forwarded-for': '198.51.100.7' })
+    await until(() => log.lines.length > 0)
+    await hits.close()
+    assert.equal(log.lines.length, 1)
+    assert.match(log.lines[0]!, /X-Forwarded-For arrives, but "trust proxy" is off/)
+  })
+
   test(`${name}: bots and privacy signals count as the options say`, async () => {
     const bots = site(byId, { bots: 'count' })
     await browse(bots.app, '/items/1', { 'user-agent': 'Googlebot/2.1' })

@@ -35,6 +35,7 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
   const robots = new Bots()
   let last: Response | undefined
   let lookedAtTrust = false
+  let lookedAtForwarding = false
 
   /** `false`: the request may still count where it meets this middleware again. */
   function consider(req: Request, res: Response, place: string | Mount): boolean | void {
@@ -59,14 +60,29 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
     if (!ip) {
       guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
         'the visit counts without a visitor; set "trust proxy" in Express, or say who the visitor is')
+    } else if (!lookedAtForwarding && (req.headers['x-forwarded-for'] !== undefined || req.headers.forwarded !== undefined)) {
+      lookAtForwarding(req, ip)
     }
     return ip || undefined
+  }
+
+  /** At the first request that a proxy seems to have forwarded. */
+  function lookAtForwarding({ app, headers, socket }: Request, ip: string): void {
+    lookedAtForwarding = true
+    // A site whose own `ip` is not the connection's knows of its proxy.
+    if (app?.get('trust proxy') || ip !== socket.remoteAddress) return
+    const set = 'set "trust proxy" to the number of proxies in front of the site or to their addresses, as in app.set("trust proxy", 1), ' +
+      'or say who the visitor is with the option "visitor" ("viewer" for hits)'
+    logger.warnOnce('forwarded', headers['x-forwarded-for'] !== undefined
+      ? `wide-cache: X-Forwarded-For arrives, but "trust proxy" is off, so all visitors behind a proxy count as one; ${set}`
+      : 'wide-cache: Forwarded arrives, but "trust proxy" is off, so all visitors behind a proxy count as one; Express reads X-Forwarded-For ' +
+        `only: let the proxy send that, and ${set}`)
   }
 
   function lookAtTrust(req: Request): void {
     lookedAtTrust = true
     if (!visitor && req.app?.get('trust proxy') === true) {
-      logger.warn('trust proxy', 'wide-cache: "trust proxy" is true, so that anyone can pass for any number of visitors by sending X-Forwarded-For; ' +
+      logger.warnOnce('trust proxy', 'wide-cache: "trust proxy" is true, so that anyone can pass for any number of visitors by sending X-Forwarded-For; ' +
         'set it to the number of proxies in front of the site or to their addresses, as in app.set("trust proxy", 1)')
     }
   }
