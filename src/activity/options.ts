@@ -33,7 +33,7 @@ export interface ActivityOptions extends GridOptions {
   visitor?: ((req: Request) => string) | undefined
   /** What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path without query */
   page?: ((req: Request) => string) | undefined
-  /** Whether visits of bots, told by their user agents, count. @default 'skip' */
+  /** Whether visits of bots, told by their user agents or by having none, count. @default 'skip' */
   bots?: 'skip' | 'count' | undefined
   /**
    * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at all,

@@ -35,8 +35,7 @@ export interface Hits {
    */
   record(item: string, parties?: HitParties): void
   /**
-   * Counts the page views of items, by the same rules as the activity's: `GET`, HTML, status below 300 or 304,
-   * no prefetch. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
+   * Counts the page views of items, by the same rule as the activity's; the README has it as a table. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
    * or mount it at a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is there.
    *
    * @throws TypeError naming the option that is wrong

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { BurstLogger } from '../support/logger.js'
 import { Guard, kindOf } from './guard.js'
 import { Mount } from './mount.js'
-import { Bots, asksForPrivacy, isPage, isPrefetch } from './page-view.js'
+import { Bots, asksForPrivacy, isPage, isPrefetch, isWhole } from './page-view.js'
 
 /** What of a page view is asked about its visitor, and which do not count. */
 export interface PageViewSettings {
@@ -39,7 +39,7 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
 
   /** `false`: the request may still count where it meets this middleware again. */
   function consider(req: Request, res: Response, place: string | Mount): boolean | void {
-    if (!isPage(req, res) || isPrefetch(req)) return
+    if (!isPage(req, res) || !isWhole(req) || isPrefetch(req)) return
     if (bots === 'skip' && robots.isBot(req)) return
     const asksPrivacy = privacySignals !== 'ignore' && asksForPrivacy(req)
     if (asksPrivacy && privacySignals === 'skip') return
