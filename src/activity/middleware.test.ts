@@ -117,9 +117,18 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.counted, [{ identity: 'user 7', page: `/x\ufffd${'é'.repeat(509)}` }])
   })
 
+  test(`${name}: a visitor may be a number, which is the same as its text`, async () => {
+    for (const id of [7, '7', 7n]) {
+      const it = site({ visitor: () => id })
+      await browse(it.app, '/')
+      await until(() => it.counted.length > 0)
+      assert.deepEqual([it.counted, it.log.lines], [[{ identity: '7', page: '/' }], []])
+    }
+  })
+
   test(`${name}: functions that throw, return nothing or a promise are passed over, and that is said once without a value`, async () => {
     const fail = () => { throw new RangeError('secret 10.1.2.3') }
-    const wrong = [fail, () => undefined, () => '', () => 7, async () => fail(), () => { throw 'secret 10.1.2.3' }]
+    const wrong = [fail, () => undefined, () => '', () => ({}), async () => fail(), () => { throw 'secret 10.1.2.3' }]
     for (const wrongly of wrong) {
       const it = site({ visitor: wrongly as () => string, page: wrongly as () => string })
       for (let i = 0; i < 3; i++) await browse(it.app, '/path').expect(200)

@@ -27,10 +27,10 @@ export interface ActivityOptions extends GridOptions {
   /** Page views that do not count beside those that never do: `true` leaves it out. Asked after the response. */
   skip?: ((req: Request, res: Response) => boolean) | undefined
   /**
-   * Who the visitor is; only a keyed hash of it leaves the process. Asked after the response.
+   * Who the visitor is: a text, or a number such as the id of a user; only a keyed hash of it leaves the process. Asked after the response.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
-  visitor?: ((req: Request) => string) | undefined
+  visitor?: ((req: Request) => string | number | bigint) | undefined
   /** What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path without query */
   page?: ((req: Request) => string) | undefined
   /** Whether visits of bots, told by their user agents or by having none, count. @default 'skip' */
@@ -49,7 +49,7 @@ export interface ActivitySettings {
   readonly statsTtlSeconds: number
   readonly retentionMs: number
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
-  readonly visitor: ((req: Request) => string) | undefined
+  readonly visitor: ((req: Request) => string | number | bigint) | undefined
   readonly page: ((req: Request) => string) | undefined
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
@@ -84,7 +84,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     // The window ends at the newest drained layer, and that may be as old as cells live.
     retentionMs: Math.max(hours * 3600, window + cellTtlSeconds) * 1000,
     skip: optionalFunction('skip', skip, 'a function (req, res) that returns true for what does not count'),
-    visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string'),
+    visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string or a number'),
     page: optionalFunction('page', page, 'a function (req) that returns a string'),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),

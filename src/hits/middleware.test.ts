@@ -149,9 +149,22 @@ for (const [name, express] of expresses) {
     }
   })
 
+  test(`${name}: a viewer or an owner may be a number, which is the same as its text`, async () => {
+    const idOf = (req: Request) => Number(req.get('x-user'))
+    for (const [viewer, author] of [[idOf, 7], [idOf, '7'], [idOf, 7n], [(req: Request) => String(idOf(req)), 7]] as const) {
+      const it = site({ item: byId.item, viewer, owner: () => author })
+      for (const user of ['7', '8', '0']) await browse(it.app, '/items/1', { 'x-user': user })
+      await browse(it.app, '/items/1', { 'x-user': '7', dnt: '1' })
+      await browse(it.app, '/items/2', { 'x-user': '9' })
+      await until(() => it.counted.length > 2)
+      assert.deepEqual(it.counted.map(({ viewer }) => viewer), ['8', '0', '9'])
+      assert.deepEqual(it.log, [])
+    }
+  })
+
   test(`${name}: functions that throw or return what is of no use are passed over, and that is said once without a value`, async () => {
     const fail = () => { throw new RangeError('secret') }
-    const wrong: (() => unknown)[] = [fail, () => 7, async () => 'secret', async () => fail(), () => ({})]
+    const wrong: (() => unknown)[] = [fail, () => NaN, async () => 'secret', async () => fail(), () => ({})]
     for (const wrongly of wrong) {
       const last = (req: Request): boolean => req.params['id'] === 'last'
       const item = site({ item: (req) => (last(req) ? 'last' : wrongly() as string) })
@@ -169,7 +182,7 @@ for (const [name, express] of expresses) {
     const alone = site({ ...byId, owner: () => 'anna' })
     await browse(alone.app, '/items/1')
     assert.equal((await seen(alone, 1)).length, 1)
-    assert.match(alone.log[0]!, /"owner" returned a text, to be compared with what "viewer" returns, which is not given; the hit counts/)
+    assert.match(alone.log[0]!, /"owner" returned an identity, to be compared with what "viewer" returns, which is not given; the hit counts/)
   })
 
   test(`${name}: hits of real requests come to the counts, a viewer once, however long the item's text`, async () => {

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
-import { Guard, kindOf } from '../visitors/guard.js'
+import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { pageViews } from '../visitors/middleware.js'
 import type { HitsSettings } from './options.js'
 
@@ -17,15 +17,15 @@ export interface HitsMiddlewareOptions {
    */
   item(req: Request): string | null | undefined
   /**
-   * Who the viewer is; only a keyed hash of it leaves the process.
+   * Who the viewer is: a text, or a number such as the id of a user; only a keyed hash of it leaves the process.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
-  viewer?: ((req: Request) => string) | undefined
+  viewer?: ((req: Request) => string | number | bigint) | undefined
   /**
-   * Who the item's author is, in the words of `viewer`, or whether the viewer is the author: whose own views
-   * never count. `undefined`, `false` or an empty text: nobody who is known.
+   * Who the item's author is, as `viewer` says it, or whether the viewer is the author. The author's own views
+   * never count. The number 7 and the text "7" are one author. `undefined`, `null`, `false` or an empty text: unknown.
    */
-  owner?: ((req: Request, res: Response) => string | boolean | null | undefined) | undefined
+  owner?: ((req: Request, res: Response) => string | number | bigint | boolean | null | undefined) | undefined
 }
 
 /** Takes what is to be counted. `identity` and `userAgent` are who the viewer is, not yet hashed. */
@@ -51,8 +51,8 @@ export function hitsMiddleware(
   onlyKnown('hits.middleware', options, ['item', 'viewer', 'owner'])
   const { item } = options
   if (typeof item !== 'function') throw wrongType('item', item, 'a function (req) that returns a text, or undefined where nothing is to count')
-  const viewer = optionalFunction('viewer', options.viewer, 'a function (req) that returns a text')
-  const owner = optionalFunction('owner', options.owner, 'a function (req, res) that returns a text, a boolean or undefined')
+  const viewer = optionalFunction('viewer', options.viewer, 'a function (req) that returns a text or a number')
+  const owner = optionalFunction('owner', options.owner, 'a function (req, res) that returns a text, a number, a boolean or undefined')
   const guard = new Guard(logger)
   /** `undefined` once there was an item, or the log has said that there is none. */
   let pagesWithoutItem: number | undefined = 0
@@ -82,21 +82,22 @@ export function hitsMiddleware(
     if (!owner) return false
     return guard.truth('owner', COUNTED, () => {
       const answer: unknown = owner(req, res)
-      if (typeof answer === 'string' && answer !== '') return isViewer(answer, req, identity)
+      const author = identityOf(answer)
+      if (author !== undefined) return isViewer(author, req, identity)
       if (typeof answer === 'boolean' || answer instanceof Promise) return answer
       if (answer === undefined || answer === null || answer === '') return false
-      guard.say('owner', `the function given as "owner" returned ${kindOf(answer)}, not a text or a boolean`, COUNTED)
+      guard.say('owner', `the function given as "owner" returned ${kindOf(answer)}, not a text, a number or a boolean`, COUNTED)
       return false
     })
   }
 
   function isViewer(author: string, req: Request, identity: string | undefined): boolean {
     if (!viewer) {
-      guard.say('owner', 'the function given as "owner" returned a text, to be compared with what "viewer" returns, which is not given', COUNTED)
+      guard.say('owner', 'the function given as "owner" returned an identity, to be compared with what "viewer" returns, which is not given', COUNTED)
       return false
     }
     // Who asks for privacy has no identity here; compared and forgotten, it tells nobody of them.
-    return author === (identity ?? guard.text('viewer', COUNTED, () => viewer(req)))
+    return author === (identity ?? guard.identity('viewer', COUNTED, () => viewer(req)))
   }
 
   const visitor = viewer && { option: 'viewer', of: viewer }

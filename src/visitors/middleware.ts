@@ -7,7 +7,7 @@ import { Bots, asksForPrivacy, isPage, isPrefetch, isWhole } from './page-view.j
 /** What of a page view is asked about its visitor, and which do not count. */
 export interface PageViewSettings {
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
-  readonly visitor: { readonly option: string; readonly of: (req: Request) => string } | undefined
+  readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   /** Whether `skip`, `visitor` or `see` call functions of the user. Only then is the place of the middleware remembered. */
@@ -55,7 +55,7 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
   }
 
   function identityOf(req: Request): string | undefined {
-    if (visitor) return guard.text(visitor.option, 'the visit counts without a visitor', () => visitor.of(req))
+    if (visitor) return guard.identity(visitor.option, 'the visit counts without a visitor', () => visitor.of(req))
     const { ip } = req
     if (!ip) {
       guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
