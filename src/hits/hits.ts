@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { Tables } from '../database/tables.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
@@ -16,6 +17,7 @@ import { commitHits } from './commit.js'
 import { addUp, checkedItems, MAX_TOP, readCounts, readTop, writeCounts } from './counts.js'
 import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
+import { checkedItem, checkedText, moveHits, type MoveTarget } from './move.js'
 import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { tidyHits } from './retention.js'
 
@@ -56,6 +58,24 @@ export interface Hits {
    * @throws TypeError, RangeError for a wrong `n`; DatabaseError
    */
   top(n: number): Promise<[item: string, hits: number][]>
+  /**
+   * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at once; `top` follows
+   * with the next processing. Hits that come to SQL later count for the item anew, and so do viewers in their next window.
+   *
+   * Exact while others record, collect and process. Hits on their way to SQL (10 to 20 s) are left; `drain({ all: true })`
+   * first brings those that have reached the cache. If it rejects because the outcome is unknown, call it again.
+   *
+   * @throws TypeError for an item that is no text; DatabaseError
+   */
+  delete(item: string): Promise<number>
+  /**
+   * Gives all hits of an item that have come to SQL to `newItem`, added to those it has. Resolves with how many. What
+   * {@link Hits.delete} says of hits on their way holds here too. A viewer who has seen `item` may count for `newItem`
+   * in the same window.
+   *
+   * @throws TypeError, RangeError for an item that is no text, or a new one not of 1 to 255 bytes; DatabaseError
+   */
+  rename(item: string, newItem: string): Promise<number>
   /** Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither takes it; it is kept. */
   flush(): Promise<void>
   /**
@@ -98,6 +118,7 @@ export class ItemHits implements Hits {
   readonly #guard: Guard
   readonly #database: Database
   readonly #ownsDatabase: boolean
+  readonly #tables: Tables
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #identifier: Identifier<string>
@@ -115,6 +136,7 @@ export class ItemHits implements Hits {
     const { database, owned } = openDatabase(settings.grid.database)
     this.#database = database
     this.#ownsDatabase = owned
+    this.#tables = new Tables(database, environment)
     this.#map = new CollisionFreeMap<string, number>({
       database, id: gridName, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
       onUpdate: (changes, tx) => writeCounts(changes, tx, name),
@@ -165,6 +187,14 @@ export class ItemHits implements Hits {
     return this.#read(() => readTop(this.#database, this.#settings.name, checked))
   }
 
+  async delete(item: string): Promise<number> {
+    return this.#move(checkedText('item', item), undefined)
+  }
+
+  async rename(item: string, newItem: string): Promise<number> {
+    return this.#move(checkedText('item', item), checkedItem('newItem', newItem))
+  }
+
   async flush(): Promise<void> {
     await this.#identifier.settled()
     await this.#wide.flush()
@@ -209,6 +239,12 @@ export class ItemHits implements Hits {
 
   #read<T>(work: () => Promise<T>): Promise<T> {
     return keptAlive(this.#environment, async () => (await this.#wide.migrate(), work()))
+  }
+
+  #move(from: string, to: string | undefined): Promise<number> {
+    const { name, gridName } = this.#settings
+    const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
+    return this.#read(() => this.#tables.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)))
   }
 
   /** A scheduled run. Never rejects. */
