@@ -253,12 +253,15 @@ export function hitsSuite(pair: Pair): void {
       const items = ['a', 'b', 'c']
       let [recorded, deleted, busy] = [0, 0, processes.length]
       const recording = processes.map(async (hits, process) => {
-        for (let round = 0; round < 6; round++) {
-          for (let i = 0; i < 20; i++, recorded++) hits.record(items[(process + i) % 3]!)
-          await hits.flush()
-          if (process === 0) await hits.drain({ all: true })
+        try {
+          for (let round = 0; round < 6; round++) {
+            for (let i = 0; i < 20; i++, recorded++) hits.record(items[(process + i) % 3]!)
+            await hits.flush()
+            if (process === 0) await hits.drain({ all: true })
+          }
+        } finally {
+          busy--
         }
-        busy--
       })
       const moving = processes.map(async (hits, process) => {
         for (let round = 0; busy > 0; round++) {
