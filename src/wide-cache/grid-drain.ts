@@ -114,13 +114,12 @@ export class GridDrain {
     const { drainAfterLayers, cellTtlSeconds, watch, database } = this.#parts
     const present = this.#grid.layerAt(await watch.now(database))
     const newest = present - drainAfterLayers
-    // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it,
-    // until the newest layer that is old enough comes up to the watermark.
+    // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it.
     const again = watermark > newest
-    // Where another process was at that, or another node's clock is a moment behind, the last few layers are enough.
-    const drained = watermark > present ? this.#againUpTo : Math.max(this.#againUpTo, watermark - drainAfterLayers - FIRST_LAYERS)
+    // Where it was ahead by less than the drain age, no layer older than this was passed too early.
+    const first = watermark > present ? -Infinity : watermark - 2 * drainAfterLayers
     // Nothing older than the TTL lives.
-    let from = Math.max((again ? drained : watermark) + 1, newest - this.#grid.layersIn(cellTtlSeconds))
+    let from = Math.max(again ? Math.max(this.#againUpTo + 1, first) : watermark + 1, newest - this.#grid.layersIn(cellTtlSeconds))
     let waits = again
     let raised = watermark
     const silent = new Set<string>()

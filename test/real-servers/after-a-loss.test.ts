@@ -57,7 +57,9 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
       append(from, from + 100)
       await Promise.all(writers.map((wide) => wide.flush()))
     }
-    assert.equal((await collector.drain({ all: true })).committed, WRITERS * (FRAMES - 1), 'the cache was to lose one frame of each writer')
+    await collector.drain({ all: true })
+    // On a slow machine some have gone straight to SQL.
+    assert.equal((await collector.ledger()).committed, WRITERS * (FRAMES - 1), 'the cache was to lose one frame of each writer')
     // Until their cells are old enough to go.
     await delay(3_000)
     await collector.drain()

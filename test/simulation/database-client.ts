@@ -52,6 +52,7 @@ export class DatabaseClient implements Database {
     this.#process.onEnd.push(() => {
       if (open.state === 'open') this.#world.after(this.#world.random.between(0, NOTICES_MS), () => this.#server.rollBack(open))
     })
+    const hooks: (() => Promise<void>)[] = []
     let result: T
     try {
       result = await work({
@@ -62,7 +63,9 @@ export class DatabaseClient implements Database {
           return this.#statement(open, sql, parameters)
         },
         now: () => this.now(),
+        beforeCommit: (hook) => void hooks.push(hook),
       })
+      for (const hook of hooks) await hook()
     } catch (error) {
       await this.#ask('ROLLBACK', (done) => done(this.#server.rollBack(open)))
       throw error

@@ -40,8 +40,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'the oldest layer above the watermark is left out',
     file: 'grid-drain.ts',
-    find: '(again ? this.#againUpTo : watermark) + 1',
-    replace: '(again ? this.#againUpTo : watermark) + 2',
+    find: 'first) : watermark + 1',
+    replace: 'first) : watermark + 2',
     told: /which it has not read/,
   },
   {
