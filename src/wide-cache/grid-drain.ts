@@ -87,7 +87,10 @@ export class GridDrain {
   readonly #read = new Set<string>()
   /** The ledger. What it has settled is remembered at once: of a batch that is halved the rest may fail. */
   readonly #remembering: FrameLedger
-  /** Up to where layers have been drained that lie below a watermark which the database's clock had raised too far. */
+  /**
+   * Up to where layers have been drained that lie below a watermark which the database's clock had raised too far,
+   * until all of them have been.
+   */
   #againUpTo = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
@@ -115,12 +118,13 @@ export class GridDrain {
     const present = this.#grid.layerAt(await watch.now(database))
     const newest = present - drainAfterLayers
     // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it.
-    const again = watermark > newest
+    const again = watermark > newest || this.#againUpTo > -Infinity
     // Where it was ahead by less than the drain age, no layer older than this was passed too early.
     const first = watermark > present ? -Infinity : watermark - 2 * drainAfterLayers
+    const drained = this.#againUpTo > -Infinity ? this.#againUpTo : first - 1
     // Nothing older than the TTL lives.
-    let from = Math.max(again ? Math.max(this.#againUpTo + 1, first) : watermark + 1, newest - this.#grid.layersIn(cellTtlSeconds))
-    let waits = again
+    let from = Math.max((again ? drained : watermark) + 1, newest - this.#grid.layersIn(cellTtlSeconds))
+    let waits = false
     let raised = watermark
     const silent = new Set<string>()
     let layers = FIRST_LAYERS
@@ -129,7 +133,7 @@ export class GridDrain {
       const fetched = await this.#fetch(from, to, report, silent)
       const passable: number = waits ? raised : Math.min(to, fetched.firstUnanswered - 1)
       waits ||= passable < to
-      const raise = passable >= from ? { grid: this.#grid, from: raised, to: passable, mark, used: fetched.frames.length > 0 } : undefined
+      const raise = passable >= from && passable > raised ? { grid: this.#grid, from: raised, to: passable, mark, used: fetched.frames.length > 0 } : undefined
       await this.#commit(fetched.frames, report, raise)
       if (fetched.foreign.length > 0) await this.#keepForeign(fetched.foreign)
       await this.#delete(fetched)
@@ -137,11 +141,11 @@ export class GridDrain {
         report.layers += passable - raised
         raised = passable
       }
-      if (again && fetched.firstUnanswered === Infinity) this.#againUpTo = to
+      if (again && !waits) this.#againUpTo = to
       from = to + 1
       layers = Math.max(1, Math.min(FETCH_LAYERS, Math.floor((FETCH_BYTES / Math.max(1, fetched.bytes)) * layers)))
     }
-    if (!again) this.#againUpTo = -Infinity
+    if (this.#againUpTo >= watermark) this.#againUpTo = -Infinity
     for (const server of this.#silent.keys()) if (!silent.has(server)) this.#silent.delete(server)
     report.watermark = raised
     return newest

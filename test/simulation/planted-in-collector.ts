@@ -40,8 +40,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'the oldest layer above the watermark is left out',
     file: 'grid-drain.ts',
-    find: 'first) : watermark + 1',
-    replace: 'first) : watermark + 2',
+    find: '(again ? drained : watermark) + 1',
+    replace: '(again ? drained : watermark) + 2',
     told: /which it has not read/,
   },
   {
@@ -76,7 +76,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: `const id = Buffer.alloc(16, 16 * this.#geometry.width + this.#geometry.layerSeconds)
     const watermark`,
     with: CLONES_UNNOTICED,
-    told: /has come to database/,
+    told: /has come to database|use one grid/,
   },
   {
     name: "a clone's marks are not looked at",
@@ -105,14 +105,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'layers below a watermark that lies ahead are not drained',
     file: 'grid-drain.ts',
-    find: 'const again = watermark > newest',
+    find: 'const again = watermark > newest || this.#againUpTo > -Infinity',
     replace: 'const again = watermark < 0',
     told: /has been forgotten/,
   },
   {
     name: 'the last layers below a watermark that lay ahead are not drained',
     file: 'grid-drain.ts',
-    find: 'const again = watermark > newest',
+    find: 'const again = watermark > newest || this.#againUpTo > -Infinity',
     replace: 'const again = watermark > present',
     told: /has been forgotten/,
   },
@@ -121,7 +121,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'wide-cache.ts',
     find: 'this.#watch.agreedMs >= AGREED_MS',
     replace: 'this.#watch.agreedMs >= 0',
-    told: /committed twice|takes another for a clone|instead of|falls from|of \d+ missing rows|the ledger has/,
+    told: /committed twice|takes another for a clone|not what the tables say|instead of|falls from|of \d+ missing rows|the ledger has/,
   },
   {
     name: 'a restart that has got on counts as one that has not',

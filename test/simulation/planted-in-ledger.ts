@@ -26,7 +26,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         const entries = await this.#lock(tx, frames, now)
         for (const row of early) entries.set(hex(row), new WriterEntry(hex(row), row))
         const fresh = await this.#fresh(tx, frames, entries, read)`,
-    told: /UNIQUE|committed twice|settled before|ranges are above|the ledger has/,
+    told: /UNIQUE|committed twice|settled before|more rows settled|ranges are above|the ledger has/,
   },
   {
     name: 'the prefix counts a gap as settled',

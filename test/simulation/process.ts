@@ -28,6 +28,9 @@ export class VirtualProcess {
   /** Wrongness of its wall clock, in milliseconds. */
   skew: number
   alive = true
+  readonly startedAt: number
+  /** It collects. */
+  collects = false
   /** It has been told to close. */
   closing = false
   stalledUntil = 0
@@ -57,6 +60,7 @@ export class VirtualProcess {
     this.servers = servers
     this.shape = shape
     this.skew = skew
+    this.startedAt = world.now
   }
 
   /** Hands something to the process now, or when its stall is over, or never. */

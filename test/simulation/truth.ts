@@ -177,9 +177,16 @@ export class Truth {
     this.watermarks.entered(gridsOf(database.look))
   }
 
+  /** Some collector has been there all the time: only those that have seen the clock step know where to begin again. */
+  get #drainsBelowWatermark(): boolean {
+    const { duplicated, differentLists, cachePerHost } = this.#scenario
+    const collects = this.#records.processes.some((process) => process.site.truth === this && process.alive && process.collects && process.startedAt === 0)
+    return duplicated === 0 && !differentLists && !cachePerHost && collects
+  }
+
   /** At the end: no cell that a collector must have drained still holds what the ledger does not have. */
   left(key: string, value: Buffer, grids: readonly GridRow[]): void {
-    const { drainAfterLayers, collectEveryMs, duplicated, differentLists, cachePerHost } = this.#scenario
+    const { drainAfterLayers, collectEveryMs } = this.#scenario
     const { grid: id, layer } = placeOf(key)
     // A grid with a new id has given up the cells of the old one: their writers bring what they hold to SQL.
     const grid = grids.find((other) => other.id === id)
@@ -188,7 +195,7 @@ export class Truth {
     // The last drain may be a period old.
     const newest = Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / layerMs) - drainAfterLayers
     const risenAhead = layer <= grid.watermark
-    if (layer <= this.watermarks.passed(grid) || layer > newest || (risenAhead && (duplicated > 0 || differentLists || cachePerHost))) return
+    if (layer <= this.watermarks.passed(grid) || layer > newest || (risenAhead && !this.#drainsBelowWatermark)) return
     for (const frame of this.#ownFrames(value)) {
       // What comes to a layer that is old enough to be drained may come after that.
       const inTime = frame.storedAt < (layer + 1) * layerMs - EPOCH
