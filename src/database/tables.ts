@@ -1,5 +1,6 @@
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
+import type { Logger } from '../support/logger.js'
 import { type Database, DatabaseError, type Transaction } from './database.js'
 import { openDatabase } from './open.js'
 
@@ -19,8 +20,8 @@ export class Tables {
   #ready: Promise<void> | undefined
 
   /** @throws TypeError, RangeError naming the option `database` */
-  constructor(given: string | Database | undefined, environment: Environment) {
-    const { database, owned } = openDatabase(given)
+  constructor(given: string | Database | undefined, environment: Environment, logger?: Logger) {
+    const { database, owned } = openDatabase(given, logger)
     this.database = database
     this.#owned = owned
     this.#environment = environment

@@ -113,7 +113,7 @@ export class ItemHits implements Hits {
     this.#environment = environment
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#guard = new Guard(this.#logger)
-    const { database, owned } = openDatabase(settings.grid.database)
+    const { database, owned } = openDatabase(settings.grid.database, settings.logger)
     this.#database = database
     this.#ownsDatabase = owned
     this.#map = new CollisionFreeMap<string, number>({

@@ -27,7 +27,7 @@ after(() => removeFolder(folder))
 
 /** npm tells its children about the project it runs in; those here are to know nothing of it. */
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
-  !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|MEMCACHE_SERVERS|DATABASE_URL)/i.test(name)))
+  !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i.test(name)))
 
 async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   try {
