@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from './database.js'
-import { sqliteError, type SqliteFailure } from './sqlite-errors.js'
+import { openingError, sqliteError, type SqliteFailure } from './sqlite-errors.js'
 
 type Ask = { readonly sql: string; readonly values: readonly SqlValue[] } | { readonly more: true } | { readonly close: true }
 type Piece = { readonly columns: readonly string[]; readonly rows: readonly WorkerRow[]; readonly more: boolean; readonly changes: number }
@@ -24,6 +24,7 @@ let watchesExit = false
 
 export class SqliteLink {
   readonly #worker: Worker
+  readonly #file: string
   readonly #state = new Int32Array(new SharedArrayBuffer(8))
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
@@ -31,6 +32,7 @@ export class SqliteLink {
   #death: DatabaseError | undefined
 
   constructor(file: string) {
+    this.#file = file
     // Without our own execArgv the thread would load what the process was told to, such as tsx.
     this.#worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
       workerData: { file, state: this.#state },
@@ -97,7 +99,7 @@ export class SqliteLink {
     const waiting = this.#waiting.get(reply.id)
     this.#waiting.delete(reply.id)
     if (!('failure' in reply)) return waiting?.resolve(reply)
-    const error = sqliteError(reply.failure)
+    const error = reply.opened ? sqliteError(reply.failure) : openingError(reply.failure, this.#file)
     waiting?.reject(error)
     // A thread without a file is of no use; the next one may find the disk or the package again.
     if (!reply.opened) this.#die(error.message, error)
