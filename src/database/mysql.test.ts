@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import test, { after, describe } from 'node:test'
@@ -386,9 +387,11 @@ test('a user who may not create tables works on tables that are there, and is re
   const url = new URL(await sharedMysqlUrl())
   const schema = url.pathname.slice(1)
   const admin = open(url.href)
-  await admin.query(`CREATE USER '${schema}'@'%' IDENTIFIED BY 'cache-password'`)
-  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${schema}\`.* TO '${schema}'@'%'`)
-  url.username = schema
+  // MySQL takes names of 32 characters at most.
+  const user = `limited_${randomUUID().slice(0, 8)}`
+  await admin.query(`CREATE USER '${user}'@'%' IDENTIFIED BY 'cache-password'`)
+  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${schema}\`.* TO '${user}'@'%'`)
+  url.username = user
   const limited = open(url.href)
   try {
     const error = await rejects(limited.migrate(), 'usage')
@@ -398,7 +401,7 @@ test('a user who may not create tables works on tables that are there, and is re
     assert.deepEqual((await limited.query('SELECT name FROM wide_cache_grids')).rows, [])
   } finally {
     await limited.close()
-    await admin.query(`DROP USER '${schema}'@'%'`)
+    await admin.query(`DROP USER '${user}'@'%'`)
     await admin.close()
   }
 })
