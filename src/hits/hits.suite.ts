@@ -133,6 +133,16 @@ export function hitsSuite(pair: Pair): void {
       assert.equal(await hits.count('a'), 4)
     })
 
+    hitsTest('a viewer or owner that is a number is one, the same as its text', async ({ open, log }) => {
+      const hits = open()
+      for (const [viewer, owner] of [[7, 7], [7, '7'], ['7', 7], [7n, 7], [0, 0]] as const) hits.record('a', { viewer, owner })
+      assert.equal((await hits.ledger()).issued, 0)
+      for (const viewer of [7, '7', 7n, 8, 0] as const) hits.record('a', { viewer, owner: 1 })
+      await settle(hits)
+      assert.equal(await hits.count('a'), 3)
+      assert.deepEqual(log, [])
+    })
+
     hitsTest('count and counts have all that is committed, processed or not; top has what is processed', async ({ open, site, name }) => {
       const hits = open()
       await hits.migrate()
@@ -185,12 +195,12 @@ export function hitsSuite(pair: Pair): void {
       assert.equal(log.length, 1)
       assert.match(log[0]!, /^wide-cache: a hit has an empty text as "item", not a text of 1 to 255 bytes; the hit is not counted$/)
       hits.record('a', null as never)
-      hits.record('a', { viewer: 7 as never })
-      hits.record('a', { viewer: 'anna', owner: 7 as never })
+      hits.record('a', { viewer: NaN })
+      hits.record('a', { viewer: 'anna', owner: {} as never })
       await settle(hits)
       assert.equal(await hits.count('a'), 3)
-      assert.match(log[1]!, /a number as "viewer", not a text; the hit counts without a viewer/)
-      assert.match(log[2]!, /a number as "owner", not a text or a boolean; the hit counts/)
+      assert.match(log[1]!, /NaN as "viewer", not a text or a number; the hit counts without a viewer/)
+      assert.match(log[2]!, /an object as "owner", not a text, a number or a boolean; the hit counts/)
       assert.equal(await hits.count('x'.repeat(256)), 0)
       assert.equal(await hits.count(''), 0)
       await assert.rejects(hits.count(7 as never), TypeError)

@@ -6,7 +6,7 @@ import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
-import { Guard, kindOf } from '../visitors/guard.js'
+import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
@@ -21,10 +21,10 @@ import { tidyHits } from './retention.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {
-  /** Who the viewer is, in any words of yours; only a keyed hash of it leaves the process. Not given: every hit counts. */
-  viewer?: string | null | undefined
-  /** Who the author is, in the same words; or `true`: the viewer is. The author's own views never count. */
-  owner?: string | boolean | null | undefined
+  /** Who the viewer is, as a text or a number; only a keyed hash of it leaves the process. Not given: every hit counts. */
+  viewer?: string | number | bigint | null | undefined
+  /** Who the author is, in the same way; or `true`: the viewer is. The author's own views never count. */
+  owner?: string | number | bigint | boolean | null | undefined
 }
 
 /** The views of items: threads, articles, profiles. */
@@ -35,9 +35,8 @@ export interface Hits {
    */
   record(item: string, parties?: HitParties): void
   /**
-   * Counts the page views of items, by the same rules as the activity's: `GET`, HTML, status below 300 or 304,
-   * no prefetch. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
-   * or before all with `app.use(…)`.
+   * Counts the page views of items, by the same rule as the activity's; the README has it as a table. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
+   * or mount it at a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is there.
    *
    * @throws TypeError naming the option that is wrong
    */
@@ -139,12 +138,11 @@ export class ItemHits implements Hits {
 
   record(item: string, parties: HitParties = {}): void {
     const { viewer, owner }: { [K in keyof HitParties]?: unknown } = parties ?? {}
-    const isViewer = typeof viewer === 'string' && viewer !== ''
-    if (!isViewer && viewer !== undefined && viewer !== null) this.#refused('viewer', viewer, 'a text', 'the hit counts without a viewer')
-    if (owner === true || (isViewer && owner === viewer)) return
-    const isOwner = typeof owner === 'string' || owner === false || owner === undefined || owner === null
-    if (!isOwner) this.#refused('owner', owner, 'a text or a boolean', 'the hit counts')
-    this.#count(item, isViewer ? viewer : undefined)
+    const [identity, author] = [identityOf(viewer), identityOf(owner)]
+    if (identity === undefined && !isNobody(viewer)) this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')
+    if (owner === true || (identity !== undefined && identity === author)) return
+    if (author === undefined && owner !== false && !isNobody(owner)) this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+    this.#count(item, identity)
   }
 
   middleware(options: HitsMiddlewareOptions): RequestHandler {
@@ -228,4 +226,8 @@ export class ItemHits implements Hits {
     const what = typeof value === 'string' && value !== '' ? 'a longer text' : kindOf(value)
     this.#guard.say(`record ${field}`, `a hit has ${what} as "${field}", not ${wanted}`, instead)
   }
+}
+
+function isNobody(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
 }
