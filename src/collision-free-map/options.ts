@@ -29,7 +29,7 @@ export interface BucketOptions<K, V> {
 }
 
 /** Options of a {@link CollisionFreeMap}. */
-export interface CollisionFreeMapOptions<K, V> extends BucketOptions<K, V> {
+export interface CollisionFreeMapOptions<K = string, V = number> extends BucketOptions<K, V> {
   /** @default 119 */
   buckets?: number | undefined
   /**
