@@ -4,6 +4,7 @@
  * for good: what has begun on one thread (a transaction) never goes on upon another.
  */
 import { Worker } from 'node:worker_threads'
+import { packageFile } from '../support/package-file.js'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from './database.js'
 import { openingError, sqliteError, type SqliteFailure } from './sqlite-errors.js'
 
@@ -34,7 +35,7 @@ export class SqliteLink {
   constructor(file: string) {
     this.#file = file
     // Without our own execArgv the thread would load what the process was told to, such as tsx.
-    this.#worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
+    this.#worker = new Worker(packageFile('database/sqlite-worker.js'), {
       workerData: { file, state: this.#state },
       execArgv: [],
       name: 'wide-cache sqlite',

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -77,6 +77,7 @@ before(async () => {
   packed = await pack()
   await Promise.all([
     ...EXPRESS_VERSIONS.map(async (express) => projects.set(express, await install(`express-${express}`, PROGRAMS, [packed.tarball, `express@${express}`, `@types/express@${express}`]))),
+    install('bundled', { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }, [packed.tarball, 'express@5', 'esbuild', 'webpack@5']).then((project) => projects.set('bundled', project)),
     install('untyped', EXAMPLES, [packed.tarball]).then((project) => projects.set('untyped', project)),
     ...OTHER_NODES.map(async (version) => nodes.set(version, await nodeOf(version))),
   ])
@@ -126,6 +127,30 @@ test('its types, and the examples of the README, compile without @types/express,
   const project = projects.get('untyped')!
   assert(!existsSync(join(project, 'node_modules/@types/express')))
   await run(process.execPath, [TSC, '-p', '.'], project)
+})
+
+describe('bundled', () => {
+  const bundle = (file: string) => join(projects.get('bundled')!, 'bundles', file)
+  const ends = (file: string) => run(process.execPath, [bundle(file)], mkdtempSync(join(projects.get('bundled')!, 'workplace-')))
+  before(() => run(process.execPath, ['bundle.mjs'], projects.get('bundled')!))
+
+  for (const file of ['esbuild-packages.mjs', 'esbuild-packages.cjs', 'esbuild-external.mjs', 'esbuild-external.cjs', 'webpack-all.cjs', 'webpack-external.cjs']) {
+    test(`${file} counts visits`, async () => {
+      assert.deepEqual(JSON.parse(await ends(file)), { pageViews: 1, widget: true })
+    })
+  }
+
+  for (const file of ['esbuild-all.mjs', 'esbuild-all.cjs', 'webpack-all.cjs']) {
+    test(`${file} without the package beside it refuses to start and names what to set`, async () => {
+      const installed = join(projects.get('bundled')!, 'node_modules/wide-cache')
+      renameSync(installed, `${installed}-away`)
+      try {
+        await assert.rejects(ends(file), /wide-cache: this program is a bundle.*packages: 'external'.*'commonjs wide-cache'/)
+      } finally {
+        renameSync(`${installed}-away`, installed)
+      }
+    })
+  }
 })
 
 test('what is public is what is documented', async () => {
