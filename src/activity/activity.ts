@@ -87,7 +87,7 @@ export class SiteActivity implements Activity {
       read: (database, context) => readStats(database, context, settings.windowSeconds),
       readTtlSeconds: settings.statsTtlSeconds,
       tidy: (database, context) => tidyActivity(database, context, settings.retentionMs),
-    }, environment)
+    }, environment, ['activity'])
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     const warning = cacheWarning(this.#wide.cache)
     if (warning) logger.warn('cache', warning)

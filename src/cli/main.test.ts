@@ -115,7 +115,7 @@ test('migrate ends with status 1 and one line when the server is away, or the da
   const file = join(folder, 'newer.db')
   const database = sqlite(file)
   await database.migrate()
-  await database.query("INSERT INTO wide_cache_migrations (version, name, applied_at) VALUES (9999, 'future', 0)")
+  await database.query("INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES ('activity', 9999, 'future', 0)")
   await database.close()
   const newer = await run(['migrate', '--database', `sqlite:${file}`])
   assertOneLine(newer, /newer/)

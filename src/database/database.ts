@@ -19,11 +19,14 @@ export interface Database extends Queryable {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Brings the tables up to this package's version, forward only. Safe when several processes start at once.
+   * Brings the tables of some parts of the package, or of all, up to its version, forward only. Safe when several
+   * processes start at once.
    *
-   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the package.
+   * @param parts names of folders in `sql/<dialect>/`
+   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the package,
+   *   `DATABASE_FOREIGN_TABLE` when another program has a table of the same name.
    */
-  migrate(): Promise<void>
+  migrate(parts?: readonly string[]): Promise<void>
   /** Lets go of connections; idempotent. Everything afterwards rejects with `DATABASE_CLOSED`. */
   close(): Promise<void>
 }

@@ -250,7 +250,7 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     const allowed = open(strict.url())
     await allowed.migrate()
     await admin.query(`SET GLOBAL binlog_format = 'STATEMENT'`)
-    const late = await rejects(open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (99, ?, 0)', ['x']), 'usage', 'ER_BINLOG_STMT_MODE_AND_ROW_ENGINE')
+    const late = await rejects(open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (?, 99, ?, 0)', ['x', 'x']), 'usage', 'ER_BINLOG_STMT_MODE_AND_ROW_ENGINE')
     assert.match(late.message, /binlog_format/i)
     await open(server('unlogged').url()).migrate()
   })

@@ -9,7 +9,7 @@ import { warnOnce } from '../support/warn-once.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
 import { Lifetime } from './lifetime.js'
-import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, migrationsBusy, type MigrationHost } from './migrations.js'
+import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, PARTS, migrationsBusy, type MigrationHost } from './migrations.js'
 import { BINLOG_REMEDY, condemnsOthers } from './mysql-errors.js'
 import { poolOptions, type MysqlOptions } from './mysql-options.js'
 import type { MysqlSession } from './mysql-session.js'
@@ -82,8 +82,8 @@ export class MysqlDatabase implements Database, MigrationHost {
     return databaseNow(this)
   }
 
-  migrate(folder = migrationsFolder('mysql')): Promise<void> {
-    return migrate(this, folder)
+  migrate(parts: readonly string[] = PARTS, folder = migrationsFolder('mysql')): Promise<void> {
+    return migrate(this, folder, parts)
   }
 
   /** One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself. */

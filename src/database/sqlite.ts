@@ -8,7 +8,7 @@ import { wrongType, wrongValue } from '../support/options.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
 import { CLOSE_TIMEOUT_MS, Lifetime, within } from './lifetime.js'
-import { migrate, migrationsFolder, type MigrationHost } from './migrations.js'
+import { migrate, migrationsFolder, PARTS, type MigrationHost } from './migrations.js'
 import { OpenTransaction } from './open-transaction.js'
 import { SqliteLink } from './sqlite-link.js'
 import { Turns } from './turns.js'
@@ -82,8 +82,8 @@ export class SqliteDatabase implements Database, MigrationHost {
     return databaseNow(this)
   }
 
-  migrate(folder = migrationsFolder('sqlite')): Promise<void> {
-    return migrate(this, folder)
+  migrate(parts: readonly string[] = PARTS, folder = migrationsFolder('sqlite')): Promise<void> {
+    return migrate(this, folder, parts)
   }
 
   /** A transaction: it has the file's only write lock, and DDL is rolled back with it. */

@@ -370,7 +370,7 @@ export function hitsSuite(pair: Pair): void {
       const map = new CollisionFreeMap<string, number>({
         database, id: `hits.${name}`, buckets: 3, keyCodec: itemCodec, combine: addUp, onUpdate: (changes, tx) => writeCounts(changes, tx, name),
       })
-      await map.migrate()
+      await database.migrate()
       /** As the ledger does, and again after a deadlock. */
       const commit = async (hits: readonly Hit[], now = NOON + 40 * WINDOW_MS): Promise<void> => {
         for (;;) {

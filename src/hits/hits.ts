@@ -126,7 +126,7 @@ export class ItemHits implements Hits {
       codec: hitCodec,
       commit: (hits, tx, { now }) => commitHits(hits, tx, { name, repeatMs, now, add: (counts, tx) => this.#map.update(counts, tx) }),
       tidy: (database, { now }) => tidyHits(database, name, now - keepMs),
-    }, environment)
+    }, environment, ['hits', 'collision-free-map'])
     const warning = cacheWarning(this.#wide.cache)
     if (warning) this.#logger.warn('cache', warning)
     this.#identifier = new Identifier({

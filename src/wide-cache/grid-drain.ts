@@ -104,9 +104,11 @@ export class GridDrain {
     const present = this.#grid.layerAt(await watch.now(database))
     const newest = present - drainAfterLayers
     // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it.
-    const again = watermark > present
+    const again = watermark > newest
+    // Where it was ahead by less than the drain age, no layer older than this was passed too early.
+    const first = watermark > present ? -Infinity : watermark - 2 * drainAfterLayers
     // Nothing older than the TTL lives.
-    let from = Math.max((again ? this.#againUpTo : watermark) + 1, newest - this.#grid.layersIn(cellTtlSeconds))
+    let from = Math.max(again ? Math.max(this.#againUpTo + 1, first) : watermark + 1, newest - this.#grid.layersIn(cellTtlSeconds))
     let waits = again
     let raised = watermark
     const silent = new Set<string>()

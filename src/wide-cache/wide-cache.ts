@@ -38,6 +38,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly database: Database
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
+  readonly #tables: readonly string[]
   readonly #owned: (() => Promise<void>)[] = []
   readonly #logger: BurstLogger
   readonly #record: GridRecord
@@ -55,9 +56,10 @@ export class WideCache<Row, Figures = unknown> {
   #closing: Promise<CloseReport> | undefined
 
   /**
+   * @param tables parts of the package whose tables `commit` uses
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
-  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment) {
+  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, tables: readonly string[] = []) {
     const settings = settingsOf(options)
     const { cache, owned: ownsCache } = openCache(options.cache)
     const { database, owned: ownsDatabase } = openDatabase(options.database, settings.logger)
@@ -67,6 +69,7 @@ export class WideCache<Row, Figures = unknown> {
     this.database = database
     this.#settings = settings
     this.#environment = environment
+    this.#tables = ['wide-cache', ...tables]
     this.#createdAt = environment.clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
     const { clock, newId } = environment
@@ -176,7 +179,7 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   async #enter(): Promise<void> {
-    await this.database.migrate()
+    await this.database.migrate(this.#tables)
     const { cellTtlSeconds, layerSeconds } = this.#settings
     // A private cache has no cells older than this process.
     const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds

@@ -86,7 +86,9 @@ export class Recorder {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) return reject(new Error('the process has ended'))
       const id = ++this.#commands
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
-      this.#child.send({ id, name, args } satisfies Command)
+      this.#child.send({ id, name, args } satisfies Command, (error) => {
+        if (error) reject(new Error('the process has ended', { cause: error }))
+      })
     })
   }
 

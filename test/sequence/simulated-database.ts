@@ -5,7 +5,7 @@ import type { World } from '../simulation/world.js'
 import type { Loaded, Scenario } from './simulate.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-const SCHEMA = readFileSync(new URL('../../sql/sqlite/0004_sequence.sql', import.meta.url), 'utf8')
+const SCHEMA = readFileSync(new URL('../../sql/sqlite/sequence/0001_tables.sql', import.meta.url), 'utf8')
 /** How long a transaction may take; a client waits twice as long for an answer. */
 const TIMEOUT_MS = 3_000
 const LATEST_MS = 2_000

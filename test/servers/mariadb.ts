@@ -44,12 +44,13 @@ export interface MariaDb {
   restart(): Promise<void>
 }
 
-/** Starts a server with an empty database `test`. */
-export async function startMariadb(options: readonly string[] = []): Promise<MariaDb> {
+/** Starts a server with an empty database `test`. As root, it runs as `systemUser`. */
+export async function startMariadb(options: readonly string[] = [], { systemUser = 'root' } = {}): Promise<MariaDb> {
   const program = binary('mariadb')
   const folder = temporaryFolder('mariadb')
   const [data, socket, log] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
-  const user = process.getuid?.() === 0 ? ['--user=root'] : []
+  const user = process.getuid?.() === 0 ? [`--user=${systemUser}`] : []
+  if (user.length > 0 && systemUser !== 'root') execFileSync('chown', [systemUser, folder])
   // Servers that start at once clear away each other's files in a folder that they share.
   const tmpdir = `--tmpdir=${folder}`
   initialise(program, data, [...user, tmpdir])
@@ -61,15 +62,16 @@ export async function startMariadb(options: readonly string[] = []): Promise<Mar
 
   let server = await start()
   await asRoot(socket, [
-    `CREATE USER '${USER}'@'%' IDENTIFIED BY '${PASSWORD}'`,
+    `CREATE USER IF NOT EXISTS '${USER}'@'%' IDENTIFIED BY '${PASSWORD}'`,
     `GRANT ALL PRIVILEGES ON *.* TO '${USER}'@'%' WITH GRANT OPTION`,
-    'CREATE DATABASE test',
+    'CREATE DATABASE IF NOT EXISTS test',
   ])
 
   async function start(): Promise<ChildProcess> {
     const child = startProcess(program, args, log)
     const deadline = performance.now() + START_TIMEOUT_MS
-    while (!(await asRoot(socket, []).then(() => true, () => false))) {
+    // A node of a cluster takes connections before it takes statements.
+    while (!(await asRoot(socket, ['SELECT 1 FROM mysql.user LIMIT 1']).then(() => true, () => false))) {
       if (hasEnded(child) || performance.now() > deadline) throw new Error(`${program} has not started:\n${tail(log)}`)
       await delay(50)
     }

@@ -24,7 +24,7 @@ class Engine {
   readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
 
   constructor() {
-    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/0001_wide_cache.sql', import.meta.url), 'utf8'))
+    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'))
   }
 
   clear(): void {

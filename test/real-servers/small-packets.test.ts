@@ -1,0 +1,121 @@
+/** A database that takes only small packets: everything is cut to what it takes, the quarantine too. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createActivity } from '../../src/activity/activity.js'
+import { mysql } from '../../src/database/mysql.js'
+import { type MariaDb, startMariadb } from '../servers/mariadb.js'
+import { sharedMemcached } from '../servers/shared.js'
+import { assertLedger, assertRecorded, createRecorded, insertRecorded, keptLog, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+
+const PACKET_BYTES = 64 * 1024
+const VISITS = 8_000
+const LONGEST_PAGE = 1_024
+/** Rows of this writer are refused. */
+const POISON = 666
+
+describe('max_allowed_packet is 64 KiB', () => {
+  let mariadb: MariaDb
+  before(async () => {
+    mariadb = await startMariadb([`--max-allowed-packet=${PACKET_BYTES}`])
+  })
+  after(() => mariadb.stop())
+
+  const openDatabase = async (name: string) => {
+    await mariadb.createDatabase(name)
+    return mysql(mariadb.url(name))
+  }
+
+  test(`${VISITS} visits of pages of up to ${LONGEST_PAGE} bytes are all committed`, async () => {
+    const sql = await openDatabase('visits')
+    const activity = createActivity({ name: uniqueName(), cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false, cellTtlSeconds: 60, logger: keptLog() })
+    try {
+      for (let i = 0; i < VISITS; i++) {
+        // Quotes take two bytes in a statement.
+        activity.record({ visitor: `visitor ${i % 1000}`, page: `/${i}/`.padEnd(LONGEST_PAGE - (i % 100), `'`) })
+      }
+      await activity.flush()
+      await activity.drain({ all: true })
+      const { rows } = await sql.query('SELECT COUNT(*) AS n, COUNT(DISTINCT page) AS pages FROM activities')
+      assert.deepEqual([Number(rows[0]?.['n']), Number(rows[0]?.['pages'])], [VISITS, VISITS])
+      assertLedger(await activity.ledger(), VISITS)
+    } finally {
+      await activity.close()
+      await sql.close()
+    }
+  })
+
+  for (const way of ['drain', 'close'] as const) {
+    test(`frames that SQL refuses go to quarantine though they are larger than a packet: ${way}() does not reject`, async () => {
+      const sql = await openDatabase(`refused_${way}`)
+      await createRecorded(sql)
+      const log = keptLog()
+      const options = {
+        name: uniqueName(),
+        cellTtlSeconds: 60,
+        logger: log,
+        async commit(rows: Recorded[], tx: Parameters<typeof insertRecorded>[1]) {
+          if (rows.some(({ writer }) => writer === POISON)) throw new RangeError('a poisonous row')
+          await insertRecorded(rows, tx)
+        },
+      }
+      const wide = openRecorded({ cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false }, options)
+      try {
+        const filler = `'`.repeat(60_000)
+        for (const row of rowsOf(0, 0, 100)) wide.append(row)
+        await wide.flush()
+        for (const row of rowsOf(POISON, 0, 3)) wide.append({ ...row, filler } as Recorded)
+        await wide.flush()
+        for (const row of rowsOf(0, 100, 200)) wide.append(row)
+        await wide.flush()
+        if (way === 'drain') {
+          assert.equal((await wide.drain({ all: true })).quarantined, 3)
+        }
+        const report = await wide.close()
+        assert.equal(report.lost + report.inCache, 0)
+        await assertRecorded(sql, rowsOf(0, 0, 200))
+        const reader = openRecorded({ cache: 'memory:', database: sql, collect: false }, options)
+        assertLedger(await reader.ledger(), 200, { quarantined: 3 })
+        await reader.close()
+        assert.notDeepEqual(log.matching(/quarantine/i), [])
+      } finally {
+        await wide.close()
+        await sql.close()
+      }
+    })
+  }
+
+  test('a statement of the caller’s commit() that is over the packet does not stop what is behind its frame', async () => {
+    const sql = await openDatabase('oversize')
+    await createRecorded(sql)
+    await sql.query('ALTER TABLE recorded ADD filler LONGTEXT NULL')
+    const options = {
+      name: uniqueName(),
+      cellTtlSeconds: 60,
+      logger: keptLog(),
+      async commit(rows: Recorded[], tx: Parameters<typeof insertRecorded>[1]) {
+        for (const { writer, number, ...others } of rows) {
+          await tx.query('INSERT INTO recorded (writer, number, filler) VALUES (?, ?, ?)', [writer, number, String(Object.values(others)[0] ?? '')])
+        }
+      },
+    }
+    const wide = openRecorded({ cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false }, options)
+    try {
+      for (const row of rowsOf(0, 0, 50)) wide.append(row)
+      await wide.flush()
+      // 40,000 bytes in a frame, twice as many in a statement.
+      wide.append({ writer: POISON, number: 0, filler: `'`.repeat(40_000) } as Recorded)
+      await wide.flush()
+      for (const row of rowsOf(0, 50, 100)) wide.append(row)
+      await wide.flush()
+      await wide.drain({ all: true })
+      await wide.close()
+      await assertRecorded(sql, rowsOf(0, 0, 100))
+      const reader = openRecorded({ cache: 'memory:', database: sql, collect: false }, options)
+      assertLedger(await reader.ledger(), 100, { quarantined: 1 })
+      await reader.close()
+    } finally {
+      await wide.close()
+      await sql.close()
+    }
+  })
+})
