@@ -30,9 +30,9 @@ type Tidy = (database: Database, context: TidyContext) => Promise<boolean | void
 
 /** The grid and its timing: what every use of the wide cache shares. */
 export interface GridOptions {
-  /** The cache that holds the grid. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  /** The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else `memory:` */
   cache?: string | Cache | undefined
-  /** The database the rows go to. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /** The database the rows go to. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
   database?: string | Database | undefined
   /** Columns a layer: the more, the fewer writers share a cell. @default 15 */
   width?: number | undefined

@@ -62,7 +62,7 @@ export class WideCache<Row, Figures = unknown> {
   constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, tables: readonly string[] = []) {
     const settings = settingsOf(options)
     const { cache, owned: ownsCache } = openCache(options.cache)
-    const { database, owned: ownsDatabase } = openDatabase(options.database)
+    const { database, owned: ownsDatabase } = openDatabase(options.database, settings.logger)
     if (ownsCache) this.#owned.push(() => cache.close())
     if (ownsDatabase) this.#owned.push(() => database.close())
     this.cache = cache
