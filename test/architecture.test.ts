@@ -70,7 +70,7 @@ const imports = sources.flatMap(({ file, source }) => importsIn(file, source))
 describe('the house', () => {
   test('the sources are found, and so are their imports', () => {
     assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
-    for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
+    for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql-sessions.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
       assert(imports.some((found) => found.file === file && found.from === from), `${from} of ${file}`)
     }
   })

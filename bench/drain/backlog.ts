@@ -4,7 +4,7 @@ import type { Cache } from '../../src/cache/cache.js'
 import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'
-import { NAME, PROCESSES, RATE, visitAt } from './visits.js'
+import { PROCESSES, RATE, visitAt } from './visits.js'
 
 /** The defaults of `createActivity`. */
 const WIDTH = 15
@@ -30,9 +30,9 @@ export function startOf(count: number): number {
   return Math.floor((Date.now() - (count * 1000) / RATE - AGE_MS) / layerMs) * layerMs
 }
 
-/** Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid. */
-export async function fill(cache: Cache, from: number, count: number): Promise<Backlog> {
-  const grid = new Grid(NAME, WIDTH, LAYER_SECONDS)
+/** Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid: that with the id given. */
+export async function fill(cache: Cache, gridId: Buffer, from: number, count: number): Promise<Backlog> {
+  const grid = new Grid(gridId, { width: WIDTH, layerSeconds: LAYER_SECONDS })
   const writers = Array.from({ length: PROCESSES }, () => ({ id: randomBytes(16), sequence: 0, issued: 0 }))
   let layer = grid.layerAt(from)
   let cells: Buffer[][] = []

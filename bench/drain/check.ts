@@ -12,7 +12,7 @@ export async function checkRows(sql: Connection, database: string, from: number,
 
 /** @throws Error if the sums are not those of the rows */
 export async function checkSums(sql: Connection, database: string, count: number): Promise<void> {
-  const { views, visitors, different } = await one(sql, `SELECT (SELECT SUM(views) FROM ${database}.activity_layers) AS views,
+  const { views, visitors, different } = await one(sql, `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS views,
     (SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, (SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different`)
   if (Number(views) !== count || Number(visitors) !== Number(different)) throw new Error(`${database}: the sums say ${views} views of ${visitors} visitors, the rows ${count} of ${different}`)
 }

@@ -2,7 +2,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { tidyActivity } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
-import { LAYER_SECONDS } from './backlog.js'
 import { NAME } from './visits.js'
 
 export interface Removal {
@@ -21,11 +20,11 @@ export async function removeAll(database: Database, sql: Connection): Promise<Re
     const before = await rowsLeft('activities')
     const now = await database.now()
     const began = performance.now()
-    more = await tidyActivity(database, { now, name: NAME, layerSeconds: LAYER_SECONDS }, 0)
+    more = await tidyActivity(database, { now, name: NAME }, 0)
     const ms = performance.now() - began
     removals.push({ rows: before - await rowsLeft('activities'), ms })
   }
-  for (const table of ['activities', 'activity_layers', 'activity_visitors']) {
+  for (const table of ['activities', 'activity_seconds', 'activity_visitors']) {
     const left = await rowsLeft(table)
     if (left !== 0) throw new Error(`the retention has left ${left} rows in ${table}`)
   }

@@ -17,6 +17,6 @@ async function away(): Promise<never> {
   throw new DatabaseError('ECONNREFUSED', 'unreachable', 'there is no database')
 }
 
-export const noDatabase: Database = { dialect: 'mysql', query: away, now: away, transaction: away, migrate: away, close: async () => {} }
+export const noDatabase: Database = { dialect: 'mysql', maxStatementBytes: Infinity, query: away, now: away, transaction: away, migrate: away, close: async () => {} }
 
 export const silent: Logger = { info() {}, warn() {}, error() {} }

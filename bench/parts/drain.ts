@@ -3,7 +3,7 @@
  * keeps, and beside one INSERT a visit; and how fast the retention removes what it brought.
  * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
-import { createConnection } from 'mysql2/promise'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
@@ -96,15 +96,16 @@ async function run(bench: Bench): Promise<Report> {
 
   /** Empty tables, a new backlog, and that many rows of it brought to SQL; what came there is checked. */
   async function measure({ label, child, database }: Contender, count: number): Promise<Answer> {
-    for (const table of ['activities', 'activity_layers', 'activity_visitors', 'wide_cache_writers', 'wide_cache_frames']) await sql.query(`TRUNCATE ${database}.${table}`)
+    for (const table of ['activities', 'activity_seconds', 'activity_visitors', 'wide_cache_writers', 'wide_cache_ranges']) await sql.query(`TRUNCATE ${database}.${table}`)
     const rows = rowsOf(label, count)
     const from = startOf(rows)
     let backlog: Backlog | undefined
     if (label === COLLECTOR) {
       await memcached.flush()
-      backlog = await fill(cache, from, rows)
+      const [[grid]] = await sql.query<RowDataPacket[]>(`SELECT id FROM ${database}.wide_cache_grids`)
+      backlog = await fill(cache, grid!['id'] as Buffer, from, rows)
       // The collector was last here before the first of them.
-      await sql.query(`UPDATE ${database}.wide_cache_watermarks SET layer = ?`, [backlog.watermark])
+      await sql.query(`UPDATE ${database}.wide_cache_grids SET watermark = ?`, [backlog.watermark])
     }
     const answer = await child.ask<Answer>('bring', { from, count: rows })
     await checkRows(sql, database, from, rows)

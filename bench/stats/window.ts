@@ -42,18 +42,18 @@ export async function record(cache: Cache, database: Database, count: number, vi
 export async function multiply(sql: Connection, times: number): Promise<void> {
   const more = Array.from({ length: times - 1 }, (_, i) => `SELECT ${i}`).join(' UNION ALL ')
   await sql.query(`INSERT INTO activities (name, created_at, visitor, page) SELECT name, created_at, visitor, page FROM activities JOIN (${more}) AS more`)
-  await sql.query('UPDATE activity_layers SET views = views * ?', [times])
+  await sql.query('UPDATE activity_seconds SET views = views * ?', [times])
 }
 
 /** So that the optimiser knows the tables as it would those of a site that has run for a while. */
 export async function analyze(sql: Connection): Promise<void> {
-  await sql.query('ANALYZE TABLE activities, activity_layers, activity_visitors')
+  await sql.query('ANALYZE TABLE activities, activity_seconds, activity_visitors')
 }
 
 /** When the window begins, in milliseconds since the Unix epoch. */
 export async function windowStart(sql: Connection): Promise<number> {
-  const [[row]] = await sql.query<RowDataPacket[]>('SELECT layer FROM wide_cache_watermarks')
-  return (Number(row!['layer']) + 1 - WINDOW_SECONDS / LAYER_SECONDS) * LAYER_SECONDS * 1000
+  const [[row]] = await sql.query<RowDataPacket[]>('SELECT watermark FROM wide_cache_grids')
+  return (Number(row!['watermark']) + 1 - WINDOW_SECONDS / LAYER_SECONDS) * LAYER_SECONDS * 1000
 }
 
 const FROM_WINDOW = `FROM activities WHERE name = 'activity' AND created_at >= ?`

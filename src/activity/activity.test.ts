@@ -177,6 +177,7 @@ test('with cache and database unreachable requests are served, and all counts wh
   const away = () => Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'db:3306 does not answer'))
   const flaky: Database = {
     dialect: database.dialect,
+    maxStatementBytes: database.maxStatementBytes,
     query: (...args) => reachable ? database.query(...args) : away(),
     transaction: (work) => reachable ? database.transaction(work) : away(),
     now: () => reachable ? database.now() : away(),

@@ -3,7 +3,7 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { Guard, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
-import type { DrainReport } from '../wide-cache/collector.js'
+import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
@@ -87,10 +87,10 @@ export class SiteActivity implements Activity {
       read: (database, context) => readStats(database, context, settings.windowSeconds),
       readTtlSeconds: settings.statsTtlSeconds,
       tidy: (database, context) => tidyActivity(database, context, settings.retentionMs),
-    }, environment)
+    }, environment, ['activity'])
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     const warning = cacheWarning(this.#wide.cache)
-    if (warning) settings.logger.warn(warning)
+    if (warning) logger.warn('cache', warning)
     this.#guard = new Guard(logger)
     this.#identifier = new Identifier({ cache: this.#wide.cache, name: settings.name, clock, logger, handOn: (time, visitor, page) => this.#wide.append({ time, visitor, page }) })
     this.#middleware = activityMiddleware(settings, (identity, page, userAgent) => this.#identifier.identify(clock.now(), identity, page, userAgent), logger)

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import type { Cache } from '../cache/cache.js'
 import type { Logger } from '../support/logger.js'
-import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction, wrongValue } from '../support/options.js'
+import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
 
 /** Options of `createActivity()`. One that is `undefined` is one not given. */
@@ -9,8 +9,8 @@ export interface ActivityOptions extends GridOptions {
   /** Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`. @default 'activity' */
   name?: string | undefined
   /**
-   * Seconds that the figures look back; a multiple of `layerSeconds`.
-   * @default 600, or the next multiple of `layerSeconds`
+   * Seconds that the figures look back, at least `layerSeconds`.
+   * @default 600, or `layerSeconds` if that is longer
    */
   windowSeconds?: number | undefined
   /** Seconds that figures once read are served, by all processes, before SQL is asked again. @default 30 */
@@ -67,9 +67,8 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
   const checkedName = nameOf('name', name)
   const { layerSeconds, cellTtlSeconds, logger } = settingsOf({ ...grid, name: checkedName, commit: async () => {} })
 
-  const window = integer('windowSeconds', windowSeconds ?? Math.ceil(DEFAULT_WINDOW_SECONDS / layerSeconds) * layerSeconds,
+  const window = integer('windowSeconds', windowSeconds ?? Math.max(DEFAULT_WINDOW_SECONDS, layerSeconds),
     layerSeconds, MAX_WINDOW_SECONDS, 'seconds')
-  if (window % layerSeconds !== 0) throw wrongValue('windowSeconds', window, `a multiple of layerSeconds, which is ${layerSeconds}`)
   const leastHours = Math.ceil(window / 3600)
   const hours = integer('retentionHours', retentionHours ?? Math.max(24, leastHours), leastHours, MAX_RETENTION_HOURS,
     `hours (at least the window of ${window} s)`)

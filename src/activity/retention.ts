@@ -6,7 +6,7 @@ import type { TidyContext } from '../wide-cache/options.js'
  * How much one call removes: few seconds' work, so that the collector has its time. With a call in each
  * collecting run this keeps up with 20,000 visits a second.
  */
-const LAYERS_A_CALL = 500
+const SECONDS_A_CALL = 1_500
 const ROWS_A_CALL = 200_000
 
 /** Rows of one DELETE, about; visitors of one. */
@@ -14,44 +14,44 @@ const ROWS_A_STATEMENT = 5_000
 const VISITORS_A_STATEMENT = 500
 
 /**
- * Removes layers older than `retentionMs`, oldest first, each whole in a transaction of its own: its sum, its
+ * Removes seconds older than `retentionMs`, oldest first, each whole in a transaction of its own: its sum, its
  * rows, and the visitors seen last in it, so that the sums always are what the rows say. Locks in the order
- * of {@link commitVisits}, the sum first: it keeps out those who would add to the layer meanwhile. Nobody
+ * of {@link commitVisits}, the sum first: it keeps out those who would add to the second meanwhile. Nobody
  * else is in the way: READ COMMITTED locks no gaps, and new rows go elsewhere.
  *
  * What is locked by others is left for the next call. Resolves with whether there is more than one call removes.
  */
-export async function tidyActivity(database: Database, { now, name, layerSeconds }: TidyContext, retentionMs: number): Promise<boolean> {
-  const keepFrom = Math.floor((now - retentionMs) / (layerSeconds * 1000))
-  const { rows } = await database.query('SELECT layer FROM activity_layers WHERE name = ? AND layer < ? ORDER BY layer LIMIT ?', [name, keepFrom, LAYERS_A_CALL])
+export async function tidyActivity(database: Database, { now, name }: TidyContext, retentionMs: number): Promise<boolean> {
+  const keepFrom = Math.floor((now - retentionMs) / 1000)
+  const { rows } = await database.query('SELECT second FROM activity_seconds WHERE name = ? AND second < ? ORDER BY second LIMIT ?', [name, keepFrom, SECONDS_A_CALL])
   let removed = 0
-  for (const { layer } of rows) {
+  for (const { second } of rows) {
     if (removed >= ROWS_A_CALL) return true
     try {
-      removed += await database.transaction((tx) => removeLayer(tx, name, Number(layer), layerSeconds))
+      removed += await database.transaction((tx) => removeSecond(tx, name, Number(second)))
     } catch (error) {
-      if (error instanceof OlderLayer) return true
+      if (error instanceof OlderSecond) return true
       if (error instanceof DatabaseError && error.kind === 'lock') return false
       throw error
     }
   }
-  return rows.length === LAYERS_A_CALL
+  return rows.length === SECONDS_A_CALL
 }
 
-/** A visit has come to a layer older than the one that is removed, which was the oldest. */
-class OlderLayer extends Error {}
+/** A visit has come to a second older than the one that is removed, which was the oldest. */
+class OlderSecond extends Error {}
 
-/** Returns how many rows there were. @throws OlderLayer */
-async function removeLayer(tx: Transaction, name: string, layer: number, layerSeconds: number): Promise<number> {
-  const sum = await tx.query(`SELECT views FROM activity_layers WHERE name = ? AND layer = ?${forUpdate(tx.dialect)}`, [name, layer])
+/** Returns how many rows there were. @throws OlderSecond */
+async function removeSecond(tx: Transaction, name: string, second: number): Promise<number> {
+  const sum = await tx.query(`SELECT views FROM activity_seconds WHERE name = ? AND second = ?${forUpdate(tx.dialect)}`, [name, second])
   if (sum.rows.length === 0) return 0
-  const removed = await removeRows(tx, name, layer * layerSeconds * 1000, (layer + 1) * layerSeconds * 1000)
+  const removed = await removeRows(tx, name, second * 1000, (second + 1) * 1000)
   // After the rows, which take longest: a visitor who is back meanwhile must wait for this one.
-  await removeVisitors(tx, name, layer)
+  await removeVisitors(tx, name, second)
   // One of those visitors may have a row in it, which was committed before they were locked.
-  const older = await tx.query('SELECT layer FROM activity_layers WHERE name = ? AND layer < ? LIMIT 1', [name, layer])
-  if (older.rows.length > 0) throw new OlderLayer()
-  await tx.query('DELETE FROM activity_layers WHERE name = ? AND layer = ?', [name, layer])
+  const older = await tx.query('SELECT second FROM activity_seconds WHERE name = ? AND second < ? LIMIT 1', [name, second])
+  if (older.rows.length > 0) throw new OlderSecond()
+  await tx.query('DELETE FROM activity_seconds WHERE name = ? AND second = ?', [name, second])
   return removed
 }
 
@@ -69,13 +69,13 @@ async function removeRows(tx: Transaction, name: string, from: number, to: numbe
   }
 }
 
-async function removeVisitors(tx: Transaction, name: string, layer: number): Promise<void> {
+async function removeVisitors(tx: Transaction, name: string, second: number): Promise<void> {
   for (;;) {
-    const { rows } = await tx.query('SELECT visitor FROM activity_visitors WHERE name = ? AND last_layer = ? ORDER BY visitor LIMIT ?', [name, layer, VISITORS_A_STATEMENT])
+    const { rows } = await tx.query('SELECT visitor FROM activity_visitors WHERE name = ? AND last_second = ? ORDER BY visitor LIMIT ?', [name, second, VISITORS_A_STATEMENT])
     const visitors = rows.map(({ visitor }): SqlValue => visitor ?? null)
     if (visitors.length === 0) return
-    // By primary key, as those who commit lock them: `+ 0` keeps MySQL from its index on last_layer, with which
-    // the two would wait for each other. Who is back meanwhile has another last_layer and stays.
-    await tx.query(`DELETE FROM activity_visitors WHERE name = ? AND visitor IN (${placeholders(visitors.length)}) AND last_layer + 0 = ?`, [name, ...visitors, layer])
+    // By primary key, as those who commit lock them: `+ 0` keeps MySQL from its index on last_second, with which
+    // the two would wait for each other. Who is back meanwhile has another last_second and stays.
+    await tx.query(`DELETE FROM activity_visitors WHERE name = ? AND visitor IN (${placeholders(visitors.length)}) AND last_second + 0 = ?`, [name, ...visitors, second])
   }
 }

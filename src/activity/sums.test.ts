@@ -12,10 +12,8 @@ import { readStats } from './stats.js'
 import type { Visit } from './visit.js'
 
 const SECOND = 1000
-const LAYER_SECONDS = 3
-const LAYER_MS = LAYER_SECONDS * SECOND
+const LAYER_MS = 3 * SECOND
 const NOW = Date.UTC(2026, 4, 17, 12)
-const NOW_LAYER = NOW / LAYER_MS
 
 const opened: Database[] = []
 after(() => Promise.all(opened.map((database) => database.close())))
@@ -33,7 +31,7 @@ const visitorOf = (number: number): Buffer => Buffer.alloc(12, number % 256).fil
 async function commit(database: Database, name: string, visits: readonly Visit[], now = NOW): Promise<void> {
   for (;;) {
     try {
-      return await database.transaction((tx) => commitVisits(visits, tx, { now, name, layerSeconds: LAYER_SECONDS }))
+      return await database.transaction((tx) => commitVisits(visits, tx, { now, name }))
     } catch (error) {
       if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
     }
@@ -41,34 +39,34 @@ async function commit(database: Database, name: string, visits: readonly Visit[]
 }
 
 const tidy = (database: Database, name: string, retentionMs: number, now = NOW) =>
-  tidyActivity(database, { now, name, layerSeconds: LAYER_SECONDS }, retentionMs)
+  tidyActivity(database, { now, name }, retentionMs)
 
-/** Compares sums and rows: by layer, by visitor, and as the figures of windows that end at different times. */
+/** Compares sums and rows: by second, by visitor, and as the figures of windows that end at different times. */
 async function assertSumsAreRows(database: Database, name: string): Promise<number> {
   const rows = (await database.query('SELECT created_at, visitor FROM activities WHERE name = ?', [name])).rows
   const views = new Map<number, number>()
   const last = new Map<string, number>()
   for (const { created_at: createdAt, visitor } of rows) {
-    const layer = Math.floor(Number(createdAt) / LAYER_MS)
-    views.set(layer, (views.get(layer) ?? 0) + 1)
+    const second = Math.floor(Number(createdAt) / SECOND)
+    views.set(second, (views.get(second) ?? 0) + 1)
     if (!Buffer.isBuffer(visitor)) continue
     const key = visitor.toString('hex')
-    last.set(key, Math.max(last.get(key) ?? 0, layer))
+    last.set(key, Math.max(last.get(key) ?? 0, second))
   }
-  const layers = (await database.query('SELECT layer, views FROM activity_layers WHERE name = ?', [name])).rows
-  assert.deepEqual(new Map(layers.map(({ layer, views }) => [Number(layer), Number(views)])), views)
-  const visitors = (await database.query('SELECT visitor, last_layer FROM activity_visitors WHERE name = ?', [name])).rows
+  const seconds = (await database.query('SELECT second, views FROM activity_seconds WHERE name = ?', [name])).rows
+  assert.deepEqual(new Map(seconds.map(({ second, views }) => [Number(second), Number(views)])), views)
+  const visitors = (await database.query('SELECT visitor, last_second FROM activity_visitors WHERE name = ?', [name])).rows
   assert.deepEqual(
-    new Map(visitors.map(({ visitor, last_layer: layer }) => [(visitor as Buffer).toString('hex'), Number(layer)])), last)
-  for (const watermark of [NOW_LAYER, NOW_LAYER - 1, NOW_LAYER - 40, NOW_LAYER - 300]) {
-    const from = (watermark + 1 - 200) * LAYER_MS
+    new Map(visitors.map(({ visitor, last_second: second }) => [(visitor as Buffer).toString('hex'), Number(second)])), last)
+  for (const asOf of [NOW, NOW - SECOND, NOW - 40 * LAYER_MS, NOW - 300 * LAYER_MS]) {
+    const from = asOf - 600 * SECOND
     const counted = await database.query(
       'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE name = ? AND created_at >= ?', [name, from])
-    assert.deepEqual(await readStats(database, { name, layerSeconds: LAYER_SECONDS, watermark }, 600), {
+    assert.deepEqual(await readStats(database, { name, asOf }, 600), {
       windowSeconds: 600,
       pageViews: Number(counted.rows[0]?.['views']),
       visitors: Number(counted.rows[0]?.['visitors']),
-      asOf: new Date((watermark + 1) * LAYER_MS).toISOString(),
+      asOf: new Date(asOf).toISOString(),
     })
   }
   return rows.length
@@ -125,15 +123,15 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
     assert.equal(await assertSumsAreRows(db, grid), 5_000)
   })
 
-  test(`${name}: what is older than the retention goes, in whole layers, and nothing else`, async () => {
+  test(`${name}: what is older than the retention goes, in whole seconds, and nothing else`, async () => {
     const db = await database
     const [grid, other] = [gridName(), gridName()]
     const old = Array.from({ length: 12_000 }, (_, i): Visit => ({ time: NOW - 100 * LAYER_MS + Math.floor(i / 6_000), visitor: visitorOf(i % 1_200), page: '/old' }))
     await commit(db, grid, [...old, ...[-99, -98, -10, 0].map((layers) => ({ time: NOW + layers * LAYER_MS, visitor: visitorOf(7), page: '/' }))])
     await commit(db, other, old.slice(0, 10))
-    await tidy(db, grid, 98 * LAYER_MS + 1)
-    const { rows } = await db.query('SELECT layer FROM activity_layers WHERE name = ? ORDER BY layer', [grid])
-    assert.deepEqual(rows.map(({ layer }) => Number(layer) - NOW_LAYER), [-99, -98, -10, 0])
+    await tidy(db, grid, 99 * LAYER_MS)
+    const { rows } = await db.query('SELECT second FROM activity_seconds WHERE name = ? ORDER BY second', [grid])
+    assert.deepEqual(rows.map(({ second }) => Number(second) - NOW / SECOND), [-99, -98, -10, 0].map((layers) => 3 * layers))
     assert.equal(await assertSumsAreRows(db, grid), 4)
     assert.equal(await assertSumsAreRows(db, other), 10)
   })
@@ -141,10 +139,10 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
   test(`${name}: a long absence is made up for a piece at a time`, async () => {
     const db = await database
     const grid = gridName()
-    await commit(db, grid, Array.from({ length: 1_200 }, (_, i): Visit => ({ time: NOW - (i + 10) * LAYER_MS, visitor: visitorOf(i), page: '/' })))
+    await commit(db, grid, Array.from({ length: 3_200 }, (_, i): Visit => ({ time: NOW - (i + 10) * LAYER_MS, visitor: visitorOf(i), page: '/' })))
     const left: [more: boolean, rows: number][] = []
     for (let calls = 0; calls < 3; calls++) left.push([await tidy(db, grid, 0), await assertSumsAreRows(db, grid)])
-    assert.deepEqual(left, [[true, 700], [true, 200], [false, 0]])
+    assert.deepEqual(left, [[true, 1_700], [true, 200], [false, 0]])
   })
 
   test(`${name}: with many committing and removing at once the sums are what the rows say, and no visit is missing`, async () => {
@@ -178,12 +176,14 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
 function interrupted(database: Database, before: string, meanwhile: () => Promise<unknown>): Database {
   return {
     dialect: database.dialect,
+    maxStatementBytes: database.maxStatementBytes,
     query: (...args) => database.query(...args),
     now: () => database.now(),
     migrate: () => database.migrate(),
     close: () => database.close(),
     transaction: (work) => database.transaction((tx) => work({
       dialect: tx.dialect,
+      maxStatementBytes: tx.maxStatementBytes,
       now: () => tx.now(),
       query: async (sql, parameters) => {
         if (sql.startsWith(before)) await meanwhile()
@@ -199,7 +199,7 @@ test('MariaDB: a visit that comes late to a layer waits while that is removed, a
   const visit = (page: string): Visit => ({ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page })
   await commit(db, 'late', [visit('/')])
   let late: Promise<void> | undefined
-  await tidy(interrupted(db, 'DELETE FROM activity_layers', async () => {
+  await tidy(interrupted(db, 'DELETE FROM activity_seconds', async () => {
     late = commit(other, 'late', [visit('/late')])
     await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 500))])
   }), 'late', 0)
@@ -235,19 +235,20 @@ test('locks are taken in one order, whatever comes: layers ascending, then visit
   const every = (values: readonly SqlValue[], columns: number, column: number): SqlValue[] => values.filter((_, i) => i % columns === column)
   const tx: Transaction = {
     dialect: 'mysql',
+    maxStatementBytes: Infinity,
     now: async () => NOW,
     async query(sql, values = []) {
       const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
       if (taken.at(-1) !== table) taken.push(table)
-      if (table === 'activity_layers') layers.push(...every(values, 3, 1))
+      if (table === 'activity_seconds') layers.push(...every(values, 3, 1))
       if (table === 'activities') times.push(...every(values, 4, 1))
       if (table === 'activity_visitors') visitors.push(...every(values, 3, 1).map((visitor) => (visitor as Buffer).toString('hex')))
       return { rows: [], affectedRows: 0 }
     },
   }
   const visits = Array.from({ length: 5_000 }, (_, i): Visit => ({ time: NOW - ((i * 7919) % 2_500) * LAYER_MS, visitor: randomBytes(12), page: '/' }))
-  await commitVisits(visits, tx, { now: NOW, name: 'order', layerSeconds: LAYER_SECONDS })
-  assert.deepEqual(taken, ['activity_layers', 'activities', 'activity_visitors'])
+  await commitVisits(visits, tx, { now: NOW, name: 'order' })
+  assert.deepEqual(taken, ['activity_seconds', 'activities', 'activity_visitors'])
   assert.deepEqual([layers.length, times.length, visitors.length], [2_500, 5_000, 5_000])
   assert.deepEqual(layers, [...layers].sort((a, b) => Number(a) - Number(b)))
   assert.deepEqual(times, [...times].sort((a, b) => Number(a) - Number(b)))

@@ -15,9 +15,9 @@ Flags of both:
                               (default: DATABASE_URL, else sqlite:./wide-cache.db)
   --help, --version
 
-Flags of collect; but for --collect they must be what the web processes have:
+Flags of collect; --cell-ttl-seconds and --retention-hours are to be what the web processes have:
   --cache <servers>           memcached://host:port,host:port (default: MEMCACHE_SERVERS)
-  --name <name>               the grid's name (default: activity)
+  --name <name>               the name that the web processes have (default: activity)
   --width <columns>           (default: 15)
   --layer-seconds <seconds>   (default: 3)
   --drain-after-layers <n>    (default: 2)

@@ -4,13 +4,12 @@ import { createActivity } from '../activity/activity.js'
 import { openCache } from '../cache/open.js'
 import { DatabaseError } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
-import { GeometryError } from '../wide-cache/grid-record.js'
 import { type CollectOptions, UsageError } from './arguments.js'
 
 /** How long to wait before a database that is not there is asked again. */
 const RETRY_MS = 5_000
 
-/** Collects until `stop` is aborted. @throws what no waiting mends: wrong options, a missing right, a grid that differs. */
+/** Collects until `stop` is aborted. @throws what no waiting mends: wrong options, a missing right. */
 export async function collect(cacheUrl: string | undefined, options: CollectOptions, logger: Logger, stop: AbortSignal): Promise<void> {
   const { cache } = openCache(cacheUrl)
   try {
@@ -37,7 +36,7 @@ async function untilReady(migrate: () => Promise<void>, stop: AbortSignal): Prom
     try {
       return await migrate()
     } catch (error) {
-      if (error instanceof GeometryError || (error instanceof DatabaseError && error.kind === 'usage')) throw error
+      if (error instanceof DatabaseError && error.kind === 'usage') throw error
     }
     await delay(RETRY_MS, undefined, { signal: stop }).catch(() => undefined)
   }

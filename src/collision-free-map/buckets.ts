@@ -3,11 +3,11 @@
  * is queued carries its hash only, so it belongs to whatever bucket holds its hash at the time: with all rows
  * locked, the ranges can be changed, and nothing is stranded.
  */
-import type { Queryable, SqlValue, Transaction } from '../database/database.js'
+import type { Queryable, Transaction } from '../database/database.js'
+import { writeRows } from '../database/bulk.js'
 import { forUpdate, insert, skipLocked, upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import { HASHES } from './encoding.js'
-import { ROWS_A_STATEMENT } from './statements.js'
 
 /** From the first hash to the last, both within. */
 export interface HashRange {
@@ -79,12 +79,7 @@ export class Buckets {
     await tx.query(`SELECT bucket FROM ${buckets} WHERE ${owner} = ? ORDER BY bucket${forUpdate(tx.dialect)}`, [this.#id])
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
     const bound = (bucket: number): number => Math.floor(bucket * HASHES / this.#count)
-    for (let from = 0; from < this.#count; from += ROWS_A_STATEMENT) {
-      const values: SqlValue[] = []
-      for (let bucket = from; bucket < Math.min(from + ROWS_A_STATEMENT, this.#count); bucket++) {
-        values.push(this.#id, bucket, bound(bucket), bound(bucket + 1) - 1)
-      }
-      await tx.query(insert(buckets, columns, values.length / columns.length), values)
-    }
+    const rows = Array.from({ length: this.#count }, (_, bucket) => [this.#id, bucket, bound(bucket), bound(bucket + 1) - 1])
+    await writeRows(tx, rows, (count) => insert(buckets, columns, count))
   }
 }

@@ -34,6 +34,7 @@ class Follower {
   readonly all: Change<string, number>[] = []
 
   readonly onUpdate = (changes: readonly Change<string, number>[]): void => {
+    assert(changes.length > 0, 'it is told of something')
     for (const { key, oldValue, newValue } of changes) {
       assert.equal(oldValue, this.values.get(key), `old value of ${key}`)
       assert.notEqual(newValue, oldValue, `value of ${key}`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { mysql } from '../database/mysql.js'
+import { sqlite } from '../database/sqlite.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { CollisionFreeMap } from './collision-free-map.js'
@@ -62,12 +63,32 @@ test('wrong options are refused by name', () => {
   const open = (options: object) => () => new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
   const wrong: [object, RegExp][] = [
     [{ id: 'a b' }, /option "id" is "a b"/], [{ id: undefined }, /option "id"/], [{ buckets: 0 }, /option "buckets" is 0; allowed: a whole number from 1 to 1000/],
-    [{ combine: 3 }, /option "combine" is 3/], [{ onUpdate: true }, /option "onUpdate"/], [{ keyCodec: {} }, /option "keyCodec"/],
+    [{ combine: 3 }, /option "combine" is 3/], [{ onUpdate: true }, /option "onUpdate"/], [{ keyCodec: {} }, /option "keyCodec"/], [{ buckets: 1001 }, /option "buckets" is 1001/],
+    [{ keyCodec: { encode() {} } }, /option "keyCodec" is .*; allowed: an object with encode/], [{ keyCodec: { decode() {} } }, /option "keyCodec"/], [{ keyCodec: 'json' }, /option "keyCodec" is "json"/],
+    [{ valueCodec: Object.assign(() => 1, { encode() {}, decode() {} }) }, /option "valueCodec"/],
     [{ valueCodec: null }, /option "valueCodec"/], [{ logger: {} }, /option "logger"/], [{ bucket: 3 }, /option "bucket" is 3; allowed: no such option/],
     [{ database: 'oracle:x' }, /option "database"/],
   ]
   for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
   assert.throws(() => new CollisionFreeMap(undefined as never), TypeError)
+})
+
+test('migrate() makes the tables', async () => {
+  const database = sqlite(':memory:')
+  await new CollisionFreeMap<string, number>({ database, id: 'x', combine: add }).migrate()
+  assert.deepEqual((await database.query('SELECT * FROM collision_free_map_values')).rows, [])
+  await database.close()
+})
+
+test('whichever method comes first makes the tables', async () => {
+  const first: ((map: CollisionFreeMap<string, number>) => Promise<unknown>)[] = [
+    (map) => map.update([['a', 1]]), (map) => map.process(), (map) => map.get('a'), (map) => map.parked(),
+  ]
+  for (const use of first) {
+    const map = new CollisionFreeMap<string, number>({ database: 'sqlite::memory:', id: 'x', combine: add })
+    await use(map)
+    await map.close()
+  }
 })
 
 test('close() closes what the map has opened, twice if called twice, and nothing else', async () => {

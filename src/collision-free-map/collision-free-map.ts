@@ -47,7 +47,7 @@ export class CollisionFreeMap<K, V> {
   /** @throws TypeError, RangeError naming the option */
   constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
     const { id, buckets, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
-    this.#tables = new Tables(options.database, environment)
+    this.#tables = new Tables('collision-free-map', options.database, environment)
     this.#id = id
     this.#keys = new Encoding('key', keyCodec)
     this.#values = new Encoding('value', valueCodec)

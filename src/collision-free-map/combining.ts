@@ -5,13 +5,14 @@
  * transaction began, and memory is bounded. Ids are no cursor: one may commit after a higher one.
  */
 import type { Transaction } from '../database/database.js'
+import { writeRows } from '../database/bulk.js'
 import { upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { Buckets } from './buckets.js'
 import { type Encoding, HASHES } from './encoding.js'
 import type { Change } from './options.js'
-import { bytesOf, deleteRows, type Encoded, insertEncoded, portions } from './statements.js'
+import { bytesOf, deleteRows, type Encoded, IDS_A_STATEMENT, insertEncoded } from './statements.js'
 
 /** Queued updates a processor holds at once. */
 export const UPDATES_A_PORTION = 2_000
@@ -147,7 +148,8 @@ export class Combining<K, V> {
   /** Makes an entry of each of `keys`, with its stored value: nobody else writes it while we have the bucket. */
   async #load(tx: Transaction, keys: readonly Encoded[], entries: Map<string, Entry>): Promise<void> {
     const stored = new Map<string, Buffer>()
-    for (const portion of portions(keys)) {
+    for (let from = 0; from < keys.length; from += IDS_A_STATEMENT) {
+      const portion = keys.slice(from, from + IDS_A_STATEMENT)
       const { rows } = await tx.query(
         `SELECT map_key, map_value FROM ${VALUES} WHERE map = ? AND hash IN (${portion.map(() => '?').join(', ')})`,
         [this.#parts.id, ...portion.map(({ hash }) => hash)])
@@ -183,10 +185,8 @@ export class Combining<K, V> {
     const { id, onUpdate } = this.#parts
     const changed = entries.filter(({ stored, value }) => (stored && value ? !stored.equals(value) : stored !== value))
     const columns = ['map', 'hash', 'map_key', 'map_value']
-    for (const portion of portions(changed.filter(({ value }) => value !== undefined))) {
-      await tx.query(upsert(tx.dialect, VALUES, ['map', 'hash', 'map_key'], columns, { map_value: 'replace' }, portion.length),
-        portion.flatMap(({ hash, key, value }) => [id, hash, key, value ?? null]))
-    }
+    const kept = changed.filter(({ value }) => value !== undefined).map(({ hash, key, value }) => [id, hash, key, value ?? null])
+    await writeRows(tx, kept, (count) => upsert(tx.dialect, VALUES, ['map', 'hash', 'map_key'], columns, { map_value: 'replace' }, count))
     // One at a time: with lists, MariaDB may read, and wait for, the rows of other buckets.
     for (const { hash, key, value } of changed) {
       if (value === undefined) await tx.query(`DELETE FROM ${VALUES} WHERE map = ? AND hash = ? AND map_key = ?`, [id, hash, key])

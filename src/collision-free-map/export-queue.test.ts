@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { mysql } from '../database/mysql.js'
+import { sqlite } from '../database/sqlite.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { ExportQueue } from './export-queue.js'
@@ -49,6 +50,20 @@ test('MariaDB: exporting neither waits for transactions under way nor lets what 
   } finally {
     await database.close()
   }
+})
+
+test('migrate() makes the tables, and close() closes what the queue has opened', async () => {
+  const database = sqlite(':memory:')
+  const queue = new ExportQueue({ id: 'x', exporter() {}, database })
+  await queue.migrate()
+  assert.deepEqual((await database.query('SELECT * FROM export_queue_entries')).rows, [])
+  await queue.close()
+  await database.query('SELECT 1')
+  await database.close()
+  const own = new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:' })
+  await own.process()
+  await own.close()
+  await assert.rejects(own.process(), { code: 'DATABASE_CLOSED' })
 })
 
 test('wrong options are refused by name', () => {

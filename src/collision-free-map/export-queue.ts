@@ -57,7 +57,7 @@ export class ExportQueue<K, V> {
   /** @throws TypeError, RangeError naming the option */
   constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
     const { id, buckets, exporter, keyCodec, valueCodec } = exportSettings(options)
-    this.#tables = new Tables(options.database, environment)
+    this.#tables = new Tables('collision-free-map', options.database, environment)
     this.#id = id
     this.#exporter = exporter
     this.#keys = new Encoding('key', keyCodec)

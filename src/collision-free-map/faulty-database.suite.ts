@@ -3,6 +3,7 @@ import { type Database, DatabaseError, type Queryable, type QueryResult, type Sq
 
 export class FaultyDatabase implements Database {
   readonly dialect
+  readonly maxStatementBytes
   readonly #inner: Database
   readonly #fails: () => boolean
   /** How often it has failed so far. */
@@ -13,6 +14,7 @@ export class FaultyDatabase implements Database {
     this.#inner = inner
     this.#fails = fails
     this.dialect = inner.dialect
+    this.maxStatementBytes = inner.maxStatementBytes
   }
 
   query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
@@ -22,6 +24,7 @@ export class FaultyDatabase implements Database {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const faulty = (on: Queryable): Transaction => ({
       dialect: on.dialect,
+      maxStatementBytes: on.maxStatementBytes,
       query: (sql, parameters) => this.#faulty(() => on.query(sql, parameters)),
       now: () => this.#faulty(() => on.now()),
     })

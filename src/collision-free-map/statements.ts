@@ -1,11 +1,10 @@
 /** Statements of many rows, each of a bounded size: plain multi-row INSERTs, and no packet too large for a server. */
+import { writeRows } from '../database/bulk.js'
 import type { Queryable, SqlRow, SqlValue } from '../database/database.js'
 import { deleteByIds, insert } from '../database/dialect.js'
 
-export const ROWS_A_STATEMENT = 500
-const BYTES_A_STATEMENT = 512 * 1024
-/** What a row has beside its key and value. */
-const ROW_BYTES = 100
+/** Ids, or hashes, in a list of a statement. */
+export const IDS_A_STATEMENT = 500
 
 /** A key and a value on their way into a table. */
 export interface Encoded {
@@ -14,34 +13,17 @@ export interface Encoded {
   readonly value: Buffer
 }
 
-/** Cuts rows into portions that one statement takes. */
-export function* portions<R extends { readonly key: Buffer; readonly value?: Buffer | undefined }>(rows: readonly R[]): Generator<R[]> {
-  let portion: R[] = []
-  let bytes = 0
-  for (const row of rows) {
-    const size = ROW_BYTES + row.key.length + (row.value?.length ?? 0)
-    if (portion.length === ROWS_A_STATEMENT || (portion.length > 0 && bytes + size > BYTES_A_STATEMENT)) {
-      yield portion
-      portion = []
-      bytes = 0
-    }
-    portion.push(row)
-    bytes += size
-  }
-  if (portion.length > 0) yield portion
-}
-
 /** Plain multi-row INSERTs of `rows`, whose values come in the order of `columns`. */
 export async function insertEncoded<R extends Encoded>(
-  on: Pick<Queryable, 'query'>, table: string, columns: readonly string[], rows: readonly R[], valuesOf: (row: R) => readonly SqlValue[],
+  on: Queryable, table: string, columns: readonly string[], rows: readonly R[], valuesOf: (row: R) => readonly SqlValue[],
 ): Promise<void> {
-  for (const portion of portions(rows)) await on.query(insert(table, columns, portion.length), portion.flatMap(valuesOf))
+  await writeRows(on, rows.map(valuesOf), (count) => insert(table, columns, count))
 }
 
 /** Deletes exactly these rows. */
 export async function deleteRows(on: Pick<Queryable, 'dialect' | 'query'>, table: string, ids: readonly number[]): Promise<void> {
-  for (let from = 0; from < ids.length; from += ROWS_A_STATEMENT) {
-    await on.query(deleteByIds(on.dialect, table), [JSON.stringify(ids.slice(from, from + ROWS_A_STATEMENT))])
+  for (let from = 0; from < ids.length; from += IDS_A_STATEMENT) {
+    await on.query(deleteByIds(on.dialect, table), [JSON.stringify(ids.slice(from, from + IDS_A_STATEMENT))])
   }
 }
 

@@ -1,11 +1,11 @@
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
+import { writeRows } from '../database/bulk.js'
 import { forUpdate, placeholders, upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import { retried } from './outcome.js'
 
-const ROWS_A_STATEMENT = 500
 /** Generations whose beginning is remembered, for increments that are late. */
 const KEPT_GENERATIONS = 10_000
 
@@ -110,12 +110,9 @@ export class Generations {
 
   async #enter(tx: Transaction, generation: number, shards: number, { token, seed, value }: { token: Buffer; seed: number; value: number }): Promise<void> {
     const bearer = Math.floor(this.#environment.random() * shards)
-    for (let from = 0; from < shards; from += ROWS_A_STATEMENT) {
-      const numbers = Array.from({ length: Math.min(ROWS_A_STATEMENT, shards - from) }, (_, i) => from + i)
-      await tx.query(
-        upsert(tx.dialect, 'global_counter_shards', ['name', 'shard'], ['name', 'shard', 'generation', 'value'], { generation: 'replace', value: 'greatest' }, numbers.length),
-        numbers.flatMap((shard): SqlValue[] => [this.#name, shard, generation, shard === bearer ? value : 0]))
-    }
+    const rows = Array.from({ length: shards }, (_, shard) => [this.#name, shard, generation, shard === bearer ? value : 0])
+    await writeRows(tx, rows, (count) =>
+      upsert(tx.dialect, 'global_counter_shards', ['name', 'shard'], ['name', 'shard', 'generation', 'value'], { generation: 'replace', value: 'greatest' }, count))
     await tx.query('INSERT INTO global_counter_generations (name, generation, token, seed) VALUES (?, ?, ?, ?)', [this.#name, generation, token, seed])
     await tx.query('UPDATE global_counters SET generation = ?, shards = ? WHERE name = ?', [generation, shards, this.#name])
     await tx.query('DELETE FROM global_counter_generations WHERE name = ? AND generation <= ?', [this.#name, generation - KEPT_GENERATIONS])

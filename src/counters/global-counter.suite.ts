@@ -36,6 +36,12 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     assert.equal(await open(site, { name: 'other' }).get(), 0)
   })
 
+  it('migrate() makes the tables', async (site) => {
+    const database = site.database()
+    await new GlobalCounter({ name: 'test', database, cache: site.cache() }).migrate()
+    assert.deepEqual((await database.query('SELECT * FROM global_counters')).rows, [])
+  })
+
   it('several processes get each value once, and none is skipped', async (site) => {
     const counters = Array.from({ length: 4 }, () => open(site))
     const values = (await Promise.all(counters.map((counter) => manyOf(counter, 5, 40)))).flat()
@@ -100,7 +106,7 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     let fault: CacheFault = 'none'
     const counter = new GlobalCounter({ name: 'test', database: site.database(), cache: new FaultyCache(site.cache(), (operation) => (operation === 'increment' ? fault : 'none')) })
     await counter.increment()
-    for (fault of ['silent', 'done', 'down'] as const) {
+    for (fault of ['silent', 'done', 'closed', 'down'] as const) {
       const expected = fault === 'down' ? { name: 'CacheError' } : { name: 'OutcomeUnknownError', message: /may or may not have been counted/ }
       await assert.rejects(counter.increment(), expected)
     }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { GlobalCounter } from './global-counter.js'
 import { globalCounterSuite } from './global-counter.suite.js'
 import { PAIRS } from './pairs.suite.js'
 
-for (const pair of PAIRS) globalCounterSuite(test, pair)
+// Much of their time is waiting.
+describe('a global counter on', { concurrency: 4 }, () => {
+  for (const pair of PAIRS) globalCounterSuite(test, pair)
+})
 
 test('a wrong option is named at creation, a wrong delta at the call', async () => {
   const local = { database: 'sqlite::memory:', cache: 'memory:' }

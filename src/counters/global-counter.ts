@@ -89,7 +89,7 @@ export class GlobalCounter {
     this.#chance = chanceOf(chanceToWrite)
     integer('shards', shards, 1, MAX_SHARDS)
     this.#environment = environment
-    this.#tables = new Tables(database, environment)
+    this.#tables = new Tables('counters', database, environment)
     this.#cache = openCache(cache)
     this.#generations = new Generations({ tables: this.#tables, cache: this.#cache.cache, environment, name: this.#name, shards })
     this.#persists = new Batches((items) => this.#persist(items), ofOneGeneration)

@@ -103,6 +103,7 @@ export class FaultyDatabase implements Database {
   }
 
   get dialect() { return this.#inner.dialect }
+  get maxStatementBytes() { return this.#inner.maxStatementBytes }
   now() { return this.#inner.now() }
   migrate() { return this.#inner.migrate() }
   close() { return this.#inner.close() }
@@ -136,8 +137,8 @@ function unanswered(): DatabaseError {
 
 type Operation = Exclude<keyof Cache, 'scope' | 'close'>
 
-/** What becomes of an operation: as it should; or no answer, and it was not carried out, or was; or a value was there and is lost before. */
-export type CacheFault = 'none' | 'down' | 'silent' | 'done' | 'lost'
+/** What becomes of an operation: as it should; or no answer, and it was not carried out, or was, or the cache is being closed; or a value was there and is lost before. */
+export type CacheFault = 'none' | 'down' | 'silent' | 'done' | 'closed' | 'lost'
 
 /** A cache that fails as `fault` says. It may stand before one that others share. */
 export class FaultyCache implements Cache {
@@ -178,6 +179,7 @@ export class FaultyCache implements Cache {
     if (fault === 'lost') await this.#inner.delete(key)
     if (fault === 'down') throw noAnswer('CACHE_UNREACHABLE')
     if (fault === 'silent') throw noAnswer('CACHE_TIMEOUT')
+    if (fault === 'closed') throw noAnswer('CACHE_CLOSED')
     const result = await work()
     if (fault === 'done') throw noAnswer('CACHE_TIMEOUT')
     return result

@@ -37,6 +37,12 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     assert.deepEqual([await counter.get(), await counter.get({ exact: true })], [0, 0])
   })
 
+  it('migrate() makes the tables', async (site) => {
+    const database = site.database()
+    await new ShardedCounter({ name: 'test', database, cache: site.cache() }).migrate()
+    assert.deepEqual((await database.query('SELECT * FROM sharded_counters')).rows, [])
+  })
+
   it('counters are made on the fly, and do not know each other', async (site) => {
     const counters = ['x1', 'x', 'x10'].map((name) => open(site, { name, shards: 11 }))
     await Promise.all(counters.map(async (counter, i) => {

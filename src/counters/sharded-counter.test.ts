@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { PAIRS } from './pairs.suite.js'
 import { ShardedCounter } from './sharded-counter.js'
 import { shardedCounterSuite } from './sharded-counter.suite.js'
 import { share } from './shards.js'
 
-for (const pair of PAIRS) shardedCounterSuite(test, pair)
+// Much of their time is waiting.
+describe('a sharded counter on', { concurrency: 4 }, () => {
+  for (const pair of PAIRS) shardedCounterSuite(test, pair)
+})
 
 test('shares add up to the whole, and no share of a part is beyond the share of 2^53-1', () => {
   fc.assert(fc.property(fc.maxSafeInteger(), fc.integer({ min: 1, max: 1000 }), (total, count) => {

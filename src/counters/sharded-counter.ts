@@ -62,7 +62,7 @@ export class ShardedCounter {
     integer('shards', shards, 1, MAX_SHARDS)
     integer('cacheSeconds', cacheSeconds, 1, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
     this.#environment = environment
-    this.#tables = new Tables(database, environment)
+    this.#tables = new Tables('counters', database, environment)
     this.#cache = openCache(cache)
     this.#shards = new Shards(this.#tables, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache.cache, cacheSeconds)

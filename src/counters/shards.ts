@@ -1,11 +1,11 @@
-import type { SqlValue, Transaction } from '../database/database.js'
+import { writeRows } from '../database/bulk.js'
+import type { Transaction } from '../database/database.js'
 import { forUpdate, type RowUpdate, upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import type { Work } from './lane.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
-const ROWS_A_STATEMENT = 500
 
 /** What falls to `shard` when `total` is spread evenly over `count` shards. */
 export function share(total: number, count: number, shard: number): number {
@@ -109,12 +109,8 @@ export class Shards {
   }
 
   async #write(tx: Transaction, count: number, values: readonly (readonly [shard: number, value: number])[]): Promise<void> {
-    for (let from = 0; from < values.length; from += ROWS_A_STATEMENT) {
-      const rows = values.slice(from, from + ROWS_A_STATEMENT)
-      await tx.query(
-        upsert(tx.dialect, 'sharded_counter_shards', ['name', 'shard'], ['name', 'shard', 'of_shards', 'value'], { of_shards: 'replace', value: 'replace' }, rows.length),
-        rows.flatMap(([shard, value]): SqlValue[] => [this.#name, shard, count, value]))
-    }
+    await writeRows(tx, values.map(([shard, value]) => [this.#name, shard, count, value]), (rows) =>
+      upsert(tx.dialect, 'sharded_counter_shards', ['name', 'shard'], ['name', 'shard', 'of_shards', 'value'], { of_shards: 'replace', value: 'replace' }, rows))
   }
 }
 

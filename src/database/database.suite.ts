@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -14,7 +14,7 @@ import { DatabaseError, type Database, type DatabaseErrorKind } from './database
 import { type RowUpdate, update, updateBoth, updateByIds, upsert } from './dialect.js'
 
 /** An adapter that can be told where its migrations are. */
-export type MigratableDatabase = Database & { migrate(folder?: URL): Promise<void> }
+export type MigratableDatabase = Database & { migrate(parts?: readonly string[], folder?: URL): Promise<void> }
 
 export interface DatabaseUnderTest {
   readonly name: string
@@ -180,6 +180,41 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [2])
   })
 
+  it('a transaction refuses what would end it, before it is sent, and is rolled back', async (database, url) => {
+    await counters(database, 1)
+    const refused = [
+      'CREATE TABLE other (id INTEGER)', 'ALTER TABLE counters ADD COLUMN extra INTEGER', 'DROP TABLE counters', 'COMMIT', 'ROLLBACK', 'BEGIN',
+      'start transaction', 'SAVEPOINT mine', 'RELEASE SAVEPOINT wide_cache', 'LOCK TABLES counters WRITE', 'CALL something()',
+      'SET autocommit = 1', 'SET @@autocommit = 1', 'SET @mine = 1, autocommit = 1', `SET @mine = 'a, @b', @@SESSION.autocommit = 1`,
+      '-- a comment\nCOMMIT', '/* SELECT */ COMMIT', '# a comment\n COMMIT', '/*! COMMIT */', '/*!50000 CREATE TABLE other (id INTEGER) */',
+      '/*M! COMMIT */', `SELECT '/* quoted' /*! , 1 */`, 'SELECTED', '',
+    ]
+    for (const sql of refused) {
+      const failed = database.transaction(async (tx) => {
+        await tx.query('UPDATE counters SET n = 1')
+        await tx.query(sql).catch(() => undefined)
+        await tx.query('UPDATE counters SET n = 2').catch(() => undefined)
+      })
+      const error = await rejects(failed, 'usage', 'DATABASE_STATEMENT_REFUSED')
+      assert.match(error.message, /would end the transaction.*allowed: SELECT/, sql)
+      assert.deepEqual(await elsewhere(under, url, 'SELECT n FROM counters'), [0], sql)
+    }
+  })
+
+  it('a transaction takes every statement that reads or changes rows, whatever comments it has', async (database) => {
+    await counters(database, 1)
+    await database.transaction(async (tx) => {
+      await tx.query('-- COMMIT;\n  /* CREATE */ select n FROM counters')
+      await tx.query(`SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS \`/*!\` -- /*! not this one\n`)
+      await tx.query('WITH some AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM some)')
+      await tx.query('REPLACE INTO counters (id, n) VALUES (2, ?)', [5])
+      await tx.query('INSERT INTO counters (id, n) VALUES (3, 6)')
+      await tx.query('DELETE FROM counters WHERE id = 3')
+      await tx.query('\n\tUPDATE counters SET n = n + 1 WHERE id = 2')
+    })
+    assert.deepEqual(await column(database, 'SELECT n FROM counters ORDER BY id'), [0, 6])
+  })
+
   it('nobody sees what is not committed', async (database, url) => {
     await counters(database, 1)
     await database.transaction(async (tx) => {
@@ -302,33 +337,51 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   it(`${under.migratingProcesses} processes that migrate at once apply each migration once`, async (database, url) => {
     await withMigrations(FILES, async (folder) => {
       await Promise.all(await migratingProcesses(under.migratingProcesses, url, folder))
-      const { rows } = await database.query('SELECT version, name, applied_at FROM wide_cache_migrations ORDER BY version')
-      assert.deepEqual(rows.map(({ version, name }) => [version, name]), [[1, 'first'], [2, 'second']])
+      const { rows } = await database.query('SELECT part, version, name, applied_at FROM wide_cache_migrations ORDER BY version')
+      assert.deepEqual(rows.map(({ part, version, name }) => [part, version, name]), [['part', 1, 'first'], ['part', 2, 'second']])
       assert.ok(Math.abs(Number(rows[0]?.['applied_at']) - Date.now()) < 120_000)
       assert.deepEqual(await column(database, 'SELECT b FROM migrated'), ['once; only\n'])
-      await database.migrate(folder)
+      await database.migrate(['part'], folder)
       assert.deepEqual(await column(database, 'SELECT b FROM migrated'), ['once; only\n'])
     })
   })
 
   it('a database newer than the package is refused, naming both versions', async (database) => {
-    await withMigrations(FILES, (folder) => database.migrate(folder))
+    await withMigrations(FILES, (folder) => database.migrate(['part'], folder))
     await withMigrations(FILES.slice(0, 1), async (folder) => {
-      const error = await rejects(database.migrate(folder), 'usage', 'DATABASE_NEWER')
+      const error = await rejects(database.migrate(['part'], folder), 'usage', 'DATABASE_NEWER')
       assert.match(error.message, /at version 2, .* up to version 1.*Update the package/)
     })
   })
 
   it('a migration that fails is not recorded, and is done when its cause is gone', async (database) => {
     const half = ['0001_first.sql', 'CREATE TABLE IF NOT EXISTS migrated (a INTEGER, b VARCHAR(20));\nINSERT INTO missing VALUES (1);\n'] as const
-    await withMigrations([half], (folder) => rejects(database.migrate(folder), 'usage'))
-    await withMigrations(FILES, (folder) => database.migrate(folder))
+    await withMigrations([half], (folder) => rejects(database.migrate(['part'], folder), 'usage'))
+    await withMigrations(FILES, (folder) => database.migrate(['part'], folder))
     assert.deepEqual(await column(database, 'SELECT version FROM wide_cache_migrations ORDER BY version'), [1, 2])
+  })
+
+  it('only the tables that are asked for are made', async (database) => {
+    await database.migrate(['sequence'])
+    await database.query('SELECT name FROM sequence_generations')
+    await rejects(database.query('SELECT name FROM wide_cache_grids'), 'usage')
+    await database.migrate()
+    await database.query('SELECT name FROM wide_cache_grids')
+  })
+
+  it("a table of another program that has the name of one of ours is refused by name, before anything is written", async (database) => {
+    await database.query('CREATE TABLE activities (id INTEGER NOT NULL, title VARCHAR(20))')
+    const error = await rejects(database.migrate(), 'usage', 'DATABASE_FOREIGN_TABLE')
+    assert.match(error.message, /table "activities" .* columns are id, title.*database \(schema\) of its own/)
+    await rejects(database.query('SELECT name FROM wide_cache_grids'), 'usage')
+    await rejects(database.query('SELECT version FROM wide_cache_migrations'), 'usage')
+    await database.migrate(['wide-cache'])
+    await database.query('SELECT name FROM wide_cache_grids')
   })
 
   it('migration files with a gap, twice the same number or another name are a mistake of ours', async (database) => {
     for (const wrong of ['0003_gap.sql', '0001_again.sql', '2_short.sql', '0002_Name.sql']) {
-      await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) => assert.rejects(database.migrate(folder), { code: 'ERR_ASSERTION' }))
+      await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) => assert.rejects(database.migrate(['part'], folder), { code: 'ERR_ASSERTION' }))
     }
   })
 }
@@ -341,7 +394,8 @@ const FILES: readonly (readonly [string, string])[] = [
 async function withMigrations(files: readonly (readonly [string, string])[], use: (folder: URL) => Promise<unknown>): Promise<void> {
   const path = await mkdtemp(join(tmpdir(), 'wide-cache-sql-'))
   try {
-    for (const [name, text] of files) await writeFile(join(path, name), text)
+    await mkdir(join(path, 'part'))
+    for (const [name, text] of files) await writeFile(join(path, 'part', name), text)
     await use(pathToFileURL(`${path}/`))
   } finally {
     await rm(path, { recursive: true })

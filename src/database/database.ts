@@ -10,14 +10,23 @@ export interface Database extends Queryable {
    * error it swallows) or the commit rejects, all is rolled back, the connection is not used again, and the
    * error is passed on; after a failed commit the outcome is unknown. Nothing is retried here. Within `work`
    * use only `tx`.
+   *
+   * `work` may run no statement for at most 10 s at a time, since others wait for its locks; then all is rolled back.
+   *
+   * @throws DatabaseError `DATABASE_TRANSACTION_IDLE` when `work` ran no statement for longer.
+   * @throws DatabaseError `DATABASE_TRANSACTION_LOST` when something has committed the transaction before its end. A
+   * part of it is stored then, its locks were gone, and a retry would store that part twice.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Brings the tables up to this package's version, forward only. Safe when several processes start at once.
+   * Brings the tables of some parts of the package, or of all, up to its version, forward only. Safe when several
+   * processes start at once.
    *
-   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the package.
+   * @param parts names of folders in `sql/<dialect>/`
+   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the package,
+   *   `DATABASE_FOREIGN_TABLE` when another program has a table of the same name.
    */
-  migrate(): Promise<void>
+  migrate(parts?: readonly string[]): Promise<void>
   /** Lets go of connections; idempotent. Everything afterwards rejects with `DATABASE_CLOSED`. */
   close(): Promise<void>
 }
@@ -25,13 +34,30 @@ export interface Database extends Queryable {
 /** Something that takes SQL: a database, or a transaction in it. */
 export interface Queryable {
   readonly dialect: Dialect
+  /**
+   * The most bytes that one statement may have, its SQL text with its values in it. MySQL's comes from
+   * `max_allowed_packet`: in a transaction that of its connection; elsewhere the smallest that any connection has
+   * had so far, and a cautious {@link ASSUMED_STATEMENT_BYTES} before the first. A longer statement is refused
+   * with kind `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
+   */
+  readonly maxStatementBytes: number
   query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult>
   /** The database's clock: milliseconds since the Unix epoch. */
   now(): Promise<number>
 }
 
-/** A transaction under way. It is of no use after `work` has settled. */
+/**
+ * A transaction under way. It is of no use after `work` has settled.
+ *
+ * Its `query` takes statements that begin with SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH or LOAD DATA, and SET of
+ * user variables (`SET @name = …`). It refuses others, with `DATABASE_STATEMENT_REFUSED`, before it sends them: DDL,
+ * COMMIT, BEGIN, LOCK TABLES, procedures or another autocommit would commit what came before and drop the locks.
+ * Executable comments (`/*! … *\/`) are refused too.
+ */
 export interface Transaction extends Queryable {}
+
+/** What a database that has not been reached yet takes for sure, unless someone has set a very low limit. */
+export const ASSUMED_STATEMENT_BYTES = 32 * 1024
 
 /** MySQL and MariaDB speak one dialect here. */
 export type Dialect = 'mysql' | 'sqlite'
@@ -58,9 +84,9 @@ export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | '
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /**
-   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_CLOSED`, `DATABASE_NEWER`,
-   * `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_DRIVER_MISSING`,
-   * `DATABASE_THREAD_DIED`.
+   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`, `DATABASE_CLOSED`, `DATABASE_NEWER`,
+   * `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`, `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`,
+   * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
    */
   readonly code: string
   readonly kind: DatabaseErrorKind

@@ -19,6 +19,7 @@ interface Differences {
   /** Between the tables of an UPDATE of several; `undefined` where there is none. */
   readonly updateJoin: string | undefined
   readonly now: string
+  readonly columnsOf: string
 }
 
 const DIFFERENCES: Record<Dialect, Differences> = {
@@ -39,6 +40,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere NOW() is
     // ambiguous for one hour a year.
     now: 'SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) AS now',
+    columnsOf: 'SELECT column_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?',
   },
   sqlite: {
     onDuplicate: (keyColumns) => `ON CONFLICT(${keyColumns.join(', ')}) DO UPDATE SET`,
@@ -52,6 +54,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
+    columnsOf: 'SELECT name FROM pragma_table_info(?)',
   },
 }
 
@@ -171,4 +174,10 @@ export async function databaseNow(queryable: Pick<Queryable, 'dialect' | 'query'
   const now = rows[0]?.['now']
   assert(typeof now === 'number' && Number.isSafeInteger(now))
   return now
+}
+
+/** The names of a table's columns; none if there is no such table. */
+export async function columnsOf(queryable: Pick<Queryable, 'dialect' | 'query'>, table: string): Promise<string[]> {
+  const { rows } = await queryable.query(DIFFERENCES[queryable.dialect].columnsOf, [table])
+  return rows.map(({ name }) => String(name))
 }

@@ -1,15 +1,23 @@
 /**
- * Brings a schema up to date: the numbered files of `sql/<dialect>/` are its history, applied forward only
- * and recorded in `wide_cache_migrations`. One process at a time works, the others wait for it. In MySQL,
- * where DDL commits by itself, a file is written so that it can be run again after a crash half-way.
+ * Brings a schema up to date. Each part of the package has its own tables; the numbered files of
+ * `sql/<dialect>/<part>/` are their history, applied forward only and recorded in `wide_cache_migrations`. One
+ * process at a time works, the others wait for it. In MySQL, where DDL commits by itself, a file is written so
+ * that it can be run again after a crash half-way.
  */
 import assert from 'node:assert/strict'
 import { readFile, readdir } from 'node:fs/promises'
 import { DatabaseError, type Dialect, type Queryable } from './database.js'
+import { columnsOf } from './dialect.js'
+import { refuseForeignTables } from './foreign-tables.js'
 
 /** How long a process waits for another one that is migrating. */
 export const MIGRATION_LOCK_SECONDS = 30
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/
+
+/** All parts that have tables. */
+export const PARTS = ['wide-cache', 'activity', 'hits', 'counters', 'sequence', 'collision-free-map'] as const
+
+const RECORD = 'CREATE TABLE IF NOT EXISTS wide_cache_migrations (part VARCHAR(32) NOT NULL, version INTEGER NOT NULL, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL, PRIMARY KEY (part, version))'
 
 /** A database that lets one caller at a time, of all processes, change its tables. */
 export interface MigrationHost extends Pick<Queryable, 'query'> {
@@ -18,6 +26,7 @@ export interface MigrationHost extends Pick<Queryable, 'query'> {
 }
 
 interface Migration {
+  readonly part: string
   readonly version: number
   readonly name: string
   readonly url: URL
@@ -35,14 +44,16 @@ export function migrationsBusy(): DatabaseError {
 }
 
 /**
- * Applies the migrations of `folder` that the database does not have yet.
+ * Applies the migrations of `parts`, folders of `folder`, that the database does not have yet.
  *
- * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have; `DATABASE_MIGRATING`
+ * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have; `DATABASE_FOREIGN_TABLE` if another
+ * program has a table of one of the names, before anything is written; `DATABASE_MIGRATING`
  */
-export async function migrate(host: MigrationHost, folder: URL): Promise<void> {
-  const migrations = await migrationsIn(folder)
+export async function migrate(host: MigrationHost, folder: URL, parts: readonly string[]): Promise<void> {
+  const migrations = new Map(await Promise.all(parts.map(async (part) => [part, await migrationsOf(part, folder)] as const)))
   // First without a lock and without DDL, which the user of a web process may have no right to.
-  if (await versionOf(host).catch(noneYet) === migrations.length) return
+  const applied = await versionsOf(host).catch(noneYet)
+  if (applied && parts.every((part) => applied.get(part) === migrations.get(part)!.length)) return
   const deadline = performance.now() + MIGRATION_LOCK_SECONDS * 1_000
   for (;;) {
     try {
@@ -54,24 +65,29 @@ export async function migrate(host: MigrationHost, folder: URL): Promise<void> {
   }
 }
 
-async function bringUp(queryable: Queryable, migrations: readonly Migration[]): Promise<void> {
-  await queryable.query(
-    'CREATE TABLE IF NOT EXISTS wide_cache_migrations (version INTEGER NOT NULL PRIMARY KEY, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL)',
-  )
-  const current = await versionOf(queryable)
-  if (current > migrations.length) throw newer(current, migrations.length)
-  for (const { version, name, url } of migrations.slice(current)) {
-    for (const statement of statementsIn(await readFile(url, 'utf8'))) await queryable.query(statement)
+async function bringUp(queryable: Queryable, migrations: ReadonlyMap<string, readonly Migration[]>): Promise<void> {
+  await refuseForeignTables(queryable, [RECORD])
+  // A statement that fails would fail the transaction.
+  const isThere = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
+  const applied = isThere ? await versionsOf(queryable) : new Map<string, number>()
+  const missing: (Migration & { readonly statements: readonly string[] })[] = []
+  for (const [part, all] of migrations) {
+    const current = applied.get(part) ?? 0
+    if (current > all.length) throw newer(part, current, all.length)
+    for (const migration of all.slice(current)) missing.push({ ...migration, statements: statementsIn(await readFile(migration.url, 'utf8')) })
+  }
+  await refuseForeignTables(queryable, missing.flatMap(({ statements }) => statements))
+  await queryable.query(RECORD)
+  for (const { part, version, name, statements } of missing) {
+    for (const statement of statements) await queryable.query(statement)
     const now = await queryable.now()
-    await queryable.query('INSERT INTO wide_cache_migrations (version, name, applied_at) VALUES (?, ?, ?)', [version, name, now])
+    await queryable.query('INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES (?, ?, ?, ?)', [part, version, name, now])
   }
 }
 
-async function versionOf(queryable: Pick<Queryable, 'query'>): Promise<number> {
-  const { rows } = await queryable.query('SELECT COALESCE(MAX(version), 0) AS version FROM wide_cache_migrations')
-  const current = rows[0]?.['version']
-  assert(typeof current === 'number')
-  return current
+async function versionsOf(queryable: Pick<Queryable, 'query'>): Promise<Map<string, number>> {
+  const { rows } = await queryable.query('SELECT part, MAX(version) AS version FROM wide_cache_migrations GROUP BY part')
+  return new Map(rows.map(({ part, version }) => [String(part), Number(version)]))
 }
 
 /** There is no table yet, or it may not be read; to migrate will tell. */
@@ -79,20 +95,21 @@ function noneYet(error: unknown): undefined {
   if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
 }
 
-function newer(current: number, known: number): DatabaseError {
+function newer(part: string, current: number, known: number): DatabaseError {
   const message =
-    `The database's tables are at version ${current}, this wide-cache knows them up to version ${known}: ` +
+    `The database's tables of "${part}" are at version ${current}, this wide-cache knows them up to version ${known}: ` +
     'a newer wide-cache has migrated it. Update the package here; tables are never migrated backwards'
   return new DatabaseError('DATABASE_NEWER', 'usage', message)
 }
 
-async function migrationsIn(folder: URL): Promise<Migration[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
+async function migrationsOf(part: string, folder: URL): Promise<Migration[]> {
+  const own = new URL(`${part}/`, folder)
+  const files = (await readdir(own)).filter((file) => file.endsWith('.sql')).sort()
   return files.map((file, index) => {
     const [, digits, name] = FILE.exec(file) ?? []
     assert(digits !== undefined && name !== undefined, `migration ${file} is not named like 0001_name.sql`)
     assert.equal(Number(digits), index + 1, `migration ${file} is the ${index + 1}. of its folder: no number is left out or given twice`)
-    return { version: index + 1, name, url: new URL(file, folder) }
+    return { part, version: index + 1, name, url: new URL(file, own) }
   })
 }
 

@@ -28,6 +28,32 @@ const QUOTES_NAMES = new Set([
   'ER_NO_DEFAULT_FOR_FIELD', 'ER_WARN_DATA_OUT_OF_RANGE', 'ER_CHECK_CONSTRAINT_VIOLATED', 'ER_NET_PACKET_TOO_LARGE',
 ])
 
+/** What helps, where the server's own words do not say it. */
+export const BINLOG_REMEDY =
+  'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW for now; connections that are open keep the old one'
+const REMEDIES = new Map([[1665, `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}`]])
+
+/** Read-only: after a failover the old primary may live on, and a connection to it never gets well. */
+const READ_ONLY = new Set(['ER_OPTION_PREVENTS_STATEMENT', 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION', 'ER_READ_ONLY_MODE'])
+/** No answer in time: ours, and nobody else's. */
+const SILENCE = 'ETIMEDOUT'
+
+/** Whether the connections beside the one that failed so are likely to have the same fault: a read-only server, or a silent one. */
+export function condemnsOthers(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === SILENCE || READ_ONLY.has(error.code))
+}
+
+/** The error of a server that has not answered. */
+export function silence(timeoutMs: number): DatabaseError {
+  return new DatabaseError(SILENCE, 'unreachable', `No answer within ${timeoutMs / 1000} s`)
+}
+
+/** A lock-wait timeout's error, with who holds the lock. */
+export function withHolder(error: unknown, holder: string | undefined): unknown {
+  if (holder === undefined || !(error instanceof DatabaseError) || error.code !== 'ER_LOCK_WAIT_TIMEOUT') return error
+  return new DatabaseError(error.code, error.kind, `${error.message}. ${holder}`)
+}
+
 /** The DatabaseError of what mysql2 has thrown. */
 export function mysqlError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error
@@ -39,7 +65,7 @@ export function mysqlError(error: unknown): DatabaseError {
     return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', kind, message)
   }
   const name = code ?? `ER_${errno}`
-  return new DatabaseError(name, kindOf(errno, sqlState), `${name}: ${QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)}`)
+  return new DatabaseError(name, kindOf(errno, sqlState), `${name}: ${QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)}${REMEDIES.get(errno) ?? ''}`)
 }
 
 function kindOf(errno: number, sqlState: string): DatabaseErrorKind {

@@ -31,6 +31,7 @@ const KNOWN = ['host', 'port', 'socketPath', 'user', 'password', 'database', 'ss
 const IN_URL = ['socketPath', 'ssl', 'connectionLimit']
 const ALLOWED_URL = 'mysql://user:password@host:port/database (special characters percent-encoded), with ?ssl=true, ?socketPath=… or ?connectionLimit=… where wanted'
 const CONNECT_TIMEOUT_MS = 5_000
+const KEEP_ALIVE_MS = 10_000
 
 /** The options for mysql2's pool. */
 export function poolOptions(from: string | MysqlOptions, option = 'database'): PoolOptions {
@@ -48,6 +49,11 @@ export function poolOptions(from: string | MysqlOptions, option = 'database'): P
     connectionLimit: integer('connectionLimit', connectionLimit, 1, 1_000),
     queueLimit: QUEUE_LIMIT,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    // Else the first probe comes after two hours.
+    enableKeepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+    // `end()` says goodbye to the server, which counts and logs what is cut off as aborted.
+    gracefulEnd: true,
     // utf8mb4 said explicitly; of two collations that meet, the binary one wins instead of failing.
     charset: 'utf8mb4_bin',
     timezone: 'Z',

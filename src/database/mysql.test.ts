@@ -3,8 +3,15 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import test, { after } from 'node:test'
 import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { createPool, type PoolConnection } from 'mysql2'
+import { statementsOf } from './bulk.js'
+import { ASSUMED_STATEMENT_BYTES, type SqlValue } from './database.js'
 import { databaseSuite, rejects } from './database.suite.js'
+import { insert } from './dialect.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
+import { poolOptions } from './mysql-options.js'
+import { MysqlSession } from './mysql-session.js'
 import { startMariadb, type MariaDb } from '../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 
@@ -21,7 +28,7 @@ databaseSuite(test, {
 let hostile: Promise<MariaDb> | undefined
 function hostileServer(): Promise<MariaDb> {
   hostile ??= startMariadb([
-    '--sql-mode=NO_BACKSLASH_ESCAPES,ANSI_QUOTES', '--autocommit=0', '--character-set-server=latin1', '--default-time-zone=+05:30',
+    '--sql-mode=ORACLE,NO_BACKSLASH_ESCAPES,ANSI_QUOTES', '--autocommit=0', '--transaction-isolation=SERIALIZABLE', '--character-set-server=latin1', '--default-time-zone=+05:30',
     '--max-allowed-packet=16M',
   ])
   return hostile
@@ -37,6 +44,20 @@ after(async () => {
   await Promise.all(opened.map((database) => database.close()))
   await (await hostile)?.stop()
 })
+
+/** Runs `use` on a session as the pool has it, without what a Database or a transaction checks. */
+async function onSession<T>(url: string, use: (session: MysqlSession) => Promise<T>): Promise<T> {
+  const pool = createPool(poolOptions(url))
+  const connection = await new Promise<PoolConnection>((resolve, reject) => pool.getConnection((error, got) => (error ? reject(error) : resolve(got))))
+  const session = new MysqlSession(connection, () => undefined)
+  try {
+    await session.begin()
+    return await use(session)
+  } finally {
+    session.destroy(new Error('the test is over'))
+    await new Promise((resolve) => pool.end(resolve))
+  }
+}
 
 async function withTable(run: (database: MysqlDatabase, url: string) => Promise<void>, given?: string): Promise<void> {
   const url = given ?? (await sharedMysqlUrl())
@@ -56,15 +77,54 @@ test('a lock-wait timeout is of kind lock, and rolls back the whole transaction 
     await database.transaction(async (holder) => {
       await holder.query(`UPDATE t SET s = 'held' WHERE id = 1`)
       const waiter = database.transaction(async (tx) => {
-        await tx.query('SET SESSION innodb_lock_wait_timeout = 1')
         await tx.query(`INSERT INTO t VALUES (3, 'c')`)
-        await tx.query(`UPDATE t SET s = 'late' WHERE id = 1`).catch(() => undefined)
+        // MariaDB's error is that of a lock-wait timeout; MySQL has one of its own.
+        await tx.query('SELECT s FROM t WHERE id = 1 FOR UPDATE NOWAIT').catch(() => undefined)
       })
-      await rejects(waiter, 'lock', 'ER_LOCK_WAIT_TIMEOUT')
+      const { code } = await rejects(waiter, 'lock')
+      assert.match(code, /^ER_LOCK_(WAIT_TIMEOUT|NOWAIT)$/)
     })
     const { rows } = await database.query('SELECT id, s FROM t ORDER BY id')
     assert.deepEqual(rows.map(({ id, s }) => [id, s]), [[1, 'held'], [2, 'b']])
   }))
+
+test('a transaction takes variables of its own, and SELECTs in parentheses', () =>
+  withTable(async (database) => {
+    await database.transaction(async (tx) => {
+      await tx.query(`SET @\`another\` = 7`)
+      await tx.query(`SET @mine = 1, @\`your's\` = CONCAT('a, autocommit', 'b'), @other := (SELECT COUNT(*) FROM t)`)
+      const { rows } = await tx.query('(SELECT @mine AS n) UNION ALL (SELECT @other)')
+      assert.deepEqual(rows.map(({ n }) => n), [1, 2])
+    })
+  }))
+
+for (const completion of ['NO_CHAIN', 'CHAIN', 'RELEASE']) {
+  test(`a transaction that something else has committed is lost, and nothing says it may be retried (completion_type ${completion})`, async () => {
+    const server = await hostileServer()
+    await withTable(async (database, url) => {
+      const admin = open(url)
+      await admin.query(`SET GLOBAL completion_type = '${completion}'`)
+      try {
+        // The checks of `tx` are passed by, as a statement that commits unseen would.
+        const lost = onSession(url, (session) => session.transaction(async () => {
+          await session.query(`UPDATE t SET s = 'half' WHERE id = 1`)
+          await session.query('COMMIT')
+          await session.query(`UPDATE t SET s = 'x' WHERE id = 2`)
+        }))
+        const error = await rejects(lost, 'usage', 'DATABASE_TRANSACTION_LOST')
+        assert.match(error.message, /committed.*do not retry/i)
+        const fresh = open(url)
+        await fresh.transaction((tx) => tx.query(`UPDATE t SET s = 'first' WHERE id = 2`))
+        await fresh.query(`UPDATE t SET s = 'second' WHERE id = 2`)
+        assert.equal((await database.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'], 'second', 'a statement after a transaction commits')
+        await fresh.close()
+      } finally {
+        await admin.query('SET GLOBAL completion_type = NO_CHAIN')
+        await admin.close()
+      }
+    }, server.url())
+  })
+}
 
 test('a deadlock is of kind lock for the one it fails; the other commits', () =>
   withTable(async (database) => {
@@ -103,7 +163,7 @@ test('a connection comes back as if new: variables, locks and temporary tables o
     await database.close()
   }))
 
-test('a server with other defaults (not strict, no backslash escapes, no autocommit, latin1, another time zone) changes nothing', async () => {
+test('a server with other defaults (Oracle, not strict, no backslash escapes, no autocommit, SERIALIZABLE, latin1, another time zone) changes nothing', async () => {
   const server = await hostileServer()
   await withTable(async (database, url) => {
     const text = `\\' OR 1=1 -- "😀"`
@@ -115,6 +175,11 @@ test('a server with other defaults (not strict, no backslash escapes, no autocom
     await rejects(database.query('INSERT INTO t VALUES (3, ?)', ['s3cret is longer than 20 characters']), 'data', 'ER_DATA_TOO_LONG')
     const now = await database.now()
     assert.ok(Math.abs(now - Date.now()) < 5_000, 'UTC')
+    await database.transaction(async (tx) => {
+      await tx.query('SELECT s FROM t')
+      assert.equal((await database.query(`UPDATE t SET s = 'free' WHERE id = 2`)).affectedRows, 1, 'what is read at READ COMMITTED is not locked')
+      assert.equal((await tx.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'], 'free')
+    })
   }, server.url())
 })
 
@@ -160,6 +225,66 @@ test('a statement over max_allowed_packet is refused as data, and the pool goes 
     assert.equal((await database.query('SELECT id FROM t')).rows.length, 2)
   }, server.url())
 })
+
+test('maxStatementBytes is cautious before the first connection, then that of the server, and in a transaction that of its connection', async () => {
+  const server = await hostileServer()
+  const database = open(server.url())
+  assert.equal(database.maxStatementBytes, ASSUMED_STATEMENT_BYTES)
+  await database.query('SELECT 1')
+  const bytes = 16 * 1024 * 1024 - 64
+  assert.equal(database.maxStatementBytes, bytes)
+  assert.equal(await database.transaction(async (tx) => tx.maxStatementBytes), bytes)
+  await withMaxPacket(server, 4_096, async () => {
+    const inTransactions = await Promise.all([1, 2].map(() => database.transaction(async (tx) => {
+      await tx.query('SELECT SLEEP(0.05)')
+      return tx.maxStatementBytes
+    })))
+    assert.deepEqual(inTransactions.sort((a, b) => a - b), [4_096 - 64, bytes])
+    assert.equal(database.maxStatementBytes, 4_096 - 64)
+  })
+  await database.close()
+})
+
+test('rows in bulk all arrive, however small max_allowed_packet is', async () => {
+  const server = await hostileServer()
+  const row = fc.tuple(
+    fc.oneof(fc.string({ unit: 'grapheme', maxLength: 50 }), fc.string({ unit: fc.constantFrom('\\', `'`, '\0', '漢'), maxLength: 100 })),
+    fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  )
+  await withMaxPacket(server, 1_024, async () => {
+    const database = open(server.url())
+    await database.query('DROP TABLE IF EXISTS bulk')
+    await database.query('CREATE TABLE bulk (id INT PRIMARY KEY, s VARCHAR(400) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, b BLOB, n BIGINT)')
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 100 }), async (given) => {
+        const rows = given.map((values, id): SqlValue[] => [id, ...values])
+        await database.query('DELETE FROM bulk')
+        await database.transaction(async (tx) => {
+          const limits = { maxBytes: tx.maxStatementBytes }
+          for (const { sql, values } of statementsOf(rows, (count) => insert('bulk', ['id', 's', 'b', 'n'], count), limits)) await tx.query(sql, values)
+        })
+        const arrived = await database.query('SELECT id, s, b, n FROM bulk ORDER BY id')
+        const exact = (value: unknown) => (typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value)
+        assert.deepEqual(arrived.rows.map((found) => Object.values(found)), rows.map((values) => values.map(exact)))
+      }),
+      { numRuns: 30 },
+    )
+    await database.close()
+  })
+})
+
+/** What connections that begin meanwhile get as max_allowed_packet. */
+async function withMaxPacket(server: MariaDb, bytes: number, run: () => Promise<void>): Promise<void> {
+  const admin = open(server.url())
+  try {
+    await admin.query(`SET GLOBAL max_allowed_packet = ${bytes}`)
+    await run()
+  } finally {
+    await admin.query(`SET GLOBAL max_allowed_packet = ${16 * 1024 * 1024}`)
+    await admin.close()
+  }
+}
 
 test('several statements in one are refused', () =>
   withTable(async (database) => {

@@ -4,22 +4,18 @@
  * connection is cut, which needs no answer and cannot fail.
  */
 import { createHash } from 'node:crypto'
-import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
-import { Lifetime, closedError, within } from './lifetime.js'
-import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, migrationsBusy, type MigrationHost } from './migrations.js'
-import { mysqlError } from './mysql-errors.js'
+import { Lifetime } from './lifetime.js'
+import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, PARTS, migrationsBusy, type MigrationHost } from './migrations.js'
+import { BINLOG_REMEDY, condemnsOthers } from './mysql-errors.js'
 import { poolOptions, type MysqlOptions } from './mysql-options.js'
-import { MysqlSession } from './mysql-session.js'
+import type { MysqlSession } from './mysql-session.js'
+import { MysqlSessions } from './mysql-sessions.js'
 import { OpenTransaction } from './open-transaction.js'
 
 export type { MysqlOptions } from './mysql-options.js'
 
-/** How long a caller waits for one of the connections to come free. */
-const ACQUIRE_TIMEOUT_MS = 60_000
-/** How long idle connections have to say goodbye. */
-const QUIT_TIMEOUT_MS = 1_000
 /** Changing a big table takes its time; no answer to anything else in a migration means what it always means. */
 const CHANGE_TIMEOUT_MS = 3_600_000
 const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
@@ -36,26 +32,32 @@ export function mysql(given: string | MysqlOptions): Database {
 
 export class MysqlDatabase implements Database, MigrationHost {
   readonly dialect = 'mysql'
-  readonly #options: PoolOptions
+  readonly #schema: string
+  readonly #sessions: MysqlSessions
   readonly #lifetime = new Lifetime()
-  readonly #sessions = new Map<PoolConnection, MysqlSession>()
-  #pool: Promise<Pool> | undefined
 
   /** @param option what the user knows a URL as, for messages */
   constructor(given: string | MysqlOptions, option?: string) {
-    this.#options = poolOptions(given, option)
+    const options = poolOptions(given, option)
+    this.#schema = options.database ?? ''
+    this.#sessions = new MysqlSessions(options)
+  }
+
+  get maxStatementBytes(): number {
+    return this.#sessions.maxStatementBytes
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
     return this.#lifetime.run(async () => {
-      const session = await this.#acquire()
+      const session = await this.#sessions.acquire()
       try {
         const result = await session.query(sql, parameters)
         this.#lifetime.track(session.recycle())
         return result
       } catch (error) {
-        // A statement alone rolls back alone, so a server that has answered keeps its connection.
-        if (error instanceof DatabaseError && error.kind === 'unreachable') session.destroy(error)
+        // A statement alone rolls back alone, so a server that has answered keeps its connection, unless it is the wrong server.
+        const useless = (error instanceof DatabaseError && error.kind === 'unreachable') || condemnsOthers(error)
+        if (useless) this.#sessions.end(session, error)
         else this.#lifetime.track(session.recycle())
         throw error
       }
@@ -63,16 +65,19 @@ export class MysqlDatabase implements Database, MigrationHost {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#onOneConnection((session) => session.transaction(() =>
-      new OpenTransaction('mysql', (sql, values) => session.prepare(sql, values)).finish(work)))
+    return this.#onOneConnection((session) => {
+      const { maxStatementBytes } = session
+      const prepare = (sql: string, values: readonly SqlValue[]) => session.prepare(sql, values)
+      return session.transaction(() => new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare }).finish(work))
+    })
   }
 
   now(): Promise<number> {
     return databaseNow(this)
   }
 
-  migrate(folder = migrationsFolder('mysql')): Promise<void> {
-    return migrate(this, folder)
+  migrate(parts: readonly string[] = PARTS, folder = migrationsFolder('mysql')): Promise<void> {
+    return migrate(this, folder, parts)
   }
 
   /** One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself. */
@@ -80,70 +85,44 @@ export class MysqlDatabase implements Database, MigrationHost {
     return this.#onOneConnection(async (session) => {
       const query = (sql: string, values?: readonly SqlValue[]) => session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
       // The lock is the server's, not the schema's; a hash, because its name may have 64 characters only.
-      const lock = `wide_cache_${createHash('md5').update(this.#options.database ?? '').digest('hex')}`
+      const lock = `wide_cache_${createHash('md5').update(this.#schema).digest('hex')}`
       const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])
       if (rows[0]?.['taken'] !== 1) throw migrationsBusy()
-      const result = await work({ dialect: 'mysql', query, now: () => databaseNow({ dialect: 'mysql', query }) })
+      await refuseStatementLog(query)
+      const result = await work({ dialect: 'mysql', maxStatementBytes: session.maxStatementBytes, query, now: () => databaseNow({ dialect: 'mysql', query }) })
       await query('SELECT RELEASE_LOCK(?)', [lock])
       return result
     })
   }
 
   close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      const pool = await this.#pool
-      if (!pool) return
-      const all = () => [...this.#sessions.values()]
-      for (const session of all()) if (session.busy) session.destroy(closedError())
-      await within(QUIT_TIMEOUT_MS, new Promise((resolve) => pool.end(resolve)))
-      for (const session of all()) session.destroy(closedError())
-    })
+    return this.#lifetime.close(() => this.#sessions.close())
   }
 
   #onOneConnection<T>(work: (session: MysqlSession) => Promise<T>): Promise<T> {
     return this.#lifetime.run(async () => {
-      const session = await this.#acquire()
+      const session = await this.#sessions.acquire()
       try {
         const result = await work(session)
         this.#lifetime.track(session.recycle())
         return result
       } catch (error) {
-        session.destroy(error)
+        this.#sessions.end(session, error)
         throw error
       }
     })
   }
-
-  async #acquire(): Promise<MysqlSession> {
-    this.#pool ??= import('mysql2').then(({ default: { createPool } }) => createPool(this.#options))
-    const connection = await connectionOf(await this.#pool)
-    const known = this.#sessions.get(connection)
-    if (known) return known
-    const session = new MysqlSession(connection, () => this.#sessions.delete(connection))
-    this.#sessions.set(connection, session)
-    try {
-      await session.begin()
-      return session
-    } catch (error) {
-      session.destroy(error)
-      throw error
-    }
-  }
 }
 
-/** A connection of the pool, if one comes free in time. */
-function connectionOf(pool: Pool): Promise<PoolConnection> {
-  return new Promise((resolve, reject) => {
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
-      reject(new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`))
-    }, ACQUIRE_TIMEOUT_MS)
-    pool.getConnection((error, connection) => {
-      clearTimeout(timer)
-      if (late) connection?.release()
-      else if (error) reject(mysqlError(error))
-      else resolve(connection)
-    })
-  })
+/**
+ * With a binary log of statements InnoDB refuses every change at READ COMMITTED, after DDL has begun.
+ *
+ * @throws DatabaseError `DATABASE_BINLOG_FORMAT`
+ */
+async function refuseStatementLog(query: Queryable['query']): Promise<void> {
+  // Not @@binlog_format, which a server that has done away with it would not know.
+  const { rows } = await query(`SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')`)
+  const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
+  if (settings.get('log_bin') !== 'ON' || settings.get('binlog_format') !== 'STATEMENT') return
+  throw new DatabaseError('DATABASE_BINLOG_FORMAT', 'usage', `The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}. Nothing has been migrated`)
 }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { QueryResult } from './database.js'
-import { OpenTransaction } from './open-transaction.js'
+import { MAX_IDLE_MS, OpenTransaction } from './open-transaction.js'
 
 /** A transaction on a database that answers when it is told to, and what has happened so far. */
 function scene() {
   const events: string[] = []
   const answers = new Map<string, (error?: Error) => void>()
-  const transaction = new OpenTransaction('mysql', (sql) => {
+  const transaction = new OpenTransaction({ dialect: 'mysql', maxStatementBytes: Infinity, check: () => undefined, prepare: (sql) => {
     events.push(`${sql} ready`)
     return () => new Promise<QueryResult>((resolve, reject) => {
       events.push(`${sql} sent`)
       answers.set(sql, (error) => (error ? reject(error) : resolve({ rows: [], affectedRows: 0 })))
     })
-  })
+  } })
   const query = (sql: string): Promise<unknown> => transaction.query(sql).then(() => events.push(`${sql} answered`), (error: Error) => events.push(`${sql}: ${error.message}`))
   const answer = (sql: string, error?: Error): void => answers.get(sql)?.(error)
   return { transaction, events, query, answer }
@@ -79,4 +79,34 @@ test('of statements that nobody awaits no failure goes astray: it is that of the
   } finally {
     process.off('unhandledRejection', hear)
   }
+})
+
+test('a transaction is rolled back when it runs no statement for 10 s, though its work never ends; a long statement is no idleness', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const { transaction, query, answer, events } = scene()
+  let ended = false
+  const failed = transaction.finish(async () => {
+    await query('a')
+    await new Promise(() => undefined)
+  }).finally(() => { ended = true })
+  failed.catch(() => undefined)
+  context.mock.timers.tick(60_000)
+  await new Promise(setImmediate)
+  assert.equal(ended, false, 'a statement is under way')
+  answer('a')
+  await new Promise(setImmediate)
+  context.mock.timers.tick(MAX_IDLE_MS - 1)
+  await new Promise(setImmediate)
+  assert.equal(ended, false)
+  context.mock.timers.tick(1)
+  await assert.rejects(failed, { code: 'DATABASE_TRANSACTION_IDLE', kind: 'usage', message: /no statement for 10 s/ })
+  await query('late')
+  assert.match(events.at(-1) ?? '', /^late: The transaction ran no statement/)
+})
+
+test('a transaction that never runs a statement is idle, too', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const failed = scene().transaction.finish(() => new Promise(() => undefined))
+  context.mock.timers.tick(MAX_IDLE_MS)
+  await assert.rejects(failed, { code: 'DATABASE_TRANSACTION_IDLE' })
 })

@@ -5,12 +5,28 @@
  */
 import { DatabaseError, type Dialect, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
+import { refuseWhatEnds } from './transaction-statements.js'
 
 /** The most statements of one transaction that may wait for their turn. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
+/**
+ * How long `work` may take between two statements, which holds locks that others wait for. Less than the time after
+ * which a server ends an idle session, so that the error has a name.
+ */
+export const MAX_IDLE_MS = 10_000
+
 /** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
+
+/** What a transaction runs on. */
+export interface Connection {
+  readonly dialect: Dialect
+  readonly maxStatementBytes: number
+  readonly prepare: Prepare
+  /** Checks each statement before anything else; throws what it is refused with. @default what keeps the transaction open */
+  readonly check?: ((sql: string) => void) | undefined
+}
 
 interface Statement {
   readonly sql: string
@@ -23,25 +39,38 @@ interface Statement {
 
 export class OpenTransaction implements Transaction {
   readonly dialect: Dialect
+  readonly maxStatementBytes: number
   readonly #prepare: Prepare
+  readonly #check: (sql: string) => void
   readonly #waiting: Statement[] = []
   /** Until no statement waits. */
   #working: Promise<void> | undefined
   #ended = false
+  /** Runs while no statement is under way. */
+  #idleTimer: NodeJS.Timeout | undefined
+  #expired: DatabaseError | undefined
+  /** Ends the wait for `work`. */
+  #expire: (error: DatabaseError) => void = () => undefined
   #failure: { readonly error: unknown } | undefined
 
-  constructor(dialect: Dialect, prepare: Prepare) {
+  constructor({ dialect, maxStatementBytes, prepare, check = refuseWhatEnds }: Connection) {
     this.dialect = dialect
+    this.maxStatementBytes = maxStatementBytes
     this.#prepare = prepare
+    this.#check = check
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    const refusal = this.#refusal()
-    if (refusal) return Promise.reject(refusal)
+    try {
+      this.#admit(sql)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     const result = new Promise<QueryResult>((resolve, reject) => {
       this.#waiting.push({ sql, parameters, resolve, reject })
-      if (this.#working) this.#makeReady()
-      else this.#working = this.#work()
+      if (this.#working) return this.#makeReady()
+      clearTimeout(this.#idleTimer)
+      this.#working = this.#work()
     })
     // A failure is that of the transaction, whether this one is awaited or, after another's failure, never will be.
     result.catch(() => undefined)
@@ -60,14 +89,17 @@ export class OpenTransaction implements Transaction {
   }
 
   async #worked<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const tooLong = new Promise<never>((_, reject) => (this.#expire = reject))
+    this.#idle()
     try {
-      return await work(this)
+      return await Promise.race([work(this), tooLong])
     } catch (error) {
       // What still waits for its turn must not run behind the rollback.
       this.#failure ??= { error }
       throw error
     } finally {
       this.#ended = true
+      clearTimeout(this.#idleTimer)
       await this.#working
     }
   }
@@ -91,6 +123,15 @@ export class OpenTransaction implements Transaction {
       }
     }
     this.#working = undefined
+    if (!this.#ended) this.#idle()
+  }
+
+  #idle(): void {
+    this.#idleTimer = setTimeout(() => {
+      this.#expired = idleTooLong()
+      this.#failure ??= { error: this.#expired }
+      this.#expire(this.#expired)
+    }, MAX_IDLE_MS)
   }
 
   /** The next one only: all that wait would take memory, and the process's time at once. */
@@ -99,9 +140,25 @@ export class OpenTransaction implements Transaction {
     if (next && !this.#failure) next.run ??= this.#prepare(next.sql, next.parameters)
   }
 
-  #refusal(): DatabaseError | undefined {
-    if (this.#ended) return new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
-    if (this.#waiting.length < MAX_WAITING_STATEMENTS) return undefined
-    return new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
+  /** A statement that is refused fails the transaction, as one that fails does. */
+  #admit(sql: string): void {
+    if (this.#expired) throw this.#expired
+    if (this.#ended) throw new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
+    try {
+      if (this.#waiting.length >= MAX_WAITING_STATEMENTS) {
+        throw new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
+      }
+      this.#check(sql)
+    } catch (error) {
+      this.#failure ??= { error }
+      throw error
+    }
   }
+}
+
+function idleTooLong(): DatabaseError {
+  const message =
+    `The transaction ran no statement for ${MAX_IDLE_MS / 1000} s, and is rolled back: others wait for its locks. ` +
+    'Await nothing but its statements in it; do slow work before the transaction'
+  return new DatabaseError('DATABASE_TRANSACTION_IDLE', 'usage', message)
 }

@@ -118,7 +118,10 @@ function watchExit(): void {
   if (watchesExit) return
   watchesExit = true
   process.on('exit', () => {
-    for (const state of states) Atomics.store(state, STOP, 1)
+    for (const state of states) {
+      Atomics.store(state, STOP, 1)
+      Atomics.notify(state, STOP)
+    }
     const deadline = performance.now() + EXIT_WAIT_MS
     for (const state of states) Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
   })

@@ -14,7 +14,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 /** How long a statement waits for another process to let go of the file. */
 const BUSY_TIMEOUT_MS = 10_000
-const OPEN_RETRY_MS = 50
+/** How long one call of libsql waits for that. Between two calls the thread sees that the process ends. */
+const BUSY_CALL_MS = 100
+/** SQLite gives up at once where waiting in the call would be of no use. */
+const RETRY_MS = 10
+const SQLITE_BUSY = 5
 const MAX_STATEMENTS_KEPT = 64
 /** A piece of a result is read by the event loop in less than a millisecond. */
 const PIECE_VALUES = 500
@@ -84,11 +88,30 @@ function answer(request) {
 
 /** @param {import('libsql').Database} database @param {string} sql @param {readonly Value[]} values */
 function run(database, sql, values) {
-  const statement = prepared(database, sql)
+  const statement = patiently(() => prepared(database, sql))
   const bound = values.map(toSqlite)
-  if (!statement.reader) return { columns: [], rows: [], more: false, changes: statement.run(bound).changes }
-  rest = /** @type {Value[][]} */ (statement.all(bound)).map((row) => row.map(fromSqlite)).reverse()
+  if (!statement.reader) return { columns: [], rows: [], more: false, changes: patiently(() => statement.run(bound)).changes }
+  rest = /** @type {Value[][]} */ (patiently(() => statement.all(bound))).map((row) => row.map(fromSqlite)).reverse()
   return { columns: statement.columns().map(({ name }) => name), rows: nextPiece(), more: rest.length > 0, changes: 0 }
+}
+
+/**
+ * Calls libsql until no other process is in the way, or has been for too long. A call that is refused so has done
+ * nothing. The process's exit waits for one call only: it must not wait for all of the time, and a thread that is
+ * ended within a call aborts the process.
+ *
+ * @template T @param {() => T} call @returns {T}
+ */
+function patiently(call) {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS
+  for (;;) {
+    try {
+      return call()
+    } catch (error) {
+      if ((failureOf(error).raw & 0xff) !== SQLITE_BUSY || performance.now() > deadline || Atomics.load(state, STOP)) throw error
+    }
+    Atomics.wait(state, STOP, 0, RETRY_MS)
+  }
 }
 
 /** @param {import('libsql').Database} database @param {string} sql */
@@ -150,19 +173,10 @@ async function open(file) {
     })
   })
   const opened = new Libsql(file)
-  opened.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  const deadline = performance.now() + BUSY_TIMEOUT_MS
-  for (;;) {
-    try {
-      // Where many processes open a new file at once, SQLite gives up on this without waiting.
-      opened.exec('PRAGMA journal_mode = WAL')
-      break
-    } catch (error) {
-      if (failureOf(error).code !== 'SQLITE_BUSY' || performance.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, OPEN_RETRY_MS))
-    }
-  }
-  opened.exec('PRAGMA synchronous = NORMAL')
+  opened.exec(`PRAGMA busy_timeout = ${BUSY_CALL_MS}`)
+  // Where many processes open a new file at once, SQLite gives up on this without waiting.
+  patiently(() => opened.exec('PRAGMA journal_mode = WAL'))
+  patiently(() => opened.exec('PRAGMA synchronous = NORMAL'))
   return opened
 }
 

@@ -132,7 +132,8 @@ test('a file locked by another process is of kind lock after a while, and waited
   const holder = database.transaction(async (tx) => {
     await tx.query('INSERT INTO t VALUES (1)')
     locked()
-    await held
+    // Not idle: that would be rolled back.
+    while (await Promise.race([held.then(() => false), setTimeout(1_000, true)])) await tx.query('SELECT 1')
   })
   await isLocked
   await rejects(other.query('INSERT INTO t VALUES (2)'), 'lock', 'SQLITE_BUSY')
@@ -220,6 +221,49 @@ test('process.exit() amid a statement ends the process in order', { timeout: 120
     ':memory:',
   )
   assert.equal(await endOf(child), 7)
+})
+
+test('process.exit() while a statement, or the opening of the file, waits for another process ends the process in order', { timeout: 120_000 }, async () => {
+  const file = freshFile()
+  const holder = new SqliteDatabase(file)
+  await holder.query('CREATE TABLE t (n INTEGER)')
+  await holder.transaction(async (tx) => {
+    await tx.query('INSERT INTO t VALUES (1)')
+    const programs = [
+      `const database = new SqliteDatabase(file)
+      await database.query('SELECT n FROM t')
+      void database.query('INSERT INTO t VALUES (2)')
+      setTimeout(() => process.exit(7), 300)`,
+      `const database = new SqliteDatabase(file)
+      void database.transaction((tx) => tx.query('INSERT INTO t VALUES (3)'))
+      setTimeout(() => process.exit(7), 1_000)`,
+    ]
+    const ends = Promise.all(programs.map((program) => endOf(inProcess(program, file))))
+    while (await Promise.race([ends.then(() => false), setTimeout(500, true)])) await tx.query('SELECT 1')
+    assert.deepEqual(await ends, [7, 7])
+  })
+  assert.deepEqual((await holder.query('SELECT n FROM t')).rows, [{ n: 1 }])
+  await holder.close()
+})
+
+test('process.exit() while the file cannot be opened, since another process holds all of it, ends the process in order', { timeout: 120_000 }, async () => {
+  const file = freshFile()
+  const link = new SqliteLink(file)
+  link.hold()
+  // Not WAL yet: whoever opens the file now waits to change that.
+  for (const sql of ['PRAGMA journal_mode = DELETE', 'CREATE TABLE t (n INTEGER)', 'BEGIN EXCLUSIVE']) await link.query(sql, [])
+  const child = inProcess(
+    `const database = new SqliteDatabase(file)
+    void database.query('SELECT n FROM t')
+    setTimeout(() => process.exit(7), 1_000)`,
+    file,
+  )
+  try {
+    assert.equal(await endOf(child), 7)
+  } finally {
+    await link.close()
+    link.release()
+  }
 })
 
 test('more prepared statements than are kept do no harm', async () => {

@@ -8,12 +8,14 @@ import { wrongType, wrongValue } from '../support/options.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
 import { CLOSE_TIMEOUT_MS, Lifetime, within } from './lifetime.js'
-import { migrate, migrationsFolder, type MigrationHost } from './migrations.js'
+import { migrate, migrationsFolder, PARTS, type MigrationHost } from './migrations.js'
 import { OpenTransaction } from './open-transaction.js'
 import { SqliteLink } from './sqlite-link.js'
 import { Turns } from './turns.js'
 import { checkedValues } from './values.js'
 
+/** SQLITE_MAX_LENGTH and SQLITE_MAX_SQL_LENGTH, as SQLite is built: https://sqlite.org/limits.html */
+const MAX_STATEMENT_BYTES = 1_000_000_000
 const INTEGER_MIN = -(2n ** 63n)
 const INTEGER_MAX = 2n ** 63n - 1n
 
@@ -31,6 +33,7 @@ export function sqlite(file: string): Database {
 
 export class SqliteDatabase implements Database, MigrationHost {
   readonly dialect = 'sqlite'
+  readonly maxStatementBytes = MAX_STATEMENT_BYTES
   readonly #file: string
   readonly #lifetime = new Lifetime()
   readonly #turns = new Turns()
@@ -48,11 +51,20 @@ export class SqliteDatabase implements Database, MigrationHost {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#transaction(work)
+  }
+
+  #transaction<T>(work: (tx: Transaction) => Promise<T>, check?: (sql: string) => void): Promise<T> {
     return this.#inTurn(async (link) => {
       // IMMEDIATE: a transaction that reads first and writes later would fail when another has written meanwhile.
       await link.query('BEGIN IMMEDIATE', [])
       try {
-        const result = await new OpenTransaction('sqlite', (sql, values) => () => statement(link, sql, values)).finish(work)
+        const result = await new OpenTransaction({
+          dialect: this.dialect,
+          maxStatementBytes: this.maxStatementBytes,
+          prepare: (sql, values) => () => statement(link, sql, values),
+          check,
+        }).finish(work)
         await link.query('COMMIT', [])
         return result
       } catch (error) {
@@ -70,13 +82,13 @@ export class SqliteDatabase implements Database, MigrationHost {
     return databaseNow(this)
   }
 
-  migrate(folder = migrationsFolder('sqlite')): Promise<void> {
-    return migrate(this, folder)
+  migrate(parts: readonly string[] = PARTS, folder = migrationsFolder('sqlite')): Promise<void> {
+    return migrate(this, folder, parts)
   }
 
   /** A transaction: it has the file's only write lock, and DDL is rolled back with it. */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
-    return this.transaction(work)
+    return this.#transaction(work, () => undefined)
   }
 
   close(): Promise<void> {

@@ -14,12 +14,17 @@ const LAST_WAIT_MS = 500
  */
 export class Tables {
   readonly database: Database
+  readonly #part: string
   readonly #owned: boolean
   readonly #environment: Environment
   #ready: Promise<void> | undefined
 
-  /** @throws TypeError, RangeError naming the option `database` */
-  constructor(given: string | Database | undefined, environment: Environment) {
+  /**
+   * @param part the part of the package whose tables are used
+   * @throws TypeError, RangeError naming the option `database`
+   */
+  constructor(part: string, given: string | Database | undefined, environment: Environment) {
+    this.#part = part
     const { database, owned } = openDatabase(given)
     this.database = database
     this.#owned = owned
@@ -28,7 +33,7 @@ export class Tables {
 
   /** Migrates, once; tried again after a failure. */
   ready(): Promise<void> {
-    this.#ready ??= this.database.migrate().catch((error: unknown) => {
+    this.#ready ??= this.database.migrate([this.#part]).catch((error: unknown) => {
       this.#ready = undefined
       throw error
     })

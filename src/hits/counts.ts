@@ -1,13 +1,11 @@
 /** The counts as SQL has them: written as the map changes, and read in one statement each. */
 import type { Change } from '../collision-free-map/collision-free-map.js'
 import { hashOf } from '../collision-free-map/encoding.js'
+import { writeRows } from '../database/bulk.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import { isItem } from './hit.js'
-
-/** Rows of one statement. */
-const ROWS_A_STATEMENT = 500
 
 /** Items of one `counts()`. */
 const MAX_ITEMS = 1_000
@@ -23,12 +21,8 @@ export function addUp(_item: string, current: number | undefined, updates: reado
 
 /** Keeps the table of counts, within the transaction that changes them. */
 export async function writeCounts(changes: readonly Change<string, number>[], tx: Transaction, name: string): Promise<void> {
-  for (let from = 0; from < changes.length; from += ROWS_A_STATEMENT) {
-    const part = changes.slice(from, from + ROWS_A_STATEMENT)
-    await tx.query(
-      upsert(tx.dialect, 'hits_counts', ['name', 'item'], ['name', 'item', 'hits'], { hits: 'replace' }, part.length),
-      part.flatMap(({ key, newValue = 0 }) => [name, Buffer.from(key), newValue]))
-  }
+  await writeRows(tx, changes.map(({ key, newValue = 0 }) => [name, Buffer.from(key), newValue]), (count) =>
+    upsert(tx.dialect, 'hits_counts', ['name', 'item'], ['name', 'item', 'hits'], { hits: 'replace' }, count))
 }
 
 /**

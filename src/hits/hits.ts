@@ -8,7 +8,7 @@ import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
 import { Guard, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
-import type { DrainReport } from '../wide-cache/collector.js'
+import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { type Schedule, schedule } from '../wide-cache/schedule.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
@@ -127,14 +127,14 @@ export class ItemHits implements Hits {
       codec: hitCodec,
       commit: (hits, tx, { now }) => commitHits(hits, tx, { name, repeatMs, now, add: (counts, tx) => this.#map.update(counts, tx) }),
       tidy: (database, { now }) => tidyHits(database, name, now - keepMs),
-    }, environment)
+    }, environment, ['hits', 'collision-free-map'])
     const warning = cacheWarning(this.#wide.cache)
-    if (warning) settings.logger.warn(warning)
+    if (warning) this.#logger.warn('cache', warning)
     this.#identifier = new Identifier({
       cache: this.#wide.cache, name: gridName, clock, logger: this.#logger,
       handOn: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
     })
-    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()))
+    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
   }
 
   record(item: string, parties: HitParties = {}): void {

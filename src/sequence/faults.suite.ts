@@ -47,6 +47,10 @@ export class FaultyDatabase implements Database {
     return this.#database.dialect
   }
 
+  get maxStatementBytes(): number {
+    return this.#database.maxStatementBytes
+  }
+
   query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
     return this.#ask(() => this.#database.query(sql, parameters))
   }

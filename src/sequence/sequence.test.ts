@@ -8,6 +8,8 @@ import type { Database } from '../database/database.js'
 import { mysql } from '../database/mysql.js'
 import { sqlite } from '../database/sqlite.js'
 import { systemClock } from '../support/clock.js'
+import { countingProxy } from '../support/counting-proxy.suite.js'
+import { until } from '../support/fixtures.suite.js'
 import { Callers, MAX_WAITING } from './callers.js'
 import { FaultyCache } from './faults.suite.js'
 import { type Pair, sequenceSuite } from './sequence.suite.js'
@@ -36,6 +38,29 @@ test('wrong options are refused by name', () => {
   assert.throws(() => new Sequence({ ...right, blocks: 5 }), { name: 'TypeError', message: /option "blocks".*no such option/ })
   // @ts-expect-error no logger
   assert.throws(() => new Sequence({ ...right, logger: {} }), { name: 'TypeError', message: /option "logger"/ })
+})
+
+test('migrate() makes the tables', async () => {
+  const database = sqlite(':memory:')
+  const sequence = new Sequence({ name: 'orders', cache: 'memory:', database })
+  await sequence.migrate()
+  assert.deepEqual((await database.query('SELECT * FROM sequence_generations')).rows, [])
+  await sequence.close()
+  await database.close()
+})
+
+test('close() closes what the sequence has opened', async () => {
+  const unused = new Sequence({ name: 'orders', cache: 'memory:', database: 'sqlite::memory:' })
+  await unused.close()
+  await assert.rejects(unused.migrate(), { code: 'DATABASE_CLOSED' })
+  const proxy = await countingProxy(await sharedMemcached())
+  const sequence = new Sequence({ name: `closing-${process.pid}`, cache: `memcached://${proxy.address}`, database: 'sqlite::memory:' })
+  // The first numbers come from SQL.
+  for (let i = 1; proxy.open() === 0; i++) assert.equal(await sequence.next(), i)
+  await sequence.close()
+  await until(() => proxy.open() === 0)
+  assert.equal(proxy.open(), 0)
+  await proxy.close()
 })
 
 test('what waits is bounded', async () => {

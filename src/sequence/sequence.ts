@@ -58,7 +58,7 @@ export class Sequence {
     const name = nameOf('name', rest.name)
     const block = integer('block', rest.block ?? 100, 1, MAX_BLOCK, 'numbers')
     loggerOf('logger', logger)
-    this.#tables = new Tables(rest.database, environment)
+    this.#tables = new Tables('sequence', rest.database, environment)
     const { cache, owned } = openCache(rest.cache)
     this.#cache = cache
     this.#ownsCache = owned

@@ -50,10 +50,11 @@ export class BurstLogger {
     if (this.#troubles.delete(trouble)) this.#print('info', message)
   }
 
-  /** A logger that throws is not to harm what had something to say. */
+  /** A logger that throws, or returns a promise that rejects, is not to harm what had something to say. */
   #print(level: keyof Logger, message: string): void {
     try {
-      this.#logger[level](message)
+      const returned: unknown = this.#logger[level](message)
+      Promise.resolve(returned).catch(() => undefined)
     } catch {
       // There is nowhere left to say it.
     }

@@ -20,7 +20,7 @@ function movableClock() {
 }
 
 function reading(cache: Cache, query: () => Promise<number>, clock = movableClock()) {
-  return { clock, read: new CachedRead({ cache, environment: { ...systemEnvironment, clock }, name: 'test', ttlSeconds: 2, query }) }
+  return { clock, read: new CachedRead({ cache, environment: { ...systemEnvironment, clock }, keyPrefix: async () => 'wide-cache:test:', ttlSeconds: 2, query }) }
 }
 
 /** A cache that gives no answer. */

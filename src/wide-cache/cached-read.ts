@@ -23,23 +23,23 @@ const PATIENCE_MS = 1_000
 export class CachedRead<Figures> {
   readonly #cache: Cache
   readonly #environment: Environment
-  readonly #turnKey: string
-  readonly #figuresKey: string
+  readonly #keyPrefix: () => Promise<string>
+  /** As last known: what all keys of the figures begin with. */
+  #prefix: string | undefined
   readonly #ttlSeconds: number
   readonly #query: () => Promise<Figures>
   #memo: { figures: Figures; until: number } | undefined
   #answer: Promise<Figures> | undefined
 
-  constructor(parts: { cache: Cache; environment: Environment; name: string; ttlSeconds: number; query: () => Promise<Figures> }) {
+  constructor(parts: { cache: Cache; environment: Environment; keyPrefix: () => Promise<string>; ttlSeconds: number; query: () => Promise<Figures> }) {
     this.#cache = parts.cache
     this.#environment = parts.environment
-    this.#turnKey = `wide-cache:${parts.name}:read:turn`
-    this.#figuresKey = `wide-cache:${parts.name}:read:figures`
+    this.#keyPrefix = parts.keyPrefix
     this.#ttlSeconds = parts.ttlSeconds
     this.#query = parts.query
   }
 
-  /** The figures. @throws what the query throws, if there never were any. */
+  /** The figures. @throws what the query, or `keyPrefix`, throws, if there never were any. */
   read(): Promise<Figures> {
     if (this.#memo && this.#environment.clock.elapsed() < this.#memo.until) return Promise.resolve(this.#memo.figures)
     this.#answer ??= this.#ask()
@@ -55,7 +55,12 @@ export class CachedRead<Figures> {
 
   async #refresh(): Promise<Figures> {
     try {
-      if (await this.#cache.add(this.#turnKey, Buffer.from('1'), this.#ttlSeconds)) return await this.#takeTurn()
+      this.#prefix = await this.#keyPrefix()
+    } catch (error) {
+      return this.#lastGood(error)
+    }
+    try {
+      if (await this.#cache.add(`${this.#prefix}read:turn`, Buffer.from('1'), this.#ttlSeconds)) return await this.#takeTurn()
       for (let waits = 0; waits < COLD_WAITS; waits++) {
         const value = await this.#cache.get(this.#figuresKey)
         if (value) return this.#remember(JSON.parse(value.toString()) as Figures, Math.min(MEMO_MS, this.#ttlSeconds * 1000))
@@ -86,10 +91,14 @@ export class CachedRead<Figures> {
   }
 
   async #lastGood(error: unknown): Promise<Figures> {
-    const value = await this.#cache.get(this.#figuresKey).catch(() => undefined)
+    const value = this.#prefix === undefined ? undefined : await this.#cache.get(this.#figuresKey).catch(() => undefined)
     if (value) return this.#remember(JSON.parse(value.toString()) as Figures, MEMO_MS)
     if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
     throw error
+  }
+
+  get #figuresKey(): string {
+    return `${this.#prefix}read:figures`
   }
 
   #remember(figures: Figures, ms: number): Figures {

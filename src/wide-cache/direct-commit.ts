@@ -1,4 +1,5 @@
 import type { Environment } from '../support/environment.js'
+import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
 import { batchesOf } from './batches.js'
 import type { HeldFrame, Outbox } from './outbox.js'
@@ -65,8 +66,4 @@ export class DirectCommit {
       }
     }
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,14 +1,8 @@
-import type { Database, Queryable } from '../database/database.js'
+import type { Database, Queryable, SqlRow } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
-import type { Grid } from './grid.js'
+import { type Geometry, Grid } from './grid.js'
 
-/** A process whose width or layer length differs from what the grid of that name was made with. */
-export class GeometryError extends RangeError {
-  override readonly name = 'GeometryError'
-  readonly code = 'ERR_WIDE_CACHE_GEOMETRY'
-}
-
-/** Somebody else has moved the watermark since this drain read it. */
+/** Another collector has moved the watermark since this drain read it. */
 export class WatermarkMoved extends Error {
   override readonly name = 'WatermarkMoved'
 
@@ -19,81 +13,126 @@ export class WatermarkMoved extends Error {
 
 /** A rise of the watermark, taken only from the value it was read with. */
 export interface Raise {
+  readonly grid: Grid
   readonly from: number
   readonly to: number
+  /** The mark that the cache shows, if one was put there. */
+  readonly mark: Buffer | undefined
+  /** Whether frames were found, so that the grid is known to be in use. */
+  readonly used: boolean
+}
+
+/** What SQL knows of a grid at a moment. */
+export interface GridState {
+  readonly grid: Grid
+  /** The newest drained layer. */
+  readonly watermark: number
 }
 
 /** How long a collector that has died keeps the others waiting. */
 const LEASE_MS = 20_000
 
+/** `private_to` of a grid in a shared cache. */
+const SHARED = Buffer.alloc(16)
+
 /**
- * What SQL knows of a grid as a whole: its geometry, its watermark, and the advisory lease of its collectors.
- * A shared cache has one watermark; a private one (`memory:`) has its own, under the id of its process.
+ * The grids of one name as SQL knows them: their ids, their watermarks, and the advisory lease of their
+ * collectors. Processes of one geometry and a shared cache have one grid; a private cache (`memory:`) has one
+ * of its own.
  */
 export class GridRecord {
   readonly #database: Database
-  readonly #grid: Grid
-  readonly #cacheId: Buffer
+  readonly #name: string
+  readonly #geometry: Geometry
   readonly #owner: Buffer
+  readonly #privateTo: Buffer
+  readonly #newId: () => Buffer
+  #grid: Grid | undefined
 
-  constructor(database: Database, grid: Grid, cacheId: Buffer, owner: Buffer) {
-    this.#database = database
-    this.#grid = grid
-    this.#cacheId = cacheId
-    this.#owner = owner
+  /** `owner`: the id of this process. */
+  constructor(parts: { database: Database; name: string; geometry: Geometry; owner: Buffer; scope: 'shared' | 'private'; newId: () => Buffer }) {
+    this.#database = parts.database
+    this.#name = parts.name
+    this.#geometry = parts.geometry
+    this.#owner = parts.owner
+    this.#privateTo = parts.scope === 'private' ? parts.owner : SHARED
+    this.#newId = parts.newId
+  }
+
+  /** The grid that this process places frames in; `undefined` as long as it has not reached SQL. */
+  get grid(): Grid | undefined {
+    return this.#grid
+  }
+
+  /** Enters the grid, if it is new, with a watermark `seconds` before `now`: no older cell can live. */
+  async enter(now: number, seconds: number): Promise<void> {
+    const { width, layerSeconds } = this.#geometry
+    const id = this.#newId()
+    const watermark = new Grid(id, this.#geometry).layerAt(now - seconds * 1000)
+    await this.#database.query(
+      upsert(this.#database.dialect, 'wide_cache_grids', ['name', 'width', 'layer_seconds', 'private_to'],
+        ['id', 'name', 'width', 'layer_seconds', 'private_to', 'watermark', 'moved_at', 'used_at'], { used_at: 'replace' }, 1),
+      [id, this.#name, width, layerSeconds, this.#privateTo, watermark, now, now])
+    await this.states()
+  }
+
+  /** All grids that a collector with this cache drains. Also learns whether this process's own grid has a new id. */
+  async states(): Promise<GridState[]> {
+    const { rows } = await this.#database.query(
+      'SELECT id, width, layer_seconds, watermark FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id', [this.#name, this.#privateTo])
+    return rows.map((row) => ({ grid: this.#known(row), watermark: Number(row['watermark']) }))
+  }
+
+  /** The newest mark that collectors have put into the cache for this process's own grid. Also learns whether that has a new id. */
+  async newestMark(): Promise<Buffer | undefined> {
+    const { width, layerSeconds } = this.#geometry
+    const { rows: [row] } = await this.#database.query(
+      'SELECT id, width, layer_seconds, mark FROM wide_cache_grids WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
+      [this.#name, width, layerSeconds, this.#privateTo])
+    this.#grid = row && this.#known(row)
+    return row && Buffer.isBuffer(row['mark']) ? row['mark'] : undefined
   }
 
   /**
-   * Enters the grid if it is new, with a watermark `seconds` in the past: no older cell can live.
-   *
-   * @throws GeometryError if other processes use this grid with another width or layer length.
+   * Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws WatermarkMoved
    */
-  async enter(seconds: number): Promise<void> {
-    const { name, width, layerSeconds } = this.#grid
-    const now = await this.#database.now()
-    const { dialect } = this.#database
-    await this.#database.query(
-      upsert(dialect, 'wide_cache_grids', ['name'], ['name', 'width', 'layer_seconds', 'created_at'], { name: 'keep' }, 1),
-      [name, width, layerSeconds, now])
-    const { rows } = await this.#database.query('SELECT width, layer_seconds FROM wide_cache_grids WHERE name = ?', [name])
-    const theirs = rows[0]
-    if (theirs && (Number(theirs['width']) !== width || Number(theirs['layer_seconds']) !== layerSeconds)) {
-      throw new GeometryError(
-        `wide-cache: the grid "${name}" is in use with width ${theirs['width']} and layerSeconds ${theirs['layer_seconds']}; `
-        + `this process asks for width ${width} and layerSeconds ${layerSeconds}; give it the same, or another name`)
-    }
-    await this.#database.query(
-      upsert(dialect, 'wide_cache_watermarks', ['grid', 'cache_id'], ['grid', 'cache_id', 'layer', 'moved_at'], { grid: 'keep' }, 1),
-      [name, this.#cacheId, this.#grid.layerAt(now - seconds * 1000), now])
-  }
-
-  /** The newest drained layer. */
-  async watermark(): Promise<number> {
-    const { rows } = await this.#database.query('SELECT layer FROM wide_cache_watermarks WHERE grid = ? AND cache_id = ?', [this.#grid.name, this.#cacheId])
-    if (!rows[0]) throw new Error(`wide-cache: the grid "${this.#grid.name}" has lost its row in wide_cache_watermarks`)
-    return Number(rows[0]['layer'])
-  }
-
-  /** Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws WatermarkMoved */
-  async raise(tx: Queryable, { from, to }: Raise, now: number): Promise<void> {
+  async raise(tx: Queryable, { grid, from, to, mark, used }: Raise, now: number): Promise<void> {
     const { affectedRows } = await tx.query(
-      'UPDATE wide_cache_watermarks SET layer = ?, moved_at = ?, lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END WHERE grid = ? AND cache_id = ? AND layer = ?',
-      [to, now, this.#owner, now + LEASE_MS, this.#grid.name, this.#cacheId, from])
+      'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = COALESCE(?, mark), used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END,' +
+        ' lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END WHERE id = ? AND watermark = ?',
+      [to, now, mark ?? null, used ? 1 : 0, now, this.#owner, now + LEASE_MS, grid.id, from])
     if (affectedRows !== 1) throw new WatermarkMoved()
+  }
+
+  /** Gives a grid a new id, because another database uses its present one. */
+  async changeId(grid: Grid): Promise<void> {
+    await this.#database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [this.#newId(), grid.id])
   }
 
   /** Asks for the lease: `false` while another collector holds it. For speed only; nothing relies on it. */
   async lease(now: number): Promise<boolean> {
     const { affectedRows } = await this.#database.query(
-      'UPDATE wide_cache_watermarks SET lease_owner = ?, lease_until = ? WHERE grid = ? AND cache_id = ? AND (lease_until < ? OR lease_owner = ?)',
-      [this.#owner, now + LEASE_MS, this.#grid.name, this.#cacheId, now, this.#owner])
-    return affectedRows === 1
+      // A lease that ends later than any can was taken while the clock was ahead.
+      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ? WHERE name = ? AND private_to = ? AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
+      [this.#owner, now + LEASE_MS, this.#name, this.#privateTo, now, now + LEASE_MS, this.#owner])
+    return affectedRows > 0
   }
 
   /** Gives the lease back. */
   async release(): Promise<void> {
     await this.#database.query(
-      'UPDATE wide_cache_watermarks SET lease_owner = NULL, lease_until = 0 WHERE grid = ? AND cache_id = ? AND lease_owner = ?',
-      [this.#grid.name, this.#cacheId, this.#owner])
+      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0 WHERE name = ? AND private_to = ? AND lease_owner = ?',
+      [this.#name, this.#privateTo, this.#owner])
+  }
+
+  /** The grid of a row; the same object as long as its id is the same. */
+  #known(row: SqlRow): Grid {
+    const id = row['id']
+    if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')
+    const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
+    const own = geometry.width === this.#geometry.width && geometry.layerSeconds === this.#geometry.layerSeconds
+    if (!own) return new Grid(id, geometry)
+    if (!this.#grid?.id.equals(id)) this.#grid = new Grid(id, geometry)
+    return this.#grid
   }
 }

@@ -1,25 +1,39 @@
-/**
- * The grid's geometry and its names in the cache: pure arithmetic. A layer is a slice of time, a column a
- * number below `width`, and a cell the cache entry where the two meet.
- */
-export class Grid {
-  readonly name: string
+/** What a grid looks like: its columns, and the length of its layers. */
+export interface Geometry {
   readonly width: number
   readonly layerSeconds: number
-  readonly #cellPrefix: string
-  readonly #confirmedPrefix: string
+}
 
-  constructor(name: string, width: number, layerSeconds: number) {
-    this.name = name
+/**
+ * One grid: its geometry and its names in the cache. Pure arithmetic. A layer is a slice of time, a column a
+ * number below `width`, and a cell the cache entry where the two meet. The id is random and known to one
+ * database only, so databases that share a cache never share a key.
+ */
+export class Grid implements Geometry {
+  readonly id: Buffer
+  readonly width: number
+  readonly layerSeconds: number
+  /** The cache key of the list of marks; see marks.ts. */
+  readonly marksKey: string
+  readonly #cellPrefix: string
+
+  constructor(id: Buffer, { width, layerSeconds }: Geometry) {
+    this.id = id
     this.width = width
     this.layerSeconds = layerSeconds
-    this.#cellPrefix = `wide-cache:${name}:cell:`
-    this.#confirmedPrefix = `wide-cache:${name}:prefix:`
+    const prefix = keyPrefix(id)
+    this.marksKey = `${prefix}marks`
+    this.#cellPrefix = `${prefix}cell:`
   }
 
   /** The layer of a moment in milliseconds since the Unix epoch. */
   layerAt(ms: number): number {
     return Math.floor(ms / (this.layerSeconds * 1000))
+  }
+
+  /** The end of a layer, in milliseconds since the Unix epoch. */
+  endOf(layer: number): number {
+    return (layer + 1) * this.layerSeconds * 1000
   }
 
   /** How many whole layers fit into `seconds`. */
@@ -31,9 +45,9 @@ export class Grid {
   cellKey(layer: number, column: number): string {
     return `${this.#cellPrefix}${layer}:${column}`
   }
+}
 
-  /** The cache key under which collectors publish a writer's prefix. */
-  prefixKey(writer: string): string {
-    return this.#confirmedPrefix + writer
-  }
+/** What all cache keys of the grid with this id begin with. */
+export function keyPrefix(id: Buffer): string {
+  return `wide-cache:${id.toString('hex')}:`
 }

@@ -9,10 +9,10 @@ import { BurstLogger } from '../support/logger.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { jsonCodec } from './codec.js'
 import { type Frame, HEADER_BYTES, readCell, ROW_LENGTH_BYTES, sealFrame } from './frame.js'
-import { Grid } from './grid.js'
+import { ClockWatch } from './clock-watch.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
-import { ledgerReport } from './report.js'
+import { forgetOld, ledgerReport } from './report.js'
 import { settle } from './settle.js'
 
 const TTL_SECONDS = 100
@@ -52,22 +52,32 @@ interface Bench {
   report(): ReturnType<typeof ledgerReport>
 }
 
+const SILENT = { info() {}, warn() {}, error() {} }
+
+function recordOf(database: Database, { name = 'test', width = 15, layerSeconds = 3, owner = randomBytes(16) } = {}): GridRecord {
+  return new GridRecord({ database, name, geometry: { width, layerSeconds }, owner, scope: 'shared', newId: () => randomBytes(16) })
+}
+
 async function bench(database: Database, name = 'test'): Promise<Bench> {
   await database.migrate()
   await database.query(`CREATE TABLE IF NOT EXISTS taken (id ${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`)
-  const grid = new Grid(name, 15, 3)
-  const record = new GridRecord(database, grid, Buffer.alloc(16), randomBytes(16))
-  await record.enter(TTL_SECONDS)
+  const record = recordOf(database, { name })
+  await record.enter(await database.now(), TTL_SECONDS)
+  // As in a process that has run for a while.
+  let elapsed = 0
+  const watch = new ClockWatch({ ...systemClock, elapsed: () => performance.now() + elapsed }, new BurstLogger(SILENT, () => 0))
+  await watch.now({ now: async () => Date.now() - 10 * TTL_SECONDS * 1000 })
+  elapsed = 10 * TTL_SECONDS * 1000
   const ledger = new Ledger<string>({
     clock: systemClock,
-    database, grid, record, cellTtlSeconds: TTL_SECONDS, codec: jsonCodec<string>(),
+    database, name, record, watch, cellTtlSeconds: TTL_SECONDS, codec: jsonCodec<string>(),
     async commit(rows: string[], tx: Transaction) {
       if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')
       await tx.query(`INSERT INTO taken (id) VALUES ${rows.map(() => '(?)').join(', ')}`, rows)
     },
   })
   return {
-    database, ledger, record, logger: new BurstLogger({ info() {}, warn() {}, error() {} }, () => 0),
+    database, ledger, record, logger: new BurstLogger(SILENT, () => 0),
     async committed() {
       const { rows } = await database.query('SELECT id FROM taken ORDER BY id')
       return rows.map(({ id }) => String(id))
@@ -93,7 +103,7 @@ for (const [where, open] of databases) {
       }
     })
   }
-  const entries = async ({ database }: Bench): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM wide_cache_frames')).rows[0]?.['n'])
+  const entries = async ({ database }: Bench): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n'])
 
   ledgerTest('a frame is taken once, in whatever order and however often it comes', async (b) => {
     const sender = new Sender()
@@ -103,7 +113,7 @@ for (const [where, open] of databases) {
     assert.equal(await entries(b), 2)
     const second = await b.ledger.commit([frames[0]!, frames[1]!, frames[2]!])
     assert.deepEqual([second.committed, second.duplicate, second.prefixes.get(frames[0]!.writer)], [2, 1, 3])
-    assert.equal(await entries(b), 0, 'the prefix has passed all single entries')
+    assert.equal(await entries(b), 0, 'the prefix has passed all ranges')
     const third = await b.ledger.commit(frames)
     assert.deepEqual([third.committed, third.duplicate, third.prefixes.get(frames[0]!.writer)], [1, 4, 4])
     assert.equal((await b.committed()).length, 5)
@@ -144,11 +154,13 @@ for (const [where, open] of databases) {
 
   ledgerTest('the watermark rises by compare-and-set, with its frames or not at all', async (b) => {
     const sender = new Sender()
-    const from = await b.record.watermark()
-    await b.ledger.commit([sender.frame(0)], { raise: { from, to: from + 3 } })
-    assert.equal(await b.record.watermark(), from + 3)
-    await assert.rejects(b.ledger.commit([sender.frame(1)], { raise: { from, to: from + 5 } }), { name: 'WatermarkMoved' })
-    assert.equal(await b.record.watermark(), from + 3)
+    const watermark = async (): Promise<number> => (await b.record.states())[0]!.watermark
+    const from = await watermark()
+    const raise = { grid: b.record.grid!, from, mark: undefined, used: true }
+    await b.ledger.commit([sender.frame(0)], { raise: { ...raise, to: from + 3 } })
+    assert.equal(await watermark(), from + 3)
+    await assert.rejects(b.ledger.commit([sender.frame(1)], { raise: { ...raise, to: from + 5 } }), { name: 'WatermarkMoved' })
+    assert.equal(await watermark(), from + 3)
     assert.equal((await b.committed()).length, 1)
   })
 
@@ -179,13 +191,47 @@ for (const [where, open] of databases) {
     assert.deepEqual(await b.report(), { issued: 0, committed: 0, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
   })
 
-  ledgerTest('a process with another geometry is refused by an error that names both', async (b) => {
-    const other = new GridRecord(b.database, new Grid('test', 8, 2), Buffer.alloc(16), randomBytes(16))
-    await assert.rejects(other.enter(TTL_SECONDS), { code: 'ERR_WIDE_CACHE_GEOMETRY', message: /width 15 and layerSeconds 3.*width 8 and layerSeconds 2/ })
+  ledgerTest('processes of one geometry have one grid, those of another have another of the same name', async (b) => {
+    const now = await b.database.now()
+    const [same, other] = [recordOf(b.database), recordOf(b.database, { width: 8, layerSeconds: 2 })]
+    await same.enter(now, TTL_SECONDS)
+    await other.enter(now, TTL_SECONDS)
+    assert.deepEqual(same.grid?.id, b.record.grid?.id)
+    assert.notDeepEqual(other.grid?.id, b.record.grid?.id)
+    assert.deepEqual((await b.record.states()).map(({ grid }) => [grid.width, grid.layerSeconds]).sort(), [[15, 3], [8, 2]])
+  })
+
+  ledgerTest('many frames above a gap are one range, whatever order they come in', async (b) => {
+    const sender = new Sender()
+    const frames = Array.from({ length: 200 }, (_, sequence) => sender.frame(sequence))
+    const above = frames.slice(1).sort(() => Math.random() - 0.5)
+    for (let at = 0; at < above.length; at += 30) await b.ledger.commit(above.slice(at, at + 30))
+    assert.equal(await entries(b), 1)
+    assert.deepEqual((await b.ledger.commit(above)).duplicate, 199)
+    await b.ledger.commit([frames[0]!])
+    assert.equal(await entries(b), 0)
+    assert.deepEqual((await b.report()).committed, 200)
+  })
+
+  ledgerTest('what is forgotten of a writer stays in the totals, and what is missing of it is lost', async (b) => {
+    const [gone, here] = [new Sender(), new Sender()]
+    gone.frame(0)
+    await b.ledger.commit([gone.frame(1, { dropped: 2 })])
+    await b.ledger.commit([gone.frame(1)])
+    await b.ledger.commit([here.frame(0)])
+    const now = await b.database.now()
+    await b.database.query('UPDATE wide_cache_writers SET last_seen = 0 WHERE writer = ?', [gone.id])
+    const before = await b.report()
+    await forgetOld(b.database, 'test', now)
+    assert.equal(await entries(b), 0)
+    assert.deepEqual(await b.report(), before)
+    assert.deepEqual(before, { issued: 5, committed: 2, duplicate: 1, quarantined: 0, dropped: 2, outstanding: 0, lost: 1 })
+    await forgetOld(b.database, 'test', now + 100 * 24 * 3600 * 1000)
+    assert.deepEqual(await b.report(), before)
   })
 
   ledgerTest('one collector holds the lease, until it gives it back or its time is over', async (b) => {
-    const [one, other] = [1, 2].map((byte) => new GridRecord(b.database, new Grid('test', 15, 3), Buffer.alloc(16), Buffer.alloc(16, byte)))
+    const [one, other] = [1, 2].map((byte) => recordOf(b.database, { owner: Buffer.alloc(16, byte) }))
     assert(one && other)
     const now = await b.database.now()
     assert.equal(await one.lease(now), true)
@@ -196,6 +242,8 @@ for (const [where, open] of databases) {
     await one.release()
     assert.equal(await other.lease(now + 3000), true)
     assert.equal(await one.lease(now + 30_000), true)
+    // The clock was ahead when it was taken.
+    assert.equal(await other.lease(now - 3_600_000), true)
   })
 }
 
@@ -231,7 +279,7 @@ test('MariaDB: eight connections that commit overlapping frames in random order 
     assert.equal((await first.committed()).length, all.length)
     const report = await first.report()
     assert.deepEqual([report.issued, report.committed, report.quarantined, report.outstanding, report.lost], [all.length, all.length, 0, 0, 0])
-    assert.equal(Number((await first.database.query('SELECT COUNT(*) AS n FROM wide_cache_frames')).rows[0]?.['n']), 0)
+    assert.equal(Number((await first.database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n']), 0)
     assert(retried < all.length, `${retried} deadlocks`)
   } finally {
     await Promise.all(connections.map((database) => database.close()))

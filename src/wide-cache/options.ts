@@ -10,15 +10,13 @@ export interface CommitContext {
   /** The database's clock at this transaction, in milliseconds since the Unix epoch. */
   readonly now: number
   readonly name: string
-  readonly layerSeconds: number
 }
 
 /** What a `read` procedure is told. */
 export interface ReadContext {
   readonly name: string
-  readonly layerSeconds: number
-  /** The newest layer that has been drained. */
-  readonly watermark: number
+  /** The moment up to which all has been collected, in milliseconds since the Unix epoch; never ahead of the database's clock. */
+  readonly asOf: number
 }
 
 /** What a `tidy` procedure is told. */
@@ -26,7 +24,6 @@ export interface TidyContext {
   /** The database's clock, in milliseconds since the Unix epoch. */
   readonly now: number
   readonly name: string
-  readonly layerSeconds: number
 }
 
 type Tidy = (database: Database, context: TidyContext) => Promise<boolean | void>
@@ -66,7 +63,7 @@ export interface GridOptions {
 
 /** Options of a {@link WideCache}. */
 export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
-  /** The grid's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  /** The name that processes share: what they record is one. 1 to 32 letters, digits, `_`, `.`, `-`. */
   name: string
   /** How a row becomes bytes. @default JSON */
   codec?: Codec<Row> | undefined

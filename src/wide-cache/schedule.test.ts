@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '../support/clock.js'
 import { cronPeriodSeconds, schedule } from './schedule.js'
 
 test('a cron line has the longest wait between two of its runs as its period', () => {
@@ -25,7 +26,7 @@ test('scheduled work runs, never beside itself, and stops', async () => {
     await new Promise((done) => setTimeout(done, 1300))
     beside--
     if (runs === 2) twice()
-  })
+  }, systemClock)
   // The schedule itself must not keep a process alive; this test does.
   const alive = setInterval(() => undefined, 1000)
   await hasRunTwice

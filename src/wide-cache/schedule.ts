@@ -1,13 +1,14 @@
 import { createTask, validate } from 'node-cron'
+import type { Clock, Timer } from '../support/clock.js'
 import { wrongType, wrongValue } from '../support/options.js'
 
 const ALLOWED = 'a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
 
-/** node-cron would print of runs that are let pass. */
-const SILENT = { info() {}, warn() {}, error() {}, debug() {} }
-
 /** How many coming runs are looked at to find the longest wait between two. */
 const RUNS_LOOKED_AT = 20
+
+/** The longest wait before the wall clock is looked at again: it may have been set meanwhile. */
+const LOOK_AGAIN_MS = 60_000
 
 /** A schedule that has been started. */
 export interface Schedule {
@@ -30,11 +31,34 @@ export function cronPeriodSeconds(line: string): number {
 }
 
 /**
- * Runs `work` by a cron line; a run that is still going on lets the next one pass. `work` must not reject.
- * Missed runs need no care: a collector's next run simply goes a longer way.
+ * Runs `work` by a cron line, never twice at a time: the next run is looked for when the last has ended.
+ * `work` must not reject. node-cron says when runs are; the waiting is done here on the monotonic clock, because
+ * node-cron's own stops for as long as the wall clock is set back, and walks every run that it was set forward over.
  */
-export function schedule(line: string, work: () => Promise<unknown>): Schedule {
-  const task = createTask(line, work, { timezone: 'UTC', noOverlap: true, suppressMissedWarning: true, unref: true, logger: SILENT })
-  void task.start()
-  return { stop: () => void task.destroy() }
+export function schedule(line: string, work: () => Promise<unknown>, clock: Clock): Schedule {
+  // Never started: it only tells when runs are.
+  const task = createTask(line, () => undefined, { timezone: 'UTC' })
+  let timer: Timer | undefined
+  let stopped = false
+  let last: number | undefined
+  const plan = (): void => {
+    if (stopped) return
+    const now = clock.now()
+    const next = task.getNextRuns(1)[0]?.getTime() ?? Infinity
+    const ms = Math.max(1, next - now)
+    // A timer may fire a moment before its time, which is then still to come.
+    if (next === last || ms > LOOK_AGAIN_MS) timer = clock.after(Math.min(ms, LOOK_AGAIN_MS), plan)
+    else timer = clock.after(ms, () => {
+      last = next
+      void work().finally(plan)
+    })
+  }
+  plan()
+  return {
+    stop() {
+      stopped = true
+      timer?.cancel()
+      void task.destroy()
+    },
+  }
 }

@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { type Database, DatabaseError } from '../database/database.js'
+import { shifted } from '../database/shifted.suite.js'
 import { sqlite } from '../database/sqlite.js'
+import { systemEnvironment } from '../support/environment.js'
 import { jsonCodec } from './codec.js'
-import { GeometryError } from './grid-record.js'
 import type { WideCacheOptions } from './options.js'
 import { WideCache } from './wide-cache.js'
 
@@ -21,6 +22,11 @@ function breakable<P extends object>(port: P, broken: () => boolean, error: () =
       return (...args: unknown[]): unknown => (broken() && property !== 'close' ? Promise.reject(error()) : Reflect.apply(value, target, args))
     },
   })
+}
+
+/** A cache that several processes may share. */
+function shared(cache: Cache): Cache {
+  return new Proxy(cache, { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
 }
 
 /** A wide cache of strings on `memory:` and SQLite, both of which a test can break. */
@@ -57,7 +63,7 @@ test('what is appended comes to SQL by flush and drain, once', async () => {
   assert.deepEqual(await taken(), ['a', 'b'])
   const second = await wide.drain({ all: true })
   assert.equal(second.committed, 0)
-  assert.deepEqual(await wide.close(), { committed: 2, inCache: 0, lost: 0 })
+  assert.deepEqual(await wide.close(), { committed: 2, quarantined: 0, inCache: 0, lost: 0 })
   assert.deepEqual(await taken(), ['a', 'b'])
 })
 
@@ -69,7 +75,7 @@ test('a drain leaves young layers where they are; with all it commits them, and 
   const all = await wide.drain({ all: true })
   assert.deepEqual([all.committed, all.cells], [1, 1])
   const again = await wide.drain({ all: true })
-  assert.deepEqual([again.committed, again.duplicate, again.cells], [0, 1, 1], 'the cell is still there')
+  assert.deepEqual([again.committed, again.duplicate, again.cells], [0, 0, 1], 'the cell is still there, and to read it again is no second delivery')
   assert.deepEqual(await taken(), ['young'])
   await wide.close()
 })
@@ -84,7 +90,7 @@ test('a row that is too large, or that the codec cannot write, is dropped and co
   assert.deepEqual((await taken()).sort(), ['after', 'before'])
   assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 6, committed: 2, dropped: 4 })
   await wide.close()
-  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 6, committed: 2, dropped: 4, duplicate: (await wide.ledger()).duplicate })
+  assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 6, committed: 2, dropped: 4 })
 })
 
 test('rows of many frames keep their order in a frame and all arrive', async () => {
@@ -124,7 +130,7 @@ test('close brings what is held to SQL and writes the final sums; afterwards row
   const { wide, open, taken } = await bench()
   wide.append('a')
   const report = await wide.close()
-  assert.deepEqual(report, { committed: 1, inCache: 0, lost: 0 })
+  assert.deepEqual(report, { committed: 1, quarantined: 0, inCache: 0, lost: 0 })
   assert.deepEqual(await taken(), ['a'])
   wide.append('late')
   assert.deepEqual(await wide.close(), report)
@@ -133,13 +139,12 @@ test('close brings what is held to SQL and writes the final sums; afterwards row
 
 test('close with SQL down leaves the rows in the cache, from where another collector brings them', async () => {
   const cache = memory()
-  const shared: Cache = new Proxy(cache, { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
-  const { wide, open, taken, broken } = await bench({ cache: shared })
+  const { wide, open, taken, broken } = await bench({ cache: shared(cache) })
   const other = open()
-  await other.migrate()
+  await wide.migrate()
   broken.database = true
   wide.append('a')
-  assert.deepEqual(await wide.close(), { committed: 0, inCache: 1, lost: 0 })
+  assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 1, lost: 0 })
   broken.database = false
   assert.equal((await other.drain({ all: true })).committed, 1)
   assert.deepEqual(await taken(), ['a'])
@@ -152,7 +157,7 @@ test('close with SQL down loses what is in a private cache, which goes with its 
   wide.append('a')
   await wide.flush()
   broken.database = true
-  assert.deepEqual(await wide.close(), { committed: 0, inCache: 0, lost: 1 })
+  assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
   assert(said.some((message) => message.includes('1 rows') && message.includes('lost')), said.join('\n'))
 })
 
@@ -175,7 +180,7 @@ test('close with both down counts what is lost, and says so', async () => {
   broken.cache = broken.database = true
   wide.append('a')
   wide.append('b')
-  assert.deepEqual(await wide.close(), { committed: 0, inCache: 0, lost: 2 })
+  assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 2 })
   assert(said.some((message) => message.includes('2 rows') && message.includes('lost')), said.join('\n'))
 })
 
@@ -243,34 +248,21 @@ test('a codec that throws on reading sends its frame to quarantine, and stops no
   await wide.close()
 })
 
-test('a process that disagrees about the geometry is refused; its requests are not harmed', async () => {
-  const { wide, open } = await bench()
-  await wide.migrate()
-  const errors: string[] = []
-  const other = open({ width: 8, layerSeconds: 2, logger: { ...silent, error: (message) => errors.push(message) } })
-  other.append('a')
-  await assert.rejects(other.drain(), GeometryError)
-  await assert.rejects(other.flush(), GeometryError)
+test('processes of another width or layer length fill another grid of the same name, and a collector drains all', async () => {
+  const cache = memory()
+  const { wide, open, taken } = await bench({ cache: shared(cache) })
+  const other = open({ width: 8, layerSeconds: 2 })
+  wide.append('a')
   other.append('b')
-  assert.equal(errors.length, 1)
-  assert.match(errors[0]!, /"test" is in use with width 15 and layerSeconds 3; this process asks for width 8 and layerSeconds 2/)
-  assert.deepEqual(await other.close(), { committed: 0, inCache: 0, lost: 0 })
-  await wide.close()
-})
-
-test('a process that does not collect learns of another geometry with its first row', async () => {
-  const { wide, open } = await bench()
-  await wide.migrate()
-  const errors: string[] = []
-  const other = open({ width: 8, logger: { ...silent, error: (message) => errors.push(message) }, flushMs: 1 })
-  other.append('a')
-  for (let waits = 0; errors.length === 0 && waits < 200; waits++) await new Promise((resolve) => setTimeout(resolve, 10))
-  assert.match(errors.join('\n'), /width 15 .* width 8/)
+  await Promise.all([wide.flush(), other.flush()])
+  assert.equal((await wide.drain({ all: true })).committed, 2)
+  assert.deepEqual((await taken()).sort(), ['a', 'b'])
+  assert.deepEqual(await other.ledger(), { ...NOTHING, issued: 2, committed: 2 })
   await Promise.all([wide.close(), other.close()])
 })
 
 test('a private grid begins with its process: what a former one has counted is not of the last minutes', async () => {
-  const { open } = await bench({ read: async (_, { layerSeconds, watermark }) => (watermark + 1) * layerSeconds * 1000 })
+  const { open } = await bench({ read: async (_, { asOf }) => asOf })
   const wide = open()
   const drainedUntil = await wide.read() as number
   const now = Date.now()
@@ -298,31 +290,40 @@ test('close lets the ports live that it was given', async () => {
   assert.equal((await real.query('SELECT 1 AS one')).rows[0]?.['one'], 1)
 })
 
-test('read gives what its procedure reads, told of the watermark; without a procedure it rejects by the name of the option', async () => {
+test('read gives what its procedure reads, told up to when all is there; without a procedure it rejects by the name of the option', async () => {
   const { wide } = await bench()
   await assert.rejects(wide.read(), { name: 'TypeError', message: /option "read"/ })
-  const { wide: reading } = await bench({ read: async (_, { name, layerSeconds, watermark }) => ({ name, layerSeconds, drained: watermark > 0 }) })
-  assert.deepEqual(await reading.read(), { name: 'test', layerSeconds: 3, drained: true })
+  const { wide: reading } = await bench({ read: async (_, { name, asOf }) => ({ name, whole: asOf % 3_000 }) })
+  assert.deepEqual(await reading.read(), { name: 'test', whole: 0 })
   await Promise.all([wide.close(), reading.close()])
 })
 
-test('a collector tidies up again with its next run, not in a minute, as long as there is more to remove', async () => {
+test('a collector tidies up once the clocks have agreed for ten minutes, and again with its next run, not in a minute, as long as there is more to remove', async () => {
   let calls = 0
-  const { wide } = await bench({ collect: '* * * * * *', tidy: async () => ++calls < 3 })
+  let ahead = 0
+  const { real } = await bench()
+  const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
+  const wide = new WideCache<unknown>({
+    name: 'tidy', cache: 'memory:', database: shifted(real, () => ahead), collect: '* * * * * *', logger: silent, commit: async () => {}, tidy: async () => ++calls < 3,
+  }, { ...systemEnvironment, clock })
+  await wide.migrate()
+  await delay(2_500)
+  assert.equal(calls, 0)
+  ahead = 600_000
   const deadline = performance.now() + 30_000
   while (calls < 3 && performance.now() < deadline) await delay(50)
   assert.equal(calls, 3)
   await wide.close()
 })
 
-test('frames come to SQL in the order of their writer, so that none needs an entry in the ledger from one batch to the next', async () => {
+test('frames come to SQL in the order of their writer, so that none needs a range in the ledger from one batch to the next', async () => {
   const entries: unknown[] = []
   const seen: unknown[] = []
   const { wide } = await bench({
     width: 64,
     async commit(rows, tx) {
       seen.push(...rows)
-      entries.push((await tx.query('SELECT COUNT(*) AS n FROM wide_cache_frames')).rows[0]?.['n'])
+      entries.push((await tx.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n'])
     },
   })
   for (let i = 0; i < 6_000; i++) {

@@ -1,28 +1,32 @@
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
-import type { Database } from '../database/database.js'
+import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sleep } from '../support/clock.js'
+import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { CachedRead } from './cached-read.js'
-import { Collector, type DrainReport } from './collector.js'
+import { ClockWatch } from './clock-watch.js'
+import { Collector } from './collector.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
-import { Grid } from './grid.js'
-import { GeometryError, GridRecord } from './grid-record.js'
+import { keyPrefix } from './grid.js'
+import { GridRecord } from './grid-record.js'
+import type { DrainReport } from './grid-drain.js'
 import { Ledger } from './ledger.js'
+import { Marks } from './marks.js'
 import { type Settings, settingsOf, type WideCacheOptions } from './options.js'
 import { forgetOld, type LedgerReport, ledgerReport } from './report.js'
 import { type Schedule, schedule } from './schedule.js'
 import { type CloseReport, Writer } from './writer.js'
-
-/** All processes of a shared cache have one watermark, under this id. */
-const SHARED_CACHE_ID = Buffer.alloc(16)
 
 /** How long, past its time, closing waits for connections to end that do not answer. */
 const RELEASE_MS = 500
 
 /** How often what is old is removed, unless there is more than one call takes. */
 const TIDY_EVERY_MS = 60_000
+
+/** How long the clocks must have agreed before anything is removed for its age. */
+const AGREED_MS = 600_000
 
 /**
  * A wide cache for any row and any commit: `append` costs a request microseconds; the rows travel in frames
@@ -34,9 +38,12 @@ export class WideCache<Row, Figures = unknown> {
   readonly database: Database
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
+  readonly #tables: readonly string[]
   readonly #owned: (() => Promise<void>)[] = []
   readonly #logger: BurstLogger
   readonly #record: GridRecord
+  readonly #watch: ClockWatch
+  readonly #marks: Marks
   readonly #writer: Writer<Row>
   readonly #collector: Collector
   readonly #cachedRead: CachedRead<Figures>
@@ -49,9 +56,10 @@ export class WideCache<Row, Figures = unknown> {
   #closing: Promise<CloseReport> | undefined
 
   /**
+   * @param tables parts of the package whose tables `commit` uses
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
-  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment) {
+  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, tables: readonly string[] = []) {
     const settings = settingsOf(options)
     const { cache, owned: ownsCache } = openCache(options.cache)
     const { database, owned: ownsDatabase } = openDatabase(options.database)
@@ -61,24 +69,35 @@ export class WideCache<Row, Figures = unknown> {
     this.database = database
     this.#settings = settings
     this.#environment = environment
+    this.#tables = ['wide-cache', ...tables]
     this.#createdAt = environment.clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
-    const grid = new Grid(settings.name, settings.width, settings.layerSeconds)
-    const owner = environment.newId()
-    this.#record = new GridRecord(database, grid, cache.scope === 'private' ? owner : SHARED_CACHE_ID, owner)
-    const ledger = new Ledger<Row>({ ...settings, database, grid, clock: environment.clock, record: this.#record })
-    const parts = { ...settings, cache, database, grid, environment, clock: environment.clock, logger: this.#logger }
+    const { clock, newId } = environment
+    this.#watch = new ClockWatch(clock, this.#logger)
+    this.#record = new GridRecord({ database, name: settings.name, geometry: settings, owner: newId(), scope: cache.scope, newId })
+    const parts = { ...settings, cache, database, environment, clock, newId, logger: this.#logger, record: this.#record, watch: this.#watch }
+    this.#marks = new Marks(parts)
+    const ledger = new Ledger<Row>(parts)
     this.#writer = new Writer<Row>({
       ...parts,
+      grid: () => this.#record.grid,
+      apart: () => this.#marks.apart,
       ledger: {
-        commit: async (...args) => (await this.#whenReady(), ledger.commit(...args)),
-        enterTotals: async (totals) => (await this.#whenReady(), ledger.enterTotals(totals)),
-        enter: () => this.#whenReady(),
+        commit: (...args) => this.#whenReady(() => ledger.commit(...args)),
+        quarantine: (...args) => this.#whenReady(() => ledger.quarantine(...args)),
+        enterTotals: (totals) => this.#whenReady(() => ledger.enterTotals(totals)),
+        prefixOf: (writer) => this.#whenReady(() => ledger.prefixOf(writer)),
+        quarantinedOf: (writer) => this.#whenReady(() => ledger.quarantinedOf(writer)),
+        enter: () => this.#whenReady(async () => undefined),
+        compare: () => this.#whenReady(() => this.#compare()),
       },
     })
-    this.#collector = new Collector({ ...parts, ledger, record: this.#record })
-    this.#cachedRead = new CachedRead({ ...parts, environment, ttlSeconds: settings.readTtlSeconds, query: () => this.#query() })
-    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()))
+    this.#collector = new Collector({ ...parts, ledger, marks: this.#marks })
+    this.#cachedRead = new CachedRead({
+      ...parts, ttlSeconds: settings.readTtlSeconds, query: () => this.#query(),
+      keyPrefix: () => this.#whenReady(async () => keyPrefix(this.#record.grid!.id)),
+    })
+    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
   }
 
   /**
@@ -99,20 +118,15 @@ export class WideCache<Row, Figures = unknown> {
    * is in SQL afterwards. Scheduled collectors do this by themselves.
    */
   async drain(options: { all?: boolean } = {}): Promise<DrainReport> {
-    const mine = this.#draining.then(async () => {
-      await this.#whenReady()
-      return this.#collector.drain(options)
-    })
+    const mine = this.#draining.then(() => this.#whenReady(() => this.#collector.drain(options)))
     this.#draining = mine.catch(() => undefined)
     return keptAlive(this.#environment, () => mine)
   }
 
   /** What became of all rows. */
   ledger(): Promise<LedgerReport> {
-    return keptAlive(this.#environment, async () => {
-      await this.#whenReady()
-      return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () => this.#writer.totals())
-    })
+    const { name, vanishedSeconds } = this.#settings
+    return keptAlive(this.#environment, () => this.#whenReady(() => ledgerReport(this.database, name, vanishedSeconds, () => this.#writer.totals())))
   }
 
   /** What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL is away. */
@@ -122,7 +136,7 @@ export class WideCache<Row, Figures = unknown> {
 
   /** Brings the tables up to this version and enters the grid. Done by itself before the first use of SQL. */
   migrate(): Promise<void> {
-    return keptAlive(this.#environment, () => this.#whenReady())
+    return keptAlive(this.#environment, () => this.#whenReady(async () => undefined))
   }
 
   /**
@@ -140,64 +154,82 @@ export class WideCache<Row, Figures = unknown> {
     this.#schedule?.stop()
     const report = await this.#writer.close()
     await Promise.race([this.#collecting, timeout])
+    await this.#writer.end(timeout)
     const released = Promise.allSettled(this.#owned.map((close) => close()))
     await Promise.race([released, timeout.then(() => sleep(clock, RELEASE_MS))])
     return report
   }
 
-  /** Migrates and enters the grid, once; tried again after a failure, but never after a disagreement. */
-  #whenReady(): Promise<void> {
-    this.#ready ??= this.#enter().catch((error: unknown) => {
-      if (error instanceof GeometryError) {
-        this.#schedule?.stop()
-        this.#writer.refuse(error)
-        this.#logger.error(error.message)
-      } else {
-        this.#ready = undefined
-      }
+  /**
+   * `work`, once the tables are there and the grid is entered. After a failure, and when a table is missing (the
+   * schema has been made anew under this process), the next call begins with that again.
+   */
+  async #whenReady<T>(work: () => Promise<T>): Promise<T> {
+    this.#ready ??= this.#enter()
+    const ready = this.#ready
+    try {
+      await ready
+      return await work()
+    } catch (error) {
+      const broken = error instanceof DatabaseError && error.kind === 'usage'
+      const failed = broken || await ready.then(() => false, () => true)
+      if (failed && this.#ready === ready) this.#ready = undefined
       throw error
-    })
-    return this.#ready
+    }
   }
 
   async #enter(): Promise<void> {
-    await this.database.migrate()
+    await this.database.migrate(this.#tables)
     const { cellTtlSeconds, layerSeconds } = this.#settings
     // A private cache has no cells older than this process.
     const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds
-    await this.#record.enter(this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds)
+    await this.#record.enter(await this.#watch.now(this.database), this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds)
+  }
+
+  async #compare(): Promise<void> {
+    await this.#marks.compare()
+    // Unused for so long that it was forgotten.
+    if (!this.#record.grid) await this.#enter()
   }
 
   /** A scheduled run: drains if no other collector is at it, and tidies up. Never rejects. */
   async #collect(): Promise<void> {
     try {
-      await this.#whenReady()
-      const now = await this.database.now()
-      if (!await this.#record.lease(now)) return
-      try {
-        await this.drain()
-        if (this.#environment.clock.elapsed() >= this.#tidyAt) await this.#tidy(now)
-      } finally {
-        await this.#record.release()
-      }
+      await this.#whenReady(async () => {
+        const now = await this.#watch.now(this.database)
+        if (!await this.#record.lease(now)) return this.#compare()
+        try {
+          await this.drain()
+          if (this.#environment.clock.elapsed() >= this.#tidyAt && this.#watch.agreedMs >= AGREED_MS) await this.#tidy(now)
+        } finally {
+          await this.#record.release()
+        }
+      })
       this.#logger.recovered('collect', 'wide-cache: collecting again')
     } catch (error) {
-      this.#logger.warn('collect', `wide-cache: collecting "${this.#settings.name}" failed and will be tried again: ${error instanceof Error ? error.message : String(error)}`)
+      this.#logger.warn('collect', `wide-cache: collecting "${this.#settings.name}" failed and will be tried again: ${messageOf(error)}`)
     }
   }
 
   async #tidy(now: number): Promise<void> {
     const began = this.#environment.clock.elapsed()
     this.#tidyAt = began + TIDY_EVERY_MS
-    const { name, layerSeconds, tidy } = this.#settings
+    const { name, tidy } = this.#settings
     await forgetOld(this.database, name, now)
-    if (await tidy?.(this.database, { now, name, layerSeconds })) this.#tidyAt = began
+    if (await tidy?.(this.database, { now, name })) this.#tidyAt = began
   }
 
   async #query(): Promise<Figures> {
-    const { read, name, layerSeconds } = this.#settings
+    const { read, name } = this.#settings
     if (!read) throw new TypeError('wide-cache: read() needs the option "read", a function (database, context)')
-    await this.#whenReady()
-    return read(this.database, { name, layerSeconds, watermark: await this.#record.watermark() })
+    return this.#whenReady(async () => read(this.database, { name, asOf: await this.#asOf() }))
+  }
+
+  /** The end of the newest layer that all grids have drained; and if a clock was ahead, of the newest that can have been. */
+  async #asOf(): Promise<number> {
+    const now = await this.#watch.now(this.database)
+    const ends = (await this.#record.states()).map(({ grid, watermark }) =>
+      grid.endOf(Math.min(watermark, grid.layerAt(now) - this.#settings.drainAfterLayers)))
+    return Math.min(...ends, now)
   }
 }

@@ -3,18 +3,25 @@ import { type Timer, sleep } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { Codec } from './codec.js'
-import { DirectCommit, messageOf } from './direct-commit.js'
+import { messageOf } from '../support/errors.js'
+import { DirectCommit } from './direct-commit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from './frame.js'
 import type { Grid } from './grid.js'
 import type { Ledger, Totals } from './ledger.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 import { Placer } from './placer.js'
 import type { FrameLedger } from './settle.js'
+import { StraightLog } from './straight.js'
 
-/** What became of the rows that a writer still held when it was closed. */
+/**
+ * What became of the rows that a writer still held when it was closed. `lost` is exact if SQL answered, and an
+ * upper bound otherwise.
+ */
 export interface CloseReport {
-  /** Rows of these that SQL has now. */
+  /** Rows that SQL has now. */
   committed: number
+  /** Rows that SQL refused, kept in wide_cache_quarantine. */
+  quarantined: number
   /** Rows that SQL did not take in time and that wait in the cache for a collector. */
   inCache: number
   /** Rows that neither took. */
@@ -23,11 +30,17 @@ export interface CloseReport {
 
 /** What a writer needs of its wide cache. */
 export interface WriterParts<Row> {
+  readonly name: string
   readonly cache: Cache
-  readonly grid: Grid
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals'> & {
+  /** The grid to place in; `undefined` as long as SQL has not told. */
+  readonly grid: () => Grid | undefined
+  /** Collectors use another cache than this process. */
+  readonly apart: () => boolean
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'> & {
     /** Enters the grid, if that has not been done. */
     enter(): Promise<void>
+    /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+    compare(): Promise<void>
   }
   readonly codec: Codec<Row>
   readonly environment: Environment
@@ -41,13 +54,19 @@ export interface WriterParts<Row> {
   readonly maxCommitRows: number
 }
 
+/** Why frames go straight to SQL: `kind` tells one reason from another, `why` puts it in words. */
+interface Reason {
+  readonly kind: string
+  readonly why: string
+}
+
 /** Rows at which a frame is sent at once, so that SQL takes any frame in one statement. */
 const MAX_FRAME_ROWS = 1_000
 
 /** How often the outbox is looked at while it holds anything. */
 const TICK_MS = 1_000
 
-/** How often the prefix is read: about once in a collecting period. */
+/** How often SQL is asked for the prefix: about once in a collecting period. */
 const CONFIRM_EVERY_MS = 10_000
 
 /** A frame unplaced for so long goes straight to SQL. */
@@ -69,6 +88,7 @@ export class Writer<Row> {
   readonly #outbox: Outbox
   readonly #placer: Placer
   readonly #direct: DirectCommit
+  readonly #straight: StraightLog
   /** The open frame: header room, then rows. Copied out when it is closed. */
   readonly #open: Buffer
   #openEnd = HEADER_BYTES
@@ -88,13 +108,15 @@ export class Writer<Row> {
   #confirmAt = 0
   #closed = false
   #closing: Promise<CloseReport> | undefined
-  #refusal: Error | undefined
+  /** close() has resolved: nothing that comes is counted any more. */
+  #ended = false
 
   constructor(parts: WriterParts<Row>) {
     this.#parts = parts
     this.#outbox = new Outbox(parts.maxOutboxBytes)
-    this.#placer = new Placer(parts)
+    this.#placer = new Placer({ ...parts, entered: () => parts.ledger.enter() })
     this.#direct = new DirectCommit(parts, this.#outbox)
+    this.#straight = new StraightLog({ ...parts, clock: parts.environment.clock })
     this.#open = Buffer.allocUnsafeSlow(parts.maxFrameBytes)
   }
 
@@ -106,7 +128,7 @@ export class Writer<Row> {
 
   /** Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick. */
   append(row: Row): void {
-    if (this.#closed || this.#refusal) return this.#drop(1)
+    if (this.#closed) return this.#drop(1)
     if (this.#openRows === 0 && !this.#outbox.makeRoom(this.#open.length)) return this.#drop(1)
     let end: number
     try {
@@ -137,12 +159,14 @@ export class Writer<Row> {
 
   /** Resolves when all rows taken so far are in the cache or in SQL. @throws what SQL says, when neither took them. */
   async flush(): Promise<void> {
-    if (this.#refusal) throw this.#refusal
     if (this.#openRows > 0) void this.#place(this.#closeFrame())
     const held = [...this.#outbox.frames()]
     await Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
     const unplaced = held.filter((frame) => !frame.placed && this.#outbox.has(frame))
-    if (unplaced.length > 0) await this.#direct.commit(unplaced)
+    if (unplaced.length === 0) return
+    const reason = this.#reason(unplaced)
+    await this.#direct.commit(unplaced)
+    this.#wentStraight(unplaced, reason)
   }
 
   /**
@@ -155,15 +179,13 @@ export class Writer<Row> {
     return this.#closing
   }
 
-  /** Stops for good because the grid refuses this process; what is held is dropped and counted. */
-  refuse(error: Error): void {
-    if (this.#refusal) return
-    this.#refusal = error
-    this.#cancelTimers()
-    this.#drop(this.#openRows + this.#outbox.rowCount)
-    this.#openRows = 0
-    this.#openEnd = HEADER_BYTES
-    for (const frame of this.#outbox.frames()) this.#outbox.remove(frame)
+  /** Tells SQL of the rows that were appended while all was being closed, until `timeout`. Rows that come later are in no report. */
+  async end(timeout: Promise<unknown>): Promise<void> {
+    const sayAll = async (): Promise<void> => {
+      while (this.#dropped > this.#droppedSaid) await this.#sayTotals()
+    }
+    await Promise.race([sayAll().catch(() => undefined), timeout])
+    this.#ended = true
   }
 
   #encode(row: Row): number {
@@ -177,9 +199,9 @@ export class Writer<Row> {
   }
 
   #drop(rows: number): void {
-    if (rows === 0) return
     this.#dropped += rows
-    this.#parts.logger.warn('dropped', 'wide-cache: rows are dropped and counted (see ledger().dropped): the writer is closed, refused or full')
+    if (this.#ended) this.#parts.logger.warn('ended', `wide-cache: rows of "${this.#parts.name}" were appended after close() and are in no report; append before close()`)
+    else this.#parts.logger.warn('dropped', 'wide-cache: rows are dropped and counted (see ledger().dropped): the writer is closing, or holds maxOutboxBytes')
     this.#tickSoon()
   }
 
@@ -187,7 +209,7 @@ export class Writer<Row> {
     if (!this.#id) {
       this.#id = this.#parts.environment.newId()
       this.#idHex = this.#id.toString('hex')
-      // Early: what a process with another geometry places is found by nobody. A refusal says so itself.
+      // Early: before that no frame can be placed. The log is the caller's.
       this.#parts.ledger.enter().catch(() => undefined)
     }
     return this.#id
@@ -249,7 +271,7 @@ export class Writer<Row> {
   }
 
   #tickSoon(): void {
-    if (this.#closed || this.#refusal) return
+    if (this.#closed) return
     this.#tickTimer ??= this.#parts.environment.clock.after(TICK_MS, () => void this.#tick())
   }
 
@@ -262,34 +284,53 @@ export class Writer<Row> {
     if (this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) this.#tickSoon()
   }
 
-  /** Reads how far the collectors have settled this writer's frames. */
+  /** Asks SQL how far this writer's frames are settled. Never rejects. */
   async #confirm(): Promise<void> {
     this.#confirmAt = this.#parts.environment.clock.elapsed() + CONFIRM_EVERY_MS
+    const writer = this.#idHex
     try {
-      const value = await this.#parts.cache.get(this.#parts.grid.prefixKey(this.#idHex))
-      const prefix = Number(value?.toString() ?? NaN)
-      // A cache is not to be trusted with more than what has been sent.
-      if (Number.isSafeInteger(prefix) && prefix < this.#sequence) this.#outbox.confirm(prefix)
+      const prefix = await this.#parts.ledger.prefixOf(writer)
+      if (writer === this.#idHex) this.#outbox.confirm(prefix)
+      await this.#parts.ledger.compare()
     } catch {
-      // No answer: the next read, or the direct commit, will do.
+      // No answer: the next question, or the direct commit, will do.
     }
   }
 
   /** Commits straight to SQL what the grid did not bring there in time, and says what was dropped. */
   async #commitDue(elapsed: number): Promise<void> {
-    const due = this.#due(elapsed)
+    let due = this.#due(elapsed)
+    if (due.some((frame) => frame.placed)) {
+      // The collectors may have brought them there meanwhile.
+      await this.#confirm()
+      due = this.#due(elapsed)
+    }
     if (due.length === 0 && this.#dropped === this.#droppedSaid) return
+    const reason = this.#reason(due)
     await this.#direct.attempt(due, async () => {
+      if (due.length > 0) this.#wentStraight(due, reason)
       if (this.#outbox.size === 0) await this.#sayTotals()
     })
   }
 
   #due(now: number): HeldFrame[] {
     const { confirmSeconds } = this.#parts
+    const apart = this.#parts.apart()
     return [...this.#outbox.frames()].filter((frame) => {
       const age = now - frame.closedAt
-      return age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
+      return apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
     })
+  }
+
+  #wentStraight(frames: readonly HeldFrame[], { kind, why }: Reason): void {
+    this.#straight.went(kind, why, frames.length, frames.reduce((rows, frame) => rows + frame.rowCount, 0))
+  }
+
+  /** Why frames go straight to SQL. */
+  #reason(due: readonly HeldFrame[]): Reason {
+    if (this.#parts.apart() || !due.every((frame) => frame.placed)) return { kind: 'unplaced', why: this.#placer.why }
+    const why = `they waited ${this.#parts.confirmSeconds} s in the cache and no collector brought them: the cache has lost them, or no collector runs`
+    return { kind: 'unconfirmed', why }
   }
 
   async #sayTotals(): Promise<void> {
@@ -302,37 +343,46 @@ export class Writer<Row> {
   async #close(): Promise<CloseReport> {
     const { clock } = this.#parts.environment
     this.#cancelTimers()
-    if (this.#refusal) return { committed: 0, inCache: 0, lost: 0 }
     if (this.#openRows > 0) this.#closeFrame()
-    const rows = this.#outbox.rowCount
+    const held = [...this.#outbox.frames()]
     const deadline = clock.elapsed() + this.#parts.closeTimeoutMs
-    const timeout = sleep(clock, this.#parts.closeTimeoutMs)
-    const placing = Promise.all([...this.#outbox.frames()].map((frame) => (frame.placed ? undefined : this.#place(frame))))
+    const timeout = sleep(clock, this.#parts.closeTimeoutMs).then(() => undefined)
+    const placing = Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
+    let quarantined: ReadonlySet<number> | undefined
     while (clock.elapsed() < deadline) {
-      const done = await Promise.race([this.#commitAll(), timeout])
-      if (done) break
+      quarantined = await Promise.race([this.#settleAll(held), timeout])
+      if (quarantined) break
       await sleep(clock, CLOSE_RETRY_MS)
     }
     if (this.#outbox.size > 0) await Promise.race([placing, timeout])
-    const report = { committed: 0, inCache: 0, lost: 0 }
-    // A private cache goes with this process.
-    const keeps = this.#parts.cache.scope !== 'private'
-    for (const frame of this.#outbox.frames()) report[frame.placed && keeps ? 'inCache' : 'lost'] += frame.rowCount
-    report.committed = rows - report.inCache - report.lost
+    const report = this.#reportOf(held, quarantined ?? new Set())
+    this.#straight.end()
     if (report.lost > 0) this.#parts.logger.warn('lost', `wide-cache: closed with ${report.lost} rows that neither cache nor database took: they are lost`)
     return report
   }
 
-  /** `true` when SQL has all that is held, and the final sums. */
-  async #commitAll(): Promise<boolean> {
+  /** Brings all that is held to SQL, and the final sums. Returns which frames are in quarantine, `undefined` if SQL did not take all. */
+  async #settleAll(held: readonly HeldFrame[]): Promise<ReadonlySet<number> | undefined> {
     try {
+      if (this.#outbox.size > 0) await this.#confirm()
       await this.#direct.commit([...this.#outbox.frames()])
+      const quarantined = held.length > 0 ? await this.#parts.ledger.quarantinedOf(this.#idHex) : new Set<number>()
       await this.#sayTotals()
-      return true
+      return quarantined
     } catch (error) {
       this.#parts.logger.warn('close', `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`)
-      return false
+      return undefined
     }
+  }
+
+  #reportOf(held: readonly HeldFrame[], quarantined: ReadonlySet<number>): CloseReport {
+    const report = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
+    for (const frame of held) {
+      if (!this.#outbox.has(frame)) report[quarantined.has(frame.sequence) ? 'quarantined' : 'committed'] += frame.rowCount
+      // A private cache goes with this process.
+      else report[frame.placed && this.#parts.cache.scope !== 'private' ? 'inCache' : 'lost'] += frame.rowCount
+    }
+    return report
   }
 
   #cancelTimers(): void {

@@ -19,7 +19,7 @@ test('memcached is flushed and a writer killed: the others lose nothing, and the
   const sql = mysql(url)
   const reader = openRecorded({ cache: `memcached://${site.memcached[0]!.address}`, database: url, collect: false }, {
     readTtlSeconds: 1,
-    read: async (_, { watermark }) => watermark,
+    read: async (_, { asOf }) => asOf,
   })
   try {
     await site.recordedShare(1 / 3)
@@ -31,7 +31,7 @@ test('memcached is flushed and a writer killed: the others lose nothing, and the
     await site.end(writer.child, 'SIGKILL')
     const killed = await sql.now()
     const deadline = performance.now() + DRAIN_MS
-    while (await reader.read() * LAYER_MS <= killed && performance.now() < deadline) await delay(100)
+    while (await reader.read() <= killed + LAYER_MS && performance.now() < deadline) await delay(100)
 
     const { rows, distinct, writers, ledger } = await site.finish(OTHERS)
     assert.equal(rows, distinct)

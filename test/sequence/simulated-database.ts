@@ -5,7 +5,7 @@ import type { World } from '../simulation/world.js'
 import type { Loaded, Scenario } from './simulate.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-const SCHEMA = readFileSync(new URL('../../sql/sqlite/0004_sequence.sql', import.meta.url), 'utf8')
+const SCHEMA = readFileSync(new URL('../../sql/sqlite/sequence/0001_tables.sql', import.meta.url), 'utf8')
 /** How long a transaction may take; a client waits twice as long for an answer. */
 const TIMEOUT_MS = 3_000
 const LATEST_MS = 2_000
@@ -49,6 +49,7 @@ function plain(value: unknown): unknown {
 /** A process's use of it, over a network that loses and delays. */
 export class SimulatedDatabase implements Database {
   readonly dialect = 'sqlite'
+  readonly maxStatementBytes = Infinity
   readonly #process: SimulatedProcess
   readonly #world: World
   readonly #server: SimulatedServerOfSql
@@ -81,7 +82,7 @@ export class SimulatedDatabase implements Database {
       return this.#server.run(sql, values)
     })
     try {
-      const result = await work({ dialect: 'sqlite', query: statement, now: () => Promise.reject(new Error('unused')) })
+      const result = await work({ dialect: 'sqlite', maxStatementBytes: Infinity, query: statement, now: () => Promise.reject(new Error('unused')) })
       await this.#ask(async () => {
         if (session.over) throw this.#unreachable()
         session.finish('COMMIT')

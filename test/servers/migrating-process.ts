@@ -8,5 +8,5 @@ const database = url.startsWith('sqlite:') ? new SqliteDatabase(url.slice('sqlit
 console.log('ready')
 await once(process.stdin, 'data')
 process.stdin.destroy()
-await database.migrate(new URL(folder))
+await database.migrate(['part'], new URL(folder))
 await database.close()

@@ -24,7 +24,7 @@ class Engine {
   readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
 
   constructor() {
-    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/0001_wide_cache.sql', import.meta.url), 'utf8'))
+    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'))
   }
 
   clear(): void {
@@ -225,6 +225,7 @@ type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data') => void
 /** A process's connection to the database. */
 export class DatabaseClient implements Database {
   readonly dialect = 'sqlite'
+  readonly maxStatementBytes = Infinity
   readonly #process: VirtualProcess
   readonly #world: World
   readonly #server: VirtualDatabase
@@ -260,6 +261,7 @@ export class DatabaseClient implements Database {
     try {
       result = await work({
         dialect: this.dialect,
+        maxStatementBytes: this.maxStatementBytes,
         query: (sql, parameters = []) => this.#statement(open, sql, parameters),
         now: () => this.now(),
       })

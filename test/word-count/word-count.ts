@@ -18,8 +18,8 @@ export class WordCount {
   readonly exports: ExportQueue<string, number>
 
   constructor(database: string, external: string) {
-    this.#tables = new Tables(database, systemEnvironment)
-    this.#external = new Tables(external, systemEnvironment)
+    this.#tables = new Tables('collision-free-map', database, systemEnvironment)
+    this.#external = new Tables('collision-free-map', external, systemEnvironment)
     this.exports = new ExportQueue({ database: this.#tables.database, id: 'words', exporter: (entries) => this.#receive(entries) })
     this.counts = new CollisionFreeMap<string, number>({
       database: this.#tables.database, id: 'words',

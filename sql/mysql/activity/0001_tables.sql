@@ -1,4 +1,4 @@
--- Site activity. Times are milliseconds since the Unix epoch (UTC); a layer is a slice of time of the grid `name`.
+-- Site activity. Times are milliseconds since the Unix epoch (UTC), seconds are whole ones since then.
 
 -- One row a visit. visitor is NULL where it is unknown.
 CREATE TABLE IF NOT EXISTS activities (
@@ -11,19 +11,19 @@ CREATE TABLE IF NOT EXISTS activities (
   KEY activities_created_at (name, created_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- What is summed up beside the rows, in the same transactions: how many rows of `activities` each layer has,
-CREATE TABLE IF NOT EXISTS activity_layers (
+-- What is summed up beside the rows, in the same transactions: how many rows of `activities` each second has,
+CREATE TABLE IF NOT EXISTS activity_seconds (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  layer BIGINT NOT NULL,
+  second BIGINT NOT NULL,
   views BIGINT NOT NULL,
-  PRIMARY KEY (name, layer)
+  PRIMARY KEY (name, second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- and the newest layer in which each visitor has a row.
+-- and the newest second in which each visitor has a row.
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   visitor BINARY(12) NOT NULL,
-  last_layer BIGINT NOT NULL,
+  last_second BIGINT NOT NULL,
   PRIMARY KEY (name, visitor),
-  KEY activity_visitors_last_layer (name, last_layer)
+  KEY activity_visitors_last_second (name, last_second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

@@ -1,0 +1,79 @@
+-- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
+
+-- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
+-- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
+-- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache.
+CREATE TABLE IF NOT EXISTS wide_cache_grids (
+  id BINARY(16) NOT NULL,
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  width INT NOT NULL,
+  layer_seconds INT NOT NULL,
+  private_to BINARY(16) NOT NULL,
+  watermark BIGINT NOT NULL,
+  moved_at BIGINT NOT NULL,
+  used_at BIGINT NOT NULL,
+  lease_owner BINARY(16) NULL,
+  lease_until BIGINT NOT NULL DEFAULT 0,
+  mark BINARY(16) NULL,
+  PRIMARY KEY (id),
+  UNIQUE KEY wide_cache_grids_geometry (name, width, layer_seconds, private_to)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Every mark that collectors have made, for two days: the cache shows a mark that is not here if another database uses it.
+CREATE TABLE IF NOT EXISTS wide_cache_marks (
+  grid_id BINARY(16) NOT NULL,
+  mark BINARY(16) NOT NULL,
+  made_at BIGINT NOT NULL,
+  PRIMARY KEY (grid_id, mark),
+  KEY wide_cache_marks_made_at (made_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- One row a writer. Every frame up to prefix is settled; counts are rows. The prefix may pass what is missing
+-- below aging_floor a cell TTL after aging_since. The writer of 16 zero bytes has the sums of all forgotten writers.
+CREATE TABLE IF NOT EXISTS wide_cache_writers (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  writer BINARY(16) NOT NULL,
+  prefix BIGINT NOT NULL DEFAULT -1,
+  issued BIGINT NOT NULL DEFAULT 0,
+  committed BIGINT NOT NULL DEFAULT 0,
+  duplicate BIGINT NOT NULL DEFAULT 0,
+  quarantined BIGINT NOT NULL DEFAULT 0,
+  dropped BIGINT NOT NULL DEFAULT 0,
+  lost BIGINT NOT NULL DEFAULT 0,
+  floor BIGINT NOT NULL DEFAULT 0,
+  floor_issued BIGINT NOT NULL DEFAULT 0,
+  aging_floor BIGINT NOT NULL DEFAULT 0,
+  aging_issued BIGINT NOT NULL DEFAULT 0,
+  aging_since BIGINT NOT NULL DEFAULT 0,
+  last_seen BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (name, writer),
+  KEY wide_cache_writers_last_seen (name, last_seen)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- The settled frames above their writer's prefix, as ranges without gaps: row_count rows, issued rows before them.
+CREATE TABLE IF NOT EXISTS wide_cache_ranges (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  writer BINARY(16) NOT NULL,
+  first_sequence BIGINT NOT NULL,
+  last_sequence BIGINT NOT NULL,
+  issued BIGINT NOT NULL,
+  row_count BIGINT NOT NULL,
+  PRIMARY KEY (name, writer, first_sequence)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Frames whose rows SQL refused, in pieces that fit a packet (0, 1, …; row_count is in the first), and bytes that are no
+-- frame (writer and sequence are NULL).
+CREATE TABLE IF NOT EXISTS wide_cache_quarantine (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  writer BINARY(16) NULL,
+  sequence BIGINT NULL,
+  piece INT NOT NULL,
+  row_count INT NOT NULL,
+  reason VARCHAR(500) CHARACTER SET utf8mb4 NOT NULL,
+  bytes MEDIUMBLOB NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (id),
+  KEY wide_cache_quarantine_writer (name, writer, sequence),
+  KEY wide_cache_quarantine_created_at (name, created_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

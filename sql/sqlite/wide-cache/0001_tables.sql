@@ -1,0 +1,78 @@
+-- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
+
+-- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
+-- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
+-- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache.
+CREATE TABLE IF NOT EXISTS wide_cache_grids (
+  id BLOB NOT NULL,
+  name TEXT NOT NULL,
+  width INTEGER NOT NULL,
+  layer_seconds INTEGER NOT NULL,
+  private_to BLOB NOT NULL,
+  watermark INTEGER NOT NULL,
+  moved_at INTEGER NOT NULL,
+  used_at INTEGER NOT NULL,
+  lease_owner BLOB NULL,
+  lease_until INTEGER NOT NULL DEFAULT 0,
+  mark BLOB NULL,
+  PRIMARY KEY (id),
+  UNIQUE (name, width, layer_seconds, private_to)
+) WITHOUT ROWID;
+
+-- Every mark that collectors have made, for two days: the cache shows a mark that is not here if another database uses it.
+CREATE TABLE IF NOT EXISTS wide_cache_marks (
+  grid_id BLOB NOT NULL,
+  mark BLOB NOT NULL,
+  made_at INTEGER NOT NULL,
+  PRIMARY KEY (grid_id, mark)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS wide_cache_marks_made_at ON wide_cache_marks (made_at);
+
+-- One row a writer. Every frame up to prefix is settled; counts are rows. The prefix may pass what is missing
+-- below aging_floor a cell TTL after aging_since. The writer of 16 zero bytes has the sums of all forgotten writers.
+CREATE TABLE IF NOT EXISTS wide_cache_writers (
+  name TEXT NOT NULL,
+  writer BLOB NOT NULL,
+  prefix INTEGER NOT NULL DEFAULT -1,
+  issued INTEGER NOT NULL DEFAULT 0,
+  committed INTEGER NOT NULL DEFAULT 0,
+  duplicate INTEGER NOT NULL DEFAULT 0,
+  quarantined INTEGER NOT NULL DEFAULT 0,
+  dropped INTEGER NOT NULL DEFAULT 0,
+  lost INTEGER NOT NULL DEFAULT 0,
+  floor INTEGER NOT NULL DEFAULT 0,
+  floor_issued INTEGER NOT NULL DEFAULT 0,
+  aging_floor INTEGER NOT NULL DEFAULT 0,
+  aging_issued INTEGER NOT NULL DEFAULT 0,
+  aging_since INTEGER NOT NULL DEFAULT 0,
+  last_seen INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (name, writer)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS wide_cache_writers_last_seen ON wide_cache_writers (name, last_seen);
+
+-- The settled frames above their writer's prefix, as ranges without gaps: row_count rows, issued rows before them.
+CREATE TABLE IF NOT EXISTS wide_cache_ranges (
+  name TEXT NOT NULL,
+  writer BLOB NOT NULL,
+  first_sequence INTEGER NOT NULL,
+  last_sequence INTEGER NOT NULL,
+  issued INTEGER NOT NULL,
+  row_count INTEGER NOT NULL,
+  PRIMARY KEY (name, writer, first_sequence)
+) WITHOUT ROWID;
+
+-- Frames whose rows SQL refused, in pieces that fit a packet (0, 1, …; row_count is in the first), and bytes that are no
+-- frame (writer and sequence are NULL).
+CREATE TABLE IF NOT EXISTS wide_cache_quarantine (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  writer BLOB NULL,
+  sequence INTEGER NULL,
+  piece INTEGER NOT NULL,
+  row_count INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  created_at INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS wide_cache_quarantine_writer ON wide_cache_quarantine (name, writer, sequence);
+CREATE INDEX IF NOT EXISTS wide_cache_quarantine_created_at ON wide_cache_quarantine (name, created_at);

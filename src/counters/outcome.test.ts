@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { OutcomeUnknownError, retried } from './outcome.js'
+
+/** A world whose waits take no time and are noted down. */
+function waiting(): Environment & { readonly waits: number[]; readonly kept: { alive: number } } {
+  const waits: number[] = []
+  const kept = { alive: 0 }
+  let elapsed = 0
+  return {
+    ...systemEnvironment,
+    waits,
+    kept,
+    random: () => 0.5,
+    keepAlive() {
+      kept.alive++
+      return () => { kept.alive-- }
+    },
+    clock: {
+      now: () => elapsed,
+      elapsed: () => elapsed,
+      after(ms, callback) {
+        assert.equal(kept.alive, 1, 'the process does not end while it waits')
+        waits.push(ms)
+        elapsed += ms
+        setImmediate(callback)
+        return { cancel() {} }
+      },
+    },
+  }
+}
+
+const failing = (kind: DatabaseErrorKind, message = kind as string) => new DatabaseError('TEST', kind, message)
+
+test('a failure that passes by itself is tried again, after waits from 50 ms to 1 s, for 10 s', async () => {
+  for (const kind of ['unreachable', 'lock', 'capacity'] as const) {
+    const world = waiting()
+    let tries = 0
+    await assert.rejects(retried(world, () => Promise.reject(failing(kind, `try ${++tries}`))), kind === 'unreachable' ? /^DatabaseError: try 1$/ : /^DatabaseError: try 15$/)
+    assert.deepEqual(world.waits, [50, 100, 200, 400, 800, ...Array<number>(9).fill(1_000)])
+    assert.equal(world.kept.alive, 0)
+  }
+  const world = waiting()
+  let tries = 0
+  assert.equal(await retried(world, async () => {
+    if (++tries < 4) throw failing('lock')
+    return tries
+  }), 4)
+  assert.equal(world.waits.length, 3)
+})
+
+test('waits differ by chance, from half to one and a half', async () => {
+  for (const [random, first] of [[0, 25], [1, 75]] as const) {
+    const world = { ...waiting(), random: () => random }
+    await assert.rejects(retried(world, () => Promise.reject(failing('lock'))))
+    assert.equal(world.waits[0], first)
+  }
+})
+
+test('any other failure is passed on at once, but as unknown if a try before it may have been carried out', async () => {
+  for (const error of [failing('data'), failing('usage'), new RangeError('past 2^53-1')]) {
+    const world = waiting()
+    await assert.rejects(retried(world, () => Promise.reject(error)), error)
+    assert.deepEqual(world.waits, [])
+    const lost = failing('unreachable')
+    const answers = [lost, failing('lock'), error]
+    await assert.rejects(retried(world, () => Promise.reject(answers.shift()!)), lost)
+    assert.equal(world.waits.length, 2)
+  }
+})
+
+test('the error of an unknown outcome names the counter and has its cause', () => {
+  const cause = failing('unreachable', 'no answer')
+  const error = new OutcomeUnknownError('visits', cause)
+  assert.deepEqual([error.name, error.code, error.cause], ['OutcomeUnknownError', 'COUNTER_OUTCOME_UNKNOWN', cause])
+  assert.match(error.message, /counter "visits": the increment may or may not have been counted: no answer/)
+})

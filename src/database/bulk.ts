@@ -1,0 +1,103 @@
+/**
+ * Many rows, cut into statements that the database takes: none has more placeholders than a statement may
+ * have, more rows than wanted, or more bytes than a packet.
+ */
+import assert from 'node:assert/strict'
+import type { Queryable, SqlValue } from './database.js'
+import { MAX_VALUES_PER_STATEMENT, type Statement } from './dialect.js'
+
+export interface BulkLimits {
+  /** The most bytes of a statement, SQL text and values: `maxStatementBytes` of what it is sent to. */
+  readonly maxBytes: number
+  /** The most rows of a statement. @default as many as its values allow */
+  readonly maxRows?: number | undefined
+}
+
+/** The most digits of a number as text, its sign, point and exponent, and of most bigints. */
+const NUMBER_BYTES = 25
+/** `X'…'` around the hex digits of a Buffer; quotes around text take one less. */
+const QUOTE_BYTES = 3
+
+/**
+ * Cuts `rows` into statements with as many rows each as `limits` allow. A row that is over `maxBytes` by itself
+ * gets a statement of its own: the database refuses it by name. Reads a row only when it needs it and copies
+ * its values, so a source may reuse one array for all rows.
+ *
+ * Bytes are estimated from above, up to three times too high for plain text, since measuring text costs more
+ * than a statement more.
+ *
+ * @param sqlFor the statement for `count` rows; each row more makes it longer by the same text
+ * @example
+ * const sqlFor = (count: number) => insert('hits', ['item', 'n'], count)
+ * for (const { sql, values } of statementsOf(rows, sqlFor, { maxBytes: tx.maxStatementBytes })) await tx.query(sql, values)
+ */
+export function* statementsOf(
+  rows: Iterable<readonly SqlValue[]>,
+  sqlFor: (count: number) => string,
+  { maxBytes, maxRows = Infinity }: BulkLimits,
+): Generator<Statement, void, undefined> {
+  const ofOne = Buffer.byteLength(sqlFor(1))
+  const ofEach = Buffer.byteLength(sqlFor(2)) - ofOne
+  /** The last statement's text: most statements have the same number of rows. */
+  let sql = ''
+  let sqlCount = 0
+
+  let values: SqlValue[] = []
+  let count = 0
+  let bytes = ofOne
+  const statement = (): Statement => {
+    if (sqlCount !== count) {
+      sql = sqlFor(count)
+      sqlCount = count
+      assert(Buffer.byteLength(sql) <= ofOne + (count - 1) * ofEach, 'each row makes the statement longer by the same text')
+    }
+    return { sql, values }
+  }
+
+  for (const row of rows) {
+    assert(row.length <= MAX_VALUES_PER_STATEMENT, `a row has ${row.length} values`)
+    const rowBytes = ofEach + bytesOf(row)
+    if (count > 0 && (count >= maxRows || values.length + row.length > MAX_VALUES_PER_STATEMENT || bytes + rowBytes > maxBytes)) {
+      yield statement()
+      values = []
+      count = 0
+      bytes = ofOne
+    }
+    for (let index = 0; index < row.length; index++) values.push(row[index] as SqlValue)
+    count++
+    bytes += rowBytes
+  }
+  if (count > 0) yield statement()
+}
+
+/** Rows of a statement: more is hardly faster. */
+const ROWS_A_STATEMENT = 500
+
+/**
+ * Writes `rows` by as many statements as they need, one after the other.
+ *
+ * @param sqlFor the statement for `count` rows
+ */
+export async function writeRows(queryable: Queryable, rows: Iterable<readonly SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
+  const limits = { maxBytes: queryable.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
+  for (const { sql, values } of statementsOf(rows, sqlFor, limits)) await queryable.query(sql, values)
+}
+
+/** No fewer than the bytes of the values as MySQL's text protocol has them. */
+function bytesOf(row: readonly SqlValue[]): number {
+  let bytes = 0
+  for (let index = 0; index < row.length; index++) {
+    const value = row[index]
+    // A UTF-16 unit has up to three bytes in UTF-8, and those that are escaped have two.
+    if (typeof value === 'string') bytes += QUOTE_BYTES + 3 * value.length
+    else if (Buffer.isBuffer(value)) bytes += QUOTE_BYTES + 2 * value.length
+    else if (typeof value === 'bigint') bytes += bigintBytes(value)
+    else bytes += NUMBER_BYTES
+  }
+  return bytes
+}
+
+/** Those of 64 bits, which are the only ones a column takes, have up to 20 digits. */
+function bigintBytes(value: bigint): number {
+  return BigInt.asIntN(65, value) === value ? NUMBER_BYTES : value.toString().length
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock, settle } from '../support/fixtures.suite.js'
+import { Callers, PATIENCE_MS } from './callers.js'
+
+/** What has become of calls so far: a number, an error's code or name, or nothing yet. */
+function outcomes(calls: readonly Promise<number>[]): (number | string | undefined)[] {
+  const all: (number | string | undefined)[] = calls.map(() => undefined)
+  for (const [i, call] of calls.entries()) {
+    call.then((number) => { all[i] = number }, (error: Error & { code?: string }) => { all[i] = error.code ?? error.name })
+  }
+  return all
+}
+
+test('as many share an operation as a block has numbers, but from 100 to 1,000', async () => {
+  for (const [block, batch] of [[1, 100], [100, 100], [101, 101], [1_000, 1_000], [5_000, 1_000]] as const) {
+    const callers = new Callers('test', block, new ManualClock(0))
+    const all = outcomes(Array.from({ length: 1_200 }, () => callers.join()))
+    assert.equal(callers.batch().length, batch)
+    callers.answer(callers.batch(), 1, batch)
+    await settle()
+    assert.equal(all[batch - 1], batch)
+    assert.equal(all[batch], undefined)
+    assert.equal(callers.batch().length, Math.min(batch, 1_200 - batch))
+    callers.close()
+  }
+})
+
+test('numbers are answered in the order of the calls; those for whom none is left hear that the sequence is at its end', async () => {
+  const callers = new Callers('test', 1, new ManualClock(0))
+  const calls = Array.from({ length: 4 }, () => callers.join())
+  const all = outcomes(calls)
+  callers.answer(callers.batch().slice(0, 3), 7, 2)
+  await settle()
+  assert.deepEqual(all, [7, 8, 'RangeError', undefined])
+  await assert.rejects(calls[2]!, /sequence "test" has reached its last number, 9007199254740991/)
+  callers.close()
+  await settle()
+  assert.equal(all[3], 'SEQUENCE_CLOSED')
+})
+
+test('each call loses patience ten seconds after it came, and hears of the last failure', async () => {
+  const clock = new ManualClock(0)
+  const callers = new Callers('test', 1, clock)
+  const calls = [callers.join()]
+  await clock.advance(4_000)
+  calls.push(callers.join())
+  const all = outcomes(calls)
+  await clock.advance(PATIENCE_MS - 4_001)
+  assert.deepEqual(all, [undefined, undefined])
+  callers.failure = new Error('the cache is silent')
+  await clock.advance(1)
+  assert.deepEqual(all, ['SEQUENCE_UNANSWERED', undefined])
+  await assert.rejects(calls[0]!, { message: 'wide-cache: sequence "test" got no number within 10 s: the cache is silent. Call again; the number on its way may be skipped', cause: callers.failure })
+  await clock.advance(3_999)
+  assert.equal(all[1], undefined)
+  callers.failure = undefined
+  await clock.advance(1)
+  assert.equal(all[1], 'SEQUENCE_UNANSWERED')
+  await assert.rejects(calls[1]!, /within 10 s\. Call again/)
+  assert.equal(clock.pending, 0, 'with nobody waiting no timer runs')
+})
+
+test('who has lost patience leaves the queue with the next look at it, and keeps the others\' places', async () => {
+  const clock = new ManualClock(0)
+  const callers = new Callers('test', 1, clock)
+  assert.equal(callers.waiting(), false)
+  const all = outcomes([callers.join(), callers.join()])
+  await clock.advance(1_000)
+  all.push(...outcomes([callers.join()]))
+  const late = callers.join()
+  assert.equal(callers.waiting(), true)
+  await clock.advance(PATIENCE_MS - 1_000)
+  assert.equal(callers.batch().length, 4)
+  assert.equal(callers.waiting(), true)
+  assert.equal(callers.batch().length, 2)
+  callers.answer(callers.batch(), 5, 2)
+  assert.equal(await late, 6)
+  assert.equal(callers.waiting(), false)
+  callers.join().catch(() => undefined)
+  await clock.advance(2 * PATIENCE_MS)
+  assert.equal(callers.waiting(), false)
+  assert.equal(callers.batch().length, 0)
+})
+
+test('close() rejects those who wait and stops the timer', async () => {
+  const clock = new ManualClock(0)
+  const callers = new Callers('test', 1, clock)
+  const all = outcomes([callers.join()])
+  assert.equal(clock.pending, 1)
+  callers.close()
+  await settle()
+  assert.deepEqual([all, clock.pending], [['SEQUENCE_CLOSED'], 0])
+})

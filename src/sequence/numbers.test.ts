@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DatabaseError } from '../database/database.js'
+import { sleep } from '../support/clock.js'
+import { systemEnvironment } from '../support/environment.js'
+import { keptLog, ManualClock, settle } from '../support/fixtures.suite.js'
+import { BurstLogger } from '../support/logger.js'
+import type { Generation, GenerationRecord } from './generation-record.js'
+import { Numbers } from './numbers.js'
+
+/** Numbers from a row, which may fail or be slow, and the moments at which it was read; with a token they come from a cache. */
+function bench(options: { random?: number; token?: Buffer; generation?: number; cached?: boolean } = {}) {
+  const clock = new ManualClock(0)
+  const world = { fails: undefined as Error | undefined, delay: 0 }
+  const reads: number[] = []
+  let last = 0
+  const opened: [number, boolean][] = []
+  const generation: Generation = { generation: options.generation ?? 0, token: options.token ?? null, base: 0, reserved: 1_000, settled: true }
+  const record = {
+    async read() {
+      reads.push(clock.elapsed())
+      if (world.delay > 0) await sleep(clock, world.delay)
+      if (world.fails) throw world.fails
+      return generation
+    },
+    async open(old: number, token: Buffer | null) {
+      opened.push([old, Buffer.isBuffer(token)])
+      return { ...generation, generation: old + 1, token, settled: false }
+    },
+    take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
+  }
+  const kept = { alive: 0 }
+  const numbers = new Numbers({
+    name: 'test', block: 100, cache: options.token || options.cached ? { increment: async (_: string, by: number) => (last += by), add: async () => true } as never : undefined, record: record as unknown as GenerationRecord, logger: new BurstLogger(keptLog(), clock.elapsed),
+    environment: { ...systemEnvironment, clock, random: () => options.random ?? 0.5, keepAlive() {
+      kept.alive++
+      return () => { kept.alive-- }
+    } },
+  })
+  return { clock, world, reads, opened, numbers, kept }
+}
+
+const unreachable = new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
+
+test('while the database answers nobody waits for a timer', async () => {
+  const { numbers, reads } = bench()
+  const all = Promise.all([numbers.next(), numbers.next(), numbers.next()])
+  await settle()
+  assert.deepEqual(await Promise.race([all, 'late']), [1, 2, 3])
+  assert.deepEqual(reads, [0])
+  numbers.close()
+})
+
+test('a failure that passes is tried again after some 100 ms, from half to one and a half of it, and the process stays alive for it', async () => {
+  for (const [random, moments] of [[0, [0, 50, 100, 150]], [0.5, [0, 100]], [1, [0, 150]]] as const) {
+    const { numbers, world, reads, clock, kept } = bench({ random })
+    world.fails = unreachable
+    const number = numbers.next()
+    await clock.advance(199)
+    assert.deepEqual(reads, moments)
+    assert.equal(kept.alive, 1)
+    world.fails = undefined
+    await clock.advance(200)
+    assert.equal(await number, 1)
+    assert.equal(kept.alive, 0)
+    numbers.close()
+  }
+})
+
+test('a failure for good rejects all who wait, and the next call asks again', async () => {
+  const { numbers, world } = bench()
+  world.fails = new DatabaseError('ER_TABLEACCESS_DENIED', 'usage', 'no right')
+  const results = await Promise.allSettled([numbers.next(), numbers.next()])
+  assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
+  world.fails = undefined
+  assert.equal(await numbers.next(), 1)
+  numbers.close()
+})
+
+test('an answer that comes too late to be acted on is asked for again after a pause, and who loses patience hears of it', async () => {
+  const { numbers, world, reads, clock } = bench({ token: Buffer.alloc(16) })
+  world.delay = 600
+  const refused = assert.rejects(numbers.next(), { code: 'SEQUENCE_UNANSWERED', message: /the database takes more than 500 ms to answer/ })
+  await clock.advance(2_000)
+  assert.deepEqual(reads, [0, 700, 1_400])
+  await clock.advance(9_000)
+  await refused
+  numbers.close()
+})
+
+test('numbers from SQL alone come from the cache again after ten seconds; a new sequence does not wait for them', async () => {
+  const { numbers, opened, clock } = bench({ generation: 3, cached: true })
+  assert.equal(await numbers.next(), 1)
+  await clock.advance(9_999)
+  assert.equal(await numbers.next(), 2)
+  assert.deepEqual(opened, [])
+  await clock.advance(1)
+  assert.equal(await numbers.next(), 3)
+  assert.deepEqual(opened, [[3, true]])
+  numbers.close()
+  const fresh = bench({ generation: 0, cached: true })
+  assert.equal(await fresh.numbers.next(), 1)
+  assert.deepEqual(fresh.opened, [[0, true]])
+  fresh.numbers.close()
+})
+
+test('without a cache no generation is opened', async () => {
+  const { numbers, opened, clock } = bench({ generation: 3 })
+  for (let i = 1; i <= 5; i++) {
+    assert.equal(await numbers.next(), i)
+    await clock.advance(10_000)
+  }
+  assert.deepEqual(opened, [])
+  numbers.close()
+})

@@ -1,0 +1,67 @@
+/** What one process remembers of figures that several share. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memory } from '../cache/memory.js'
+import { systemEnvironment } from '../support/environment.js'
+import { ManualClock } from '../support/fixtures.suite.js'
+import { CachedRead } from './cached-read.js'
+
+const FIGURES = 'wide-cache:test:read:figures'
+const TTL_SECONDS = 10
+
+/** A process that reads, and its cache, whose time goes with the process's. */
+function bench() {
+  const clock = new ManualClock(0)
+  const cache = memory({ now: clock.now })
+  const world = { fails: false, queries: 0 }
+  const read = new CachedRead({
+    cache, environment: { ...systemEnvironment, clock }, keyPrefix: async () => 'wide-cache:test:', ttlSeconds: TTL_SECONDS,
+    async query() {
+      world.queries++
+      if (world.fails) throw new Error('SQL is away')
+      return world.queries
+    },
+  })
+  return { clock, cache, world, read, others: (figures: number) => cache.set(FIGURES, Buffer.from(String(figures)), 100) }
+}
+
+test('a process that has read asks the cache again after a second, whether the figures are its own or another\'s', async () => {
+  const { clock, world, read, others } = bench()
+  assert.equal(await read.read(), 1)
+  await others(50)
+  await clock.advance(999)
+  assert.equal(await read.read(), 1)
+  await clock.advance(1)
+  assert.equal(await read.read(), 50)
+  await others(60)
+  await clock.advance(999)
+  assert.equal(await read.read(), 50)
+  await clock.advance(1)
+  assert.equal(await read.read(), 60)
+  assert.equal(world.queries, 1)
+})
+
+test('while the query fails the figures of another process are taken, where they are newer, for a second', async () => {
+  const { clock, world, read, others } = bench()
+  assert.equal(await read.read(), 1)
+  world.fails = true
+  await clock.advance(TTL_SECONDS * 1000 + 1)
+  await others(50)
+  assert.equal(await read.read(), 50)
+  await others(60)
+  await clock.advance(999)
+  assert.equal(await read.read(), 50)
+  await clock.advance(1)
+  assert.equal(await read.read(), 60)
+})
+
+test('without the cache\'s figures a process serves its own while the query fails', async () => {
+  const { clock, cache, world, read } = bench()
+  assert.equal(await read.read(), 1)
+  world.fails = true
+  await clock.advance(TTL_SECONDS * 1000 + 1)
+  await cache.delete(FIGURES)
+  assert.equal(await read.read(), 1)
+  assert.equal(await read.read(), 1)
+  assert.equal(world.queries, 2, 'asked once')
+})

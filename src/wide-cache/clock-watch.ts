@@ -1,0 +1,95 @@
+import type { Queryable } from '../database/database.js'
+import type { Clock } from '../support/clock.js'
+import type { BurstLogger } from '../support/logger.js'
+
+/** How far the database's clock and this process's wall clock may be apart before nothing is removed any more. */
+const MAX_APART_MS = 600_000
+
+/** A jump shorter than this, beside the time that the answer took, is no step. */
+const LEAST_STEP_MS = 1_000
+
+/** How fast two clocks may drift apart: slewing by NTP is half of this. */
+const DRIFT = 0.001
+
+/** What the database's clock said, and between which moments of the monotonic clock it said so. */
+interface Reading {
+  readonly database: number
+  readonly wall: number
+  readonly asked: number
+  readonly answered: number
+}
+
+/**
+ * Compares the database's clock with the process's own two. The protocol relies on no clock, but what is
+ * removed for its age cannot come back: so that waits until the clocks have agreed for some time.
+ */
+export class ClockWatch {
+  readonly #clock: Clock
+  readonly #logger: BurstLogger
+  #last: Reading | undefined
+  /** Since when the database's clock has run beside the monotonic clock. */
+  #steadySince = 0
+  /** Since when it has also agreed with the wall clock. */
+  #agreedSince = 0
+
+  constructor(clock: Clock, logger: BurstLogger) {
+    this.#clock = clock
+    this.#logger = logger
+  }
+
+  /** Reads the database's clock: milliseconds since the Unix epoch. */
+  async now(queryable: Pick<Queryable, 'now'>): Promise<number> {
+    const asked = this.#clock.elapsed()
+    const database = await queryable.now()
+    this.#compare({ database, wall: this.#clock.now(), asked, answered: this.#clock.elapsed() })
+    return database
+  }
+
+  /** For how many milliseconds the database's clock has run steadily, up to the last reading. */
+  get steadyMs(): number {
+    return this.#last ? this.#last.answered - this.#steadySince : 0
+  }
+
+  /** For how many milliseconds all three clocks have agreed, up to the last reading. */
+  get agreedMs(): number {
+    return this.#last ? this.#last.answered - this.#agreedSince : 0
+  }
+
+  #compare(reading: Reading): void {
+    const last = this.#last
+    // Answers may overtake each other.
+    if (last && reading.answered < last.answered) return
+    this.#last = reading
+    if (!last) this.#steadySince = this.#agreedSince = reading.answered
+    const database = last ? stepOf(reading.database - last.database, reading.asked - last.answered, reading.answered - last.asked) : 0
+    const wall = last ? stepOf(reading.wall - last.wall, reading.answered - last.answered, reading.answered - last.answered) : 0
+    if (database !== 0) this.#steadySince = reading.answered
+    if (database !== 0 || wall !== 0 || this.#apart(reading)) this.#agreedSince = reading.answered
+    if (database !== 0) this.#say("the database's clock", database)
+    if (wall !== 0) this.#say("this process's clock", wall)
+  }
+
+  #apart({ database, wall }: Reading): boolean {
+    const apart = database - wall
+    if (Math.abs(apart) <= MAX_APART_MS) return false
+    this.#logger.warn('clocks apart', `wide-cache: the database's clock is ${seconds(apart)} s ahead of this process's; ` +
+      'this process removes nothing old until they are within 10 minutes; set the wrong one right')
+    return true
+  }
+
+  #say(whose: string, step: number): void {
+    this.#logger.warn('clock step', `wide-cache: ${whose} stepped by ${seconds(step)} s; visits go on being counted, and nothing old is removed for 10 minutes`)
+  }
+}
+
+/** How far a clock has jumped, if between `least` and `most` milliseconds have passed and it has moved by `moved`. */
+function stepOf(moved: number, least: number, most: number): number {
+  const slack = LEAST_STEP_MS + DRIFT * Math.max(0, most)
+  if (moved > most + slack) return moved - most
+  if (moved < least - slack) return moved - least
+  return 0
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(0)
+}

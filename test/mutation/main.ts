@@ -1,0 +1,108 @@
+/**
+ * `npm run mutate -- --folder counters --sample 100 --seed 1`: changes the sources of a folder in small ways, one
+ * at a time and in a copy, and tells which changes no test and no simulation finds. `--help` lists the options.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { ensureBinaries } from '../servers/binaries.js'
+import { startMariadb } from '../servers/mariadb.js'
+import { startMemcached } from '../servers/memcached.js'
+import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from '../servers/shared.js'
+import { Random } from '../simulation/random.js'
+import { JUDGES } from './judges.js'
+import { type Mutant, mutantsOf } from './mutants.js'
+import { court, sampleOf, tried } from './run.js'
+import { type Description, isOf, outdated, readExplanations } from './survivors.js'
+import { sourcesOf, Workbench } from './workbench.js'
+
+const HELP = `npm run mutate -- [options]
+  --folder <folder>    a folder or a file below src; may be given several times (default: ${Object.keys(JUDGES).join(', ')})
+  --sample <n>         how many mutants of each folder; 0 for all (default: 100)
+  --seed <n>           which ones (default: 1)
+  --from-file <file>   the mutants of this JSON file instead of a sample, such as test/mutation/survivors.json
+  --judges <text>      only the judges whose name has this text, such as "unit tests"
+  --survivors <file>   write the survivors that are not explained to this JSON file
+  --list               print the mutants and stop
+Exit code 1: a survivor is not explained, an explanation is outdated, or an explained mutant is found.`
+const { values } = parseArgs({
+  options: {
+    folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) }, sample: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' },
+    'from-file': { type: 'string' }, survivors: { type: 'string' }, judges: { type: 'string', default: '' }, list: { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(HELP)
+  process.exit(0)
+}
+const explanations = readExplanations()
+const listed = values['from-file'] === undefined ? undefined : JSON.parse(readFileSync(values['from-file'], 'utf8')) as Description[]
+const parts: { part: string; all: Mutant[]; chosen: Mutant[] }[] = []
+for (const part of values.folder) {
+  if (!JUDGES[judgesOf(part)]) throw new RangeError(`No judges for --folder ${part}; allowed: ${Object.keys(JUDGES).join(', ')}, or a file in one of them`)
+  const all = (await Promise.all(sourcesOf(part).map(({ file, text }) => mutantsOf(file, text)))).flat()
+  const chosen = listed ? all.filter((mutant) => listed.some(isOf(mutant))) : sampleOf(all, Number(values.sample) || all.length, new Random(Number(values.seed)))
+  parts.push({ part, all, chosen })
+}
+if (values.list) {
+  for (const { file, line, kind, was, is } of parts.flatMap(({ chosen }) => chosen)) console.log(`${file}:${line} ${kind}\n  - ${was}\n  + ${is}`)
+  process.exit(0)
+}
+
+ensureBinaries(['memcached', 'mariadb'])
+const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
+process.env[MYSQL_VARIABLE] = mariadb.url()
+process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
+const bench = new Workbench()
+// What the run has started and made goes with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    bench.close()
+    void Promise.all([mariadb.stop(), memcached.stop()]).finally(() => process.exit(130))
+  })
+}
+const unexplained: Mutant[] = []
+let wrong = 0
+try {
+  for (const { part, all, chosen } of parts) await judgeAll(part, all, chosen)
+} finally {
+  bench.close()
+  await Promise.all([mariadb.stop(), memcached.stop()])
+}
+if (values.survivors !== undefined) {
+  writeFileSync(values.survivors, `${JSON.stringify(unexplained.map(({ file, was, is }) => ({ file, was, is, why: '' })), null, 2)}\n`)
+}
+process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
+
+async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly Mutant[]): Promise<void> {
+  const judges = await court(JUDGES[judgesOf(part)]!.filter(({ name }) => name.includes(values.judges)), bench)
+  let [found, late, explained] = [0, 0, 0]
+  for (const [i, mutant] of chosen.entries()) {
+    const { file, line, kind, was, is } = mutant
+    const where = `${i + 1}/${chosen.length} ${file}:${line} ${kind}`
+    const result = await tried(mutant, judges, bench)
+    const explanation = explanations.find(isOf(mutant))
+    if (result) {
+      found++
+      if (result.late) late++
+      console.log(`${where}: found by the ${result.by}: ${result.says.slice(0, 150)}`)
+      if (explanation) {
+        wrong++
+        console.log(`  but test/mutation/survivors.json explains why nothing finds it\n  - ${was}\n  + ${is}`)
+      }
+      continue
+    }
+    if (explanation) explained++
+    else unexplained.push(mutant)
+    console.log(`${where}: SURVIVES${explanation ? `, explained: ${explanation.why}` : ''}\n  - ${was}\n  + ${is}`)
+  }
+  for (const { file, was, is } of outdated(explanations.filter(({ file }) => file.startsWith(part)), all)) {
+    wrong++
+    console.log(`${file}: the source has changed; remove from test/mutation/survivors.json, or adapt:\n  - ${was}\n  + ${is}`)
+  }
+  const survivors = chosen.length - found
+  console.log(`${part}: ${chosen.length} of ${all.length} mutants (seed ${values.seed}): ${found} found (${(100 * found / chosen.length).toFixed(1)} %, ${late} of them because a judge took too long), ${explained} of ${survivors} survivors explained`)
+}
+
+function judgesOf(part: string): string {
+  return part.split('/')[0] ?? part
+}

@@ -1,0 +1,52 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Mutant } from './mutants.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const COPIED = ['src', 'test', 'sql', 'package.json', 'tsconfig.json']
+
+/** The sources of a folder below `src`, or the one that `part` is, with their texts. */
+export function sourcesOf(part: string, root = ROOT): { file: string; text: string }[] {
+  const files = part.endsWith('.ts') ? [part] : readdirSync(join(root, 'src', part)).map((file) => `${part}/${file}`)
+  return files
+    .filter((file) => file.endsWith('.ts') && !/\.(?:test|suite|d)\.ts$/.test(file))
+    .sort()
+    .map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }))
+}
+
+/** A copy of the project, in which one mutant at a time takes the place of its file. */
+export class Workbench {
+  readonly folder = mkdtempSync(join(tmpdir(), 'wide-cache-mutants-'))
+
+  constructor() {
+    for (const name of COPIED) cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, filter: (path) => !path.endsWith('node_modules') })
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
+    mkdirSync(join(this.folder, 'tmp'))
+  }
+
+  /** Puts the mutant in place while `use` runs. */
+  async with<T>(mutant: Mutant, use: () => Promise<T>): Promise<T> {
+    const path = join(this.folder, 'src', mutant.file)
+    const original = readFileSync(path, 'utf8')
+    writeFileSync(path, mutant.text)
+    try {
+      return await use()
+    } finally {
+      writeFileSync(path, original)
+      this.clear()
+    }
+  }
+
+  /** Removes what killed tests have left. The compiled sources that tsx keeps stay. */
+  clear(): void {
+    for (const name of readdirSync(join(this.folder, 'tmp'))) {
+      if (!name.startsWith('tsx-')) rmSync(join(this.folder, 'tmp', name), { recursive: true, force: true })
+    }
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
