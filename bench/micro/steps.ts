@@ -8,7 +8,7 @@ import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import { Identifier } from '../../src/visitors/identifier.js'
 import { pageViews } from '../../src/visitors/middleware.js'
-import { asksForPrivacy, Bots, isPage, isPrefetch } from '../../src/visitors/page-view.js'
+import { asksForPrivacy, Bots, isPage, isPrefetch, isWhole } from '../../src/visitors/page-view.js'
 import type { Codec } from '../../src/wide-cache/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
@@ -54,7 +54,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const { clock } = systemEnvironment
   const grid = { cache: takesAll, database: noDatabase, collect: false, confirmSeconds: 3600, closeTimeoutMs: 100, logger: silent } as const
   const logger = new BurstLogger(silent, () => clock.elapsed())
-  const hook = pageViews({ skip: undefined, visitor: undefined, bots: 'skip', privacySignals: 'anonymous' }, () => {}, logger)()
+  const hook = pageViews({ skip: undefined, visitor: undefined, bots: 'skip', privacySignals: 'anonymous', callsBack: false }, () => {}, logger)()
   const robots = new Bots()
   const identifier = new Identifier<string>({ cache: takesAll, name: 'micro', clock, logger, handOn: (_time, visitor) => void (held.result = visitor) })
   const frames = new WideCache<Visit>({ ...grid, name: 'frames', codec: nothingToEncode, commit: async () => {} })
@@ -82,7 +82,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   return [
     { name: 'hook', role: 'step', prepare: arrived(), run: measured(({ req, res }) => void hook(req, res, next)) },
     { name: 'event', role: 'step', prepare: sent({}, ({ res }) => res.on('close', () => res.headersSent)), run: measured(({ res }) => res.emit('close')) },
-    { name: 'filter', role: 'step', prepare: sent(), run: measured(({ req, res }) => isPage(req, res) && !isPrefetch(req) && !robots.isBot(req) && !asksForPrivacy(req)) },
+    { name: 'filter', role: 'step', prepare: sent(), run: measured(({ req, res }) => isPage(req, res) && isWhole(req) && !isPrefetch(req) && !robots.isBot(req) && !asksForPrivacy(req)) },
     { name: 'address', role: 'step', prepare: sent(), run: address },
     { name: 'visitor', role: 'step', prepare: sent(), run: identify },
     { name: 'page', role: 'step', prepare: sent(), run: measured(({ req }) => pageOf(pathOf(req.originalUrl))) },

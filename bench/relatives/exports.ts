@@ -19,7 +19,7 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
   const exported = new Set<number>()
   const twin = await start({ mysqlUrl, connections: CONNECTIONS, exporter: (entries: { value: string }[]) => entries.forEach(({ value }) => exported.add(Number(value))) })
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
-  const queue = new ExportQueue<string, number>({ id: 'bench', database, exporter: (entries) => entries.forEach(({ value }) => exported.add(value)) })
+  const queue = new ExportQueue<string, number>({ id: 'bench', database, every: false, exporter: (entries) => entries.forEach(({ value }) => exported.add(value)) })
   await queue.migrate()
   bench.after(() => Promise.all([twin.close(), database.close()]))
   return {

@@ -73,7 +73,7 @@ function contender(name: string, site: Site): Contender {
 
 async function throughMap(mysqlUrl: string): Promise<Site> {
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
-  const map = new CollisionFreeMap<string, number>({ database, id: 'words', buckets: BUCKETS, combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) })
+  const map = new CollisionFreeMap<string, number>({ database, id: 'words', buckets: BUCKETS, every: false, combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) })
   await database.migrate()
   await map.process()
   await database.query('CREATE TABLE map_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body VARCHAR(2000) NOT NULL) ENGINE=InnoDB')

@@ -14,6 +14,7 @@ const elsewhere = new Map()
 const exports = new ExportQueue({
   database,
   id: 'words',
+  every: false, // By default it runs by itself; here we say when.
   async exporter(entries) {
     for (const { key, value, version } of entries) {
       if (version > (elsewhere.get(key)?.version ?? 0)) elsewhere.set(key, { count: value, version })
@@ -24,6 +25,7 @@ const exports = new ExportQueue({
 const counts = new CollisionFreeMap({
   database,
   id: 'words',
+  every: false,
   // The new count of a word from its current one and what is queued; undefined deletes it.
   combine: (word, current = 0, updates) => updates.reduce((a, b) => a + b, current) || undefined,
   // In the transaction that changes the counts: what is exported is what was counted.

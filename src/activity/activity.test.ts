@@ -137,7 +137,7 @@ test('record takes what is right of a wrong argument, never throws, and says so 
   const { database } = openDatabase('sqlite::memory:')
   const activity = create({ logger: log, database })
   const wrong: unknown[] = [
-    undefined, null, 7, {}, { page: 5 }, { page: '' }, { page: '/x', visitor: 7 }, { page: '/x', visitor: {} }, { page: '/x', visitor: '' },
+    undefined, null, 7, {}, { page: 5 }, { page: '' }, { page: '/x', visitor: NaN }, { page: '/x', visitor: {} }, { page: '/x', visitor: '' },
     { page: '/x', at: 'yesterday' }, { page: '/x', at: NaN }, { page: '/x', at: -1 }, { page: '/x', at: 2 ** 60 }, { page: '/x', at: Infinity }, { page: '/x', at: new Date(NaN) },
   ]
   for (const visit of wrong) activity.record(visit as RecordedVisit)
@@ -148,7 +148,7 @@ test('record takes what is right of a wrong argument, never throws, and says so 
   assert(rows.every(({ visitor, created_at: at }) => visitor === null && Math.abs(Number(at) - Date.now()) < 60_000))
   assert.deepEqual(log.lines, [
     'wide-cache: record() got undefined as "page", not a text; the visit counts for the page "/"',
-    'wide-cache: record() got a number as "visitor", not a text; the visit counts without a visitor',
+    'wide-cache: record() got NaN as "visitor", not a text or a number; the visit counts without a visitor',
     'wide-cache: record() got a string as "at", not a Date, or milliseconds since 1970; the visit counts as of now',
   ])
   await activity.close()

@@ -1,7 +1,7 @@
 import type { RequestHandler, Router } from 'express'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
-import { Guard, kindOf } from '../visitors/guard.js'
+import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
@@ -17,8 +17,8 @@ import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 
 /** A visit that `record` takes. */
 export interface RecordedVisit {
-  /** Who the visitor is, in any words of yours; only a keyed hash of it leaves the process. Not given: unknown. */
-  visitor?: string | null | undefined
+  /** Who the visitor is, as a text or a number; only a keyed hash of it leaves the process. Not given: unknown. */
+  visitor?: string | number | bigint | null | undefined
   /** What was looked at, cut at 1,024 bytes. */
   page: string
   /** When, in milliseconds since the Unix epoch, or as a Date. What lies ahead counts as now. @default now */
@@ -106,11 +106,11 @@ export class SiteActivity implements Activity {
 
   record(visit: RecordedVisit): void {
     const { visitor, page, at }: { [K in keyof RecordedVisit]?: unknown } = visit ?? {}
-    const isVisitor = typeof visitor === 'string' && visitor !== ''
+    const identity = identityOf(visitor)
     const isPage = typeof page === 'string' && page !== ''
-    if (!isVisitor && visitor !== undefined && visitor !== null) this.#refused('visitor', visitor, 'a text', 'the visit counts without a visitor')
+    if (identity === undefined && visitor !== undefined && visitor !== null) this.#refused('visitor', visitor, 'a text or a number', 'the visit counts without a visitor')
     if (!isPage) this.#refused('page', page, 'a text', 'the visit counts for the page "/"')
-    this.#identifier.identify(this.#timeOf(at), isVisitor ? visitor : undefined, isPage ? pageOf(page) : '/')
+    this.#identifier.identify(this.#timeOf(at), identity, isPage ? pageOf(page) : '/')
   }
 
   stats(): Promise<ActivityStats> {

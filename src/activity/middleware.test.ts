@@ -117,9 +117,18 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.counted, [{ identity: 'user 7', page: `/x\ufffd${'é'.repeat(509)}` }])
   })
 
+  test(`${name}: a visitor may be a number, which is the same as its text`, async () => {
+    for (const id of [7, '7', 7n]) {
+      const it = site({ visitor: () => id })
+      await browse(it.app, '/')
+      await until(() => it.counted.length > 0)
+      assert.deepEqual([it.counted, it.log.lines], [[{ identity: '7', page: '/' }], []])
+    }
+  })
+
   test(`${name}: functions that throw, return nothing or a promise are passed over, and that is said once without a value`, async () => {
     const fail = () => { throw new RangeError('secret 10.1.2.3') }
-    const wrong = [fail, () => undefined, () => '', () => 7, async () => fail(), () => { throw 'secret 10.1.2.3' }]
+    const wrong = [fail, () => undefined, () => '', () => ({}), async () => fail(), () => { throw 'secret 10.1.2.3' }]
     for (const wrongly of wrong) {
       const it = site({ visitor: wrongly as () => string, page: wrongly as () => string })
       for (let i = 0; i < 3; i++) await browse(it.app, '/path').expect(200)
@@ -247,6 +256,26 @@ for (const [name, express] of expresses) {
       assert.equal(it.counted[0]!.identity, `${address}\n${BROWSER}`)
       assert.equal(it.log.lines.filter((line) => /"trust proxy" is true.*app\.set\("trust proxy", 1\)/.test(line)).length, warned ? 1 : 0)
       assert.equal(it.log.lines.length, warned ? 1 : 0)
+    }
+  })
+
+  test(`${name}: a forwarded request where no proxy is trusted is warned of once, with what to set`, async () => {
+    const ways: [string, ActivityOptions, (app: Express) => void, Record<string, string>, RegExp | undefined][] = [
+      ['X-Forwarded-For', {}, () => undefined, { 'x-forwarded-for': '198.51.100.7' }, /X-Forwarded-For arrives, but "trust proxy" is off.*app\.set\("trust proxy", 1\)/],
+      ['Forwarded', {}, () => undefined, { forwarded: 'for=198.51.100.7' }, /Forwarded arrives, but "trust proxy" is off.*let the proxy send that.*app\.set\("trust proxy", 1\)/],
+      ['0 proxies', {}, (app) => app.set('trust proxy', 0), { 'x-forwarded-for': '198.51.100.7' }, /"trust proxy" is off/],
+      ['a trusted proxy', {}, (app) => app.set('trust proxy', 'loopback'), { 'x-forwarded-for': '198.51.100.7' }, undefined],
+      ['the option visitor', { visitor: (req) => req.get('x-forwarded-for') ?? '?' }, () => undefined, { 'x-forwarded-for': '198.51.100.7' }, undefined],
+      ['no proxy', {}, () => undefined, {}, undefined],
+      ['an `ip` of the site\'s own', {}, (app) => app.use((req, _res, next) => (Object.defineProperty(req, 'ip', { get: () => '192.0.2.1' }), next())),
+        { 'x-forwarded-for': '198.51.100.7' }, undefined],
+    ]
+    for (const [way, options, change, headers, warning] of ways) {
+      const it = site(options, change)
+      for (let i = 0; i < 3; i++) await browse(it.app, '/', headers)
+      await until(() => it.counted.length > 2)
+      assert.equal(it.log.lines.length, warning ? 1 : 0, `${way}: ${it.log.lines.join('\n')}`)
+      if (warning) assert.match(it.log.lines[0]!, warning, way)
     }
   })
 

@@ -16,7 +16,8 @@ export function activityMiddleware(
 ): () => RequestHandler {
   const { page, visitor, ...others } = settings
   const guard = new Guard(logger)
-  return pageViews({ ...others, visitor: visitor && { option: 'visitor', of: visitor } }, (req, _res, target, identity, userAgent) => {
+  const callsBack = Boolean(others.skip ?? visitor ?? page)
+  return pageViews({ ...others, visitor: visitor && { option: 'visitor', of: visitor }, callsBack }, (req, _res, target, identity, userAgent) => {
     const path = page ? guard.text('page', 'the path is taken', () => page(req)) : undefined
     count(identity, pageOf(path ?? pathOf(target)), userAgent)
   }, logger)

@@ -4,7 +4,11 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
 
-/** Options of `createActivity()`. One that is `undefined` is one not given. */
+/**
+ * Options of `createActivity()`. One that is `undefined` is one not given. `skip`, `visitor` and `page` are asked after
+ * the response. They see `url`, `path`, `baseUrl`, `originalUrl` and `params` of the request as they were where the
+ * middleware is mounted, whatever routers have done with them since.
+ */
 export interface ActivityOptions extends GridOptions {
   /** Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`. @default 'activity' */
   name?: string | undefined
@@ -23,13 +27,13 @@ export interface ActivityOptions extends GridOptions {
   /** Page views that do not count beside those that never do: `true` leaves it out. Asked after the response. */
   skip?: ((req: Request, res: Response) => boolean) | undefined
   /**
-   * Who the visitor is; only a keyed hash of it leaves the process. Asked after the response.
+   * Who the visitor is: a text, or a number such as the id of a user; only a keyed hash of it leaves the process. Asked after the response.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
-  visitor?: ((req: Request) => string) | undefined
+  visitor?: ((req: Request) => string | number | bigint) | undefined
   /** What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path without query */
   page?: ((req: Request) => string) | undefined
-  /** Whether visits of bots, told by their user agents, count. @default 'skip' */
+  /** Whether visits of bots, told by their user agents or by having none, count. @default 'skip' */
   bots?: 'skip' | 'count' | undefined
   /**
    * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at all,
@@ -45,7 +49,7 @@ export interface ActivitySettings {
   readonly statsTtlSeconds: number
   readonly retentionMs: number
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
-  readonly visitor: ((req: Request) => string) | undefined
+  readonly visitor: ((req: Request) => string | number | bigint) | undefined
   readonly page: ((req: Request) => string) | undefined
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
@@ -80,7 +84,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     // The window ends at the newest drained layer, and that may be as old as cells live.
     retentionMs: Math.max(hours * 3600, window + cellTtlSeconds) * 1000,
     skip: optionalFunction('skip', skip, 'a function (req, res) that returns true for what does not count'),
-    visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string'),
+    visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string or a number'),
     page: optionalFunction('page', page, 'a function (req) that returns a string'),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),

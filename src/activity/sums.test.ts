@@ -185,6 +185,7 @@ function interrupted(database: Database, before: string, meanwhile: () => Promis
       dialect: tx.dialect,
       maxStatementBytes: tx.maxStatementBytes,
       now: () => tx.now(),
+      beforeCommit: (hook) => tx.beforeCommit(hook),
       query: async (sql, parameters) => {
         if (sql.startsWith(before)) await meanwhile()
         return tx.query(sql, parameters)
@@ -237,6 +238,7 @@ test('locks are taken in one order, whatever comes: layers ascending, then visit
     dialect: 'mysql',
     maxStatementBytes: Infinity,
     now: async () => NOW,
+    beforeCommit: () => undefined,
     async query(sql, values = []) {
       const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
       if (taken.at(-1) !== table) taken.push(table)

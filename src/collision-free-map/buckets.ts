@@ -17,28 +17,46 @@ export interface HashRange {
 
 /** The names of the tables and of their column that says whose row it is. */
 export interface BucketTables {
+  /** The word for it, in messages. */
+  readonly what: string
+  /** A row for each map or queue: its number of buckets, and who processes it. */
+  readonly all: string
   readonly buckets: string
   readonly queued: string
   readonly owner: string
+}
+
+/** A process was given another number of buckets than the map or queue has. */
+export class BucketsDifferError extends RangeError {
+  override readonly name = 'BucketsDifferError'
+  readonly code = 'ERR_WIDE_CACHE_BUCKETS'
+
+  constructor(what: string, id: string, given: number, stored: number) {
+    super(`wide-cache: option "buckets" is ${given}, but the ${what} "${id}" has ${stored} in this database; give all processes ${stored}, or nothing. ` +
+      `To change the number, call changeBuckets(${given}) once`)
+  }
 }
 
 export class Buckets {
   readonly #tables: Tables
   readonly #names: BucketTables
   readonly #id: string
-  readonly #count: number
-  #entered = false
+  readonly #given: number | undefined
+  readonly #default: number
+  #entered: Promise<void> | undefined
 
-  constructor(tables: Tables, names: BucketTables, id: string, count: number) {
+  /** `given`: as the user said, if so; `byDefault`: for a new one. */
+  constructor(tables: Tables, names: BucketTables, id: string, { given, byDefault }: { given: number | undefined; byDefault: number }) {
     this.#tables = tables
     this.#names = names
     this.#id = id
-    this.#count = count
+    this.#given = given
+    this.#default = byDefault
   }
 
   /** The bucket of the first that is queued with a hash from `from` up to, but without, `to`; and the last hash that it holds. */
   async next(from: number, to: number): Promise<{ bucket: number; last: number } | undefined> {
-    await this.#enter()
+    await this.enter()
     const { buckets, queued, owner } = this.#names
     // One step in the index; with all buckets asked for at once, MariaDB reads the whole queue for each.
     const { rows: [row] } = await this.#tables.database.query(
@@ -56,30 +74,54 @@ export class Buckets {
     return row && { first: Number(row['first_hash']), last: Number(row['last_hash']) }
   }
 
+  /** Sees to the tables and the buckets, once; tried again after a failure. @throws BucketsDifferError; DatabaseError */
+  enter(): Promise<void> {
+    this.#entered ??= this.#enter().catch((error: unknown) => {
+      this.#entered = undefined
+      throw error
+    })
+    return this.#entered
+  }
+
+  /** Divides the hashes anew. Processes that are at work go on with the new buckets. */
+  async change(count: number): Promise<void> {
+    await this.#tables.transaction((tx) => this.#rewrite(tx, count))
+    this.#entered = Promise.resolve()
+  }
+
   async #enter(): Promise<void> {
-    if (this.#entered) return
+    const { what, all, owner } = this.#names
     await this.#tables.ready()
-    // Mostly all is as it should be, and nobody's lock is waited for.
-    if (await this.#counted(this.#tables.database) !== this.#count) await this.#tables.transaction((tx) => this.#rewrite(tx))
-    this.#entered = true
+    const { database } = this.#tables
+    const stored = async (on: Queryable): Promise<number | undefined> => {
+      const { rows: [row] } = await on.query(`SELECT buckets FROM ${all} WHERE ${owner} = ?`, [this.#id])
+      return row && Number(row['buckets'])
+    }
+    // Mostly it is there, and nobody's lock is waited for.
+    const count = await stored(database) ?? await this.#tables.transaction(async (tx) => {
+      await this.#lockAll(tx)
+      const other = await stored(tx)
+      if (other) return other
+      await this.#rewrite(tx, this.#given ?? this.#default)
+      return this.#given ?? this.#default
+    })
+    if (this.#given !== undefined && this.#given !== count) throw new BucketsDifferError(what, this.#id, this.#given, count)
   }
 
-  async #counted(queryable: Queryable): Promise<number> {
-    const { buckets, owner } = this.#names
-    const { rows: [row] } = await queryable.query(`SELECT COUNT(*) AS n FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
-    return Number(row?.['n'])
+  /** Makes the row, with no buckets yet, or locks it: those who divide the hashes come one after the other. */
+  async #lockAll(tx: Transaction): Promise<void> {
+    const { all, owner } = this.#names
+    await tx.query(upsert(tx.dialect, all, [owner], [owner, 'buckets'], {}, 1), [this.#id, 0])
   }
 
-  /** Bucket 0 is locked first, and made if need be, so that those who rewrite come one after the other. */
-  async #rewrite(tx: Transaction): Promise<void> {
-    const { buckets, owner } = this.#names
-    const columns = [owner, 'bucket', 'first_hash', 'last_hash']
-    await tx.query(upsert(tx.dialect, buckets, [owner, 'bucket'], columns, {}, 1), [this.#id, 0, 0, HASHES - 1])
-    if (await this.#counted(tx) === this.#count) return
+  async #rewrite(tx: Transaction, count: number): Promise<void> {
+    const { all, buckets, owner } = this.#names
+    await this.#lockAll(tx)
     await tx.query(`SELECT bucket FROM ${buckets} WHERE ${owner} = ? ORDER BY bucket${forUpdate(tx.dialect)}`, [this.#id])
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
-    const bound = (bucket: number): number => Math.floor(bucket * HASHES / this.#count)
-    const rows = Array.from({ length: this.#count }, (_, bucket) => [this.#id, bucket, bound(bucket), bound(bucket + 1) - 1])
-    await writeRows(tx, rows, (count) => insert(buckets, columns, count))
+    const bound = (bucket: number): number => Math.floor(bucket * HASHES / count)
+    const rows = Array.from({ length: count }, (_, bucket) => [this.#id, bucket, bound(bucket), bound(bucket + 1) - 1])
+    await writeRows(tx, rows, (n) => insert(buckets, [owner, 'bucket', 'first_hash', 'last_hash'], n))
+    await tx.query(`UPDATE ${all} SET buckets = ? WHERE ${owner} = ?`, [count, this.#id])
   }
 }

@@ -1,6 +1,7 @@
 /** What a CollisionFreeMap promises, on any database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -52,7 +53,7 @@ export function mapSuite(under: MapUnderTest): void {
       const { database } = openDatabase(url)
       try {
         await database.migrate()
-        await body(database, (options, on = database) => new CollisionFreeMap({ id: 'sums', combine: add, logger: new Recorder(), ...options, database: on }), url)
+        await body(database, (options, on = database) => new CollisionFreeMap({ id: 'sums', combine: add, logger: new Recorder(), every: false, ...options, database: on }), url)
       } finally {
         await database.close()
       }
@@ -63,6 +64,49 @@ export function mapSuite(under: MapUnderTest): void {
     return rows.map((row) => [JSON.parse(String(row['map_key'])) as string, JSON.parse(String(row['map_value'])) as number])
   }
   const queued = async (database: Database): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'])
+
+  it('updates of two transactions that change a row come in the order of their commits', async (database, sums) => {
+    // SQLite has one transaction at a time.
+    if (database.dialect === 'sqlite') return
+    await database.query('CREATE TABLE rows_of_ours (id INT PRIMARY KEY, v INT)')
+    await database.query('INSERT INTO rows_of_ours VALUES (1, 0)')
+    const change = async (tx: Transaction, value: number): Promise<void> => { await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value]) }
+    const last = sums({ combine: (_, current, updates) => updates.at(-1) ?? current })
+    await database.transaction(async (a) => {
+      await last.update([['x', 5]], a)
+      await database.transaction(async (b) => {
+        await last.update([['x', 7]], b)
+        await change(b, 7)
+      })
+      await change(a, 5)
+    })
+    const { rows } = await database.query('SELECT v FROM rows_of_ours')
+    assert.equal(rows[0]?.['v'], 5)
+    assert.equal(await last.get('x'), 5)
+    await last.process()
+    assert.equal(await last.get('x'), 5)
+  })
+
+  it('get(key, tx) counts what its transaction has updated, also in a transaction of SQLite', async (database, sums) => {
+    const map = sums()
+    await map.update([['a', 1], ['b', 1]])
+    await map.process()
+    await map.update([['a', 2]])
+    await database.transaction(async (tx) => {
+      assert.equal(await map.get('a', tx), 3)
+      await map.update([['a', 4], ['c', 1]], tx)
+      await map.update([['a', 8]], tx)
+      assert.deepEqual([await map.get('a', tx), await map.get('b', tx), await map.get('c', tx)], [15, 1, 1])
+    })
+    assert.equal(await map.get('a'), 15)
+    await assert.rejects(database.transaction(async (tx) => {
+      await map.update([['a', 1]], tx)
+      throw new Error('rolled back')
+    }), { message: 'rolled back' })
+    assert.equal(await map.get('a'), 15)
+    await assert.rejects(map.get('a', database as unknown as Transaction), { name: 'TypeError', message: /option "tx"/ })
+    await assert.rejects(map.update([['a', 1]], database as unknown as Transaction), { name: 'TypeError', message: /option "tx"/ })
+  })
 
   it('an update is seen by get() at once, and by onUpdate once it is processed', async (database, sums) => {
     const follower = new Follower()
@@ -103,16 +147,17 @@ export function mapSuite(under: MapUnderTest): void {
     let run = 0
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const follower = new Follower()
-      const open = (buckets: number): Sums => sums({ id: `run-${run}`, buckets, onUpdate: follower.onUpdate })
+      const open = (): Sums => sums({ id: `run-${run}`, onUpdate: follower.onUpdate })
       run++
-      let map = open(7)
+      let map = open()
       const model = new Map<string, number>()
       for (const step of steps) {
         if ('update' in step) {
           await map.update(step.update)
           for (const [key, n] of step.update) model.set(key, (model.get(key) ?? 0) + n)
         } else if ('process' in step) {
-          map = open(step.process)
+          map = open()
+          await map.changeBuckets(step.process)
           await map.process()
         } else assert.equal(await map.get(step.get), model.get(step.get) || undefined)
       }
@@ -334,19 +379,95 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('k3'), 1)
   })
 
+  it('a process that gives another number of buckets is refused by name', async (database, sums) => {
+    await sums({ buckets: 3 }).migrate()
+    const other = sums({ buckets: 7 })
+    const expected = {
+      name: 'BucketsDifferError', code: 'ERR_WIDE_CACHE_BUCKETS',
+      message: 'wide-cache: option "buckets" is 7, but the map "sums" has 3 in this database; give all processes 3, or nothing. To change the number, call changeBuckets(7) once',
+    }
+    for (const call of [() => other.migrate(), () => other.process(), () => other.process()]) await assert.rejects(call, expected)
+    await assert.rejects(other.changeBuckets(0), { name: 'RangeError', message: /option "n" is 0/ })
+    await other.changeBuckets(7)
+    assert.equal(await other.process(), 0)
+    await assert.rejects(sums({ buckets: 3 }).process(), { name: 'BucketsDifferError' })
+    await sums({ id: 'another', buckets: 3 }).migrate()
+    assert.deepEqual((await database.query('SELECT map, buckets FROM collision_free_maps ORDER BY map')).rows.map((row) => [row['map'], row['buckets']]), [['another', 3], ['sums', 7]])
+  })
+
+  it('processing runs by itself, in one process at a time, and in another one when that has closed or died', async (database, sums) => {
+    const told: string[] = []
+    const open = (name: string, every: number | string = 20): Sums => sums({ every, onUpdate: (changes) => void told.push(...changes.map(({ key }) => `${name} ${key}`)) })
+    const until = async (count: number): Promise<void> => { while (told.length < count) await delay(5) }
+    const writer = sums()
+    const first = open('first')
+    await writer.update([['a', 1]])
+    await until(1)
+    const second = open('second')
+    for (let i = 0; i < 5; i++) {
+      await writer.update([[`b${i}`, 1]])
+      await until(2 + i)
+    }
+    assert(told.every((line) => line.startsWith('first')), told.join())
+    await Promise.all([first.close(), first.close()])
+    await writer.update([['c', 1]])
+    await until(7)
+    assert.equal(told.at(-1), 'second c')
+    // The second dies: its lease is not given back, and runs out.
+    await second.close()
+    await database.query('UPDATE collision_free_maps SET lease_owner = ?, lease_until = ?', [Buffer.alloc(16), await database.now() + 60_000])
+    const third = open('third', '* * * * * *')
+    await writer.update([['d', 1]])
+    await delay(1_200)
+    assert.equal(told.length, 7)
+    await database.query('UPDATE collision_free_maps SET lease_until = ?', [await database.now() - 1])
+    await until(8)
+    assert.equal(told.at(-1), 'third d')
+    await third.close()
+    await writer.update([['e', 1]])
+    await delay(1_100)
+    assert.equal(told.length, 8, 'none runs after close()')
+  })
+
+  it('a run that fails is logged once, and tried again', async (database, sums) => {
+    const logger = new Recorder()
+    let fails = true
+    let runs = 0
+    const map = sums({ every: 10, logger, onUpdate() {
+      runs++
+      if (fails) throw new Error('not now')
+    } })
+    await map.update([['a', 1]])
+    while (runs < 3) await delay(5)
+    fails = false
+    while (logger.lines.length < 2) await delay(5)
+    await map.close()
+    assert.deepEqual(logger.lines, [
+      'wide-cache: processing the map "sums" failed and will be tried again: not now',
+      'wide-cache: the map "sums" is processed again',
+    ])
+    assert.equal(await queued(database), 0)
+  })
+
   it('when the number of buckets changes, nothing is stranded, not even with processors of both kinds at work', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
     try {
       await sums({ buckets: 3 }).process()
+      assert.equal(await sums().process(), 0, 'who gives no number takes what is stored')
       let writing = true
       const processing = [1, 119, 3, 40].map(async (buckets, i) => {
         let taken = 0
-        while (writing) taken += await sums({ buckets }, i % 2 ? database : second).process()
+        const map = sums({}, i % 2 ? database : second)
+        while (writing) {
+          await map.changeBuckets(buckets)
+          taken += await map.process()
+        }
         return taken
       })
       for (let i = 0; i < 40; i++) await sums({}, i % 2 ? database : second).update(Array.from({ length: 20 }, (_, k) => [`k${k}`, 1]))
       writing = false
       const taken = (await Promise.all(processing)).reduce((a, b) => a + b)
+      await sums().changeBuckets(600)
       assert.equal(taken + await sums({ buckets: 600 }).process(), 800)
       assert((await stored(database)).every(([, n]) => n === 40))
       const { rows } = await database.query('SELECT first_hash, last_hash FROM collision_free_map_buckets ORDER BY bucket')

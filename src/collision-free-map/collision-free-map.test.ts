@@ -20,17 +20,20 @@ const add = (_: string, current: number | undefined, updates: readonly number[])
 test('MariaDB: processing neither waits for transactions under way nor misses what they commit later, with lower ids', async () => {
   const database = mysql(await sharedMysqlUrl())
   try {
-    const map = new CollisionFreeMap<string, number>({ database, id: 'late', buckets: 1, combine: (key, current, updates) => add(key, current, updates) || undefined as never })
+    const map = new CollisionFreeMap<string, number>({ database, id: 'late', buckets: 1, every: false, combine: (key, current, updates) => add(key, current, updates) || undefined as never })
     await map.migrate()
     await map.update([['a', 1], ['gone', 1]])
     await map.process()
     await database.transaction(async (tx) => {
       await map.update([['a', 10], ['gone', 1]], tx)
-      await map.update([['a', 100], ['gone', -1]])
-      await map.update(Array.from({ length: 20 }, (_, i) => [`k${i}`, 1]))
-      // If a statement of it read our row as one to be locked, it would wait for us, and we for it.
-      assert.equal(await map.process(), 22)
-      assert.equal(await map.get('a'), 101)
+      // Behind the map's own hook: the transaction has inserted its updates, and goes on.
+      tx.beforeCommit(async () => {
+        await map.update([['a', 100], ['gone', -1]])
+        await map.update(Array.from({ length: 20 }, (_, i) => [`k${i}`, 1]))
+        // If a statement of it read our row as one to be locked, it would wait for us, and we for it.
+        assert.equal(await map.process(), 22)
+        assert.equal(await map.get('a'), 101)
+      })
     })
     assert.deepEqual([await map.get('a'), await map.process(), await map.get('a')], [111, 2, 111])
   } finally {
@@ -58,6 +61,22 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
   }
 })
 
+test('what JSON would keep nothing of is refused, as a key and as a value', async () => {
+  const map = new CollisionFreeMap<unknown, unknown>({ id: 'x', combine: (_, current, updates) => updates.at(-1) ?? current, database: 'sqlite::memory:' })
+  try {
+    for (const empty of [new Map([[1, 2]]), new Set([1]), [new Set()], { a: new Map() }, /x/, new Error('x'), Promise.resolve()]) {
+      await assert.rejects(map.update([[empty, 1]]), { name: 'TypeError', message: /has a (Map|Set|RegExp|Error|Promise), of which JSON keeps nothing/ })
+      await assert.rejects(map.update([['a', empty]]), TypeError)
+      await assert.rejects(map.get(empty), TypeError)
+    }
+    class Point { x = 1 }
+    for (const fine of [{}, [], { a: [{}] }, Object.create(null), new Date(0), new Point()]) await map.update([[fine, 1]])
+    assert.equal(await map.process(), 6)
+  } finally {
+    await map.close()
+  }
+})
+
 test('wrong options are refused by name', () => {
   const combine = (): number => 1
   const open = (options: object) => () => new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
@@ -67,7 +86,8 @@ test('wrong options are refused by name', () => {
     [{ keyCodec: { encode() {} } }, /option "keyCodec" is .*; allowed: an object with encode/], [{ keyCodec: { decode() {} } }, /option "keyCodec"/], [{ keyCodec: 'json' }, /option "keyCodec" is "json"/],
     [{ valueCodec: Object.assign(() => 1, { encode() {}, decode() {} }) }, /option "valueCodec"/],
     [{ valueCodec: null }, /option "valueCodec"/], [{ logger: {} }, /option "logger"/], [{ bucket: 3 }, /option "bucket" is 3; allowed: no such option/],
-    [{ database: 'oracle:x' }, /option "database"/],
+    [{ database: 'oracle:x' }, /option "database"/], [{ every: 5 }, /option "every" is 5; allowed: a whole number from 10 to 86400000 milliseconds/],
+    [{ every: true }, /option "every" is true; allowed: milliseconds, a cron line such as/], [{ every: 'often' }, /option "every" is "often"; allowed: milliseconds/],
   ]
   for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
   assert.throws(() => new CollisionFreeMap(undefined as never), TypeError)

@@ -6,12 +6,18 @@ import { Buckets } from './buckets.js'
 import { Combining } from './combining.js'
 import { Encoding, hashOf } from './encoding.js'
 import { eachBucket } from './each-bucket.js'
-import { type CollisionFreeMapOptions, mapSettings } from './options.js'
+import { Processing } from './processing.js'
+import { type CollisionFreeMapOptions, bucketsOf, mapSettings } from './options.js'
 import { bytesOf, type Encoded, insertEncoded } from './statements.js'
+import { transactionOf, Waiting } from './waiting.js'
 
+export { BucketsDifferError } from './buckets.js'
 export type { Change, CollisionFreeMapOptions } from './options.js'
 
-const TABLES = { buckets: 'collision_free_map_buckets', queued: 'collision_free_map_queue', owner: 'map' }
+const TABLES = {
+  what: 'map', all: 'collision_free_maps',
+  buckets: 'collision_free_map_buckets', queued: 'collision_free_map_queue', owner: 'map',
+}
 
 /** Updates of one call; all are encoded before the first is written. */
 const MAX_UPDATES_A_CALL = 100_000
@@ -43,10 +49,14 @@ export class CollisionFreeMap<K, V> {
   readonly #buckets: Buckets
   readonly #combining: Combining<K, V>
   readonly #environment: Environment
+  readonly #processing: Processing
+  #closing: Promise<void> | undefined
+  readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
-    const { id, buckets, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
+    const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
+    const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
     this.#tables = new Tables('collision-free-map', options.database, environment)
     this.#id = id
     this.#keys = new Encoding('key', keyCodec)
@@ -54,15 +64,19 @@ export class CollisionFreeMap<K, V> {
     this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
     this.#combining = new Combining({
       tables: this.#tables, buckets: this.#buckets, id, combine, onUpdate, keys: this.#keys, values: this.#values,
-      logger: new BurstLogger(logger, () => environment.clock.elapsed()),
+      logger: burstLogger,
     })
     this.#environment = environment
+    this.#processing = new Processing({
+      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.process(), environment, logger: burstLogger,
+    })
   }
 
   /**
    * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part of the
-   * caller's transaction, and count if and only if that commits; the tables must be there by then: call
-   * `migrate()` at start. Without, they have a transaction of their own; if its commit fails with kind
+   * caller's transaction, and count if and only if that commits. They are inserted just before its commit, so that
+   * updates of two transactions that change the same row come in the order of the commits. The tables must be there by
+   * then: call `migrate()` at start. Without, they have a transaction of their own; if its commit fails with kind
    * 'unreachable', it is not known whether they are queued.
    *
    * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
@@ -75,9 +89,12 @@ export class CollisionFreeMap<K, V> {
       rows.push({ hash: hashOf(bytes), key: bytes, value: this.#values.encode(value) })
     }
     if (rows.length === 0) return
-    const insert = (on: Transaction): Promise<void> =>
-      insertEncoded(on, TABLES.queued, ['map', 'hash', 'map_key', 'map_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value])
-    await (tx ? insert(tx) : this.#tables.transaction(insert))
+    if (tx === undefined) await this.#tables.transaction((own) => this.#insert(own, rows))
+    else this.#waiting.add(transactionOf(tx), rows)
+  }
+
+  #insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
+    return insertEncoded(tx, TABLES.queued, ['map', 'hash', 'map_key', 'map_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value])
   }
 
   /**
@@ -94,21 +111,25 @@ export class CollisionFreeMap<K, V> {
   }
 
   /**
-   * The value of a key with all that is queued for it, as of one moment, or `undefined`. Does not change anything.
+   * Returns the value of a key with all that is queued for it, as of one moment, or `undefined`. Does not change
+   * anything. With `tx` it also counts what that transaction has updated; within a transaction of SQLite `tx` is needed,
+   * because the transaction has the database to itself.
    *
    * @throws what `combine` throws for it; RangeError if more than 100,000 updates of this key are queued
    */
-  async get(key: K): Promise<V | undefined> {
-    await this.#tables.ready()
+  async get(key: K, tx?: Transaction): Promise<V | undefined> {
+    const on = tx === undefined ? this.#tables.database : transactionOf(tx)
+    if (tx === undefined) await this.#tables.ready()
     const bytes = this.#keys.encode(key)
     const place = [this.#id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
-    const { rows } = await this.#tables.database.query(
+    const { rows } = await on.query(
       'SELECT 0 AS id, map_value FROM collision_free_map_values WHERE map = ? AND hash = ? AND map_key = ? ' +
       `UNION ALL SELECT id, map_value FROM ${TABLES.queued} WHERE map = ? AND hash = ? AND map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
       [...place, ...place])
     const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
     const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
+    if (tx !== undefined) for (const row of this.#waiting.of(tx)) if (row.key.equals(bytes)) queued.push(row.value)
     if (queued.length > MAX_QUEUED_IN_GET) {
       throw new RangeError(`wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map "${this.#id}"; call process()`)
     }
@@ -126,13 +147,31 @@ export class CollisionFreeMap<K, V> {
     return Number(row?.['n'])
   }
 
-  /** Makes the tables, or brings them up to this version. @throws DatabaseError */
-  migrate(): Promise<void> {
-    return this.#tables.ready()
+  /**
+   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are at work go on with
+   * the new ones. Then give all processes the new number, or none: one that starts with the old number is refused.
+   *
+   * @throws TypeError, RangeError; DatabaseError
+   */
+  async changeBuckets(n: number): Promise<void> {
+    await this.#buckets.change(bucketsOf('n', n))
   }
 
-  /** Closes the database if it was opened here; idempotent. What is queued stays queued. */
+  /**
+   * Makes the tables, or brings them up to this version, and stores the number of buckets where it is new.
+   *
+   * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
+   */
+  migrate(): Promise<void> {
+    return this.#buckets.enter()
+  }
+
+  /**
+   * Stops processing by itself, waits for a run under way, 5 s at most, and closes the database if it was opened here.
+   * Idempotent. What is queued stays queued.
+   */
   close(): Promise<void> {
-    return this.#tables.close()
+    this.#closing ??= this.#processing.stop().then(() => this.#tables.close())
+    return this.#closing
   }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Database, DatabaseError } from '../database/database.js'
+import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { systemEnvironment } from '../support/environment.js'
 import type { Clock } from '../support/clock.js'
@@ -69,7 +69,7 @@ export function exportSuite(under: MapUnderTest): void {
         await database.migrate()
         await body({
           database, url,
-          open: (exporter, options, environment) => new ExportQueue<string, number>({ database, id: 'out', exporter, ...options }, environment),
+          open: (exporter, options, environment) => new ExportQueue<string, number>({ database, id: 'out', exporter, every: false, ...options }, environment),
           add: (queue, entries) => database.transaction(async (tx) => {
             for (const [key, value] of entries) await queue.add(key, value, tx)
           }),
@@ -94,6 +94,45 @@ export function exportSuite(under: MapUnderTest): void {
     await add(queue, [['a', 50]])
     assert.deepEqual([await queue.process(), await queue.process(), await left()], [1, 0, 0])
     assert.equal(receiver.values('a').length, 51, 'later entries have higher versions')
+  })
+
+  it('entries of two transactions that change a row come in the order of their commits', async ({ open, database }) => {
+    // SQLite has one transaction at a time.
+    if (database.dialect === 'sqlite') return
+    await database.query('CREATE TABLE rows_of_ours (id INT PRIMARY KEY, v INT)')
+    await database.query('INSERT INTO rows_of_ours VALUES (1, 0)')
+    const change = async (tx: Transaction, value: number): Promise<void> => { await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value]) }
+    const receiver = new Receiver()
+    const queue = open(receiver.take)
+    await database.transaction(async (a) => {
+      await queue.add('x', 5, a)
+      await database.transaction(async (b) => {
+        await queue.add('x', 7, b)
+        await change(b, 7)
+      })
+      await change(a, 5)
+    })
+    await queue.process()
+    const { rows } = await database.query('SELECT v FROM rows_of_ours')
+    assert.equal(rows[0]?.['v'], 5)
+    assert.deepEqual(receiver.values('x'), [7, 5])
+  })
+
+  it('entries are exported by itself, and another number of buckets is refused by name', async ({ open, add, left }) => {
+    const receiver = new Receiver()
+    const queue = open(receiver.take, { every: 10, buckets: 5 })
+    await add(queue, [['x', 1], ['y', 2]])
+    while (await left() > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.deepEqual([receiver.values('x'), receiver.values('y')], [[1], [2]])
+    await queue.close()
+    await assert.rejects(open(receiver.take, { buckets: 6 }).process(), { name: 'BucketsDifferError', message: /the export queue "out" has 5/ })
+  })
+
+  it('add() without a transaction says what is missing', async ({ open, database }) => {
+    const queue = open(() => undefined)
+    for (const tx of [undefined, null, database, {}]) {
+      await assert.rejects(queue.add('x', 1, tx as unknown as Transaction), { name: 'TypeError', message: /option "tx" is .*; allowed: the transaction that database\.transaction/ })
+    }
   })
 
   it('an entry is exported if and only if its transaction commits', async ({ open, add, database }) => {
@@ -201,6 +240,7 @@ export function exportSuite(under: MapUnderTest): void {
         while (await until() <= before) await new Promise((resolve) => setImmediate(resolve))
       }
       // Neither does another number of buckets let anybody in.
+      await open(receiver.take, { database: second }).changeBuckets(3)
       assert.equal(await open(receiver.take, { buckets: 3, database: second }).process(), 0)
       release()
       assert.equal(await processing, 1)
@@ -240,7 +280,8 @@ export function exportSuite(under: MapUnderTest): void {
       const faulty = new FaultyDatabase(database, unlucky)
       for (let round = 0; round < 6; round++) {
         await add(open(exporter), [['a', round * 2], ['b', round], ['a', round * 2 + 1]])
-        const processors = [open(exporter, { database: faulty, buckets: 1 + round % 3 }), open(exporter, { database: faulty, buckets: 2 })]
+        await open(exporter).changeBuckets(1 + round % 3)
+        const processors = [open(exporter, { database: faulty }), open(exporter, { database: faulty })]
         await Promise.allSettled(processors.map((queue) => queue.process()))
         await expire()
       }

@@ -2,16 +2,23 @@ import type { Transaction } from '../database/database.js'
 import { updateByIds, upsert } from '../database/dialect.js'
 import { Tables } from '../database/tables.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { BurstLogger } from '../support/logger.js'
 import { Buckets } from './buckets.js'
 import { eachBucket } from './each-bucket.js'
+import { Processing } from './processing.js'
 import { Encoding, hashOf } from './encoding.js'
 import { Holds } from './holds.js'
-import { type ExportEntry, type ExportQueueOptions, exportSettings } from './options.js'
-import { bytesOf, deleteRows } from './statements.js'
+import { type ExportEntry, type ExportQueueOptions, bucketsOf, exportSettings } from './options.js'
+import { bytesOf, deleteRows, type Encoded, insertEncoded } from './statements.js'
+import { transactionOf, Waiting } from './waiting.js'
 
+export { BucketsDifferError } from './buckets.js'
 export type { ExportEntry, ExportQueueOptions } from './options.js'
 
-const TABLES = { buckets: 'export_queue_buckets', queued: 'export_queue_entries', owner: 'queue' }
+const TABLES = {
+  what: 'export queue', all: 'export_queues',
+  buckets: 'export_queue_buckets', queued: 'export_queue_entries', owner: 'queue',
+}
 
 /** Entries of one call of the exporter. */
 const ENTRIES_A_BATCH = 500
@@ -53,10 +60,15 @@ export class ExportQueue<K, V> {
   readonly #buckets: Buckets
   readonly #holds: Holds
   readonly #environment: Environment
+  readonly #processing: Processing
+  #closing: Promise<void> | undefined
+  readonly #waiting = new Waiting<Encoded>((tx, rows) =>
+    insertEncoded(tx, TABLES.queued, ['queue', 'hash', 'entry_key', 'entry_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value]))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
-    const { id, buckets, exporter, keyCodec, valueCodec } = exportSettings(options)
+    const { id, buckets, every, exporter, keyCodec, valueCodec, logger } = exportSettings(options)
+    const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
     this.#tables = new Tables('collision-free-map', options.database, environment)
     this.#id = id
     this.#exporter = exporter
@@ -65,17 +77,22 @@ export class ExportQueue<K, V> {
     this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
     this.#holds = new Holds(this.#tables, id, environment)
     this.#environment = environment
+    this.#processing = new Processing({
+      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.process(), environment, logger: burstLogger,
+    })
   }
 
   /**
-   * Adds an entry in the caller's transaction. The tables must be there by then: call `migrate()` at start.
+   * Adds an entry in the caller's transaction. It is inserted just before the commit, so that entries of two
+   * transactions that change the same row come in the order of the commits. The tables must be there by then: call
+   * `migrate()` at start.
    *
-   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
+   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too long or cannot be
+   * encoded; DatabaseError
    */
   async add(key: K, value: V, tx: Transaction): Promise<void> {
     const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
-    await tx.query(`INSERT INTO ${TABLES.queued} (queue, hash, entry_key, entry_value) VALUES (?, ?, ?, ?)`,
-      [this.#id, hashOf(keyBytes), keyBytes, valueBytes])
+    this.#waiting.add(transactionOf(tx), [{ hash: hashOf(keyBytes), key: keyBytes, value: valueBytes }])
   }
 
   /**
@@ -90,14 +107,32 @@ export class ExportQueue<K, V> {
     return eachBucket(this.#buckets, this.#environment, (bucket) => this.#processBucket(bucket))
   }
 
-  /** Makes the tables, or brings them up to this version. @throws DatabaseError */
-  migrate(): Promise<void> {
-    return this.#tables.ready()
+  /**
+   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are at work go on with
+   * the new ones. Then give all processes the new number, or none: one that starts with the old number is refused.
+   *
+   * @throws TypeError, RangeError; DatabaseError
+   */
+  async changeBuckets(n: number): Promise<void> {
+    await this.#buckets.change(bucketsOf('n', n))
   }
 
-  /** Closes the database if it was opened here; idempotent. What is queued stays queued. */
+  /**
+   * Makes the tables, or brings them up to this version, and stores the number of buckets where it is new.
+   *
+   * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
+   */
+  migrate(): Promise<void> {
+    return this.#buckets.enter()
+  }
+
+  /**
+   * Stops processing by itself, waits for a run under way, 5 s at most, and closes the database if it was opened here.
+   * Idempotent. What is queued stays queued.
+   */
   close(): Promise<void> {
-    return this.#tables.close()
+    this.#closing ??= this.#processing.stop().then(() => this.#tables.close())
+    return this.#closing
   }
 
   async #processBucket(bucket: number): Promise<number> {

@@ -1,5 +1,5 @@
 /** A database on which any statement and any commit may fail, before or after it has been carried out. */
-import { type Database, DatabaseError, type Queryable, type QueryResult, type SqlValue, type Transaction } from '../database/database.js'
+import { type Database, DatabaseError, type QueryResult, type SqlValue, type Transaction } from '../database/database.js'
 
 export class FaultyDatabase implements Database {
   readonly dialect
@@ -22,11 +22,12 @@ export class FaultyDatabase implements Database {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const faulty = (on: Queryable): Transaction => ({
+    const faulty = (on: Transaction): Transaction => ({
       dialect: on.dialect,
       maxStatementBytes: on.maxStatementBytes,
       query: (sql, parameters) => this.#faulty(() => on.query(sql, parameters)),
       now: () => this.#faulty(() => on.now()),
+      beforeCommit: (hook) => on.beforeCommit(hook),
     })
     return this.#faulty(() => this.#inner.transaction((tx) => work(faulty(tx))))
   }

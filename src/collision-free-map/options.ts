@@ -3,6 +3,7 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, nameOf, onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { Codec } from '../wide-cache/codec.js'
 import { exactJson } from './exact-json.js'
+import { everyOf } from './processing.js'
 
 /** A value that has changed; `undefined` is no value. */
 export interface Change<K, V> {
@@ -18,10 +19,19 @@ export interface BucketOptions<K, V> {
   /** Processes that give the same id share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
   id: string
   /**
-   * Parts that are worked on independently: at least a few times as many as processors. All processes give
-   * the same number; another one takes effect with the first `process()` of the process that gives it.
+   * Number of parts that are worked on independently, at least a few times as many as processors, 1 to 1000. The first
+   * process stores it; one that gives another number later is refused, with a `BucketsDifferError`. `changeBuckets(n)`
+   * changes it. @default what is stored
    */
   buckets?: number | undefined
+  /**
+   * How often `process()` runs by itself: in milliseconds (10 to a day), or as a cron line (UTC) such as
+   * `"*\/10 * * * * *"`. One process of those that give it runs it, which a lease in SQL tells. `false`: never, you
+   * call `process()`. @default 2000
+   */
+  every?: number | string | false | undefined
+  /** Where failed runs and, of maps, parked updates are logged. @default console */
+  logger?: Logger | undefined
   /** How a key becomes bytes (at most 700); two keys are the same if their bytes are. @default JSON */
   keyCodec?: Codec<K> | undefined
   /** How a value becomes bytes (at most 65,535). @default JSON */
@@ -30,7 +40,7 @@ export interface BucketOptions<K, V> {
 
 /** Options of a {@link CollisionFreeMap}. */
 export interface CollisionFreeMapOptions<K, V> extends BucketOptions<K, V> {
-  /** @default 119 */
+  /** @default what is stored; 119 for a new map */
   buckets?: number | undefined
   /**
    * The new value of `key`, or `undefined` to delete it, from its current one, or `undefined` where there is
@@ -46,8 +56,6 @@ export interface CollisionFreeMapOptions<K, V> extends BucketOptions<K, V> {
    * transaction is rolled back, and tried again by the next `process()`.
    */
   onUpdate?: ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined
-  /** Where parked updates are spoken of. @default console */
-  logger?: Logger | undefined
 }
 
 /** Something to be exported. */
@@ -60,7 +68,7 @@ export interface ExportEntry<K, V> {
 
 /** Options of an {@link ExportQueue}. */
 export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
-  /** @default 31 */
+  /** @default what is stored; 31 for a new queue */
   buckets?: number | undefined
   /**
    * Brings entries (at most 500) to where they are to go: all of one key side by side, versions ascending. Must
@@ -71,17 +79,17 @@ export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
 
 /** More would make a step from one bucket to the next slow. */
 const MAX_BUCKETS = 1_000
-const SHARED = ['database', 'id', 'buckets', 'keyCodec', 'valueCodec']
+const DEFAULT_EVERY_MS = 2_000
+const SHARED = ['database', 'id', 'buckets', 'every', 'keyCodec', 'valueCodec', 'logger']
 
 /** Checks the options of a map and fills in what is not given. @throws TypeError, RangeError naming the option */
 export function mapSettings<K, V>(options: CollisionFreeMapOptions<K, V>) {
-  onlyKnown('CollisionFreeMap', options, [...SHARED, 'combine', 'onUpdate', 'logger'])
+  onlyKnown('CollisionFreeMap', options, [...SHARED, 'combine', 'onUpdate'])
   if (typeof options.combine !== 'function') throw wrongType('combine', options.combine, 'a function (key, current, updates) that returns the new value')
   return {
     ...sharedSettings(options, 119),
     combine: options.combine,
     onUpdate: optionalFunction('onUpdate', options.onUpdate, 'a function (changes, tx)'),
-    logger: loggerOf('logger', options.logger ?? console),
   }
 }
 
@@ -92,11 +100,18 @@ export function exportSettings<K, V>(options: ExportQueueOptions<K, V>) {
   return { ...sharedSettings(options, 31), exporter: options.exporter }
 }
 
+/** A number of buckets. @throws TypeError, RangeError naming the option */
+export function bucketsOf(option: string, buckets: unknown): number {
+  return integer(option, buckets, 1, MAX_BUCKETS)
+}
+
 function sharedSettings<K, V>(options: BucketOptions<K, V>, defaultBuckets: number) {
-  const { id, buckets = defaultBuckets, keyCodec = exactJson<K>(), valueCodec = exactJson<V>() } = given(options)
+  const { id, buckets, every = DEFAULT_EVERY_MS, logger = console, keyCodec = exactJson<K>(), valueCodec = exactJson<V>() } = given(options)
   return {
     id: nameOf('id', id),
-    buckets: integer('buckets', buckets, 1, MAX_BUCKETS),
+    buckets: { given: buckets === undefined ? undefined : bucketsOf('buckets', buckets), byDefault: defaultBuckets },
+    every: everyOf(every),
+    logger: loggerOf('logger', logger),
     keyCodec: codecOf('keyCodec', keyCodec),
     valueCodec: codecOf('valueCodec', valueCodec),
   }

@@ -70,8 +70,8 @@ export class Generations {
   }
 
   /**
-   * Opens the generation after `missed`, whose key the cache has lost, and counts `delta` in it, in one
-   * transaction: it locks the counter and its shards, takes their maximum, seeds the new key and only then
+   * Opens the generation after `missed`, and counts `delta` in it, in one transaction. It locks the counter and its
+   * shards, takes their maximum, or what the cache still has if that is more, seeds the new key and only then
    * commits. Returns the counter's new value; or `undefined` if another has opened it already.
    *
    * @throws RangeError past 2^53-1; CacheError if the key was not seeded: nothing was counted. DatabaseError.
@@ -88,9 +88,13 @@ export class Generations {
     const newest = await this.#newest((sql, values) => tx.query(sql, values))
     if (newest?.number !== missed?.number) return undefined
     const { rows } = await tx.query(`SELECT value FROM global_counter_shards WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`, [this.#name])
-    const seed = rows.reduce((most, { value }) => Math.max(most, Number(value)), 0)
+    const persisted = rows.reduce((most, { value }) => Math.max(most, Number(value)), 0)
+    this.refuse(persisted, delta)
+    const seed = Math.max(persisted, newest ? await this.#inCache(newest) : 0)
     const value = seed + delta
-    if (!Number.isSafeInteger(value)) throw new RangeError(`wide-cache: counter "${this.#name}" is at ${seed}; with ${delta} it would pass 2^53-1. Nothing was counted`)
+    this.refuse(seed, delta)
+    // From here on the others find no number, and ask for the new generation.
+    if (newest) await this.#cache.delete(newest.key)
     const token = this.#environment.newId()
     tokens.push(token)
     if (!(await this.#cache.add(this.#key(token), Buffer.from(String(value)), MAX_TTL_SECONDS))) {
@@ -98,6 +102,18 @@ export class Generations {
     }
     await this.#enter(tx, (newest?.number ?? 0) + 1, Math.max(newest?.shards ?? 0, this.#shards), { token, seed, value })
     return value
+  }
+
+  /** @throws RangeError if `value` and `delta` pass 2^53-1 */
+  refuse(value: number, delta: number): void {
+    if (Number.isSafeInteger(value + delta)) return
+    throw new RangeError(`wide-cache: counter "${this.#name}" is at ${value}; with ${delta} it would pass 2^53-1. Nothing was counted`)
+  }
+
+  /** The number in the cache; 0 where there is none, or one past 2^53-1, of which increments were refused. */
+  async #inCache({ key }: Generation): Promise<number> {
+    const value = Number((await this.#cache.get(key))?.toString('latin1') ?? 0)
+    return Number.isSafeInteger(value) ? value : 0
   }
 
   /** The generation of one of `tokens`: a try before this one whose commit stayed unanswered, and yet was done. */

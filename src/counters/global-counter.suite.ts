@@ -1,5 +1,6 @@
 /** What a global counter promises, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
@@ -241,14 +242,54 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     assert.equal(await generationOf(site), 2)
   })
 
+  it('very large deltas that are refused at once do not wrap the number in the cache, and cost the others nothing', async (site) => {
+    for (const oversize of [2_048, 2_049]) {
+      const counter = open(site, { name: `wrap${oversize}` })
+      await counter.increment(20)
+      const generation = await generationOf(site)
+      const refused = Array.from({ length: oversize }, () => assert.rejects(counter.increment(MAX), RangeError))
+      const accepted = [counter.increment(2_035), ...Array.from({ length: 10 }, () => counter.increment())]
+      assert.deepEqual((await Promise.all(accepted)).sort((a, b) => a - b), Array.from({ length: 11 }, (_, i) => 2_055 + i))
+      await Promise.all(refused)
+      assert.equal(await counter.get(), 2_065)
+      assert.equal(await generationOf(site), generation, 'no generation opened')
+    }
+  })
+
+  it('a large delta counts what the cache has, whether that is persisted or not', async (site) => {
+    const [one, other] = [open(site, { chanceToWrite: 0.01 }), open(site, { chanceToWrite: 0.01 })]
+    for (let n = 1; n <= 7; n++) assert.equal(await one.increment(), n)
+    assert.equal(await other.increment(2 ** 40), 2 ** 40 + 7)
+    assert.equal(await one.increment(), 2 ** 40 + 8)
+    const values = await Promise.all(Array.from({ length: 150 }, (_, i) => (i % 2 ? one : other).increment(2 ** 33)))
+    assert.equal(new Set(values).size, 150)
+    assert.equal(await one.get(), 2 ** 40 + 8 + 150 * 2 ** 33)
+  })
+
+  it('while the cache has no number, get() asks SQL once a second', async (site) => {
+    const [database, cache, environment] = [new FaultyDatabase(site.database()), new FaultyCache(site.cache()), hurried()]
+    const [reader, writer] = [new GlobalCounter({ name: 'test', database, cache }, environment), open(site)]
+    assert.equal(await writer.increment(3), 3)
+    assert.equal(await reader.get(), 3)
+    await cache.flush()
+    database.statements.length = 0
+    for (let n = 0; n < 50; n++) assert.equal(await reader.get(), 3)
+    assert(database.statements.length <= 2, `${database.statements.length} statements`)
+    await writer.increment()
+    environment.pass(1_001)
+    assert.equal(await reader.get(), 4)
+  })
+
   it('a refused increment leaves nothing in the cache that further ones could carry past 2^64', async (site) => {
     const inner = site.cache()
     const cache = new FaultyCache(inner)
     const counter = new GlobalCounter({ name: 'test', database: site.database(), cache })
-    await counter.increment(MAX)
-    await assert.rejects(counter.increment(MAX), RangeError)
-    for (const key of cache.keys) assert.equal(await inner.get(key), undefined)
-    assert.equal(await counter.get(), MAX)
+    await counter.increment(MAX - 1)
+    const other = new GlobalCounter({ name: 'test', database: site.database(), cache })
+    for (const refused of [counter.increment(MAX), counter.increment(2), other.increment(2)]) await assert.rejects(refused, RangeError)
+    for (const key of cache.keys) assert(Number((await inner.get(key))?.toString() ?? 0) < MAX)
+    assert.equal(await counter.get(), MAX - 1)
+    assert.equal(await counter.increment(), MAX)
   })
 
   it('the option shards grows the rows with the next generation', async (site) => {
@@ -300,7 +341,7 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     await assert.rejects(counter.increment(), { name: 'CacheError' })
     assert.equal(await counter.get(), 3)
     sql = false
-    await assert.rejects(counter.get(), DatabaseError)
+    assert.equal(await counter.get(), 3, 'what SQL has said within a second')
     cached = true
     assert.equal(await counter.get(), 3)
     await assert.rejects(counter.increment(), { code: 'COUNTER_OUTCOME_UNKNOWN' })
@@ -309,6 +350,30 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     await assert.rejects(counter.get(), DatabaseError)
     sql = true
     assert.equal(await counter.increment(), 5)
+  })
+
+  it('a database that never answers: every call rejects after 10 s, an increment as unknown', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const environment = hurried()
+    const database = new FaultyDatabase(site.database(), () => fault)
+    const counter = new GlobalCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
+    for (let n = 1; n <= 2; n++) assert.equal(await counter.increment(), n)
+    fault = 'silent'
+    for (const [call, expected] of [
+      [() => counter.increment(), { name: 'OutcomeUnknownError', message: /did not answer within 10 s/ }],
+      [() => counter.get(), { name: 'DatabaseError', message: /did not answer within 10 s/ }],
+    ] as const) {
+      const asked = database.statements.length + database.transactions
+      const refused = assert.rejects(call(), expected)
+      while (database.statements.length + database.transactions === asked) await delay(1)
+      environment.pass(9_900)
+      await delay(5)
+      environment.pass(200)
+      await refused
+    }
+    fault = 'none'
+    environment.pass(1_001)
+    await counter.increment()
   })
 
   it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {

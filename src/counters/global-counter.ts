@@ -1,13 +1,13 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { openCache, type OpenedCache } from '../cache/open.js'
-import { type Database, DatabaseError } from '../database/database.js'
+import type { Database } from '../database/database.js'
 import { Lifetime } from '../database/lifetime.js'
 import { Tables } from '../database/tables.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { Batches } from './batches.js'
 import { type Generation, Generations } from './generations.js'
-import { OutcomeUnknownError } from './outcome.js'
+import { answered, outcomeOf, OutcomeUnknownError } from './outcome.js'
 
 /** Options of a {@link GlobalCounter}. */
 export interface GlobalCounterOptions {
@@ -25,6 +25,11 @@ export interface GlobalCounterOptions {
 
 const MAX_SHARDS = 1_000
 const MIN_CHANCE = 1e-6
+/**
+ * Larger increments are counted in SQL. Smaller ones that are refused, having passed 2^53-1 in the cache, cannot carry
+ * the number there past 2^64, where it would begin at 0 again: that takes over 4,000 million of them at once.
+ */
+const MAX_CACHE_DELTA = 2 ** 32
 /** How long a process takes the generation that it has read for the newest. */
 const BELIEF_MS = 1_000
 /** A value that the cache has come to in a generation. */
@@ -58,8 +63,10 @@ const MAX_LOSSES = 100
  *   own or refused. When it is refused, the value with which the next generation began tells whether the
  *   increment is contained in it (then it is acknowledged) or was lost (then it is done again): never twice.
  *
+ * Increments of over 2^32 are counted in SQL, each in a transaction.
+ *
  * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that. A loss in the
- * cache, or an increment refused for passing 2^53-1, then takes back at most ⌈1/chanceToWrite⌉ - 1, and what was
+ * cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at most ⌈1/chanceToWrite⌉ - 1, and what was
  * counted while a value was on its way to SQL (or that never came there, because a process died or SQL was
  * down): these values are given out again. So may be values of a cache server that is lost and comes back with
  * its old memory, for a second.
@@ -80,6 +87,11 @@ export class GlobalCounter {
   readonly #chance: number
   #believed: Belief | undefined
   #opening: Promise<unknown> | undefined
+  readonly #inSql: Batches<number, number>
+  /** The greatest value this process knows of. */
+  #reached = 0
+  /** What SQL has said while the cache had no number. */
+  #persisted: { readonly value: Promise<number>; readonly until: number } | undefined
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: GlobalCounterOptions, environment: Environment = systemEnvironment) {
@@ -93,6 +105,7 @@ export class GlobalCounter {
     this.#cache = openCache(cache)
     this.#generations = new Generations({ tables: this.#tables, cache: this.#cache.cache, environment, name: this.#name, shards })
     this.#persists = new Batches((items) => this.#persist(items), ofOneGeneration)
+    this.#inSql = new Batches(([delta]) => this.#countInSql(delta!), () => 1)
   }
 
   /**
@@ -104,12 +117,21 @@ export class GlobalCounter {
    */
   async increment(delta = 1): Promise<number> {
     integer('delta', delta, 1, Number.MAX_SAFE_INTEGER)
-    return this.#lifetime.run(() => this.#increment(delta))
+    return this.#lifetime.run(async () => {
+      try {
+        const value = await this.#increment(delta)
+        this.#reached = Math.max(this.#reached, value)
+        return value
+      } finally {
+        this.#persisted = undefined
+      }
+    })
   }
 
   /**
-   * The number, as the cache has it: with the increments that are under way. A generation that is over is
-   * believed for a second at most. While the cache has no number, or does not answer: the greatest one persisted.
+   * The number, as the cache has it, with the increments that are under way. While the cache has no number, or does
+   * not answer: the greatest one persisted. It may lack what other processes have counted since the cache lost the
+   * number, for a second at most.
    *
    * @throws DatabaseError
    */
@@ -118,8 +140,20 @@ export class GlobalCounter {
       const generation = await this.#believe().generation
       const text = generation && (await this.#cache.cache.get(generation.key).catch(() => undefined))?.toString('latin1')
       const value = text ? Number(text) : NaN
-      return Number.isSafeInteger(value) ? value : this.#generations.persisted()
+      return Number.isSafeInteger(value) ? value : this.#persistedOf()
     })
+  }
+
+  /** The greatest value persisted, asked for once a second. */
+  #persistedOf(): Promise<number> {
+    const elapsed = this.#environment.clock.elapsed()
+    if (this.#persisted && elapsed < this.#persisted.until) return this.#persisted.value
+    const asked = { value: answered(this.#environment, () => this.#generations.persisted()), until: elapsed + BELIEF_MS }
+    this.#persisted = asked
+    asked.value.catch(() => {
+      if (this.#persisted === asked) this.#persisted = undefined
+    })
+    return asked.value
   }
 
   /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
@@ -136,10 +170,12 @@ export class GlobalCounter {
   }
 
   async #increment(delta: number): Promise<number> {
+    if (delta > MAX_CACHE_DELTA || !Number.isSafeInteger(this.#reached + delta)) return this.#inSql.add(delta)
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
       const believed = this.#believe()
       const generation = await believed.generation
       const value = generation && (await this.#add(generation, delta))
+      if (value === 'refused') return this.#inSql.add(delta)
       let opened: number | undefined
       if (generation && value !== undefined) {
         if (!this.#isPersisted(value, delta) || value <= (await this.#kept(generation, value))) return value
@@ -147,11 +183,29 @@ export class GlobalCounter {
       this.#disbelieve(believed)
       if (opened !== undefined) return opened
     }
-    throw new CacheError('CACHE_REFUSED', `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during one increment`)
+    throw this.#tooManyLosses()
   }
 
-  /** The new number in the cache, or `undefined` if the cache has none that counts. */
-  async #add(generation: Generation, delta: number): Promise<number | undefined> {
+  /** Counts a delta that the cache is not asked for: it is large, or has been refused. */
+  async #countInSql(delta: number): Promise<number> {
+    for (let losses = 0; losses < MAX_LOSSES; losses++) {
+      const persisted = await answered(this.#environment, () => this.#generations.persisted())
+      this.#reached = Math.max(this.#reached, persisted)
+      // Most are refused here, without a lock that others would wait for.
+      this.#generations.refuse(persisted, delta)
+      const value = await this.#open(await answered(this.#environment, () => this.#generations.newest()), delta)
+      if (this.#believed) this.#disbelieve(this.#believed)
+      if (value !== undefined) return value
+    }
+    throw this.#tooManyLosses()
+  }
+
+  #tooManyLosses(): CacheError {
+    return new CacheError('CACHE_REFUSED', `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during one increment`)
+  }
+
+  /** The new number in the cache, or `undefined` if the cache has none. */
+  async #add(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
     const { cache } = this.#cache
     try {
       return await cache.increment(generation.key, delta)
@@ -161,7 +215,7 @@ export class GlobalCounter {
       if (!(error instanceof RangeError)) throw error
       // The cache may have stored what is past 2^53-1. What is persisted is not, and a new generation goes on from there.
       await cache.delete(generation.key)
-      return undefined
+      return 'refused'
     }
   }
 
@@ -176,7 +230,7 @@ export class GlobalCounter {
     try {
       return await opening
     } catch (error) {
-      throw error instanceof DatabaseError && error.kind === 'unreachable' ? new OutcomeUnknownError(this.#name, error) : error
+      throw outcomeOf(this.#name, error)
     }
   }
 
@@ -202,7 +256,7 @@ export class GlobalCounter {
   #believe(): Belief {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#believed && elapsed < this.#believed.until) return this.#believed
-    const believed = { generation: this.#generations.newest(), until: elapsed + BELIEF_MS }
+    const believed = { generation: answered(this.#environment, () => this.#generations.newest()), until: elapsed + BELIEF_MS }
     this.#believed = believed
     believed.generation.catch(() => this.#disbelieve(believed))
     return believed

@@ -1,8 +1,8 @@
-import { type Database, DatabaseError, type Transaction } from '../database/database.js'
+import type { Database, Transaction } from '../database/database.js'
 import { placeholders, type RowUpdate, type Statement, update, updateBoth } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
-import { OutcomeUnknownError, retried } from './outcome.js'
+import { outcomeOf, retried } from './outcome.js'
 
 const DAY_MS = 24 * 3600 * 1000
 /** A lane is left for a new one after so long, so that its row is known to be out of use later. */
@@ -58,7 +58,7 @@ export class Lane {
     } catch (error) {
       // A number that may have been entered is not used again, for anything.
       if (!(error instanceof RangeError)) this.#current = undefined
-      throw error instanceof DatabaseError && error.kind === 'unreachable' ? new OutcomeUnknownError(this.#counter, error) : error
+      throw outcomeOf(this.#counter, error)
     }
   }
 

@@ -69,25 +69,42 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** A world in which waiting takes no time, but the clock goes on as if it had; and only then. */
+/** Longer timers watch over a silent database. */
+const LONGEST_WAIT_MS = 5_000
+
+/** A world in which waiting takes no time, but the clock goes on as if it had; and only then. What watches does so until enough has been waited. */
 export function hurried(): Environment & { pass(ms: number): void } {
   let passed = 0
+  const watching = new Set<{ readonly until: number; readonly callback: () => void }>()
+  const pass = (ms: number): void => {
+    passed += ms
+    for (const watch of watching) {
+      if (watch.until > passed) continue
+      watching.delete(watch)
+      systemClock.after(0, watch.callback)
+    }
+  }
   return {
     ...systemEnvironment,
     clock: {
       now: () => passed,
       elapsed: () => passed,
       after(ms, callback) {
-        passed += ms
-        return systemClock.after(0, callback)
+        if (ms <= LONGEST_WAIT_MS) {
+          pass(ms)
+          return systemClock.after(0, callback)
+        }
+        const watch = { until: passed + ms, callback }
+        watching.add(watch)
+        return { cancel: () => void watching.delete(watch) }
       },
     },
-    pass(ms) { passed += ms },
+    pass,
   }
 }
 
-/** What becomes of a statement or transaction: as it should; or no answer, and it was not begun, rolled back, or done. */
-export type DatabaseFault = 'none' | 'not begun' | 'rolled back' | 'done'
+/** What becomes of a statement or transaction: as it should; or an error for an answer, and it was not begun, rolled back, or done; or no connection; or nothing, ever. */
+export type DatabaseFault = 'none' | 'not begun' | 'rolled back' | 'done' | 'refused' | 'silent'
 
 /** A database that fails as `fault` says, which is asked about each statement outside a transaction and each transaction. */
 export class FaultyDatabase implements Database {
@@ -112,6 +129,7 @@ export class FaultyDatabase implements Database {
     this.statements.push(sql)
     const fault = await this.#fault(sql)
     if (fault === 'not begun' || fault === 'rolled back') throw unanswered()
+    await noConnection(fault)
     const result = await this.#inner.query(sql, parameters)
     if (fault === 'done') throw unanswered()
     return result
@@ -121,6 +139,7 @@ export class FaultyDatabase implements Database {
     this.transactions++
     const fault = await this.#fault('transaction')
     if (fault === 'not begun') throw unanswered()
+    await noConnection(fault)
     const result = await this.#inner.transaction(async (tx) => {
       const done = await work(tx)
       if (fault === 'rolled back') throw unanswered()
@@ -129,6 +148,11 @@ export class FaultyDatabase implements Database {
     if (fault === 'done') throw unanswered()
     return result
   }
+}
+
+async function noConnection(fault: DatabaseFault): Promise<void> {
+  if (fault === 'refused') throw new DatabaseError('ECONNREFUSED', 'unreachable', 'connect ECONNREFUSED, says the test')
+  if (fault === 'silent') await new Promise(() => undefined)
 }
 
 function unanswered(): DatabaseError {

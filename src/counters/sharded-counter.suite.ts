@@ -194,6 +194,17 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     assert.equal(await counter.get({ exact: true }), 1)
   })
 
+  it('an increment that was only refused connections was not counted, and says so', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const counter = new ShardedCounter({ name: 'test', database: new FaultyDatabase(site.database(), () => fault), cache: site.cache() }, hurried())
+    await counter.increment()
+    fault = 'refused'
+    await assert.rejects(counter.increment(), { name: 'DatabaseError', code: 'ECONNREFUSED' })
+    fault = 'none'
+    await counter.increment()
+    assert.equal(await counter.get({ exact: true }), 2)
+  })
+
   it('increaseShards grows and never shrinks, and another process follows with its next increment', async (site) => {
     const [one, other] = [open(site, { shards: 2 }), open(site, { shards: 2 })]
     for (let n = 0; n < 20; n++) await one.increment()
@@ -231,19 +242,88 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     assert.equal(await counters[0]!.get({ exact: true }), 6 * (20 + 5 * Math.floor(MAX / 1000)))
   })
 
-  it('totals come from the cache for cacheSeconds, then anew', async (site) => {
+  it('a total in the cache follows the increments of all processes, without SQL', async (site) => {
     const database = new FaultyDatabase(site.database())
-    const [reader, other] = [new ShardedCounter({ name: 'test', database, cache: site.cache(), cacheSeconds: 2 }), open(site)]
+    const [reader, other] = [new ShardedCounter({ name: 'test', database, cache: site.cache() }), open(site)]
     await other.increment(5)
     assert.equal(await reader.get(), 5)
-    await other.increment(5)
-    assert.equal(await reader.get({ exact: true }), 10)
-    const before = database.statements.length
+    database.statements.length = 0
+    for (const delta of [5, -12, 1]) {
+      await other.increment(delta)
+      assert.equal(await reader.get(), await other.get({ exact: true }))
+    }
     await Promise.all(Array.from({ length: 50 }, () => reader.get()))
+    assert.equal(database.statements.length, 0, 'without SQL')
+    await reader.increment(10)
+    assert.deepEqual([await reader.get(), await other.get()], [9, 9])
+  })
+
+  it('a total is read anew after cacheSeconds', async (site) => {
+    const reader = open(site, { cacheSeconds: 1 })
+    await reader.increment(5)
     assert.equal(await reader.get(), 5)
-    assert.equal(database.statements.length, before, 'without SQL')
-    await delay(3_100)
-    assert.equal(await reader.get(), 10)
+    await site.database().query('UPDATE sharded_counter_shards SET value = value + 1')
+    await delay(2_100)
+    assert((await reader.get()) > 5)
+  })
+
+  it('an increment that meets a reading under way has it read again, whether the reading has it or not', async (site) => {
+    for (const late of [true, false]) {
+      const name = `meets${late}`
+      const other = open(site, { name })
+      await other.increment(1)
+      let pass = (): void => undefined
+      let begun = (): void => undefined
+      const gate = new Promise<void>((resolve) => { pass = resolve })
+      const reads = new Promise<void>((resolve) => { begun = resolve })
+      const inner = site.database()
+      const held = new FaultyDatabase(inner)
+      held.query = async (sql, values) => {
+        if (!sql.includes('SUM(value)')) return inner.query(sql, values)
+        if (late) {
+          begun()
+          await gate
+        }
+        const result = await inner.query(sql, values)
+        begun()
+        await gate
+        return result
+      }
+      const reader = new ShardedCounter({ name, database: held, cache: site.cache() })
+      const reading = reader.get()
+      await reads
+      await other.increment(1)
+      pass()
+      assert.equal(await reading, late ? 2 : 1)
+      assert.deepEqual([await reader.get(), await other.get()], [2, 2])
+    }
+  })
+
+  it('a reader that never comes back does not have the others ask SQL on every call', async (site) => {
+    const environment = hurried()
+    const broken = new FaultyCache(site.cache(), (operation) => (operation === 'append' ? 'down' : 'none'))
+    const database = new FaultyDatabase(site.database())
+    const reader = new ShardedCounter({ name: 'test', database, cache: site.cache() }, environment)
+    await reader.increment(3)
+    assert.equal(await new ShardedCounter({ name: 'test', database: site.database(), cache: broken }).get(), 3)
+    assert.equal(await reader.get(), 3)
+    environment.pass(1_001)
+    assert.equal(await reader.get(), 3)
+    database.statements.length = 0
+    for (let n = 0; n < 20; n++) assert.equal(await reader.get(), 3)
+    assert.equal(database.statements.length, 0)
+  })
+
+  it('a total stays right through thousands of increments, and SQL is asked for it now and then', async (site) => {
+    const database = new FaultyDatabase(site.database())
+    const [reader, writer] = [new ShardedCounter({ name: 'test', database, cache: site.cache() }), open(site)]
+    await writer.increment()
+    for (let n = 2; n <= 300; n++) {
+      await writer.increment()
+      assert.equal(await reader.get(), n)
+    }
+    const reads = database.statements.filter((sql) => sql.includes('SUM(value)')).length
+    assert(reads <= 300 / 40, `${reads} readings`)
   })
 
   it('a total that its reader brings too late is not believed, whether others have brought theirs or not', async (site) => {
@@ -260,8 +340,8 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
       await late.increment(1)
       const hanging = late.get()
       await delay(2_100)
-      await other.increment(1)
-      if (others) assert.equal(await other.get(), 2)
+      await site.database().query('UPDATE sharded_counter_shards SET value = value + 1 WHERE name = ?', [name])
+      if (others) assert((await other.get()) >= 2)
       pass()
       assert.equal(await hanging, 1)
       assert.equal(await other.get(), 2)
@@ -337,6 +417,30 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     await counter.increment()
     assert.equal(await lanes(), 22)
     assert.equal(await counter.get({ exact: true }), 3)
+  })
+
+  it('a database that never answers: every call rejects after 10 s, an increment as unknown', async (site) => {
+    let fault: DatabaseFault = 'none'
+    const environment = hurried()
+    const database = new FaultyDatabase(site.database(), () => fault)
+    const counter = new ShardedCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
+    await counter.increment()
+    fault = 'silent'
+    for (const [call, expected] of [
+      [() => counter.increment(), { name: 'OutcomeUnknownError', message: /did not answer within 10 s/ }],
+      [() => counter.get(), { name: 'DatabaseError', message: /did not answer within 10 s/ }],
+    ] as const) {
+      const asked = database.statements.length + database.transactions
+      const refused = assert.rejects(call(), expected)
+      while (database.statements.length + database.transactions === asked) await delay(1)
+      environment.pass(9_900)
+      await delay(5)
+      environment.pass(200)
+      await refused
+    }
+    fault = 'none'
+    environment.pass(1_001)
+    await counter.increment()
   })
 
   it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {

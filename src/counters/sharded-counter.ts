@@ -8,7 +8,7 @@ import { given, integer, nameOf, onlyKnown } from '../support/options.js'
 import { Batches } from './batches.js'
 import { CachedTotal } from './cached-total.js'
 import { Lane } from './lane.js'
-import { retried } from './outcome.js'
+import { answered, OutcomeUnknownError, retried } from './outcome.js'
 import { Shards } from './shards.js'
 
 /** Options of a {@link ShardedCounter}. */
@@ -21,7 +21,7 @@ export interface ShardedCounterOptions {
   cache?: string | Cache | undefined
   /** Rows a new counter is spread over, 1 to 1000; one that has fewer grows to it, one that has more keeps them. @default 20 */
   shards?: number | undefined
-  /** Seconds that a total is served from the cache, up to 30 days. @default 60 */
+  /** Seconds after which a total in the cache is read anew from the shards, up to 30 days. @default 60 */
   cacheSeconds?: number | undefined
 }
 
@@ -48,6 +48,7 @@ export class ShardedCounter {
   readonly #environment: Environment
   readonly #shards: Shards
   readonly #cached: CachedTotal
+  readonly #lane: Lane
   readonly #increments: Batches<number, void>
   readonly #lifetime = new Lifetime()
   readonly #name: string
@@ -65,9 +66,9 @@ export class ShardedCounter {
     this.#tables = new Tables('counters', database, environment)
     this.#cache = openCache(cache)
     this.#shards = new Shards(this.#tables, environment, this.#name, shards)
-    this.#cached = new CachedTotal(this.#cache.cache, cacheSeconds)
-    const lane = new Lane(this.#tables, environment, this.#name)
-    this.#increments = new Batches((deltas) => lane.commit(this.#shards.addition(sumOf(deltas))), safeToAdd)
+    this.#cached = new CachedTotal(this.#cache.cache, environment, cacheSeconds)
+    this.#lane = new Lane(this.#tables, environment, this.#name)
+    this.#increments = new Batches((deltas) => this.#commit(sumOf(deltas)), safeToAdd)
   }
 
   /**
@@ -82,9 +83,10 @@ export class ShardedCounter {
   }
 
   /**
-   * The number: what was committed at some moment of the last `cacheSeconds` seconds; with `exact`, at a moment
-   * after this call, read from the shards. 0 for a counter that never was incremented. Its own increments of the
-   * last `cacheSeconds` a process sees for certain with `exact` only.
+   * Returns the total. It comes from the cache, and follows committed increments, those of other processes on a shared
+   * cache included: an increment has changed it before `increment()` resolves. With increments only it is never too
+   * high. It is up to `cacheSeconds` late only where the cache did not answer, or a process died, just after a commit.
+   * With `exact` it is read from the shards, as of a moment after this call. 0 for a counter that never was incremented.
    *
    * @throws DatabaseError
    */
@@ -117,9 +119,25 @@ export class ShardedCounter {
     })
   }
 
-  async #total(): Promise<number> {
-    await this.#tables.ready()
-    return this.#shards.total()
+  async #commit(delta: number): Promise<void> {
+    const seen = await this.#cached.before(this.#key)
+    try {
+      await this.#lane.commit(this.#shards.addition(delta))
+    } catch (error) {
+      if (error instanceof OutcomeUnknownError && this.#key !== undefined) await this.#cached.after(this.#key, seen, undefined)
+      throw error
+    }
+    // A total that is being read may lack this. It is of no use to callers who come from now on.
+    this.#reading = undefined
+    const key = await this.#keyOf().catch(() => undefined)
+    if (key !== undefined) await this.#cached.after(key, seen, delta)
+  }
+
+  #total(): Promise<number> {
+    return answered(this.#environment, async () => {
+      await this.#tables.ready()
+      return this.#shards.total()
+    })
   }
 
   #recentTotal(): Promise<number> {
@@ -135,13 +153,16 @@ export class ShardedCounter {
   }
 
   async #readRecent(): Promise<number> {
-    if (this.#key === undefined) {
-      await this.#tables.ready()
-      const id = await this.#shards.id()
-      if (!id) return 0
-      this.#key = `wide-cache:sharded-counter:${this.#name}:${id.toString('hex')}`
-    }
-    return this.#cached.get(this.#key, this.#environment.newId().toString('hex'), () => this.#total())
+    const key = await this.#keyOf()
+    return key === undefined ? 0 : this.#cached.get(key, () => this.#total())
+  }
+
+  /** The key of the total in the cache; `undefined` if nothing was ever counted. */
+  async #keyOf(): Promise<string | undefined> {
+    if (this.#key !== undefined) return this.#key
+    const id = await answered(this.#environment, () => this.#shards.id())
+    if (id) this.#key = `wide-cache:sharded-counter:${this.#name}:${id.toString('hex')}`
+    return this.#key
   }
 }
 

@@ -53,6 +53,7 @@ export class Shards {
 
   /** What tells this counter from others of its name in other databases; `undefined` if nothing was ever counted. */
   async id(): Promise<Buffer | undefined> {
+    await this.#tables.ready()
     const { rows } = await this.#tables.database.query('SELECT id FROM sharded_counters WHERE name = ?', [this.#name])
     const id = rows[0]?.['id']
     return Buffer.isBuffer(id) ? id : undefined

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
-import { DatabaseError, type Database, type DatabaseErrorKind } from './database.js'
+import { DatabaseError, type Database, type DatabaseErrorKind, type Transaction } from './database.js'
 import { type RowUpdate, update, updateBoth, updateByIds, upsert } from './dialect.js'
 
 /** An adapter that can be told where its migrations are. */
@@ -45,6 +45,39 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
         await database.close()
       }
     })
+
+  it('what is to run before the commit runs after the work, in order, and its failure rolls all back', async (database) => {
+    await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY)')
+    const insert = (tx: Transaction, id: number) => tx.query('INSERT INTO t (id) VALUES (?)', [id])
+    const ids = async () => (await database.query('SELECT id FROM t ORDER BY id')).rows.map(({ id }) => id)
+    const order: string[] = []
+    let kept: Transaction | undefined
+    const result = await database.transaction(async (tx) => {
+      kept = tx
+      tx.beforeCommit(async () => {
+        order.push('first')
+        await insert(tx, 2)
+        tx.beforeCommit(async () => void order.push('third'))
+      })
+      tx.beforeCommit(async () => void order.push('second'))
+      await insert(tx, 1)
+      order.push('work')
+      return 'result'
+    })
+    assert.deepEqual([result, order, await ids()], ['result', ['work', 'first', 'second', 'third'], [1, 2]])
+    assert.throws(() => kept!.beforeCommit(async () => undefined), { code: 'DATABASE_TRANSACTION_ENDED' })
+    const failed = database.transaction(async (tx) => {
+      tx.beforeCommit(async () => { throw new Error('the hook fails') })
+      await insert(tx, 3)
+    })
+    await assert.rejects(failed, { message: 'the hook fails' })
+    await assert.rejects(database.transaction(async (tx) => {
+      tx.beforeCommit(async () => void order.push('never'))
+      await insert(tx, 4)
+      throw new Error('the work fails')
+    }), { message: 'the work fails' })
+    assert.deepEqual([await ids(), order.length], [[1, 2], 4])
+  })
 
   it('text comes back as it was: quotes, backslashes, line ends, emoji, placeholders', async (database) => {
     await database.query(`CREATE TABLE t (id INTEGER PRIMARY KEY, s ${under.textType})`)

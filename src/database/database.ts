@@ -54,7 +54,15 @@ export interface Queryable {
  * COMMIT, BEGIN, LOCK TABLES, procedures or another autocommit would commit what came before and drop the locks.
  * Executable comments (`/*! … *\/`) are refused too.
  */
-export interface Transaction extends Queryable {}
+export interface Transaction extends Queryable {
+  /**
+   * Has `hook` run when `work` has resolved, just before the commit: all row locks of the work are held by then.
+   * Hooks run one after the other, in the order in which they came. If one rejects, all is rolled back.
+   *
+   * @throws DatabaseError `DATABASE_TRANSACTION_ENDED`
+   */
+  beforeCommit(hook: () => Promise<void>): void
+}
 
 /** What a database that has not been reached yet takes for sure, unless someone has set a very low limit. */
 export const ASSUMED_STATEMENT_BYTES = 32 * 1024

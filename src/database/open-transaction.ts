@@ -52,6 +52,7 @@ export class OpenTransaction implements Transaction {
   /** Ends the wait for `work`. */
   #expire: (error: DatabaseError) => void = () => undefined
   #failure: { readonly error: unknown } | undefined
+  readonly #hooks: (() => Promise<void>)[] = []
 
   constructor({ dialect, maxStatementBytes, prepare, check = refuseWhatEnds }: Connection) {
     this.dialect = dialect
@@ -81,6 +82,11 @@ export class OpenTransaction implements Transaction {
     return databaseNow(this)
   }
 
+  beforeCommit(hook: () => Promise<void>): void {
+    if (this.#ended) throw ended()
+    this.#hooks.push(hook)
+  }
+
   /** Runs `work` in this transaction up to its end: when it resolves, all statements have, and may be committed. */
   async finish<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await this.#worked(work)
@@ -92,7 +98,7 @@ export class OpenTransaction implements Transaction {
     const tooLong = new Promise<never>((_, reject) => (this.#expire = reject))
     this.#idle()
     try {
-      return await Promise.race([work(this), tooLong])
+      return await Promise.race([this.#withHooks(work), tooLong])
     } catch (error) {
       // What still waits for its turn must not run behind the rollback.
       this.#failure ??= { error }
@@ -102,6 +108,13 @@ export class OpenTransaction implements Transaction {
       clearTimeout(this.#idleTimer)
       await this.#working
     }
+  }
+
+  async #withHooks<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const result = await work(this)
+    // One may bring another.
+    for (let hook = this.#hooks.shift(); hook && !this.#failure; hook = this.#hooks.shift()) await hook()
+    return result
   }
 
   /**
@@ -143,7 +156,7 @@ export class OpenTransaction implements Transaction {
   /** A statement that is refused fails the transaction, as one that fails does. */
   #admit(sql: string): void {
     if (this.#expired) throw this.#expired
-    if (this.#ended) throw new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
+    if (this.#ended) throw ended()
     try {
       if (this.#waiting.length >= MAX_WAITING_STATEMENTS) {
         throw new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
@@ -154,6 +167,10 @@ export class OpenTransaction implements Transaction {
       throw error
     }
   }
+}
+
+function ended(): DatabaseError {
+  return new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
 }
 
 function idleTooLong(): DatabaseError {

@@ -14,15 +14,20 @@ const ITEMS_A_LIST = 500
 /** Items of one `top()`. */
 export const MAX_TOP = 1_000
 
-/** The new count of an item. */
-export function addUp(_item: string, current: number | undefined, updates: readonly number[]): number {
-  return updates.reduce((a, b) => a + b, current ?? 0)
+/** The new count of an item; none, where all its hits have been taken away. */
+export function addUp(_item: string, current: number | undefined, updates: readonly number[]): number | undefined {
+  return updates.reduce((a, b) => a + b, current ?? 0) || undefined
 }
 
 /** Keeps the table of counts, within the transaction that changes them. */
 export async function writeCounts(changes: readonly Change<string, number>[], tx: Transaction, name: string): Promise<void> {
-  await writeRows(tx, changes.map(({ key, newValue = 0 }) => [name, Buffer.from(key), newValue]), (count) =>
+  const kept = changes.flatMap(({ key, newValue }) => (newValue === undefined ? [] : [[name, Buffer.from(key), newValue]]))
+  await writeRows(tx, kept, (count) =>
     upsert(tx.dialect, 'hits_counts', ['name', 'item'], ['name', 'item', 'hits'], { hits: 'replace' }, count))
+  for (const { key, newValue } of changes) {
+    // Seldom: an item has been deleted or renamed.
+    if (newValue === undefined) await tx.query('DELETE FROM hits_counts WHERE name = ? AND item = ?', [name, Buffer.from(key)])
+  }
 }
 
 /**

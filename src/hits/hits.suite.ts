@@ -133,6 +133,16 @@ export function hitsSuite(pair: Pair): void {
       assert.equal(await hits.count('a'), 4)
     })
 
+    hitsTest('a viewer or owner that is a number is one, the same as its text', async ({ open, log }) => {
+      const hits = open()
+      for (const [viewer, owner] of [[7, 7], [7, '7'], ['7', 7], [7n, 7], [0, 0]] as const) hits.record('a', { viewer, owner })
+      assert.equal((await hits.ledger()).issued, 0)
+      for (const viewer of [7, '7', 7n, 8, 0] as const) hits.record('a', { viewer, owner: 1 })
+      await settle(hits)
+      assert.equal(await hits.count('a'), 3)
+      assert.deepEqual(log, [])
+    })
+
     hitsTest('count and counts have all that is committed, processed or not; top has what is processed', async ({ open, site, name }) => {
       const hits = open()
       await hits.migrate()
@@ -185,12 +195,12 @@ export function hitsSuite(pair: Pair): void {
       assert.equal(log.length, 1)
       assert.match(log[0]!, /^wide-cache: a hit has an empty text as "item", not a text of 1 to 255 bytes; the hit is not counted$/)
       hits.record('a', null as never)
-      hits.record('a', { viewer: 7 as never })
-      hits.record('a', { viewer: 'anna', owner: 7 as never })
+      hits.record('a', { viewer: NaN })
+      hits.record('a', { viewer: 'anna', owner: {} as never })
       await settle(hits)
       assert.equal(await hits.count('a'), 3)
-      assert.match(log[1]!, /a number as "viewer", not a text; the hit counts without a viewer/)
-      assert.match(log[2]!, /a number as "owner", not a text or a boolean; the hit counts/)
+      assert.match(log[1]!, /NaN as "viewer", not a text or a number; the hit counts without a viewer/)
+      assert.match(log[2]!, /an object as "owner", not a text, a number or a boolean; the hit counts/)
       assert.equal(await hits.count('x'.repeat(256)), 0)
       assert.equal(await hits.count(''), 0)
       await assert.rejects(hits.count(7 as never), TypeError)
@@ -198,6 +208,94 @@ export function hitsSuite(pair: Pair): void {
       await assert.rejects(hits.counts(Array(1001).fill('a')), RangeError)
       for (const wrong of [0, 1001, 1.5, NaN]) await assert.rejects(hits.top(wrong), RangeError)
       await assert.rejects(hits.top('1' as never), TypeError)
+    })
+
+    hitsTest('a deleted item has no hits, processed or queued; later ones count anew', async ({ open, site, name }) => {
+      const hits = open()
+      for (let i = 0; i < 3; i++) for (const item of ['a', 'b']) hits.record(item)
+      await settle(hits)
+      const map = new CollisionFreeMap<string, number>({ database: site.database(), id: `hits.${name}`, keyCodec: itemCodec, combine: addUp })
+      await map.update([['a', 2], ['b', 4]])
+      assert.equal(await hits.delete('a'), 5)
+      assert.deepEqual([...await hits.counts(['a', 'b'])], [['a', 0], ['b', 7]])
+      assert.deepEqual([await hits.delete('a'), await hits.delete('never'), await hits.delete('x'.repeat(300)), await hits.delete('')], [0, 0, 0, 0])
+      await hits.drain()
+      assert.deepEqual(await hits.top(9), [['b', 7]])
+      const { rows } = await site.database().query('SELECT COUNT(*) AS n FROM collision_free_map_values WHERE map = ?', [`hits.${name}`])
+      assert.equal(rows[0]?.['n'], 1, 'nothing of it is left')
+      hits.record('a')
+      await settle(hits)
+      assert.deepEqual(await hits.top(9), [['b', 7], ['a', 1]])
+    })
+
+    hitsTest('a renamed item gives its hits to the other one, processed or queued', async ({ open, site, name }) => {
+      const hits = open()
+      for (let i = 0; i < 3; i++) hits.record('old')
+      hits.record('new')
+      await settle(hits)
+      const map = new CollisionFreeMap<string, number>({ database: site.database(), id: `hits.${name}`, keyCodec: itemCodec, combine: addUp })
+      await map.update([['old', 2], ['new', 4]])
+      assert.equal(await hits.rename('old', 'new'), 5)
+      assert.deepEqual([...await hits.counts(['old', 'new'])], [['old', 0], ['new', 10]])
+      assert.equal(await hits.rename('new', 'new'), 10)
+      assert.equal(await hits.rename('new', '日'.repeat(85)), 10)
+      await hits.drain()
+      assert.deepEqual(await hits.top(9), [['日'.repeat(85), 10]])
+      assert.equal(await hits.rename('old', 'new'), 0)
+      for (const [from, to] of [[7, 'a'], ['a', 7], ['a', undefined]]) await assert.rejects(hits.rename(from as string, to as string), TypeError)
+      for (const to of ['', 'x'.repeat(256)]) await assert.rejects(hits.rename('a', to), RangeError)
+      await assert.rejects(hits.delete(7 as never), TypeError)
+    })
+
+    hitsTest('deleting and renaming lose and double nothing while others record, collect and process', async ({ open }) => {
+      const processes = [open(), open(), open()]
+      await Promise.all(processes.map((hits) => hits.migrate()))
+      const items = ['a', 'b', 'c']
+      let [recorded, deleted, busy] = [0, 0, processes.length]
+      const recording = processes.map(async (hits, process) => {
+        try {
+          for (let round = 0; round < 6; round++) {
+            for (let i = 0; i < 20; i++, recorded++) hits.record(items[(process + i) % 3]!)
+            await hits.flush()
+            if (process === 0) await hits.drain({ all: true })
+          }
+        } finally {
+          busy--
+        }
+      })
+      const moving = processes.map(async (hits, process) => {
+        for (let round = 0; busy > 0; round++) {
+          const [from, to] = [items[round % 3]!, items[(round + 1 + process % 2) % 3]!]
+          if (round % 6 < 5) await hits.rename(from, to)
+          else await hits.delete(from).then((taken) => (deleted += taken))
+          await delay(20)
+        }
+      })
+      await Promise.all([...recording, ...moving])
+      deleted += await processes[0]!.delete('a')
+      await settle(...processes)
+      const counts = [...(await processes[0]!.counts(items)).values()]
+      assert(counts.every((count) => count >= 0))
+      assert.equal(counts.reduce((a, b) => a + b) + deleted, recorded)
+      assert.deepEqual(new Map(await processes[0]!.top(9)), new Map([...await processes[0]!.counts(items)].filter(([, count]) => count > 0)))
+    })
+
+    hitsTest('of several that rename or delete an item at once, one has its hits', async ({ open }) => {
+      const processes = [open(), open(), open(), open()]
+      await Promise.all(processes.map((hits) => hits.migrate()))
+      let item = 'item'
+      for (let i = 0; i < 9; i++) processes[0]!.record(item)
+      await settle(processes[0]!)
+      for (let round = 0; round < 10; round++) {
+        const moved = await Promise.all(processes.map((hits, process) => hits.rename(item, `${round} ${process}`)))
+        assert.deepEqual(moved.toSorted(), [0, 0, 0, 9])
+        item = `${round} ${moved.indexOf(9)}`
+        assert.equal(await processes[0]!.count(item), 9)
+      }
+      const deleted = await Promise.all(processes.map((hits) => hits.delete(item)))
+      assert.deepEqual(deleted.toSorted(), [0, 0, 0, 9])
+      await processes[0]!.drain()
+      assert.deepEqual(await processes[0]!.top(9), [])
     })
 
     hitsTest('two names do not know of each other; neither viewers nor user agents are in SQL', async ({ open, site }) => {
@@ -358,7 +456,7 @@ export function hitsSuite(pair: Pair): void {
     const committing = async (site: Site, name: string, onDeadlock?: () => void) => {
       const database: Database = site.database()
       const map = new CollisionFreeMap<string, number>({
-        database, id: `hits.${name}`, buckets: 3, keyCodec: itemCodec, combine: addUp, onUpdate: (changes, tx) => writeCounts(changes, tx, name),
+        database, id: `hits.${name}`, every: false, keyCodec: itemCodec, combine: addUp, onUpdate: (changes, tx) => writeCounts(changes, tx, name),
       })
       await database.migrate()
       /** As the ledger does, and again after a deadlock. */

@@ -2,11 +2,12 @@ import type { RequestHandler } from 'express'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { Tables } from '../database/tables.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
-import { Guard, kindOf } from '../visitors/guard.js'
+import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
@@ -16,15 +17,16 @@ import { commitHits } from './commit.js'
 import { addUp, checkedItems, MAX_TOP, readCounts, readTop, writeCounts } from './counts.js'
 import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
+import { checkedItem, checkedText, moveHits, type MoveTarget } from './move.js'
 import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { tidyHits } from './retention.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {
-  /** Who the viewer is, in any words of yours; only a keyed hash of it leaves the process. Not given: every hit counts. */
-  viewer?: string | null | undefined
-  /** Who the author is, in the same words; or `true`: the viewer is. The author's own views never count. */
-  owner?: string | boolean | null | undefined
+  /** Who the viewer is, as a text or a number; only a keyed hash of it leaves the process. Not given: every hit counts. */
+  viewer?: string | number | bigint | null | undefined
+  /** Who the author is, in the same way; or `true`: the viewer is. The author's own views never count. */
+  owner?: string | number | bigint | boolean | null | undefined
 }
 
 /** The views of items: threads, articles, profiles. */
@@ -35,9 +37,8 @@ export interface Hits {
    */
   record(item: string, parties?: HitParties): void
   /**
-   * Counts the page views of items, by the same rules as the activity's: `GET`, HTML, status below 300 or 304,
-   * no prefetch. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
-   * or before all with `app.use(…)`.
+   * Counts the page views of items, by the same rule as the activity's; the README has it as a table. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
+   * or mount it at a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is there.
    *
    * @throws TypeError naming the option that is wrong
    */
@@ -57,6 +58,24 @@ export interface Hits {
    * @throws TypeError, RangeError for a wrong `n`; DatabaseError
    */
   top(n: number): Promise<[item: string, hits: number][]>
+  /**
+   * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at once; `top` follows
+   * with the next processing. Hits that come to SQL later count for the item anew, and so do viewers in their next window.
+   *
+   * Exact while others record, collect and process. Hits on their way to SQL (10 to 20 s) are left; `drain({ all: true })`
+   * first brings those that have reached the cache. If it rejects because the outcome is unknown, call it again.
+   *
+   * @throws TypeError for an item that is no text; DatabaseError
+   */
+  delete(item: string): Promise<number>
+  /**
+   * Gives all hits of an item that have come to SQL to `newItem`, added to those it has. Resolves with how many. What
+   * {@link Hits.delete} says of hits on their way holds here too. A viewer who has seen `item` may count for `newItem`
+   * in the same window.
+   *
+   * @throws TypeError, RangeError for an item that is no text, or a new one not of 1 to 255 bytes; DatabaseError
+   */
+  rename(item: string, newItem: string): Promise<number>
   /** Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither takes it; it is kept. */
   flush(): Promise<void>
   /**
@@ -99,6 +118,7 @@ export class ItemHits implements Hits {
   readonly #guard: Guard
   readonly #database: Database
   readonly #ownsDatabase: boolean
+  readonly #tables: Tables
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #identifier: Identifier<string>
@@ -116,8 +136,9 @@ export class ItemHits implements Hits {
     const { database, owned } = openDatabase(settings.grid.database)
     this.#database = database
     this.#ownsDatabase = owned
+    this.#tables = new Tables(database, environment)
     this.#map = new CollisionFreeMap<string, number>({
-      database, id: gridName, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
+      database, id: gridName, every: false, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
       onUpdate: (changes, tx) => writeCounts(changes, tx, name),
     }, environment)
     this.#wide = new WideCache<Hit>({
@@ -139,12 +160,11 @@ export class ItemHits implements Hits {
 
   record(item: string, parties: HitParties = {}): void {
     const { viewer, owner }: { [K in keyof HitParties]?: unknown } = parties ?? {}
-    const isViewer = typeof viewer === 'string' && viewer !== ''
-    if (!isViewer && viewer !== undefined && viewer !== null) this.#refused('viewer', viewer, 'a text', 'the hit counts without a viewer')
-    if (owner === true || (isViewer && owner === viewer)) return
-    const isOwner = typeof owner === 'string' || owner === false || owner === undefined || owner === null
-    if (!isOwner) this.#refused('owner', owner, 'a text or a boolean', 'the hit counts')
-    this.#count(item, isViewer ? viewer : undefined)
+    const [identity, author] = [identityOf(viewer), identityOf(owner)]
+    if (identity === undefined && !isNobody(viewer)) this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')
+    if (owner === true || (identity !== undefined && identity === author)) return
+    if (author === undefined && owner !== false && !isNobody(owner)) this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+    this.#count(item, identity)
   }
 
   middleware(options: HitsMiddlewareOptions): RequestHandler {
@@ -165,6 +185,14 @@ export class ItemHits implements Hits {
   async top(n: number): Promise<[item: string, hits: number][]> {
     const checked = integer('n', n, 1, MAX_TOP, 'items')
     return this.#read(() => readTop(this.#database, this.#settings.name, checked))
+  }
+
+  async delete(item: string): Promise<number> {
+    return this.#move(checkedText('item', item), undefined)
+  }
+
+  async rename(item: string, newItem: string): Promise<number> {
+    return this.#move(checkedText('item', item), checkedItem('newItem', newItem))
   }
 
   async flush(): Promise<void> {
@@ -213,6 +241,12 @@ export class ItemHits implements Hits {
     return keptAlive(this.#environment, async () => (await this.#wide.migrate(), work()))
   }
 
+  #move(from: string, to: string | undefined): Promise<number> {
+    const { name, gridName } = this.#settings
+    const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
+    return this.#read(() => this.#tables.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)))
+  }
+
   /** A scheduled run. Never rejects. */
   async #process(): Promise<void> {
     try {
@@ -228,4 +262,8 @@ export class ItemHits implements Hits {
     const what = typeof value === 'string' && value !== '' ? 'a longer text' : kindOf(value)
     this.#guard.say(`record ${field}`, `a hit has ${what} as "${field}", not ${wanted}`, instead)
   }
+}
+
+function isNobody(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
 }

@@ -63,6 +63,66 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.log, [])
   })
 
+  test(`${name}: mounted at a path with parameters, or in a router, item, viewer and owner see these parameters`, async () => {
+    const seen: unknown[] = []
+    const note = (req: Request) => void seen.push({ ...req.params }, req.path, req.baseUrl)
+    const it = counter({ ...byId, viewer: (req) => (note(req), 'anna'), owner: (req) => (note(req), false) })
+    const app = express()
+    app.use('/threads/:id', it.middleware)
+    app.use('/threads', express.Router().get('/:other/posts', (_req: Request, res: Response) => void res.send('<p>')))
+    await browse(app, '/threads/7/posts')
+    await until(() => it.counted.length > 0)
+    assert.deepEqual(it.counted, [{ item: '7', viewer: 'anna' }])
+    const expected = [{ id: '7' }, '/posts', '/threads/7']
+    assert.deepEqual(seen, [...expected, ...expected])
+  })
+
+  test(`${name}: mounted twice, a page counts once, for the first place where it is an item's`, async () => {
+    const it = counter(byId)
+    const app = express()
+    const page = (_req: Request, res: Response) => void res.send('<p>')
+    app.use(it.middleware)
+    app.get('/a/:id', it.middleware, page)
+    app.get('/b/:id', it.middleware, (_req, _res, next) => next())
+    app.use('/b', it.middleware, page)
+    for (const path of ['/a/1', '/b/2', '/c/3', '/a/4']) await browse(app, path)
+    await until(() => it.counted.length > 2)
+    assert.deepEqual(it.counted.map(({ item }) => item), ['1', '2', '4'])
+    assert.deepEqual(it.log, [])
+  })
+
+  test(`${name}: an item that is never one is spoken of once, with what to do; one that sometimes is is not`, async () => {
+    const never = counter(byId)
+    const app = express()
+    app.use(never.middleware)
+    app.get('/threads/:id', (_req: Request, res: Response) => void res.send('<p>'))
+    for (let i = 0; i < 25; i++) await browse(app, '/threads/1')
+    await until(() => never.log.length > 0)
+    assert.deepEqual(never.counted, [])
+    assert.equal(never.log.length, 1)
+    assert.match(never.log[0]!, /"item" has named no item for the first 10 pages; no hits are counted; .*mount it in the route whose parameters it reads/)
+    const seldom = site()
+    for (let i = 0; i < 5; i++) await browse(seldom.app, '/other')
+    await browse(seldom.app, '/items/1')
+    for (let i = 0; i < 25; i++) await browse(seldom.app, '/other')
+    assert.deepEqual([(await seen(seldom, 1)).length, seldom.log], [1, []])
+  })
+
+  test(`${name}: visitors behind a proxy that is not trusted are warned of once for all middlewares, not where "viewer" is given`, async () => {
+    const log = keptLog()
+    const hits = createHits({ name: 'pages', cache: memory(), database: sqlite(':memory:'), collect: false, logger: log })
+    const app = express()
+    app.get('/own/:id', hits.middleware({ ...byId, viewer: (req) => req.get('x-forwarded-for') ?? '?' }), (_req: Request, res: Response) => void res.send('<p>'))
+    for (const path of ['/a/:id', '/b/:id']) app.get(path, hits.middleware(byId), (_req: Request, res: Response) => void res.send('<p>'))
+    await browse(app, '/own/1', { 'x-forwarded-for': '198.51.100.7' })
+    assert.deepEqual(log.lines, [])
+    for (const path of ['/a/1', '/b/1', '/a/2']) await browse(app, path, { 'x-forwarded-for': '198.51.100.7' })
+    await until(() => log.lines.length > 0)
+    await hits.close()
+    assert.equal(log.lines.length, 1)
+    assert.match(log.lines[0]!, /X-Forwarded-For arrives, but "trust proxy" is off/)
+  })
+
   test(`${name}: bots and privacy signals count as the options say`, async () => {
     const bots = site(byId, { bots: 'count' })
     await browse(bots.app, '/items/1', { 'user-agent': 'Googlebot/2.1' })
@@ -89,9 +149,22 @@ for (const [name, express] of expresses) {
     }
   })
 
+  test(`${name}: a viewer or an owner may be a number, which is the same as its text`, async () => {
+    const idOf = (req: Request) => Number(req.get('x-user'))
+    for (const [viewer, author] of [[idOf, 7], [idOf, '7'], [idOf, 7n], [(req: Request) => String(idOf(req)), 7]] as const) {
+      const it = site({ item: byId.item, viewer, owner: () => author })
+      for (const user of ['7', '8', '0']) await browse(it.app, '/items/1', { 'x-user': user })
+      await browse(it.app, '/items/1', { 'x-user': '7', dnt: '1' })
+      await browse(it.app, '/items/2', { 'x-user': '9' })
+      await until(() => it.counted.length > 2)
+      assert.deepEqual(it.counted.map(({ viewer }) => viewer), ['8', '0', '9'])
+      assert.deepEqual(it.log, [])
+    }
+  })
+
   test(`${name}: functions that throw or return what is of no use are passed over, and that is said once without a value`, async () => {
     const fail = () => { throw new RangeError('secret') }
-    const wrong: (() => unknown)[] = [fail, () => 7, async () => 'secret', async () => fail(), () => ({})]
+    const wrong: (() => unknown)[] = [fail, () => NaN, async () => 'secret', async () => fail(), () => ({})]
     for (const wrongly of wrong) {
       const last = (req: Request): boolean => req.params['id'] === 'last'
       const item = site({ item: (req) => (last(req) ? 'last' : wrongly() as string) })
@@ -109,7 +182,7 @@ for (const [name, express] of expresses) {
     const alone = site({ ...byId, owner: () => 'anna' })
     await browse(alone.app, '/items/1')
     assert.equal((await seen(alone, 1)).length, 1)
-    assert.match(alone.log[0]!, /"owner" returned a text, to be compared with what "viewer" returns, which is not given; the hit counts/)
+    assert.match(alone.log[0]!, /"owner" returned an identity, to be compared with what "viewer" returns, which is not given; the hit counts/)
   })
 
   test(`${name}: hits of real requests come to the counts, a viewer once, however long the item's text`, async () => {

@@ -13,7 +13,7 @@ export interface HitsOptions extends GridOptions {
    * get other hashes. All processes give the same. @default 1800
    */
   repeatSeconds?: number | undefined
-  /** Whether the middleware counts bots, told by their user agents. @default 'skip' */
+  /** Whether the middleware counts bots, told by their user agents or by having none. @default 'skip' */
   bots?: 'skip' | 'count' | undefined
   /**
    * What the middleware does with requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each of them,

@@ -16,8 +16,9 @@
  * number of a new one was answered. Clocks are compared with themselves only; what would break this part (and
  * never the first) is a machine whose monotonic clock stands still for long while it runs, and then goes on.
  *
- * Only a miss opens a generation in the cache's stead; silence does not. When the cache has been silent for
- * SILENCE_MS, though, a generation without a token is opened, whose numbers are taken from the row itself.
+ * A miss opens a generation with a new counter; silence does not. When the cache has been silent for SILENCE_MS, or
+ * has lost MAX_LOSSES counters within LOSSES_MS, a generation without a token is opened, whose numbers are taken from
+ * the row itself. The way back is a counter that has stayed in the cache for PROBE_MS.
  */
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { DatabaseError } from '../database/database.js'
@@ -32,6 +33,11 @@ import type { Generation, GenerationRecord } from './generation-record.js'
 export const SILENCE_MS = 5_000
 /** How long SQL alone serves before the cache is tried again. */
 export const RETURN_MS = 10_000
+/** A counter that the cache has kept for so long is used: an eviction storm takes it before. */
+export const PROBE_MS = 3_000
+/** As many lost counters within this time, and SQL alone serves: each loss is a pause of 0.7 s. */
+export const MAX_LOSSES = 3
+export const LOSSES_MS = 10_000
 /** Between two tries of what has failed. */
 const RETRY_MS = 100
 const LAST = Number.MAX_SAFE_INTEGER
@@ -67,7 +73,11 @@ export class Numbers {
   #tending: Promise<void> | undefined
   /** Since when the cache has not answered. */
   #silentSince: number | undefined
+  /** When the cache has lost a counter, by this process's clock. */
+  #losses: number[] = []
   #returnAt = 0
+  /** A counter in the cache that nobody knows yet: if it stays there, it is used. */
+  #probe: Buffer | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -135,8 +145,12 @@ export class Numbers {
     if (known && newest.generation < known.generation) return
     if (!known || newest.generation > known.generation) {
       const now = this.#elapsed()
+      // From counter to counter leads only a loss, this process's or another's.
+      if (known?.token && newest.token) this.#losses.push(...Array<number>(newest.generation - known.generation).fill(now).slice(-MAX_LOSSES))
+      this.#losses = this.#losses.filter((at) => at > now - LOSSES_MS).slice(-MAX_LOSSES)
       this.#belief = new Belief(newest, now)
-      this.#returnAt = newest.generation === 0 ? now : now + RETURN_MS
+      this.#probe = undefined
+      this.#returnAt = now + RETURN_MS - PROBE_MS
     }
     const belief = this.#belief!
     belief.settled ||= newest.settled
@@ -154,13 +168,32 @@ export class Numbers {
 
   /** Opens the generation after `old`, with a new counter in the cache or, `cache` being `null`, without one. */
   async #open(old: Belief, cache: Cache | null): Promise<void> {
-    const { record, environment } = this.#parts
-    const token = cache && environment.newId()
-    if (cache && token && !await cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) {
-      throw new CacheError('CACHE_REFUSED', 'wide-cache: the cache does not store the counter of a new generation')
-    }
+    await this.#openWith(old, cache && await this.#newCounter(cache))
+  }
+
+  async #openWith(old: Belief, token: Buffer | null): Promise<void> {
     const askedAt = this.#elapsed()
-    this.#learn(await record.open(old.generation, token), askedAt)
+    this.#learn(await this.#parts.record.open(old.generation, token), askedAt)
+  }
+
+  /** The token of a counter that stands at 0 in the cache. */
+  async #newCounter(cache: Cache): Promise<Buffer> {
+    const token = this.#parts.environment.newId()
+    if (await cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) return token
+    throw new CacheError('CACHE_REFUSED', 'wide-cache: the cache does not store the counter of a new generation')
+  }
+
+  /** The cache has no counter any more. */
+  async #lost(belief: Belief, cache: Cache): Promise<void> {
+    const { logger, name } = this.#parts
+    const now = this.#elapsed()
+    const recent = this.#losses.filter((at) => at > now - LOSSES_MS).length + 1
+    const losses = `the cache has lost the counter ${recent} times within ${LOSSES_MS / 1000} s`
+    if (recent > 1) this.#callers.failure = new Error(losses)
+    if (recent < MAX_LOSSES) return this.#open(belief, cache)
+    await this.#open(belief, null)
+    logger.warn('cache', `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache keeps a counter: ${losses}. ` +
+      'Look for evictions (give memcached more memory), flushes, and servers that restart')
   }
 
   async #takeFromCache(cache: Cache, token: Buffer, belief: Belief): Promise<void> {
@@ -168,13 +201,13 @@ export class Numbers {
     try {
       // What was lost on the way may have been carried out: before more is sent, the cache must answer.
       if (this.#silentSince !== undefined) {
-        if (await cache.get(key) === undefined) await this.#open(belief, cache)
+        if (await cache.get(key) === undefined) await this.#lost(belief, cache)
         this.#silentSince = undefined
         return
       }
       const batch = this.#callers.batch()
       const to = await cache.increment(key, batch.length)
-      if (to === undefined) return await this.#open(belief, cache)
+      if (to === undefined) return await this.#lost(belief, cache)
       this.#held = { belief, batch, from: to - batch.length, to }
     } catch (error) {
       if (error instanceof CacheError && passing(error)) return this.#silent(belief, error)
@@ -218,19 +251,28 @@ export class Numbers {
 
   async #takeFromRow(belief: Belief): Promise<void> {
     const { cache, record } = this.#parts
-    if (cache && this.#elapsed() >= this.#returnAt) {
-      this.#tend(() => this.#return(cache, belief))
-    }
+    if (cache && (belief.generation === 0 || this.#elapsed() >= this.#returnAt)) this.#tend(() => this.#return(cache, belief))
     const batch = this.#callers.batch()
     const taken = await record.take(belief.generation, batch.length)
     if (taken) this.#callers.answer(batch, taken.first, taken.count)
     else await this.#ask()
   }
 
+  /** Back to the cache, in two steps, of which the first leaves a counter there. A new sequence has nothing to come back from. */
   async #return(cache: Cache, belief: Belief): Promise<void> {
-    this.#returnAt = this.#elapsed() + RETURN_MS
-    await this.#open(belief, cache)
-    this.#parts.logger.recovered('cache', `wide-cache: numbers of sequence "${this.#parts.name}" come from the cache again`)
+    const probe = this.#probe
+    this.#probe = undefined
+    this.#returnAt = this.#elapsed() + RETURN_MS - PROBE_MS
+    if (belief.generation === 0) return this.#open(belief, cache)
+    if (!probe) {
+      const token = await this.#newCounter(cache)
+      if (this.#belief !== belief) return
+      this.#probe = token
+      this.#returnAt = this.#elapsed() + PROBE_MS
+    } else if (await cache.get(this.#key(probe)) !== undefined) {
+      await this.#openWith(belief, probe)
+      this.#parts.logger.recovered('cache', `wide-cache: numbers of sequence "${this.#parts.name}" come from the cache again`)
+    }
   }
 
   async #silent(belief: Belief, error: CacheError): Promise<void> {

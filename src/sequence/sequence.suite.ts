@@ -240,6 +240,41 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     }
   })
 
+  check('a cache that loses its counter again and again is replaced by SQL, and used again when it keeps one', async (bench) => {
+    const SPEED = 5
+    const lines: string[] = []
+    const write = (line: string) => void lines.push(line)
+    const sequence = new Sequence({ name: bench.name, cache: bench.cache, database: bench.database, logger: { info: write, warn: write, error: write } }, faster(SPEED))
+    try {
+      const numbers = await bench.counting(sequence)
+      const keys = new Set<string>()
+      const cache = bench.cache
+      const { add } = cache
+      cache.add = (key, value, ttl) => (keys.add(key), add.call(cache, key, value, ttl))
+      const storm = setInterval(() => {
+        for (const key of keys) void cache.delete(key)
+      }, 300 / SPEED)
+      await bench.lose()
+      const start = performance.now()
+      for (let longest = 0; performance.now() - start < 14_000 / SPEED;) {
+        const asked = performance.now()
+        numbers.push(await sequence.next())
+        longest = Math.max(longest, performance.now() - asked)
+        assert(longest < 6_000 / SPEED, `a call took ${longest * SPEED} ms of its clock`)
+        await delay(1)
+      }
+      assert.equal((await bench.row()).token, null)
+      assert(numbers.length > 100, `${numbers.length} numbers`)
+      clearInterval(storm)
+      numbers.push(...await bench.counting(sequence), await sequence.next())
+      assert.deepEqual(numbers, numbers.toSorted((a, b) => a - b))
+      assert.match(lines.join('\n'), /SQL alone until the cache keeps a counter: the cache has lost the counter 3 times within 10 s[^\n]*\n[^\n]*come from the cache again/)
+      assert.equal(lines.length, 2)
+    } finally {
+      await sequence.close()
+    }
+  })
+
   check('while the database is away numbers go on for half a second, then calls wait until it is back', async (bench) => {
     const database = new FaultyDatabase(bench.database)
     const sequence = bench.sequence({ database, block: 100_000 })

@@ -36,9 +36,11 @@ const MAX_BLOCK = 1_000_000_000
  * was lost by a time-out or a broken connection (as many as shared the operation: up to `block`, or 100 if that
  * is more, and never over 1,000).
  *
- * With a cache a number costs a share of one cache operation, and SQL one write per half a block; without
- * one a share of one transaction, and none is skipped. While the cache is silent calls wait; after 5 s of
- * silence numbers come from SQL alone until it is back. While the database is away numbers go on for up to
+ * With a cache a number costs a share of one cache operation, and SQL one write per half a block. Without one it
+ * costs a share of one transaction, and the only numbers skipped are those of a transaction whose reply was lost, or
+ * whose process was killed before it answered its callers (up to 1,000). While the cache is silent calls wait; after 5 s of
+ * silence, or the third lost counter within 10 s, numbers come from SQL alone, and the log says so. The cache is used
+ * again when a counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away numbers go on for up to
  * half a second, then calls wait. A call that has waited 10 s rejects.
  *
  * The guarantees are the database's: one that loses committed transactions (a power cut with relaxed

@@ -28,6 +28,15 @@ test('troubles do not silence each other', () => {
   assert.deepEqual(lines, ['cache', 'sql'])
 })
 
+test('a set-up mistake is printed once, however long ago', () => {
+  const { logger, lines, pass } = recording()
+  for (const trouble of ['proxy', 'proxy', 'cache']) {
+    logger.warnOnce(trouble, trouble)
+    pass(3_600_000)
+  }
+  assert.deepEqual(lines, ['proxy', 'cache'])
+})
+
 test('a logger that throws harms nobody', () => {
   const fail = () => { throw new Error('disk full') }
   const logger = new BurstLogger({ info: fail, warn: fail, error: fail }, () => 0)

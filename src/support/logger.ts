@@ -16,6 +16,7 @@ export class BurstLogger {
   readonly #logger: Logger
   readonly #elapsed: () => number
   readonly #troubles = new Map<string, { last: number; silenced: number }>()
+  readonly #warnedOf = new Set<string>()
 
   constructor(logger: Logger, elapsed: () => number) {
     this.#logger = logger
@@ -43,6 +44,13 @@ export class BurstLogger {
     }
     this.#troubles.set(trouble, { last: elapsed, silenced: 0 })
     this.#print('warn', seen?.silenced ? `${message} (${seen.silenced} more like it before)` : message)
+  }
+
+  /** Prints `message`, unless `trouble` has been printed here before: for set-up mistakes, which stay until a restart. */
+  warnOnce(trouble: string, message: string): void {
+    if (this.#warnedOf.has(trouble)) return
+    this.#warnedOf.add(trouble)
+    this.#print('warn', message)
   }
 
   /** Says that a trouble is over: its next message starts a new burst. Prints only if there was one. */

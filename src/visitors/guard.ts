@@ -21,6 +21,15 @@ export class Guard {
     return undefined
   }
 
+  /** The identity that `ask` returns, a text or a number, as a text; or `undefined` if it throws or returns none. */
+  identity(option: string, instead: string, ask: () => unknown): string | undefined {
+    const called = this.#call(option, instead, ask)
+    if (!called) return undefined
+    const identity = identityOf(called.answer)
+    if (identity === undefined) this.say(option, `the function given as "${option}" returned ${kindOf(called.answer)}, not a text or a number`, instead)
+    return identity
+  }
+
   /** Whether `ask` returns something true; `false` if it throws or returns a promise. */
   truth(option: string, instead: string, ask: () => unknown): boolean {
     const called = this.#call(option, instead, ask)
@@ -47,10 +56,17 @@ export class Guard {
   }
 }
 
+/** An identity as a text: a text that is not empty, or a number such as a database's id. The number 7 and the text "7" are one. */
+export function identityOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  return Number.isFinite(value) || typeof value === 'bigint' ? String(value) : undefined
+}
+
 /** What a value is, without the value. */
 export function kindOf(value: unknown): string {
   if (value === '') return 'an empty text'
   if (value === undefined || value === null) return String(value)
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (value instanceof Error) return `an error of class ${value.constructor.name}`
   if (value instanceof Promise) return 'a promise'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`

@@ -15,10 +15,10 @@ export interface Schedule {
   stop(): void
 }
 
-/** The longest wait between two runs of a cron line, in seconds. @throws TypeError, RangeError if it is none. */
-export function cronPeriodSeconds(line: string): number {
-  if (typeof line !== 'string') throw wrongType('collect', line, ALLOWED)
-  if (!validate(line)) throw wrongValue('collect', line, ALLOWED)
+/** The longest wait between two runs of a cron line, in seconds. @throws TypeError, RangeError naming `option` if it is none. */
+export function cronPeriodSeconds(line: string, option = 'collect', allowed = ALLOWED): number {
+  if (typeof line !== 'string') throw wrongType(option, line, allowed)
+  if (!validate(line)) throw wrongValue(option, line, allowed)
   const task = createTask(line, () => undefined, { timezone: 'UTC' })
   try {
     const runs = task.getNextRuns(RUNS_LOOKED_AT)

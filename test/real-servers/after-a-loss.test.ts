@@ -8,7 +8,7 @@ import { watchTurns } from '../servers/longest-turn.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { wrapped, wrappedDatabase } from '../servers/wrapped.js'
-import { assertLedger, assertRecorded, countRecorded, createRecorded, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+import { assertLedger, assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
 
 const WRITERS = 10
 const FRAMES = 2_000
@@ -58,7 +58,8 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
       await Promise.all(writers.map((wide) => wide.flush()))
     }
     await collector.drain({ all: true })
-    assert.equal(await countRecorded(sql), WRITERS * (FRAMES - 1), 'the cache was to lose one frame of each writer')
+    // On a slow machine some have gone straight to SQL.
+    assert.equal((await collector.ledger()).committed, WRITERS * (FRAMES - 1), 'the cache was to lose one frame of each writer')
     // Until their cells are old enough to go.
     await delay(3_000)
     await collector.drain()

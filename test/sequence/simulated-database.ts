@@ -82,7 +82,8 @@ export class SimulatedDatabase implements Database {
       return this.#server.run(sql, values)
     })
     try {
-      const result = await work({ dialect: 'sqlite', maxStatementBytes: Infinity, query: statement, now: () => Promise.reject(new Error('unused')) })
+      const unused = (): never => { throw new Error('unused') }
+      const result = await work({ dialect: 'sqlite', maxStatementBytes: Infinity, query: statement, now: unused, beforeCommit: unused })
       await this.#ask(async () => {
         if (session.over) throw this.#unreachable()
         session.finish('COMMIT')

@@ -157,5 +157,7 @@ export class FaultyTcp {
 
 function end(socket: Socket, ending: Ending): void {
   if (ending === 'fin') socket.end()
+  // A socket that is shutting down is never closed by a reset.
+  else if (socket.writableEnded) socket.destroy()
   else socket.resetAndDestroy()
 }

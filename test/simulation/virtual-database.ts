@@ -258,13 +258,16 @@ export class DatabaseClient implements Database {
       if (open.state === 'open') this.#world.after(this.#world.random.between(0, NOTICES_MS), () => this.#server.rollBack(open))
     })
     let result: T
+    const hooks: (() => Promise<void>)[] = []
     try {
       result = await work({
         dialect: this.dialect,
         maxStatementBytes: this.maxStatementBytes,
         query: (sql, parameters = []) => this.#statement(open, sql, parameters),
         now: () => this.now(),
+        beforeCommit: (hook) => void hooks.push(hook),
       })
+      for (const hook of hooks) await hook()
     } catch (error) {
       await this.#ask('ROLLBACK', (done) => done(this.#server.rollBack(open)))
       throw error

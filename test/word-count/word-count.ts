@@ -20,9 +20,9 @@ export class WordCount {
   constructor(database: string, external: string) {
     this.#tables = new Tables('collision-free-map', database, systemEnvironment)
     this.#external = new Tables('collision-free-map', external, systemEnvironment)
-    this.exports = new ExportQueue({ database: this.#tables.database, id: 'words', exporter: (entries) => this.#receive(entries) })
+    this.exports = new ExportQueue({ database: this.#tables.database, id: 'words', every: false, exporter: (entries) => this.#receive(entries) })
     this.counts = new CollisionFreeMap<string, number>({
-      database: this.#tables.database, id: 'words',
+      database: this.#tables.database, id: 'words', every: false,
       combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) || undefined,
       onUpdate: async (changes, tx) => {
         for (const { key, newValue = 0 } of changes) await this.exports.add(key, newValue, tx)

@@ -1,5 +1,14 @@
 -- Collision-free maps and export queues. A hash is the first 32 bits of the SHA-256 of an encoded key.
 
+-- Which maps there are, in how many buckets, and which process processes them by itself, until when.
+CREATE TABLE IF NOT EXISTS collision_free_maps (
+  map VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  buckets INT NOT NULL,
+  lease_owner BINARY(16) NULL,
+  lease_until BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (map)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
 -- Which hashes a bucket holds: first_hash to last_hash, both within.
 CREATE TABLE IF NOT EXISTS collision_free_map_buckets (
   map VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -39,6 +48,15 @@ CREATE TABLE IF NOT EXISTS collision_free_map_parked (
   reason VARCHAR(500) CHARACTER SET utf8mb4 NOT NULL,
   parked_at BIGINT NOT NULL,
   PRIMARY KEY (map, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- As for maps.
+CREATE TABLE IF NOT EXISTS export_queues (
+  queue VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  buckets INT NOT NULL,
+  lease_owner BINARY(16) NULL,
+  lease_until BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (queue)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 CREATE TABLE IF NOT EXISTS export_queue_buckets (

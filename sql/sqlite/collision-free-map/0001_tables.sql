@@ -1,5 +1,14 @@
 -- Collision-free maps and export queues. A hash is the first 32 bits of the SHA-256 of an encoded key.
 
+-- Which maps there are, in how many buckets, and which process processes them by itself, until when.
+CREATE TABLE IF NOT EXISTS collision_free_maps (
+  map TEXT NOT NULL,
+  buckets INTEGER NOT NULL,
+  lease_owner BLOB NULL,
+  lease_until INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (map)
+) WITHOUT ROWID;
+
 -- Which hashes a bucket holds: first_hash to last_hash, both within.
 CREATE TABLE IF NOT EXISTS collision_free_map_buckets (
   map TEXT NOT NULL,
@@ -38,6 +47,15 @@ CREATE TABLE IF NOT EXISTS collision_free_map_parked (
   reason TEXT NOT NULL,
   parked_at INTEGER NOT NULL,
   PRIMARY KEY (map, id)
+) WITHOUT ROWID;
+
+-- As for maps.
+CREATE TABLE IF NOT EXISTS export_queues (
+  queue TEXT NOT NULL,
+  buckets INTEGER NOT NULL,
+  lease_owner BLOB NULL,
+  lease_until INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (queue)
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS export_queue_buckets (

@@ -1,0 +1,140 @@
+/**
+ * Processing by itself: at times, in one process at a time. Which one is told by a lease in SQL, which saves the others
+ * the work; two at a time would do no harm. A process that dies is followed by another when its lease is over.
+ */
+import { type Database, DatabaseError } from '../database/database.js'
+import { within } from '../database/lifetime.js'
+import type { Timer } from '../support/clock.js'
+import type { Environment } from '../support/environment.js'
+import type { BurstLogger } from '../support/logger.js'
+import { integer, wrongType } from '../support/options.js'
+import { cronPeriodSeconds, type Schedule, schedule } from '../wide-cache/schedule.js'
+import type { BucketTables } from './buckets.js'
+
+/** How long a lease lasts beyond the next run. */
+const LEASE_MS = 10_000
+/** How long `close()` waits for a run under way, and for the end of the lease. */
+const CLOSE_MS = 5_000
+const RELEASE_MS = 1_000
+
+const LEAST_MS = 10
+const DAY_MS = 24 * 3600 * 1000
+const ALLOWED = 'milliseconds, a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
+
+/** @throws TypeError, RangeError naming the option */
+export function everyOf(every: unknown): number | string | false {
+  if (every === false) return every
+  if (typeof every === 'number') return integer('every', every, LEAST_MS, DAY_MS, 'milliseconds')
+  if (typeof every !== 'string') throw wrongType('every', every, ALLOWED)
+  cronPeriodSeconds(every, 'every', ALLOWED)
+  return every
+}
+
+interface Parts {
+  readonly every: number | string | false
+  readonly names: BucketTables
+  readonly id: string
+  readonly database: Database
+  /** Sees to it that there is a row for the lease. */
+  readonly enter: () => Promise<void>
+  readonly process: () => Promise<unknown>
+  readonly environment: Environment
+  readonly logger: BurstLogger
+}
+
+export class Processing {
+  readonly #parts: Parts
+  readonly #holder: Buffer
+  readonly #leaseMs: number
+  #schedule: Schedule | undefined
+  #running: Promise<void> | undefined
+  #holds = false
+  #stopped = false
+
+  constructor(parts: Parts) {
+    const { every, environment: { clock, newId } } = parts
+    this.#parts = parts
+    this.#holder = newId()
+    // By a cron line all processes run at the same time: they need not keep the lease until the next one.
+    this.#leaseMs = LEASE_MS + (typeof every === 'number' ? every : 0)
+    const run = () => (this.#running = this.#run())
+    if (typeof every === 'string') this.#schedule = schedule(every, run, clock)
+    else if (every !== false) this.#schedule = this.#again(every, run)
+  }
+
+  /** Runs no more, waits for what is under way, and gives the lease back. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stop()
+    if (this.#running) await within(CLOSE_MS, this.#running)
+    if (!this.#holds) return
+    this.#holds = false
+    const { names: { all, owner }, id, database } = this.#parts
+    const released = database.query(`UPDATE ${all} SET lease_owner = NULL, lease_until = 0 WHERE ${owner} = ? AND lease_owner = ?`, [id, this.#holder])
+    await within(RELEASE_MS, released)
+  }
+
+  #stop(): void {
+    this.#stopped = true
+    this.#schedule?.stop()
+  }
+
+  #again(ms: number, run: () => Promise<void>): Schedule {
+    const { clock } = this.#parts.environment
+    let timer: Timer
+    const plan = (): void => {
+      timer = clock.after(ms, () => void run().then(() => {
+        if (!this.#stopped) plan()
+      }))
+    }
+    plan()
+    return { stop: () => timer.cancel() }
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    const { names: { what }, id, enter, process, logger } = this.#parts
+    try {
+      await enter()
+      this.#holds = await this.#lease()
+      if (this.#holds && !this.#stopped) await this.#renewing(process)
+      logger.recovered('process', `wide-cache: the ${what} "${id}" is processed again`)
+    } catch (error) {
+      // Its owner has closed the database, and so has no more use for this.
+      if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
+      const why = error instanceof Error ? error.message : String(error)
+      logger.warn('process', `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`)
+    }
+  }
+
+  /** Takes the lease, or renews it; `false`: another process has it. */
+  async #lease(): Promise<boolean> {
+    const { names: { all, owner }, id, database } = this.#parts
+    const now = await database.now()
+    const { rows: [row] } = await database.query(`SELECT lease_owner, lease_until FROM ${all} WHERE ${owner} = ?`, [id])
+    const holder = row?.['lease_owner']
+    const until = Number(row?.['lease_until'])
+    // A lease that ends later than any can was taken while the clock was ahead.
+    if (Buffer.isBuffer(holder) && !holder.equals(this.#holder) && until > now && until <= now + LEASE_MS + DAY_MS) return false
+    // As it was read: another may have taken it meanwhile.
+    const { affectedRows } = await database.query(
+      `UPDATE ${all} SET lease_owner = ?, lease_until = ? WHERE ${owner} = ? AND lease_until = ?`, [this.#holder, now + this.#leaseMs, id, until])
+    return affectedRows === 1
+  }
+
+  async #renewing(work: () => Promise<unknown>): Promise<void> {
+    const { clock } = this.#parts.environment
+    let over = false
+    let timer: Timer
+    const plan = (): void => {
+      // What fails here is tried again; at worst another process takes part.
+      timer = clock.after(LEASE_MS / 3, () => void this.#lease().catch(() => false).finally(() => { if (!over) plan() }))
+    }
+    plan()
+    try {
+      await work()
+    } finally {
+      over = true
+      timer!.cancel()
+    }
+  }
+}

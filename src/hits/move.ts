@@ -1,0 +1,53 @@
+/** Takes the hits of an item away, or gives them to another item, while others go on recording, committing and processing. */
+import { hash } from 'node:crypto'
+import type { Transaction } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+import { wrongType, wrongValue } from '../support/options.js'
+import { readCounts } from './counts.js'
+import { isItem, MAX_ITEM_BYTES } from './hit.js'
+
+export interface MoveTarget {
+  readonly name: string
+  /** The id of the map. */
+  readonly map: string
+  /** Queues how many hits an item has more, or less, within the transaction. */
+  readonly add: (counts: Iterable<readonly [item: string, hits: number]>, tx: Transaction) => Promise<void>
+}
+
+/** The window of the rows of `hits_seen` that stand for items: no hit is so old, and retention removes it first. */
+const ITEM_WINDOW = 0
+const KEY_BYTES = 16
+
+/**
+ * Moves all committed hits of `from`, processed or queued, to `to`, or to nowhere. Returns how many. Hits that are
+ * committed later stay where they are: the hits counted here are taken off by one more update in the queue, and
+ * nothing that another transaction has written is changed.
+ */
+export async function moveHits(tx: Transaction, { name, map, add }: MoveTarget, from: string, to: string | undefined): Promise<number> {
+  await lock(tx, name, from)
+  const hits = (await readCounts(tx, name, map, [from])).get(from) ?? 0
+  if (hits === 0 || from === to) return hits
+  await add(to === undefined ? [[from, -hits]] : [[from, -hits], [to, hits]], tx)
+  return hits
+}
+
+/** Two that moved the hits of one item at once would both find all of them. The second one waits here for the first. */
+async function lock(tx: Transaction, name: string, item: string): Promise<void> {
+  const key = ['name', 'window_start', 'viewing'] as const
+  await tx.query(
+    upsert(tx.dialect, 'hits_seen', key, [...key, 'times'], { times: 'add' }, 1),
+    [name, ITEM_WINDOW, hash('sha256', item, 'buffer').subarray(0, KEY_BYTES), 1])
+}
+
+/** An item that is to be deleted or renamed. @throws TypeError for what is no text */
+export function checkedText(option: string, item: unknown): string {
+  if (typeof item !== 'string') throw wrongType(option, item, 'a text')
+  return item
+}
+
+/** The item that hits are given to. @throws TypeError, RangeError for what is no item */
+export function checkedItem(option: string, item: unknown): string {
+  const text = checkedText(option, item)
+  if (!isItem(text)) throw wrongValue(option, text, `a text of 1 to ${MAX_ITEM_BYTES} bytes`)
+  return text
+}

@@ -1,0 +1,86 @@
+/** What became of the rows that a site's writers have recorded, by one of its tables. */
+import { type Disturbance, mustBeThere } from './allowed-loss.js'
+import type { Tally } from './tally.js'
+import type { Truth } from './truth.js'
+
+/** One life of a writer. */
+export interface WriterLife extends Truth {
+  readonly name: string
+  /** It closed in order and brought all to SQL: its rows are known exactly. */
+  readonly exact: boolean
+  /** When it was killed; of use only if it was. */
+  readonly killedAt: number
+}
+
+/** Counts of rows. Exact lives first, then the others: those that were killed. */
+export interface Account {
+  /** Recorded by exact lives. */
+  recorded: number
+  /** Missing of these: refused by SQL, or in a frame with such a row. */
+  refused: number
+  /** Missing of these: recorded after `close()` was called, and so dropped. */
+  late: number
+  /** Missing of these without any reason. */
+  unexplained: number
+  /** Recorded by the others, and how many of that have come. */
+  othersRecorded: number
+  othersCame: number
+  /** Missing of these although nothing excuses it. */
+  inexcusable: number
+}
+
+/** Accounts for each row. `poisons`: SQL refuses some rows of this table. */
+export function account(lives: readonly WriterLife[], tally: Pick<Tally, 'has'>, poisons: boolean, disturbances: readonly Disturbance[]): Account {
+  const sum: Account = { recorded: 0, refused: 0, late: 0, unexplained: 0, othersRecorded: 0, othersCame: 0, inexcusable: 0 }
+  for (const life of lives) {
+    const rows = life.times.length
+    const missing = gaps(rows, (number) => tally.has(life.name, number))
+    const absent = missing.reduce((total, { length }) => total + length, 0)
+    if (life.exact) sum.recorded += rows
+    else {
+      sum.othersRecorded += rows
+      sum.othersCame += rows - absent
+    }
+    for (const gap of missing) {
+      const early = gap.filter((number) => number < life.late)
+      // A frame is kept or refused as a whole, and its rows follow one another.
+      const refused = poisons && early.some((number) => life.poison.has(number))
+      if (life.exact) {
+        sum.late += gap.length - early.length
+        sum[refused ? 'refused' : 'unexplained'] += early.length
+      } else if (!refused) sum.inexcusable += early.filter((number) => mustBeThere(life.times[number]!, life.killedAt, disturbances)).length
+    }
+  }
+  return sum
+}
+
+/** The numbers below `end` that are not there, in runs without a hole. */
+function gaps(end: number, isThere: (number: number) => boolean): number[][] {
+  const runs: number[][] = []
+  for (let number = 0; number < end; number++) {
+    if (isThere(number)) continue
+    const last = runs.at(-1)
+    if (last?.at(-1) === number - 1) last.push(number)
+    else runs.push([number])
+  }
+  return runs
+}
+
+/** The same by counts alone, where single rows cannot be told apart. */
+export function accountByCounts(lives: readonly WriterLife[], counts: ReadonlyMap<string, number>): Account {
+  const sum: Account = { recorded: 0, refused: 0, late: 0, unexplained: 0, othersRecorded: 0, othersCame: 0, inexcusable: 0 }
+  for (const { name, times, late, exact } of lives) {
+    const came = counts.get(name) ?? 0
+    const absent = times.length - came
+    if (exact) {
+      sum.recorded += times.length
+      const dropped = Math.max(0, Math.min(absent, times.length - late))
+      sum.late += dropped
+      sum.unexplained += absent - dropped
+    } else {
+      sum.othersRecorded += times.length
+      sum.othersCame += came
+    }
+  }
+  return sum
+}

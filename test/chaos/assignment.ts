@@ -1,0 +1,16 @@
+/** What a process of a site is told by its parent. */
+import type { UsesOptions } from './uses.js'
+
+/** At its start, by its environment. */
+export interface Assignment extends UsesOptions {
+  /** What its rows are marked with: no other process ever has the same. */
+  readonly life: string
+  /** The file in which it keeps the truth; a pure collector has none. */
+  readonly truth: string | undefined
+}
+
+/** The environment variable that holds it. */
+export const ASSIGNMENT = 'CHAOS_ASSIGNMENT'
+
+/** Later: to step its clock, to record a row that SQL refuses, to record many at once. */
+export type Order = { readonly stepMs: number } | { readonly poison: true } | { readonly rows: number }

@@ -1,0 +1,162 @@
+/** One run of the chaos: start a world, do the plan's faults to it, let it heal, and check what is there in the end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { WriterLife } from './account.js'
+import type { Disturbance } from './allowed-loss.js'
+import { type Check, checksOf, exactly } from './checks.js'
+import { inject, targetsOf } from './faults.js'
+import { findOut } from './found.js'
+import { type Fault, KINDS, planOf } from './plan.js'
+import { answered, settled } from './settled.js'
+import { type Life, livesOf, type Slot } from './slot.js'
+import { readTruth } from './truth.js'
+import { openUses, PARTS, type Uses } from './uses.js'
+import { type Site, startWorld, type World } from './world.js'
+
+export interface ChaosOptions {
+  readonly seed: number
+  /** How long faults happen. */
+  readonly seconds: number
+  /** Each site has names of its own, and all processes have one geometry. */
+  readonly apart?: boolean
+  /** Told of each fault. */
+  readonly say?: (line: string) => void
+}
+
+export interface ChaosReport {
+  readonly checks: readonly Check[]
+  /** Faults done, by kind, and rows and lives, by what became of them. */
+  readonly figures: Readonly<Record<string, number>>
+}
+
+export async function runChaos({ seed, seconds, apart = false, say: print = () => undefined }: ChaosOptions): Promise<ChaosReport> {
+  const began = performance.now()
+  const say = (line: string): void => print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`)
+  const world = await startWorld({ apart })
+  try {
+    await Promise.all(world.sites.map((site) => withReader(world, site, false, (uses) => Promise.all(PARTS.map((part) => uses[part].migrate())))))
+    for (const slot of world.slots) slot.start()
+    const plan = planOf(seed, seconds, targetsOf(world))
+    const disturbances = await disturb(world, plan, say)
+    say('The faults are over: writers close, then collectors')
+    await endAll(world.slots.filter(({ options }) => options.records))
+    await endAll(world.slots)
+    say('All processes have ended: the ledgers settle')
+    const sites = await Promise.all(world.sites.map((site) => checkSite(world, site, disturbances)))
+    return {
+      checks: [...checkLives(livesOf(world.slots)), ...sites.flatMap(({ checks }) => checks)],
+      figures: { ...faultsByKind(plan), ...added(sites.map(({ figures }) => figures)) },
+    }
+  } finally {
+    await world.stop()
+  }
+}
+
+/** Does the plan, heals the world, and says when what was disturbed. */
+async function disturb(world: World, plan: readonly Fault[], say: (line: string) => void): Promise<Disturbance[]> {
+  const began = Date.now()
+  const disturbances: Disturbance[] = []
+  const underWay: Promise<void>[] = []
+  const doIt = async (fault: Fault): Promise<void> => {
+    const from = Date.now()
+    say(`${fault.kind}: ${fault.target}${fault.size ? `, ${fault.size}` : ''}${fault.ms ? `, for ${(fault.ms / 1000).toFixed(1)} s` : ''}`)
+    try {
+      await inject(world, fault)
+    } catch (error) {
+      // Another fault may have taken away what this one needs: a connection to a server that is down.
+      say(`not done: ${fault.kind}: ${fault.target}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    disturbances.push({ disturbs: KINDS[fault.kind].disturbs, from, to: Date.now() })
+  }
+  for (const fault of plan) {
+    await delay(Math.max(0, began + fault.at - Date.now()))
+    underWay.push(doIt(fault))
+  }
+  const last = Math.max(...plan.map(({ at, ms }) => at + ms))
+  await delay(Math.max(0, began + last - Date.now()))
+  // Before all is awaited: what closes in order waits for SQL.
+  for (const route of world.routes.values()) route.heal()
+  say('The world heals')
+  await Promise.all(underWay)
+  return disturbances
+}
+
+async function endAll(slots: readonly Slot[]): Promise<void> {
+  await Promise.all(slots.map((slot) => slot.end()))
+}
+
+function checkLives(lives: readonly Life[]): Check[] {
+  const failed = lives.filter(({ failure }) => failure !== undefined)
+  const which = failed.map(({ name, failure, log }) => `${name} ${failure}, see ${log}`).join('; ')
+  return [exactly(`processes that failed${which && ` (${which})`}`, 0, failed.length)]
+}
+
+interface SiteReport {
+  readonly checks: readonly Check[]
+  readonly figures: Readonly<Record<string, number>>
+}
+
+async function checkSite(world: World, site: Site, disturbances: readonly Disturbance[]): Promise<SiteReport> {
+  try {
+    return await readSite(world, site, disturbances)
+  } catch (error) {
+    // The other sites' checks are of use all the same.
+    return { checks: [exactly(`${site.name}: errors while it is read, all healed: ${error instanceof Error ? error.message : String(error)}`, 0, 1)], figures: {} }
+  }
+}
+
+async function readSite(world: World, site: Site, disturbances: readonly Disturbance[]): Promise<SiteReport> {
+  const lives = livesOf(site.slots.filter(({ options }) => options.records)).map(writerLife)
+  return withReader(world, site, true, async (uses) => {
+    await settled(uses)
+    const found = await findOut(site.database, uses, { site: site.name, apart: world.apart })
+    // One that was killed before it began has recorded nothing.
+    const killed = lives.filter(({ exact, times }) => !exact && times.length > 0)
+    const heldBack = lives.filter(({ closed }) => closed && closed.inCache + closed.lost > 0)
+    return {
+      checks: [
+        exactly(`${site.name} writers that closed without bringing all to SQL`, 0, heldBack.length),
+        ...checksOf(site.name, lives, found, disturbances),
+      ],
+      figures: {
+        'writers closed': lives.filter(({ exact }) => exact).length,
+        'writers killed': killed.length,
+        'rows recorded': sumOf(lives, ({ times }) => times.length),
+        'rows recorded by killed writers': sumOf(killed, ({ times }) => times.length),
+        'rows missing of killed writers': sumOf(killed, ({ name, times }) => times.filter((_, number) => !found.recorded.has(name, number)).length),
+      },
+    }
+  })
+}
+
+function writerLife({ name, truth: file, failure, killedAt }: Life): WriterLife {
+  const truth = readTruth(file)
+  const exact = failure === undefined && truth.closed !== undefined && truth.closed.inCache + truth.closed.lost === 0
+  return { ...truth, name, exact, killedAt }
+}
+
+/** Opens the three uses in this process, without a route to SQL. */
+async function withReader<T>({ cache, apart }: World, { name, url }: Site, collects: boolean, work: (uses: Uses) => Promise<T>): Promise<T> {
+  const uses = openUses({ site: name, cache, database: url, collects, otherGeometry: false, apart }, SILENT)
+  try {
+    return await work(uses)
+  } finally {
+    await Promise.all(PARTS.map((part) => answered<unknown>(`${part}: close()`, uses[part].close())))
+  }
+}
+
+/** Processes' own words are in their logs. */
+const SILENT = { info() {}, warn() {}, error() {} }
+
+function faultsByKind(plan: readonly Fault[]): Record<string, number> {
+  return added(plan.map(({ kind }) => ({ [`fault: ${kind}`]: 1 })))
+}
+
+function added(records: readonly Record<string, number>[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const record of records) for (const [name, value] of Object.entries(record)) sums[name] = (sums[name] ?? 0) + value
+  return sums
+}
+
+function sumOf<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + valueOf(item), 0)
+}

@@ -1,0 +1,62 @@
+/** Holds what was found against what was recorded, by name and number. */
+import { type Account, account, accountByCounts, type WriterLife } from './account.js'
+import type { Disturbance } from './allowed-loss.js'
+import type { Found } from './found.js'
+import { type Part, PARTS } from './uses.js'
+
+export interface Check {
+  readonly name: string
+  readonly expected: string
+  readonly found: number
+  readonly ok: boolean
+}
+
+/** All checks of one site. */
+export function checksOf(site: string, lives: readonly WriterLife[], found: Found, disturbances: readonly Disturbance[]): Check[] {
+  const accounts: Record<Part, Account> = {
+    recorded: account(lives, found.recorded, true, disturbances),
+    activity: account(lives, found.activity, false, disturbances),
+    hits: accountByCounts(lives, found.hits),
+  }
+  const own = new Set(lives.map(({ name }) => name))
+  const foreign = (of: Iterable<[life: string, rows: number]>): number => [...of].reduce((sum, [life, rows]) => sum + (own.has(life) ? 0 : rows), 0)
+  const rows = { recorded: found.recorded.rows, activity: found.activity.rows, hits: [...found.hits.values()].reduce((sum, hits) => sum + hits, 0) }
+  return [
+    exactly('recorded: rows of another site', 0, foreign(found.recorded.lives())),
+    exactly('activity: rows of another site', 0, foreign(found.activity.lives())),
+    exactly('hits: rows of another site', 0, foreign(found.hits)),
+    exactly('recorded: rows that are there again', 0, found.recorded.again),
+    exactly('activity: rows that are there again', 0, found.activity.again),
+    exactly('recorded: rows that SQL was to refuse', 0, found.recorded.refused),
+    ...PARTS.flatMap((part) => partChecks(part, accounts[part], found.ledgers[part], rows[part])),
+    exactly('activity: stats().pageViews', found.recount.pageViews, found.stats.pageViews),
+    exactly('activity: stats().visitors', found.recount.visitors, found.stats.visitors),
+  ].map((check) => ({ ...check, name: `${site} ${check.name}` }))
+}
+
+/** A ledger, field by field. Killed writers make ranges of what would be numbers. */
+function partChecks(part: Part, sums: Account, ledger: Found['ledgers'][Part], rows: number): Check[] {
+  const { recorded, refused, late, unexplained, othersRecorded, othersCame, inexcusable } = sums
+  const mayBeLost = othersRecorded - othersCame
+  const { issued, committed, quarantined, dropped, outstanding, lost } = ledger
+  const mayBeRefused = part === 'recorded' ? mayBeLost : 0
+  return [
+    exactly('rows of closed writers missing without a reason', 0, unexplained),
+    exactly('rows of killed writers missing without an excuse', 0, inexcusable),
+    exactly('ledger().committed', rows, committed),
+    between('ledger().quarantined', refused, refused + mayBeRefused, quarantined),
+    between('ledger().dropped', late, late + mayBeLost, dropped),
+    between('ledger().lost', 0, mayBeLost, lost),
+    exactly('ledger().outstanding', 0, outstanding),
+    between('ledger().issued', recorded + othersCame, recorded + othersRecorded, issued),
+    exactly('ledger() adds up to issued', issued, committed + quarantined + dropped + outstanding + lost),
+  ].map((check) => ({ ...check, name: `${part}: ${check.name}` }))
+}
+
+export function exactly(name: string, expected: number, found: number): Check {
+  return { name, expected: String(expected), found, ok: found === expected }
+}
+
+function between(name: string, from: number, to: number, found: number): Check {
+  return { name, expected: from === to ? String(from) : `${from} to ${to}`, found, ok: found >= from && found <= to }
+}

@@ -1,0 +1,163 @@
+/** How each kind of fault is done to the world. What is done resolves when its fault is over. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { createConnection } from 'mysql2/promise'
+import { Random } from '../simulation/random.js'
+import type { Fault, FaultKind, Targets } from './plan.js'
+import type { Slot } from './slot.js'
+import type { Site, World } from './world.js'
+
+const MARIADB = 'MariaDB'
+const START_TRIES = 60
+const START_RETRY_MS = 1_000
+
+/** What of `world` the plan may disturb. */
+export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
+  const names = (some: readonly Slot[]): string[] => some.map(({ options }) => options.name)
+  return {
+    process: names(slots),
+    writer: names(slots.filter(({ options }) => options.records)),
+    memcached: memcached.map((_, index) => `memcached ${index + 1}`),
+    // A server and the route to it have one name, and so one fault at a time: two would hide each other.
+    cacheRoute: [...routes.keys()].filter((name) => name.startsWith('memcached')),
+    mariadb: [MARIADB],
+    sqlRoute: [...routes.keys()].filter((name) => name.startsWith(MARIADB)),
+    database: sites.map(({ name }) => `database ${name}`),
+  }
+}
+
+/** Does a fault, and heals what it has broken. */
+export function inject(world: World, fault: Fault): Promise<void> {
+  return DO[fault.kind](world, fault)
+}
+
+const DO: Record<FaultKind, (world: World, fault: Fault) => Promise<void>> = {
+  async 'kill process'(world, { target, ms }) {
+    await slot(world, target).kill()
+    await delay(ms)
+    slot(world, target).start()
+  },
+  async 'end process'(world, { target, ms }) {
+    await slot(world, target).end()
+    await delay(ms)
+    slot(world, target).start()
+  },
+  async 'refused row'(world, { target }) {
+    slot(world, target).order({ poison: true })
+  },
+  async 'rush of rows'(world, { target, size }) {
+    slot(world, target).order({ rows: size })
+  },
+  async 'stop process'(world, { target, ms }) {
+    slot(world, target).signal('SIGSTOP')
+    await delay(ms)
+    slot(world, target).signal('SIGCONT')
+  },
+  'step clock': stepClock,
+  'step clock by days': stepClock,
+  async 'kill memcached'(world, { target, ms }) {
+    await memcached(world, target).kill()
+    await delay(ms)
+    await startAgain(memcached(world, target))
+  },
+  async 'flush memcached'(world, { target }) {
+    await memcached(world, target).flush()
+  },
+  async 'stop memcached'(world, { target, ms }) {
+    memcached(world, target).pause()
+    await delay(ms)
+    memcached(world, target).resume()
+  },
+  'silence the cache': silence,
+  'delay the cache': slow,
+  'cut the cache': cut,
+  async 'kill MariaDB'({ mariadb }, { ms }) {
+    await mariadb.kill()
+    await delay(ms)
+    await mariadb.restart()
+  },
+  async 'stop MariaDB'({ mariadb }, { ms }) {
+    process.kill(mariadb.pid, 'SIGSTOP')
+    await delay(ms)
+    process.kill(mariadb.pid, 'SIGCONT')
+  },
+  async 'kill connections'({ mariadb }, { size, at }) {
+    const connection = await createConnection(mariadb.url())
+    try {
+      const [rows] = await connection.query(`SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command <> 'Daemon'`)
+      const ids = (rows as { id: number }[]).map(({ id }) => id)
+      const random = new Random(at)
+      for (let killed = 0; killed < size && ids.length > 0; killed++) {
+        const [id] = ids.splice(random.between(0, ids.length - 1), 1)
+        // It may have ended meanwhile.
+        await connection.query('KILL ?', [id]).catch(() => undefined)
+      }
+    } finally {
+      connection.destroy()
+    }
+  },
+  async 'lock rows'(world, fault) {
+    const site = world.sites.find(({ name }) => fault.target === `database ${name}`)!
+    if (site.database.dialect === 'sqlite') await site.database.transaction(() => delay(fault.ms))
+    else await lockTable(site, fault)
+  },
+  'silence SQL': silence,
+  'delay SQL': slow,
+  'cut SQL': cut,
+}
+
+/** Holds the place behind the last row of a table, where all inserts go. */
+async function lockTable({ url }: Site, { ms, at }: Fault): Promise<void> {
+  const connection = await createConnection(url)
+  // The server may go down meanwhile; then the lock is gone, too.
+  connection.on('error', () => undefined)
+  try {
+    await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+    await connection.beginTransaction()
+    await connection.query(`SELECT id FROM ${at % 2 ? 'recorded' : 'activities'} WHERE id >= 1000000000000 FOR UPDATE`)
+    await delay(ms)
+  } finally {
+    connection.destroy()
+  }
+}
+
+/** Starts a server on its old port, which a connection of somebody else may hold for a while. */
+async function startAgain(server: World['memcached'][number]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await server.start()
+    } catch (error) {
+      if (tries === START_TRIES) throw error
+      await delay(START_RETRY_MS)
+    }
+  }
+}
+
+async function stepClock(world: World, { target, ms, size }: Fault): Promise<void> {
+  slot(world, target).order({ stepMs: size })
+  await delay(ms)
+  slot(world, target).order({ stepMs: 0 })
+}
+
+async function silence({ routes }: World, { target, ms }: Fault): Promise<void> {
+  routes.get(target)!.silence()
+  await delay(ms)
+  routes.get(target)!.pass()
+}
+
+async function slow({ routes }: World, { target, ms, size }: Fault): Promise<void> {
+  routes.get(target)!.delay(size)
+  await delay(ms)
+  routes.get(target)!.pass()
+}
+
+async function cut({ routes }: World, { target, size }: Fault): Promise<void> {
+  routes.get(target)!.cut(size)
+}
+
+function slot({ slots }: World, target: string): Slot {
+  return slots.find(({ options }) => options.name === target)!
+}
+
+function memcached({ memcached }: World, target: string): World['memcached'][number] {
+  return memcached[Number(target.split(' ')[1]) - 1]!
+}

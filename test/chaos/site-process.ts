@@ -1,0 +1,52 @@
+/**
+ * A process of a site: a web server that records, or a pure collector. Its parent tells it to step its clock, to
+ * record a row that SQL refuses, or to record many at once. SIGTERM closes it in order.
+ */
+import { rightTime, stepClock } from './stepping-clock.js'
+import { ASSIGNMENT, type Assignment, type Order } from './assignment.js'
+import { TruthKeeper } from './truth.js'
+import { openUses, PARTS } from './uses.js'
+
+const TICK_MS = 20
+const VISITORS = 97
+/** Requests that are answered when the process closes already. Later ones, behind the last word of a writer, no ledger can know. */
+const LATE_ROWS = 3
+
+const assignment = JSON.parse(process.env[ASSIGNMENT] ?? '') as Assignment
+const { life } = assignment
+const uses = openUses(assignment)
+const truth = assignment.truth === undefined ? undefined : new TruthKeeper(assignment.truth)
+const record = (poison = false): void => {
+  if (!truth) return
+  const number = truth.row(rightTime(), poison)
+  uses.recorded.append({ life, number: poison ? -1 - number : number })
+  uses.activity.record({ visitor: `visitor ${number % VISITORS}`, page: `/${life}/${number}` })
+  uses.hits.record(life)
+}
+// Keeps a collector alive, too.
+const pace = setInterval(record, TICK_MS)
+
+process.on('message', (order: Order) => {
+  if (closing) return
+  if ('stepMs' in order) stepClock(order.stepMs)
+  else if ('poison' in order) record(true)
+  else for (let rows = 0; rows < order.rows; rows++) record()
+})
+process.once('disconnect', orphaned)
+let closing = false
+process.once('SIGTERM', async () => {
+  closing = true
+  clearInterval(pace)
+  truth?.closing(rightTime())
+  const closed = Promise.all([uses.recorded.close(), ...PARTS.map((part) => uses[part].close())])
+  for (let rows = 0; rows < LATE_ROWS; rows++) record()
+  const [report] = await closed
+  truth?.closed(report)
+  process.off('disconnect', orphaned)
+  process.disconnect()
+})
+
+/** Without its parent a process has no end. */
+function orphaned(): void {
+  process.exit(1)
+}

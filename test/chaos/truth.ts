@@ -1,0 +1,65 @@
+/**
+ * What a writer has recorded, kept in a file that the writer appends to, synchronously, before it records: after a
+ * SIGKILL at any moment the file tells the truth, up to its last row. One line each: `row <time>`, `poison <time>`
+ * (a row that SQL refuses), `closing <time>`, `closed <report>`. Rows are numbered by their order.
+ */
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import type { CloseReport } from '../../src/index.js'
+
+/** Keeps the truth of this process. */
+export class TruthKeeper {
+  readonly #file: number
+  #rows = 0
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'a')
+  }
+
+  /** Enters a row and returns its number. */
+  row(time: number, poison: boolean): number {
+    this.#line(poison ? 'poison' : 'row', time)
+    return this.#rows++
+  }
+
+  closing(time: number): void {
+    this.#line('closing', time)
+  }
+
+  closed(report: CloseReport): void {
+    this.#line('closed', JSON.stringify(report))
+    closeSync(this.#file)
+  }
+
+  #line(kind: string, value: number | string): void {
+    writeSync(this.#file, `${kind} ${value}\n`)
+  }
+}
+
+/** What a writer's file says. */
+export interface Truth {
+  /** When each row was recorded, in milliseconds since the Unix epoch, by a clock that is right. */
+  readonly times: number[]
+  /** Numbers of the rows that SQL refuses. */
+  readonly poison: Set<number>
+  /** The first row that was recorded after `close()` was called; the number of all rows if there is none. */
+  late: number
+  closed: CloseReport | undefined
+}
+
+/** Reads a writer's file. A writer that was killed before it began has none. */
+export function readTruth(path: string): Truth {
+  const truth: Truth = { times: [], poison: new Set(), late: Infinity, closed: undefined }
+  if (!existsSync(path)) return truth
+  for (const line of readFileSync(path, 'utf8').split('\n')) {
+    const space = line.indexOf(' ')
+    const [kind, value] = [line.slice(0, space), line.slice(space + 1)]
+    if (kind === 'closing') truth.late = truth.times.length
+    else if (kind === 'closed') truth.closed = JSON.parse(value) as CloseReport
+    else if (kind === 'row' || kind === 'poison') {
+      if (kind === 'poison') truth.poison.add(truth.times.length)
+      truth.times.push(Number(value))
+    }
+  }
+  truth.late = Math.min(truth.late, truth.times.length)
+  return truth
+}

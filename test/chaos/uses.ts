@@ -1,0 +1,77 @@
+/** The three uses of the wide cache that every process of the chaos has, as short in their waits as the options allow. */
+import { type Activity, createActivity, createHits, type Hits, type Logger, WideCache } from '../../src/index.js'
+
+/** A row of the table `recorded`. SQL refuses a negative number. */
+export interface Row {
+  readonly life: string
+  readonly number: number
+}
+
+/** What is open in a process, and in what site. */
+export interface UsesOptions {
+  readonly site: string
+  readonly cache: string
+  readonly database: string
+  readonly collects: boolean
+  /** Another width and layer length than all others. */
+  readonly otherGeometry: boolean
+  /** Names of its own for each site, instead of the same in all of them. */
+  readonly apart: boolean
+}
+
+export interface Uses {
+  readonly recorded: WideCache<Row>
+  readonly activity: Activity
+  readonly hits: Hits
+}
+
+/** The names of the three, which are the names of the checks too. */
+export const PARTS = ['recorded', 'activity', 'hits'] as const
+export type Part = (typeof PARTS)[number]
+
+const ROWS_A_STATEMENT = 500
+/** Longer than any fault, so that closing in order never has to leave anything behind. */
+const CLOSE_TIMEOUT_MS = 180_000
+/** Longer than a run and the steps of its clocks together. */
+const WINDOW_SECONDS = 12 * 3600
+/** Least values, for the layers below: seconds until a writer commits by itself, and that a cell lives. */
+const CONFIRM_SECONDS = { collecting: 20, otherwise: 29, otherGeometry: 24 }
+const CELL_TTL_SECONDS = 30
+/** With 1, a layer is drained at the very moment it ends, and a frame under way then is lost with its writer. */
+const DRAIN_AFTER_LAYERS = 3
+
+/** The name that a part has in `site`. */
+export function nameOf(part: Part, { site, apart }: Pick<UsesOptions, 'site' | 'apart'>): string {
+  return apart ? `${part}-${site}` : part
+}
+
+/** Opens them. `logger`: not given, what they say goes to the console. */
+export function openUses(options: UsesOptions, logger?: Logger): Uses {
+  const { cache, database, collects, otherGeometry } = options
+  const grid = {
+    cache,
+    database,
+    layerSeconds: otherGeometry ? 2 : 1,
+    width: otherGeometry ? 5 : 15,
+    drainAfterLayers: DRAIN_AFTER_LAYERS,
+    collect: collects ? '* * * * * *' : false as const,
+    cellTtlSeconds: CELL_TTL_SECONDS,
+    confirmSeconds: otherGeometry ? CONFIRM_SECONDS.otherGeometry : collects ? CONFIRM_SECONDS.collecting : CONFIRM_SECONDS.otherwise,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
+    logger,
+  }
+  return {
+    recorded: new WideCache<Row>({
+      ...grid,
+      name: nameOf('recorded', options),
+      async commit(rows, tx) {
+        for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
+          const part = rows.slice(at, at + ROWS_A_STATEMENT)
+          await tx.query(`INSERT INTO recorded (life, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`, part.flatMap(({ life, number }) => [life, number]))
+        }
+      },
+    }),
+    activity: createActivity({ ...grid, name: nameOf('activity', options), windowSeconds: WINDOW_SECONDS, statsTtlSeconds: 1 }),
+    hits: createHits({ ...grid, name: nameOf('hits', options) }),
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The world of the chaos: memcached servers that all share, a MariaDB with two databases, an SQLite file, the hosts
+ * of three sites with their processes, and the network routes between them.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Database, mysql, sqlite } from '../../src/index.js'
+import { type MariaDb, startMariadb } from '../servers/mariadb.js'
+import { type Memcached, startMemcached } from '../servers/memcached.js'
+import { temporaryFolder } from '../servers/process.js'
+import { openRoute, type Route } from './route.js'
+import { Slot } from './slot.js'
+
+const MEMCACHED_SERVERS = 3
+
+/** The places for processes. Sites have the same names of wide caches, and the same memcached servers. */
+const SLOTS = [
+  { site: 'production', host: 'a', records: true, collects: true },
+  { site: 'production', host: 'b', records: true, collects: false },
+  { site: 'production', host: 'b', records: true, collects: true, otherGeometry: true },
+  { site: 'production', host: 'a', records: false, collects: true },
+  { site: 'production', host: 'c', records: false, collects: true },
+  { site: 'staging', host: 'd', records: true, collects: true },
+  { site: 'embedded', host: 'e', records: true, collects: false },
+  { site: 'embedded', host: 'e', records: false, collects: true },
+] as const
+
+/** A site's rows may be twice: no unique key hides it. A negative number is refused. */
+const TABLE = {
+  mysql: 'CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, life VARCHAR(40) NOT NULL, number INT NOT NULL CHECK (number >= 0)) ENGINE=InnoDB',
+  sqlite: 'CREATE TABLE recorded (id INTEGER PRIMARY KEY, life TEXT NOT NULL, number INTEGER NOT NULL CHECK (number >= 0))',
+}
+
+/** One database and the processes that use it. */
+export interface Site {
+  readonly name: string
+  /** The parent's own way to the database, without a route. */
+  readonly database: Database
+  readonly url: string
+  readonly slots: readonly Slot[]
+}
+
+export interface World {
+  readonly memcached: readonly Memcached[]
+  readonly mariadb: MariaDb
+  readonly sites: readonly Site[]
+  readonly slots: readonly Slot[]
+  /** By the names that the plan uses: `memcached 1`, `MariaDB from a`. */
+  readonly routes: ReadonlyMap<string, Route>
+  /** As all processes name the memcached servers. */
+  readonly cache: string
+  readonly apart: boolean
+  stop(): Promise<void>
+}
+
+export async function startWorld({ apart }: { apart: boolean }): Promise<World> {
+  const folder = temporaryFolder('chaos')
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async (): Promise<void> => {
+    for (const part of stops.splice(0).reverse()) await part()
+  }
+  try {
+    const [mariadb, ...memcached] = await Promise.all([
+      started(startMariadb(['--max-connections=500']), (server) => stops.push(() => server.kill())),
+      ...Array.from({ length: MEMCACHED_SERVERS }, () => started(startMemcached(), (server) => stops.push(() => server.kill()))),
+    ])
+    const routes = new Map<string, Route>()
+    const route = async (name: string, port: number): Promise<Route> => {
+      const opened = routes.get(name) ?? await openRoute(port)
+      if (!routes.has(name)) stops.push(() => opened.close())
+      routes.set(name, opened)
+      return opened
+    }
+    const addresses: string[] = []
+    for (const [index, { port }] of memcached.entries()) addresses.push(`127.0.0.1:${(await route(`memcached ${index + 1}`, port)).port}`)
+    const cache = `memcached://${addresses.join(',')}`
+
+    const sites: Site[] = []
+    for (const name of new Set(SLOTS.map(({ site }) => site))) {
+      const embedded = name === 'embedded'
+      if (!embedded) await mariadb.createDatabase(name)
+      const file = join(folder, `${name}.db`)
+      const url = embedded ? `sqlite:${file}` : mariadb.url(name)
+      const database = embedded ? sqlite(file) : mysql(url)
+      stops.push(() => database.close())
+      await database.query(TABLE[database.dialect])
+      const slots: Slot[] = []
+      for (const place of SLOTS.filter(({ site }) => site === name)) {
+        const ofHost = embedded ? url : through((await route(`MariaDB from ${place.host}`, mariadb.port)).port, url)
+        const options = { ...place, otherGeometry: 'otherGeometry' in place && !apart, name: `${name}-${slots.length + 1}`, cache, database: ofHost, apart }
+        const lives = join(folder, options.name)
+        mkdirSync(lives)
+        slots.push(new Slot(options, lives))
+      }
+      stops.push(() => Promise.all(slots.map((slot) => slot.close())))
+      sites.push({ name, database, url, slots })
+    }
+    return { memcached, mariadb, sites, slots: sites.flatMap(({ slots }) => slots), routes, cache, apart, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The URL of the same database, through a route's port. */
+function through(port: number, url: string): string {
+  const routed = new URL(url)
+  routed.port = String(port)
+  return routed.href
+}
+
+async function started<T>(starting: Promise<T>, use: (server: T) => void): Promise<T> {
+  const server = await starting
+  use(server)
+  return server
+}
