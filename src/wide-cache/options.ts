@@ -15,8 +15,10 @@ export interface CommitContext {
 /** What a `read` procedure is told. */
 export interface ReadContext {
   readonly name: string
-  /** The moment up to which all has been collected, in milliseconds since the Unix epoch; never ahead of the database's clock. */
+  /** The moment up to which all is in SQL, in milliseconds since the Unix epoch; never ahead of the database's clock. */
   readonly asOf: number
+  /** That moment is longer ago than it would be if collectors came as often as they should. */
+  readonly stale: boolean
 }
 
 /** What a `tidy` procedure is told. */
@@ -100,6 +102,10 @@ export interface Settings<Row, Figures> {
   readonly collect: string | false
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
+  /** Seconds after which living writers have committed by themselves what no collector has brought. */
+  readonly directSeconds: number
+  /** How often this process's collector comes, or those elsewhere are taken to. */
+  readonly periodSeconds: number
   /** Seconds after which nothing of a writer that is not heard of can come any more, from its cells or from itself. */
   readonly vanishedSeconds: number
   readonly maxFrameBytes: number
@@ -165,6 +171,8 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
     collect,
     cellTtlSeconds,
     confirmSeconds,
+    directSeconds: confirmSeconds + CONFIRM_MARGIN_SECONDS,
+    periodSeconds: period,
     vanishedSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
     maxFrameBytes: integer('maxFrameBytes', maxFrameBytes, 1024, 512 * 1024, 'bytes'),
     maxOutboxBytes: integer('maxOutboxBytes', maxOutboxBytes, 1024 * 1024, 1024 * 1024 * 1024, 'bytes'),
