@@ -7,7 +7,7 @@ import type { ClockWatch } from './clock-watch.js'
 import { type Frame, readCell } from './frame.js'
 import type { Grid } from './grid.js'
 import type { Raise } from './grid-record.js'
-import { frameKey, type Ledger } from './ledger.js'
+import { frameKey, type Ledger, type Settled } from './ledger.js'
 import { type FrameLedger, settle } from './settle.js'
 
 /** What one drain has done. Counts are rows unless they say otherwise. */
@@ -85,12 +85,23 @@ export class GridDrain {
   readonly #silent = new Map<string, number>()
   /** Frames settled here out of cells that still stand. */
   readonly #read = new Set<string>()
+  /** The ledger. What it has settled is remembered at once: of a batch that is halved the rest may fail. */
+  readonly #remembering: FrameLedger
   /** Up to where layers have been drained that lie below a watermark which the database's clock had raised too far. */
   #againUpTo = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
     this.#parts = parts
     this.#grid = grid
+    const settled = async (frames: readonly Frame[], settling: Promise<Settled>) => {
+      const result = await settling
+      this.#remember(frames)
+      return result
+    }
+    this.#remembering = {
+      commit: (frames, options) => settled(frames, parts.ledger.commit(frames, options)),
+      quarantine: (frames, reason, options) => settled(frames, parts.ledger.quarantine(frames, reason, options)),
+    }
   }
 
   /**
@@ -217,11 +228,10 @@ export class GridDrain {
     for (const [index, batch] of batches.entries()) {
       const last = index === batches.length - 1
       try {
-        const settled = await settle(this.#parts.ledger, batch, this.#parts.logger, { raise: last && !locked ? raise : undefined, read: this.#read })
+        const settled = await settle(this.#remembering, batch, this.#parts.logger, { raise: last && !locked ? raise : undefined, read: this.#read })
         report.committed += settled.committed
         report.duplicate += settled.duplicate
         report.quarantined += settled.quarantined
-        this.#remember(batch)
       } catch (error) {
         if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
         locked = error

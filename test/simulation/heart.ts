@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 export interface Heart {
   readonly WideCache: typeof import('../../src/wide-cache/wide-cache.js').WideCache
   readonly Outbox: typeof import('../../src/wide-cache/outbox.js').Outbox
+  readonly Ledger: typeof import('../../src/wide-cache/ledger.js').Ledger
   readonly CacheError: typeof import('../../src/cache/cache.js').CacheError
   readonly DatabaseError: typeof import('../../src/database/database.js').DatabaseError
 }
@@ -14,7 +15,8 @@ export async function loadHeart(source: string): Promise<Heart> {
   const load = (file: string) => import(pathToFileURL(join(source, file)).href)
   const { WideCache } = await load('wide-cache/wide-cache.ts')
   const { Outbox } = await load('wide-cache/outbox.ts')
+  const { Ledger } = await load('wide-cache/ledger.ts')
   const { CacheError } = await load('cache/cache.ts')
   const { DatabaseError } = await load('database/database.ts')
-  return { WideCache, Outbox, CacheError, DatabaseError }
+  return { WideCache, Outbox, Ledger, CacheError, DatabaseError }
 }

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Replacement } from './planted-bugs.js'
+import type { Replacement } from './planted-bug.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

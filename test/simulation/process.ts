@@ -1,4 +1,8 @@
 import type { Environment } from '../../src/support/environment.js'
+import type { FrameTruth, RowTruth } from './records.js'
+import type { Shape } from './scenario.js'
+import type { Site } from './site.js'
+import type { VirtualServer } from './virtual-server.js'
 import { EPOCH, type World } from './world.js'
 
 /** What a process has last seen of a cell: its value, nothing, or no answer. */
@@ -17,23 +21,41 @@ export class VirtualProcess {
   readonly world: World
   readonly index: number
   readonly name: string
+  readonly site: Site
+  /** Its list of cache servers. */
+  readonly servers: readonly VirtualServer[]
+  readonly shape: Shape
   /** Wrongness of its wall clock, in milliseconds. */
   skew: number
   alive = true
+  /** It has been told to close. */
+  closing = false
   stalledUntil = 0
+  /** The rows that it has been given, and the frames that its writer has closed. */
+  readonly rows: RowTruth[] = []
+  readonly frames: FrameTruth[] = []
   /** Its reads of cells, for the checks. */
   readonly reads = new Map<string, CellRead>()
   /** Since when servers have left a question of a drain unanswered, in a row of drains. */
   readonly silentSince = new Map<string, number>()
   readonly silentNow = new Set<string>()
+  /** Frames that it has brought to its ledger since its drain has begun. */
+  readonly broughtNow = new Set<string>()
+  /** Frames that it has settled out of cells which still stand. */
+  readonly readAgain = new Set<string>()
+  /** Its database client has said that a transaction was committed before its end. */
+  toldLost = false
   /** Called when it is killed. */
   readonly onEnd: (() => void)[] = []
   #ids = 0
 
-  constructor(world: World, index: number, name: string, skew: number) {
+  constructor(world: World, index: number, site: Site, servers: readonly VirtualServer[], shape: Shape, skew: number) {
     this.world = world
     this.index = index
-    this.name = name
+    this.name = `p${index}`
+    this.site = site
+    this.servers = servers
+    this.shape = shape
     this.skew = skew
   }
 
@@ -53,7 +75,10 @@ export class VirtualProcess {
 
   readonly environment: Environment = {
     clock: {
-      now: () => EPOCH + this.world.now + this.skew,
+      now: () => {
+        lastWall = EPOCH + this.world.now + this.skew
+        return lastWall
+      },
       elapsed: () => this.world.now + this.index * 1_000_003,
       after: (ms, callback) => {
         let wanted = true
@@ -64,12 +89,19 @@ export class VirtualProcess {
     random: () => this.world.random.next(),
     newId: () => {
       const id = Buffer.alloc(16)
-      id.writeUInt32BE(this.world.seed, 4)
       id.writeUInt16BE(this.index, 0)
+      id.writeUInt32BE(this.world.seed, 4)
       id.writeUInt16BE(++this.#ids, 14)
       return id
     },
   }
+}
+
+/** What the wall clock of a process last said: see cron.ts. */
+let lastWall = 0
+
+export function wallLastRead(): number {
+  return lastWall
 }
 
 /** The seed of the run in which an id was drawn. */

@@ -1,9 +1,15 @@
 import type { Random } from './random.js'
 
-/** What a seed decides about its run before it begins. Probabilities are of one request or statement. */
-export interface Scenario {
+/** Width and layer length of a grid. */
+export interface Shape {
   readonly width: number
   readonly layerSeconds: number
+}
+
+/** What a seed decides about its run before it begins. Probabilities are of one request or statement. */
+export interface Scenario {
+  /** Those of the processes; of two, each takes one. */
+  readonly shapes: readonly Shape[]
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
@@ -21,58 +27,102 @@ export interface Scenario {
   readonly jitterMs: number
   /** Milliseconds for which all is quiet between two halves, 0: none. */
   readonly pauseMs: number
+  /** In the pause the writers hold frames: neither cache nor SQL takes them before it ends. */
+  readonly holdsThroughPause: boolean
+  /** Another database beside the first, with the same cache servers, or from some moment on a copy of the first. */
+  readonly twin: 'none' | 'stranger' | 'clone'
+  /** Every second process has cache servers of its own, though the database is one. */
+  readonly cachePerHost: boolean
   readonly servers: number
+  /** Requests to a server that is down fail at once. */
+  readonly refusesAtOnce: boolean
   readonly itemLimit: number
   readonly serverBytes: number
   readonly refusesWhenFull: boolean
   readonly differentLists: boolean
   readonly clocksWrong: boolean
+  /** By how much the database's clock steps, and for how long, in milliseconds; 0: not at all. */
+  readonly databaseStepMs: number
+  readonly databaseStepForMs: number
+  /** The most bytes of a statement. */
+  readonly packetBytes: number
   readonly requestLost: number
   readonly replyLost: number
   readonly late: number
   readonly duplicated: number
   readonly statementFails: number
   readonly commitUnknown: number
+  /** A connection is cut in mid-transaction, and the server keeps the transaction's locks. */
+  readonly orphaned: number
+  /** A process's commit procedure commits by itself, once. */
+  readonly commitsImplicitly: boolean
+  /** At the end 30 days go by, after which old writers are forgotten. */
+  readonly forgets: boolean
   /** How many disasters (a flush, a kill, a stall, a database away, …) happen. */
   readonly disasters: number
 }
+
+const HOUR_MS = 3600_000
+/** A step that the world catches up with before the run ends. */
+const SHORT_STEP_MS = 30_000
+const DAY_MS = 24 * HOUR_MS
 
 /** Some seeds are calm, most have a few kinds of faults, some have them all. */
 export function scenarioOf(random: Random): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
   const drainAfterLayers = random.pick([1, 2, 2, 3])
-  const drainAge = (drainAfterLayers + 1) * layerSeconds
+  const shapes: Shape[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
+  if (random.chance(0.12)) shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 4]) })
+  const drainAge = (drainAfterLayers + 1) * Math.max(...shapes.map((shape) => shape.layerSeconds))
   const leastConfirm = drainAge + 25
-  const bigRows = random.chance(0.1)
+  const smallPackets = random.chance(0.05)
+  const bigRows = smallPackets || random.chance(0.08)
+  const poison = smallPackets || random.chance(0.18)
   const often = (probability: number, rates: readonly number[]) => (random.chance(probability) ? random.pick(rates) : 0)
+  const pauseMs = random.pick([0, 0, 0, 0, 0, 0, 0, HOUR_MS, 25 * HOUR_MS])
+  const twin = random.pick(['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'stranger', 'clone'] as const)
+  const [databaseStepMs, databaseStepForMs] = random.pick([
+    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
+  ] as const)
+  const few = twin !== 'none'
   return {
-    width: random.pick([1, 2, 3, 5]),
-    layerSeconds,
+    shapes,
     drainAfterLayers,
-    cellTtlSeconds: Math.max(drainAge + 10, random.pick([15, 30, 60, 60, 200])),
+    // Where the watermark may lie ahead, what is left in cells is to be seen at the end.
+    cellTtlSeconds: Math.max(drainAge + 10, databaseStepMs === SHORT_STEP_MS ? 600 : random.pick([15, 30, 60, 60, 200])),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),
     flushMs: random.pick([20, 50, 500]),
     closeTimeoutMs: random.pick([500, 5000, 5000]),
     bigRows,
-    poison: random.chance(0.2),
-    writers: random.between(1, 4),
-    collectors: random.between(0, 2),
+    poison,
+    writers: random.between(1, few ? 2 : 4),
+    collectors: random.between(0, few ? 1 : 2),
     faultsMs: random.between(40, 140) * 1000,
     collectEveryMs: random.pick([4, 10, 10, 15]) * 1000,
     jitterMs: random.pick([0, 10, 5000]),
-    pauseMs: random.pick([0, 0, 0, 0, 0, 0, 0, 3600_000, 25 * 3600_000]),
+    pauseMs,
+    holdsThroughPause: pauseMs > 0 && random.chance(0.4),
+    twin,
+    cachePerHost: random.chance(0.06),
     servers: random.between(1, 3),
-    itemLimit: random.chance(0.3) ? (bigRows ? 700_000 : 400) : 1024 * 1024,
-    serverBytes: random.chance(0.2) ? (bigRows ? 1_500_000 : 2000) : Infinity,
+    refusesAtOnce: random.chance(0.5),
+    itemLimit: random.chance(0.3) ? (bigRows ? 700_000 : random.pick([400, 2200])) : 1024 * 1024,
+    serverBytes: random.chance(0.2) ? (bigRows ? 1_500_000 : random.pick([2000, 4000])) : Infinity,
     refusesWhenFull: random.chance(0.5),
-    differentLists: random.chance(0.15),
+    differentLists: random.chance(0.1),
     clocksWrong: random.chance(0.4),
+    databaseStepMs,
+    databaseStepForMs,
+    packetBytes: smallPackets ? 64 * 1024 : Infinity,
     requestLost: often(0.3, [0.01, 0.05, 0.3]),
     replyLost: often(0.4, [0.01, 0.05, 0.3]),
     late: often(0.4, [0.02, 0.1]),
     duplicated: often(0.4, [0.02, 0.2]),
-    statementFails: often(0.4, [0.005, 0.02, 0.1]),
+    statementFails: often(poison ? 0.7 : 0.4, [0.005, 0.02, 0.1]),
     commitUnknown: often(0.5, [0.05, 0.3]),
+    orphaned: often(0.15, [0.01, 0.03]),
+    commitsImplicitly: random.chance(0.04),
+    forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),
   }
 }

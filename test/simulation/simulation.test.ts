@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadHeart } from './heart.js'
 import { withReplaced } from './plant.js'
-import { SMALL_BATCHES } from './planted-bugs.js'
+import { SMALL_BATCHES } from './planted-bug.js'
 import { runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 

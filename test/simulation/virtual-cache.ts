@@ -2,7 +2,8 @@ import type { Cache } from '../../src/cache/cache.js'
 import type { Heart } from './heart.js'
 import type { VirtualProcess } from './process.js'
 import type { Scenario } from './scenario.js'
-import type { Truth } from './truth.js'
+import { isCell } from './schema.js'
+import { serverOf, type VirtualServer } from './virtual-server.js'
 import type { World } from './world.js'
 
 /** When a client no longer waits for an answer. */
@@ -11,112 +12,18 @@ const TIMEOUT_MS = 300
 /** How late a request may come to its server. */
 const LATEST_MS = 30_000
 
-interface Item {
-  value: Buffer
-  readonly expires: number
-}
-
-/** A cache server: memcached's rules, and its ways to lose things. */
-export class VirtualServer {
-  readonly name: string
-  readonly items = new Map<string, Item>()
-  /** Answers nobody until then; `Infinity`: gone for good. */
-  downUntil = 0
-  readonly #world: World
-  readonly #scenario: Scenario
-  readonly #truth: Truth
-  #bytes = 0
-
-  constructor(name: string, world: World, scenario: Scenario, truth: Truth) {
-    this.name = name
-    this.#world = world
-    this.#scenario = scenario
-    this.#truth = truth
-  }
-
-  get up(): boolean {
-    return this.#world.now >= this.downUntil
-  }
-
-  get(key: string): Buffer | undefined {
-    const item = this.items.get(key)
-    if (!item || item.expires > this.#world.now) return item?.value
-    this.remove(key)
-    return undefined
-  }
-
-  store(key: string, value: Buffer, ttlSeconds: number): boolean {
-    this.remove(key)
-    return this.#keep(key, value, this.#world.now + ttlSeconds * 1000)
-  }
-
-  append(key: string, value: Buffer): boolean {
-    const old = this.get(key)
-    if (!old || old.length + value.length > this.#scenario.itemLimit) return false
-    const { expires } = this.items.get(key)!
-    if (this.#scenario.refusesWhenFull && this.#bytes + value.length > this.#scenario.serverBytes) return false
-    this.remove(key)
-    return this.#keep(key, Buffer.concat([old, value]), expires)
-  }
-
-  remove(key: string): boolean {
-    const item = this.items.get(key)
-    if (!item) return false
-    this.#bytes -= item.value.length
-    return this.items.delete(key)
-  }
-
-  clear(): void {
-    this.items.clear()
-    this.#bytes = 0
-  }
-
-  #keep(key: string, value: Buffer, expires: number): boolean {
-    if (value.length > this.#scenario.itemLimit) return false
-    while (this.#bytes + value.length > this.#scenario.serverBytes) {
-      const [oldest] = this.items.keys()
-      if (this.#scenario.refusesWhenFull || oldest === undefined) return false
-      this.remove(oldest)
-    }
-    this.#bytes += value.length
-    this.items.set(key, { value, expires })
-    if (isCell(key)) this.#truth.stored(value)
-    return true
-  }
-}
-
-export function isCell(key: string): boolean {
-  return key.includes(':cell:')
-}
-
-/** The layer of a cell's key. */
-export function layerOf(key: string): number {
-  return Number(key.split(':').at(-2))
-}
-
-/** The server of a key, in a list of servers. */
-export function serverOf(key: string, servers: readonly VirtualServer[]): VirtualServer {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
-  return servers[(hash >>> 8) % servers.length]!
-}
-
 /** A process's connection to its servers, through a network that loses, delays and repeats. */
 export class VirtualCache implements Cache {
   readonly scope = 'shared'
   readonly #process: VirtualProcess
   readonly #world: World
-  readonly #servers: readonly VirtualServer[]
   readonly #scenario: Scenario
-  readonly #truth: Truth
   readonly #heart: Heart
 
-  constructor(process: VirtualProcess, servers: readonly VirtualServer[], scenario: Scenario, truth: Truth, heart: Heart) {
+  constructor(process: VirtualProcess, scenario: Scenario, heart: Heart) {
     this.#process = process
     this.#world = process.world
-    this.#servers = servers
     this.#scenario = scenario
-    this.#truth = truth
     this.#heart = heart
   }
 
@@ -127,7 +34,7 @@ export class VirtualCache implements Cache {
   async getMany(keys: readonly string[], onUnanswered?: (key: string, error: InstanceType<Heart['CacheError']>) => void): Promise<Map<string, Buffer>> {
     const asked = new Map<VirtualServer, string[]>()
     for (const key of keys) {
-      const server = serverOf(key, this.#servers)
+      const server = serverOf(key, this.#process.servers)
       const its = asked.get(server)
       if (its) its.push(key)
       else asked.set(server, [key])
@@ -154,7 +61,6 @@ export class VirtualCache implements Cache {
   }
 
   set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    if (key.includes(':prefix:')) this.#truth.publishes(key.split(':').at(-1)!, Number(value.toString()))
     return this.#ask('set', key, (server) => {
       if (isCell(key) && server.get(key)) this.#world.fail(`${this.#process.name} overwrites ${key}, which is for appending only`)
       return server.store(key, value, ttlSeconds)
@@ -170,7 +76,7 @@ export class VirtualCache implements Cache {
   }
 
   delete(key: string): Promise<boolean> {
-    if (isCell(key)) this.#truth.deletes(this.#process, key)
+    if (isCell(key)) this.#process.site.truth.deletes(this.#process, key)
     return this.#ask('delete', key, (server) => server.get(key) !== undefined && server.remove(key))
   }
 
@@ -181,13 +87,13 @@ export class VirtualCache implements Cache {
   async close(): Promise<void> {}
 
   #ask<T>(what: string, key: string, apply: (server: VirtualServer) => T): Promise<T> {
-    const server = serverOf(key, this.#servers)
+    const server = serverOf(key, this.#process.servers)
     return this.#askServer(server, `${what} ${key}`, () => apply(server))
   }
 
   #askServer<T>(server: VirtualServer, what: string, apply: () => T): Promise<T> {
     const { random } = this.#world
-    const { requestLost, replyLost, late, duplicated } = this.#truth.faulty ? this.#scenario : NO_FAULTS
+    const { requestLost, replyLost, late, duplicated } = this.#world.faulty ? this.#scenario : NO_FAULTS
     const arrives = random.chance(requestLost) ? Infinity : random.chance(late) ? random.between(TIMEOUT_MS, LATEST_MS) : random.between(0, 3)
     const answers = random.chance(replyLost) ? Infinity : arrives + random.between(0, 3)
     return new Promise((resolve, reject) => {
@@ -195,7 +101,10 @@ export class VirtualCache implements Cache {
         this.#world.note(`${this.#process.name} ${server.name} ${what}: ${code}`)
         reject(new this.#heart.CacheError(code, code, { server: server.name }))
       }))
-      if (!server.up) return void fail(random.chance(0.3) ? 'CACHE_TIMEOUT' : 'CACHE_UNREACHABLE', random.pick([1, TIMEOUT_MS]))
+      if (!server.up) {
+        const atOnce = this.#scenario.refusesAtOnce
+        return void fail(!atOnce && random.chance(0.3) ? 'CACHE_TIMEOUT' : 'CACHE_UNREACHABLE', atOnce ? 1 : random.pick([1, TIMEOUT_MS]))
+      }
       if (answers >= TIMEOUT_MS) fail('CACHE_TIMEOUT', TIMEOUT_MS)
       if (arrives === Infinity) return
       if (random.chance(duplicated)) this.#world.after(arrives + random.between(0, LATEST_MS), () => server.up && apply())

@@ -1,114 +1,77 @@
-import { readFileSync } from 'node:fs'
-import Libsql from 'libsql'
-import type { Database, QueryResult, SqlRow, SqlValue, Transaction } from '../../src/database/database.js'
-import type { Heart } from './heart.js'
-import type { VirtualProcess } from './process.js'
+import type { QueryResult, SqlRow, SqlValue } from '../../src/database/database.js'
+import { DatabaseClock } from './database-clock.js'
+import { Engine } from './engine.js'
+import type { OpenTransaction, Orphan } from './open-transaction.js'
 import type { Scenario } from './scenario.js'
+import { changesId, entersGrid, isRead, locksGrids, quarantinedBy, raises, writersLockedBy } from './schema.js'
 import type { Truth } from './truth.js'
-import { EPOCH, type World } from './world.js'
+import type { World } from './world.js'
 
 /** The statement with which the caller's `commit` writes its rows: taken out here, so that the checks see it. */
 export const INSERT_ROWS = 'INSERT INTO rows'
 
-/** How long a transaction waits for the lock. */
+/** A statement of the caller's `commit` that commits by itself and begins a new transaction, as `COMMIT AND CHAIN` does. */
+export const COMMIT_AND_CHAIN = 'COMMIT AND CHAIN'
+
+/** How long a statement waits for a lock. */
 const LOCK_WAIT_MS = 10_000
 
-/** How long the server takes to notice that a client has died. */
-const NOTICES_MS = 5000
-
-const TABLES = ['wide_cache_grids', 'wide_cache_watermarks', 'wide_cache_writers', 'wide_cache_frames', 'wide_cache_quarantine']
-
-/** The real SQL engine, with the real schema: one per thread, emptied for each run. */
-class Engine {
-  readonly #sql = new Libsql(':memory:')
-  readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
-
-  constructor() {
-    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'))
-  }
-
-  clear(): void {
-    // A run that has failed may have left one open.
-    if (this.#sql.inTransaction) this.#sql.exec('ROLLBACK')
-    for (const table of TABLES) this.run(`DELETE FROM ${table}`, [])
-  }
-
-  run(sql: string, values: readonly SqlValue[]): QueryResult {
-    let statement = this.#statements.get(sql)
-    if (!statement) this.#statements.set(sql, statement = this.#sql.prepare(sql))
-    if (!isRead(sql)) return { rows: [], affectedRows: statement.run(values).changes }
-    const rows = statement.all(values) as Record<string, SqlValue | Uint8Array>[]
-    for (const row of rows) {
-      for (const column in row) {
-        const value = row[column]
-        if (value instanceof Uint8Array) row[column] = Buffer.from(value)
-        else if ((value as unknown) instanceof ArrayBuffer) row[column] = Buffer.from(value as unknown as ArrayBuffer)
-      }
-    }
-    return { rows: rows as SqlRow[], affectedRows: 0 }
-  }
-}
-
-/** Engines that no run uses at present: to make one costs more than to empty one. */
-const idle: Engine[] = []
-
-function isRead(sql: string): boolean {
-  return sql.startsWith('SELECT')
-}
-
-/** What a transaction brings beside its SQL. */
-export class OpenTransaction {
-  readonly process: VirtualProcess
-  state: 'open' | 'ended' = 'open'
-  readonly rows: number[] = []
-  readonly quarantined: Buffer[] = []
-  raised = false
-
-  constructor(process: VirtualProcess) {
-    this.process = process
-  }
-}
+/** How long the server keeps a transaction whose client is silent: the database adapter sets this limit. */
+const IDLE_LIMIT_MS = 15_000
 
 interface Waiter {
   readonly transaction: OpenTransaction | undefined
-  readonly locks: boolean
+  readonly writers: readonly string[]
+  readonly grids: boolean
   /** `undefined`: the wait has been too long. */
   run: (() => void) | undefined
 }
 
+export type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data' | 'usage') => void
+
 /**
  * The database server: transactions lock with their first write and then exclude each other; reads see what
- * is committed. It is away, deadlocks, and loses answers as told.
+ * is committed. It is away, deadlocks, loses answers, and keeps the locks of clients that are gone, as told.
  */
 export class VirtualDatabase {
   awayUntil = 0
+  readonly clock: DatabaseClock
   readonly #world: World
   readonly #scenario: Scenario
   readonly #truth: Truth
-  readonly #engine: Engine
+  readonly #engine = Engine.take()
   #holder: OpenTransaction | undefined
   readonly #waiting: Waiter[] = []
+  readonly #orphans = new Set<Orphan>()
 
   constructor(world: World, scenario: Scenario, truth: Truth) {
     this.#world = world
     this.#scenario = scenario
     this.#truth = truth
-    this.#engine = idle.pop() ?? new Engine()
-    this.#engine.clear()
+    this.clock = new DatabaseClock(world)
   }
 
   /** Gives the engine to the next run. */
   close(): void {
-    idle.push(this.#engine)
+    this.#engine.giveBack()
   }
 
   get away(): boolean {
     return this.#world.now < this.awayUntil
   }
 
+  /** No transaction is open: what stands in the tables is committed. */
+  get atRest(): boolean {
+    return this.#holder === undefined
+  }
+
   /** What stands in the tables, for the checks. */
-  look(sql: string, values: readonly SqlValue[] = []): readonly SqlRow[] {
-    return this.#engine.run(sql, values).rows
+  readonly look = (sql: string, values: readonly SqlValue[] = []): readonly SqlRow[] => this.#engine.run(sql, values).rows
+
+  /** Becomes a copy of another database, as of its last commit. */
+  copyFrom(other: VirtualDatabase): void {
+    if (other.#holder) other.rollBack(other.#holder)
+    this.#engine.copyFrom(other.#engine)
   }
 
   goAway(ms: number): void {
@@ -118,28 +81,35 @@ export class VirtualDatabase {
 
   /** A statement has arrived. */
   statement(tx: OpenTransaction | undefined, sql: string, values: readonly SqlValue[], done: (result: QueryResult) => void, fail: Fail): void {
-    const { random } = this.#world
-    const fault = this.#truth.faulty && random.chance(this.#scenario.statementFails) ? random.pick(['deadlock', 'lock wait', 'broken'] as const) : undefined
+    const fault = this.#fault(tx)
     if (this.away || tx?.state === 'ended' || fault === 'broken') {
       if (tx) this.rollBack(tx)
+      return fail('CONNECTION_LOST', 'unreachable')
+    }
+    if (fault === 'cut') {
+      this.#orphan(tx!)
       return fail('CONNECTION_LOST', 'unreachable')
     }
     if (fault === 'deadlock') {
       if (tx) this.rollBack(tx)
       return fail('ER_LOCK_DEADLOCK', 'lock')
     }
-    // As in MySQL, the transaction stays open: whoever goes on with it commits the half of it.
+    // As in MySQL, the transaction stays open: to go on with it would commit half of it.
     if (fault === 'lock wait') return fail('ER_LOCK_WAIT_TIMEOUT', 'lock')
+    if (bytesOf(sql, values) > this.#scenario.packetBytes) return fail('ER_NET_PACKET_TOO_LARGE', 'data')
     const locks = !isRead(sql)
     const waiter: Waiter = {
       transaction: tx,
-      locks,
+      writers: writersLockedBy(sql, values),
+      grids: locksGrids(sql),
       run: () => {
         if (tx?.state === 'ended') return fail('CONNECTION_LOST', 'unreachable')
         if (tx && locks && this.#holder !== tx) {
           this.#holder = tx
           this.#engine.run('BEGIN', [])
         }
+        if (tx) for (const writer of waiter.writers) tx.writers.add(writer)
+        if (tx && waiter.grids) tx.grids = true
         this.#execute(tx, sql, values, done, fail)
       },
     }
@@ -157,10 +127,10 @@ export class VirtualDatabase {
     const { random } = this.#world
     if (this.away) this.rollBack(tx)
     if (tx.state === 'ended') return fail('CONNECTION_LOST', 'unreachable')
-    const unknown = this.#truth.faulty && random.chance(this.#scenario.commitUnknown)
-    if (unknown && random.chance(0.5)) {
+    const unknown = this.#world.faulty && random.chance(this.#scenario.commitUnknown)
+    if (tx.lost || (unknown && random.chance(0.5))) {
       this.rollBack(tx)
-      return fail('CONNECTION_LOST', 'unreachable')
+      return tx.lost ? fail('DATABASE_TRANSACTION_LOST', 'usage') : fail('CONNECTION_LOST', 'unreachable')
     }
     tx.state = 'ended'
     if (this.#holder === tx) {
@@ -180,12 +150,35 @@ export class VirtualDatabase {
     this.#release()
   }
 
+  #fault(tx: OpenTransaction | undefined): 'deadlock' | 'lock wait' | 'broken' | 'cut' | undefined {
+    const { random } = this.#world
+    if (!this.#world.faulty) return undefined
+    if (random.chance(this.#scenario.statementFails)) return random.pick(['deadlock', 'lock wait', 'broken'] as const)
+    return this.#holder !== undefined && this.#holder === tx && random.chance(this.#scenario.orphaned) ? 'cut' : undefined
+  }
+
+  /** The client of a transaction is gone, and its locks stay until the server has noticed: nothing of it will ever be committed. */
+  #orphan(tx: OpenTransaction): void {
+    const orphan: Orphan = { writers: new Set(tx.writers), grids: tx.grids }
+    this.#world.note(`the transaction of ${tx.process.name} is orphaned`)
+    this.#orphans.add(orphan)
+    this.#world.after(IDLE_LIMIT_MS, () => {
+      this.#orphans.delete(orphan)
+      this.#wake()
+    })
+    this.rollBack(tx)
+  }
+
   #execute(tx: OpenTransaction | undefined, sql: string, values: readonly SqlValue[], done: (result: QueryResult) => void, fail: Fail): void {
     if (sql === INSERT_ROWS) {
       const ids = values.map(Number)
       if (ids.some((id) => this.#truth.refusedBySql(id))) return fail('ER_DATA_TOO_LONG', 'data')
       tx!.rows.push(...ids)
       return done({ rows: [], affectedRows: ids.length })
+    }
+    if (sql === COMMIT_AND_CHAIN) {
+      this.#chain(tx!)
+      return done({ rows: [], affectedRows: 0 })
     }
     let result: QueryResult
     try {
@@ -195,107 +188,59 @@ export class VirtualDatabase {
       this.#world.fail(`the database refuses a statement: ${String(error)}: ${sql}`)
       return fail('SQLITE_ERROR', 'data')
     }
-    if (tx && sql.startsWith('INSERT INTO wide_cache_quarantine')) {
-      const bytes = values[5]
-      if (Buffer.isBuffer(bytes)) tx.quarantined.push(bytes)
-    }
-    if (tx && sql.startsWith('UPDATE wide_cache_watermarks')) tx.raised = true
-    if (sql.startsWith('INSERT INTO `wide_cache_watermarks`')) this.#truth.entered(this)
+    const piece = tx && quarantinedBy(sql, values)
+    if (piece) tx.quarantined.push(piece)
+    if (tx && raises(sql)) tx.raised = true
+    if (entersGrid(sql)) this.#truth.entered(this)
+    if (changesId(sql)) this.#truth.hasParted()
     done(result)
   }
 
-  #mayRun(waiter: Waiter): boolean {
-    return this.#holder === undefined || this.#holder === waiter.transaction
+  /** What has been done so far is committed, and the locks are gone. */
+  #chain(tx: OpenTransaction): void {
+    this.#world.note(`the transaction of ${tx.process.name} is committed before its end`)
+    tx.lost = true
+    this.#truth.committedBeside(tx)
+    tx.rows = []
+    tx.writers.clear()
+    this.#engine.run('COMMIT', [])
+    this.#release()
+  }
+
+  #mayRun({ transaction, writers, grids }: Waiter): boolean {
+    if (this.#holder !== undefined && this.#holder !== transaction) return false
+    for (const orphan of this.#orphans) {
+      if ((grids && orphan.grids) || writers.some((writer) => orphan.writers.has(writer))) return false
+    }
+    return true
   }
 
   #release(): void {
     this.#holder = undefined
-    while (this.#holder === undefined) {
-      const next = this.#waiting.shift()
-      if (!next) return
+    this.#wake()
+  }
+
+  /** Lets those run that need not wait any more, in the order in which they came. */
+  #wake(): void {
+    for (let index = 0; index < this.#waiting.length;) {
+      const next = this.#waiting[index]!
+      if (next.run && !this.#mayRun(next)) {
+        index++
+        continue
+      }
+      this.#waiting.splice(index, 1)
       const { run } = next
       next.run = undefined
       run?.()
+      // It may have set others free, or taken the lock.
+      index = 0
     }
   }
 }
 
-type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data') => void
-
-/** A process's connection to the database. */
-export class DatabaseClient implements Database {
-  readonly dialect = 'sqlite'
-  readonly maxStatementBytes = Infinity
-  readonly #process: VirtualProcess
-  readonly #world: World
-  readonly #server: VirtualDatabase
-  readonly #heart: Heart
-
-  constructor(process: VirtualProcess, server: VirtualDatabase, heart: Heart) {
-    this.#process = process
-    this.#world = process.world
-    this.#server = server
-    this.#heart = heart
-  }
-
-  query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    return this.#statement(undefined, sql, parameters)
-  }
-
-  now(): Promise<number> {
-    return this.#ask('now', (done, fail) => (this.#server.away ? fail('CONNECTION_LOST', 'unreachable') : done(EPOCH + this.#world.now)))
-  }
-
-  migrate(): Promise<void> {
-    return this.now().then(() => undefined)
-  }
-
-  async close(): Promise<void> {}
-
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const open = new OpenTransaction(this.#process)
-    this.#process.onEnd.push(() => {
-      if (open.state === 'open') this.#world.after(this.#world.random.between(0, NOTICES_MS), () => this.#server.rollBack(open))
-    })
-    let result: T
-    const hooks: (() => Promise<void>)[] = []
-    try {
-      result = await work({
-        dialect: this.dialect,
-        maxStatementBytes: this.maxStatementBytes,
-        query: (sql, parameters = []) => this.#statement(open, sql, parameters),
-        now: () => this.now(),
-        beforeCommit: (hook) => void hooks.push(hook),
-      })
-      for (const hook of hooks) await hook()
-    } catch (error) {
-      await this.#ask('ROLLBACK', (done) => done(this.#server.rollBack(open)))
-      throw error
-    }
-    await this.#ask<void>('COMMIT', (done, fail) => this.#server.commit(open, done, fail), true)
-    return result
-  }
-
-  #statement(tx: OpenTransaction | undefined, sql: string, values: readonly SqlValue[]): Promise<QueryResult> {
-    return this.#ask(sql, (done, fail) => this.#server.statement(tx, sql, values, done, fail))
-  }
-
-  /** `answerApart`: the answer takes its own time, so that the client may die between. */
-  #ask<T>(what: string, handle: (done: (result: T) => void, fail: Fail) => void, answerApart = false): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const answer = (run: () => void) => {
-        if (answerApart) this.#world.after(this.#world.random.between(0, 2), () => this.#process.deliver(run))
-        else this.#process.deliver(run)
-      }
-      this.#world.after(this.#world.random.between(0, 2), () => {
-        this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}`)
-        handle(
-          (result) => answer(() => resolve(result)),
-          (code, kind) => answer(() => {
-            this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}: ${code}`)
-            reject(new this.#heart.DatabaseError(code, kind, code))
-          }))
-      })
-    })
-  }
+/** No fewer than a statement has as text, its values in it. */
+function bytesOf(sql: string, values: readonly SqlValue[]): number {
+  let bytes = sql === INSERT_ROWS ? 0 : sql.length
+  for (const value of values) bytes += Buffer.isBuffer(value) ? 2 * value.length + 3 : typeof value === 'string' ? value.length + 2 : String(value).length
+  return bytes
 }

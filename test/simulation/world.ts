@@ -27,6 +27,8 @@ export class World {
   /** Prints what happens. */
   readonly verbose: boolean
   now = 0
+  /** Faults are on. */
+  faulty = true
   events = 0
   hash = 0x811c9dc5
   #broken: BrokenPromise | undefined

@@ -1,0 +1,103 @@
+import type { WideCacheOptions } from '../../src/wide-cache/options.js'
+import type { CloseReport } from '../../src/wide-cache/writer.js'
+import { DatabaseClient } from './database-client.js'
+import type { Heart } from './heart.js'
+import type { VirtualProcess } from './process.js'
+import { MAX_OUTBOX_BYTES, type Records, ROW_ID_BYTES, type RowTruth } from './records.js'
+import type { Scenario } from './scenario.js'
+import { VirtualCache } from './virtual-cache.js'
+import { COMMIT_AND_CHAIN, INSERT_ROWS } from './virtual-database.js'
+import type { World } from './world.js'
+
+/** A row as the simulated site records it. */
+export interface SimulatedRow {
+  readonly truth: RowTruth
+  readonly size: number
+}
+
+type SimulatedWideCache = InstanceType<Heart['WideCache']>
+
+/** The name that all processes give. */
+const NAME = 'sim'
+
+export const BIG_ROW_BYTES = 60_000
+export const BIG_FRAME_BYTES = 200_000
+const SMALL_FRAME_BYTES = 1024
+
+const SILENT = { info() {}, warn() {}, error() {} }
+
+/** A process with its wide cache, and what has become of it. */
+export class Actor {
+  readonly process: VirtualProcess
+  readonly writes: boolean
+  /** It collects by itself, on a schedule of its own. */
+  readonly scheduled: boolean
+  readonly wideCache: SimulatedWideCache
+  closed: CloseReport | undefined
+  /** Rows that were appended after it had been told to close, which SQL is told of if it answers in time. */
+  rowsWhileClosing = 0
+  /** The next commit commits by itself. */
+  commitsImplicitly = false
+
+  /** `schedule`: when it collects by itself. */
+  constructor(process: VirtualProcess, writes: boolean, schedule: string | false, parts: { heart: Heart; world: World; scenario: Scenario; records: Records }) {
+    const { heart, world, scenario, records } = parts
+    this.process = process
+    this.writes = writes
+    this.scheduled = schedule !== false
+    const say = (text: string) => world.note(`${process.name}: ${text}`)
+    const options: WideCacheOptions<unknown> = {
+      name: NAME,
+      cache: new VirtualCache(process, scenario, heart),
+      database: new DatabaseClient(process, scenario.packetBytes, heart),
+      ...process.shape,
+      drainAfterLayers: scenario.drainAfterLayers,
+      cellTtlSeconds: scenario.cellTtlSeconds,
+      confirmSeconds: scenario.confirmSeconds,
+      flushMs: scenario.flushMs,
+      closeTimeoutMs: scenario.closeTimeoutMs,
+      maxFrameBytes: scenario.bigRows ? BIG_FRAME_BYTES : SMALL_FRAME_BYTES,
+      maxOutboxBytes: MAX_OUTBOX_BYTES,
+      collect: schedule,
+      logger: world.verbose ? { info: say, warn: say, error: say } : SILENT,
+      codec: {
+        encode: (row, target, offset) => {
+          const { truth, size } = row as SimulatedRow
+          if (truth.ailment === 'not encodable') throw new TypeError('not encodable')
+          if (offset + size > target.length) return -1
+          target.fill(0, offset, offset + size)
+          target.writeUIntBE(truth.id, offset, ROW_ID_BYTES)
+          return offset + size
+        },
+        decode: (bytes) => {
+          const row = records.rows[bytes.readUIntBE(0, ROW_ID_BYTES)]!
+          if (row.ailment === 'not decodable') throw new RangeError('not decodable')
+          return row
+        },
+      },
+      commit: async (rows, tx) => {
+        const truths = rows as RowTruth[]
+        await tx.query(INSERT_ROWS, truths.map((row) => row.id))
+        if (truths.some((row) => row.ailment === 'refused by commit')) throw new RangeError('refused by commit')
+        if (!this.commitsImplicitly) return
+        this.commitsImplicitly = false
+        await tx.query(COMMIT_AND_CHAIN)
+      },
+    }
+    this.wideCache = new heart.WideCache<unknown>(options, process.environment)
+  }
+
+  get name(): string {
+    return this.process.name
+  }
+
+  /** It lives and has not been told to close, nor stopped because its commit commits by itself. */
+  get goesOn(): boolean {
+    return this.process.alive && !this.process.closing && !this.process.toldLost
+  }
+
+  /** All that it had must be in SQL: it lives, or has closed with nothing left. */
+  get inOrder(): boolean {
+    return this.goesOn || (this.closed !== undefined && this.closed.inCache === 0 && this.closed.lost === 0)
+  }
+}

@@ -1,0 +1,30 @@
+import type { Frame } from '../../src/wide-cache/frame.js'
+import type { VirtualProcess } from './process.js'
+
+/** The frames that the heart brings to a transaction of its ledger. */
+export interface Brought {
+  readonly frames: readonly Frame[]
+  /** A collector brings them, out of cells; otherwise their writer does. */
+  readonly drained: boolean
+  /** Whose ledger it is, once the transaction has begun. */
+  process?: VirtualProcess
+}
+
+/** Set while the ledger is called, which begins its transaction before it returns. */
+let next: Brought | undefined
+
+/** Calls the ledger, whose transaction then belongs to `brought`. */
+export function bringing<T>(brought: Brought, call: () => T): T {
+  next = brought
+  try {
+    return call()
+  } finally {
+    next = undefined
+  }
+}
+
+export function takeBrought(): Brought | undefined {
+  const brought = next
+  next = undefined
+  return brought
+}

@@ -1,0 +1,53 @@
+import type { CloseReport } from '../../src/wide-cache/writer.js'
+import type { Actor } from './actor.js'
+import { type FrameTruth, rowsIn } from './records.js'
+import type { Run } from './run.js'
+import { STALL_MS } from './disasters.js'
+
+/** An orderly end, and whether its report is true. */
+export async function close(run: Run, actor: Actor): Promise<void> {
+  const { world, scenario } = run
+  const { process } = actor
+  if (process.closing || !process.alive) return
+  const began = world.now
+  const wasWell = !world.faulty
+  const held = new Set(process.frames.filter((frame) => frame.isHeld))
+  const before = process.frames.length
+  process.closing = true
+  world.note(`${actor.name} closes`)
+  const closing = actor.wideCache.close()
+  // close() has closed the open frame.
+  for (const frame of process.frames.slice(before)) held.add(frame)
+  // What comes now is dropped, and counted if SQL is still to be told.
+  if (world.random.chance(0.3)) world.after(world.random.between(0, scenario.closeTimeoutMs), () => process.deliver(() => {
+    actor.rowsWhileClosing++
+    run.appendTo(actor, 1)
+  }))
+  const report = await closing
+  actor.closed = report
+  if (!world.faulty) actor.rowsWhileClosing = 0
+  // One wait between tries may lie across the deadline.
+  const limit = Math.max(process.stalledUntil, began + scenario.closeTimeoutMs + STALL_MS) + 1000
+  world.check(world.now <= limit, () => `close() took ${world.now - began} ms`)
+  if (wasWell && !process.toldLost) world.check(report.inCache === 0 && report.lost === 0, () => `${actor.name} closes with ${JSON.stringify(report)} though all is well`)
+  checkReport(run, actor, report, held)
+  process.kill(`has closed ${JSON.stringify(report)}`)
+}
+
+function checkReport({ world }: Run, actor: Actor, report: CloseReport, held: ReadonlySet<FrameTruth>): void {
+  const { truth } = actor.process.site
+  const wanted = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
+  for (const frame of held) {
+    const fate = truth.fateOf(frame.rows[0]!)
+    wanted[fate ?? (frame.stored ? 'inCache' : 'lost')] += frame.rows.length
+  }
+  const say = () => `${actor.name} closes with ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`
+  world.check(report.committed + report.quarantined + report.inCache + report.lost === rowsIn(held), say)
+  if (report.inCache + report.lost === 0) {
+    world.check(report.committed === wanted.committed && report.quarantined === wanted.quarantined, say)
+  } else {
+    // SQL has not answered: it may have more than the writer knows, in quarantine too, and a cell may hold what no answer said.
+    world.check(report.committed + report.quarantined <= wanted.committed + wanted.quarantined, say)
+    world.check(report.lost >= wanted.lost && report.inCache <= wanted.committed + wanted.quarantined + wanted.inCache, say)
+  }
+}

@@ -1,0 +1,32 @@
+import { EPOCH, type World } from './world.js'
+
+/** The clock of a virtual database, which somebody may set wrong and right again. */
+export class DatabaseClock {
+  readonly #world: World
+  readonly #steps: { readonly at: number; readonly skew: number }[] = [{ at: 0, skew: 0 }]
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Makes the clock wrong by `skew` milliseconds. */
+  set(skew: number): void {
+    if (skew === this.#steps.at(-1)!.skew) return
+    this.#world.note(`a database's clock is wrong by ${skew} ms`)
+    this.#steps.push({ at: this.#world.now, skew })
+  }
+
+  get now(): number {
+    return EPOCH + this.#world.now + this.#steps.at(-1)!.skew
+  }
+
+  /** The latest that it can have said between two moments of the world. */
+  latest(from: number, to = this.#world.now): number {
+    let latest = -Infinity
+    for (const [index, { at, skew }] of this.#steps.entries()) {
+      const end = Math.min(to, this.#steps[index + 1]?.at ?? to)
+      if (end >= from && at <= to) latest = Math.max(latest, EPOCH + end + skew)
+    }
+    return latest
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import Libsql from 'libsql'
+import type { QueryResult, SqlRow, SqlValue } from '../../src/database/database.js'
+import { isRead, TABLES } from './schema.js'
+
+/** The real SQL engine, with the real schema: made once a thread, emptied for each run. */
+export class Engine {
+  readonly #sql = new Libsql(':memory:')
+  readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
+
+  private constructor() {
+    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'))
+  }
+
+  /** An empty one: to make one costs more than to empty one that no run uses at present. */
+  static take(): Engine {
+    const engine = idle.pop() ?? new Engine()
+    // A run that has failed may have left a transaction open.
+    if (engine.#sql.inTransaction) engine.#sql.exec('ROLLBACK')
+    for (const table of TABLES) engine.run(`DELETE FROM ${table}`, [])
+    return engine
+  }
+
+  /** Leaves it to the next run. */
+  giveBack(): void {
+    idle.push(this)
+  }
+
+  /** Makes the tables equal to those of another, as a clone of a database is. */
+  copyFrom(other: Engine): void {
+    for (const table of TABLES) {
+      this.run(`DELETE FROM ${table}`, [])
+      for (const row of other.run(`SELECT * FROM ${table}`, []).rows) {
+        const columns = Object.keys(row)
+        this.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`, Object.values(row))
+      }
+    }
+  }
+
+  run(sql: string, values: readonly SqlValue[]): QueryResult {
+    let statement = this.#statements.get(sql)
+    if (!statement) this.#statements.set(sql, statement = this.#sql.prepare(sql))
+    if (!isRead(sql)) return { rows: [], affectedRows: statement.run(values).changes }
+    const rows = statement.all(values) as Record<string, SqlValue | Uint8Array>[]
+    for (const row of rows) {
+      for (const column in row) {
+        const value = row[column]
+        if (value instanceof Uint8Array) row[column] = Buffer.from(value)
+        else if ((value as unknown) instanceof ArrayBuffer) row[column] = Buffer.from(value as unknown as ArrayBuffer)
+      }
+    }
+    return { rows: rows as SqlRow[], affectedRows: 0 }
+  }
+}
+
+const idle: Engine[] = []

@@ -1,0 +1,27 @@
+import type { Run } from './run.js'
+import { countOf, FORGOTTEN, sumsOfAll, writersOf } from './schema.js'
+import type { Site } from './site.js'
+
+const DAY_MS = 24 * 3600_000
+
+/** For how long the clocks must agree before anything is forgotten, and time to do it. */
+const AGREE_MS = 600_000 + 120_000
+
+/** Writers unseen for 30 days are forgotten, and the totals are as before. */
+export async function checkForgetting(run: Run, site: Site): Promise<void> {
+  const { world } = run
+  for (const { process } of run.actors) process.kill('is killed before the month ends')
+  const { look } = site.database
+  const before = sumsOfAll(look)
+  await world.pass(31 * DAY_MS)
+  const collector = run.start(site, false, 'scheduled')
+  collector.process.skew = 0
+  await world.pass(AGREE_MS)
+  const after = sumsOfAll(look)
+  // What was missing cannot come any more.
+  const wanted = { ...before, lost: before.issued - before.committed - before.quarantined }
+  world.check(JSON.stringify(after) === JSON.stringify(wanted), () => `when writers are forgotten the totals become ${JSON.stringify(after)} instead of ${JSON.stringify(wanted)}`)
+  const left = writersOf(look).filter(({ writer }) => writer !== FORGOTTEN)
+  world.check(left.length === 0, () => `${left.length} writers are not forgotten after 31 days`)
+  for (const table of ['wide_cache_ranges', 'wide_cache_quarantine'] as const) world.check(countOf(look, table) === 0, () => `${table} keeps rows after 31 days`)
+}

@@ -1,0 +1,26 @@
+import type { FrameTruth } from './records.js'
+import type { Scenario } from './scenario.js'
+import { cellKey, gridsOf } from './schema.js'
+import { serverOf } from './virtual-server.js'
+import type { World } from './world.js'
+
+/** How long a server that has come back may stay unused. */
+const NOTICED_WITHIN_MS = 3000
+
+/**
+ * Whether a frame that its writer brought to SQL would have been taken by a cache server: no request of the run
+ * fails but those to servers that are down, and a column of its layer lies on one that was up all the time.
+ */
+export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
+  const { process, closedAt, stored } = frame
+  const quiet = scenario.requestLost === 0 && scenario.replyLost === 0 && scenario.late === 0 && scenario.itemLimit >= 1024 * 1024 && scenario.serverBytes === Infinity
+  if (stored || !quiet || !scenario.refusesAtOnce || scenario.cachePerHost || scenario.differentLists || scenario.clocksWrong) return false
+  // Before it has placed any, a process may not know its grid.
+  const knew = process.frames.some((other) => other.stored && other.closedAt < closedAt)
+  if (!knew || process.closing || process.stalledUntil > closedAt) return false
+  const reachable = new Set(process.servers.filter((server) => server.upSince <= Math.max(0, closedAt - NOTICED_WITHIN_MS)))
+  const wall = process.environment.clock.now() - (world.now - closedAt)
+  return gridsOf(process.site.database.look).filter(({ width, layerSeconds }) => width === process.shape.width && layerSeconds === process.shape.layerSeconds)
+    .every(({ id, width, layerSeconds }) => Array.from({ length: width }, (_, column) => column)
+      .some((column) => [0, 1].every((later) => reachable.has(serverOf(cellKey({ grid: id, layer: Math.floor(wall / (layerSeconds * 1000)) + later, column }), process.servers)))))
+}

@@ -1,0 +1,49 @@
+import { type Brought, bringing } from './brought.js'
+import type { Heart } from './heart.js'
+import { seedOf } from './process.js'
+import { keyOf, type Records } from './records.js'
+
+/** Lets the records of each run see what its writers hold and let go of, and which frames come to the ledger. */
+export function observe(heart: Heart, runs: ReadonlyMap<number, Records>): void {
+  observeOutboxes(heart, runs)
+  observeLedgers(heart)
+}
+
+function observeOutboxes({ Outbox: { prototype } }: Heart, runs: ReadonlyMap<number, Records>): void {
+  const { add, remove, makeRoom } = prototype
+  let atBound = false
+  prototype.add = function (frame) {
+    add.call(this, frame)
+    runs.get(seedOf(frame.writer))?.closed(frame, this)
+  }
+  prototype.remove = function (frame) {
+    const held = [...this.frames()].find((other) => other.sequence === frame.sequence)
+    if (held) runs.get(seedOf(held.writer))?.released(held, atBound)
+    remove.call(this, frame)
+  }
+  prototype.makeRoom = function (bytes) {
+    atBound = true
+    try {
+      return makeRoom.call(this, bytes)
+    } finally {
+      atBound = false
+    }
+  }
+}
+
+function observeLedgers({ Ledger: { prototype } }: Heart): void {
+  const { commit, quarantine } = prototype
+  prototype.commit = function (frames, options) {
+    return observed({ frames, drained: options?.read !== undefined }, () => commit.call(this, frames, options))
+  }
+  prototype.quarantine = function (frames, reason, options) {
+    return observed({ frames, drained: options?.read !== undefined }, () => quarantine.call(this, frames, reason, options))
+  }
+}
+
+/** A process that has settled frames out of cells which still stand will read them again. */
+async function observed<T>(brought: Brought, call: () => Promise<T>): Promise<T> {
+  const settled = await bringing(brought, call)
+  if (brought.drained) for (const frame of brought.frames) brought.process?.readAgain.add(keyOf(frame))
+  return settled
+}

@@ -1,0 +1,19 @@
+/** One replacement in the heart's text. */
+export interface Replacement {
+  readonly file: string
+  /** Occurs exactly once in the file. */
+  readonly find: string
+  readonly replace: string
+}
+
+/** No bug: batches so small that a simulated layer makes several. */
+export const SMALL_BATCHES: Replacement = { file: 'batches.ts', find: 'const BATCH_FRAMES = 2_000', replace: 'const BATCH_FRAMES = 2' }
+
+/** Bugs of the kind that a change could bring, each as one replacement in the heart's text, and what must tell. */
+export interface PlantedBug extends Replacement {
+  readonly name: string
+  /** What else is changed, so that it can show. */
+  readonly with?: Replacement
+  /** What the simulation says when it finds it. */
+  readonly told: RegExp
+}

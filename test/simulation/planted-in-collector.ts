@@ -1,0 +1,161 @@
+import { type PlantedBug, type Replacement, SMALL_BATCHES } from './planted-bug.js'
+
+/** No bug: databases whose grids have the same id do not find out about each other. */
+const CLONES_UNNOTICED: Replacement = { file: 'marks.ts', find: "if (await this.#foreign(grid, list, mark)) return 'foreign'", replace: '' }
+
+/** No bug: as few restarts as a simulated drain has steps. */
+const FEW_RESTARTS: Replacement = { file: 'collector.ts', find: 'const MAX_RESTARTS = 5', replace: 'const MAX_RESTARTS = 1' }
+
+/** What could go wrong in collectors: which cells they read, delete and pass, and whose they are. */
+export const IN_COLLECTOR: readonly PlantedBug[] = [
+  {
+    name: 'cells are deleted before their frames are committed',
+    file: 'grid-drain.ts',
+    find: 'await this.#commit(fetched.frames, report, raise)',
+    replace: 'await this.#delete(fetched)\n      await this.#commit(fetched.frames, report, raise)',
+    told: /deletes .* though frame/,
+  },
+  {
+    name: 'the watermark is set without comparing it',
+    file: 'grid-record.ts',
+    find: 'WHERE id = ? AND watermark = ?',
+    replace: 'WHERE id = ? AND (watermark = ? OR 1)',
+    told: /watermark falls/,
+  },
+  {
+    name: 'the watermark rises with the first of several batches',
+    file: 'grid-drain.ts',
+    find: 'raise: last && !locked ? raise : undefined',
+    replace: 'raise: index === 0 ? raise : undefined',
+    with: SMALL_BATCHES,
+    told: /raises the watermark over .* though frame/,
+  },
+  {
+    name: 'layers are drained that are not old enough',
+    file: 'grid-drain.ts',
+    find: 'const newest = present - drainAfterLayers',
+    replace: 'const newest = present - drainAfterLayers + 1',
+    told: /not old enough|has not read/,
+  },
+  {
+    name: 'the oldest layer above the watermark is left out',
+    file: 'grid-drain.ts',
+    find: 'first) : watermark + 1',
+    replace: 'first) : watermark + 2',
+    told: /which it has not read/,
+  },
+  {
+    name: 'a silent server is passed at once',
+    file: 'grid-drain.ts',
+    find: 'elapsed - since >= SERVER_PATIENCE_MS',
+    replace: 'elapsed - since >= 0',
+    told: /whose server has been silent/,
+  },
+  {
+    name: 'young layers are deleted by drain({ all: true })',
+    file: 'grid-drain.ts',
+    find: `const { frames } = await this.#fetch(layer, layer, report, new Set())
+      await this.#commit(frames, report, undefined)`,
+    replace: `const fetched = await this.#fetch(layer, layer, report, new Set())
+      await this.#delete(fetched)
+      await this.#commit(fetched.frames, report, undefined)`,
+    told: /deletes .* though frame/,
+  },
+  {
+    name: 'a foreign piece swallows what stands behind it',
+    file: 'frame.ts',
+    find: 'offset = next < 0 ? cell.length : next',
+    replace: 'offset = next < 0 ? cell.length : cell.length',
+    told: /though frame .* is not settled/,
+  },
+  {
+    name: 'all databases give their grids the same id',
+    file: 'grid-record.ts',
+    find: `const id = this.#newId()
+    const watermark`,
+    replace: `const id = Buffer.alloc(16, 16 * this.#geometry.width + this.#geometry.layerSeconds)
+    const watermark`,
+    with: CLONES_UNNOTICED,
+    told: /has come to database/,
+  },
+  {
+    name: "a clone's marks are not looked at",
+    file: 'marks.ts',
+    find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
+    replace: '',
+    told: /has come to database|use one grid/,
+  },
+  {
+    name: "a collector takes frames out of a clone's cells before it looks at the marks",
+    file: 'collector.ts',
+    find: `    if (mark === 'foreign') {
+      await record.changeId(grid)`,
+    replace: `    if (mark === 'foreign') {
+      await new GridDrain(this.#parts, grid).old(state.watermark, undefined, report).catch(() => undefined)`,
+    told: /has come to database|use one grid/,
+  },
+  {
+    name: 'a lock stops the batches behind the one that it concerns',
+    file: 'grid-drain.ts',
+    find: "if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error",
+    replace: 'if (error) throw error',
+    with: SMALL_BATCHES,
+    told: /stops at a lock before/,
+  },
+  {
+    name: 'layers below a watermark that lies ahead are not drained',
+    file: 'grid-drain.ts',
+    find: 'const again = watermark > newest',
+    replace: 'const again = watermark < 0',
+    told: /has been forgotten/,
+  },
+  {
+    name: 'the last layers below a watermark that lay ahead are not drained',
+    file: 'grid-drain.ts',
+    find: 'const again = watermark > newest',
+    replace: 'const again = watermark > present',
+    told: /has been forgotten/,
+  },
+  {
+    name: 'writers are forgotten by a clock that is ahead',
+    file: 'wide-cache.ts',
+    find: 'this.#watch.agreedMs >= AGREED_MS',
+    replace: 'this.#watch.agreedMs >= 0',
+    told: /committed twice|takes another for a clone|instead of|falls from|of \d+ missing rows|the ledger has/,
+  },
+  {
+    name: 'a restart that has got on counts as one that has not',
+    file: 'collector.ts',
+    find: 'restarts = state && state.watermark > watermark ? 0 : restarts + 1',
+    replace: 'restarts += watermark > -Infinity ? 1 : 0',
+    with: FEW_RESTARTS,
+    told: /WatermarkMoved/,
+  },
+  {
+    name: 'a halved batch is forgotten when a half of it fails',
+    file: 'grid-drain.ts',
+    find: `      const result = await settling
+      this.#remember(frames)
+`,
+    replace: `      const result = await settling
+      if (result.quarantined === 0) this.#remember(frames)
+`,
+    told: /duplicate rows, and/,
+  },
+  {
+    name: 'a process whose cache no collector reads goes on using it',
+    file: 'marks.ts',
+    find: `  get apart(): boolean {
+    return this.#apart`,
+    replace: `  get apart(): boolean {
+    return this.#apart && this.#missing.length < 0`,
+    told: /in a cache that no collector reads/,
+  },
+  {
+    name: 'collectors drain grids of their own shape only',
+    file: 'collector.ts',
+    find: 'for (const state of await this.#parts.record.states()) await',
+    replace: 'for (const state of await this.#parts.record.states()) if (state.grid === this.#parts.record.grid) await',
+    told: /layers behind|has been forgotten/,
+  },
+]

@@ -1,0 +1,160 @@
+import { type PlantedBug } from './planted-bug.js'
+
+/** What could go wrong in the ledger: which frames it takes, what it counts, and what it keeps. */
+export const IN_LEDGER: readonly PlantedBug[] = [
+  {
+    name: 'the ledger does not look whether a frame is there already',
+    file: 'writer-entry.ts',
+    find: 'if (sequence <= this.prefix) return false',
+    replace: 'if (sequence < 0) return false',
+    told: /committed twice|more rows settled than issued|ranges are above/,
+  },
+  {
+    name: 'the ledger looks above the prefix only',
+    file: 'writer-entry.ts',
+    find: 'if (sequence <= this.prefix) return false',
+    replace: 'if (this.prefix < -1) return false',
+    told: /committed twice|more rows settled than issued|ranges are above/,
+  },
+  {
+    name: 'which frames are new is read before the writers are locked',
+    file: 'ledger.ts',
+    find: `        const entries = await this.#lock(tx, frames, now)
+        const fresh = await this.#fresh(tx, frames, entries, read)`,
+    replace: `        const writers = [...new Set(frames.map((frame) => frame.writer))].sort()
+        const { rows: early } = writers.length > 0 ? await tx.query(\`SELECT * FROM wide_cache_writers WHERE name = ? AND writer IN (\${placeholders(writers.length)})\`, [this.#name, ...writers.map((writer) => Buffer.from(writer, 'hex'))]) : { rows: [] }
+        const entries = await this.#lock(tx, frames, now)
+        for (const row of early) entries.set(hex(row), new WriterEntry(hex(row), row))
+        const fresh = await this.#fresh(tx, frames, entries, read)`,
+    told: /UNIQUE|committed twice|settled before|ranges are above|the ledger has/,
+  },
+  {
+    name: 'the prefix counts a gap as settled',
+    file: 'writer-entry.ts',
+    find: 'while (this.#ranges[0]?.first === this.prefix + 1) this.prefix = this.#ranges.shift()!.last',
+    replace: 'while (this.#ranges[0]) this.prefix = this.#ranges.shift()!.last',
+    told: /let go as confirmed/,
+  },
+  {
+    name: 'the watermark rises though nothing has been committed, when rows are refused',
+    file: 'settle.ts',
+    find: '  const settled = await isolate(ledger, frames, logger, { read })\n  if (raise) await ledger.commit([], { raise })',
+    replace: '  if (raise) await ledger.commit([], { raise })\n  const settled = await isolate(ledger, frames, logger, { read })',
+    told: /raises the watermark over .* though frame/,
+  },
+  {
+    name: 'what is missing below a floor is lost at once',
+    file: 'writer-entry.ts',
+    find: 'now - this.agingSince > ttl',
+    replace: 'now - this.agingSince >= 0',
+    told: /though frame .* is not settled|let go as confirmed|more is lost than missing|more rows settled than issued/,
+  },
+  {
+    name: 'lost rows are miscounted',
+    file: 'writer-entry.ts',
+    find: 'let issued = this.#settled + this.taken + this.lost',
+    replace: 'let issued = this.#settled + this.taken',
+    told: /does not add up|more is lost than missing|more rows settled than issued|has lost/,
+  },
+  {
+    name: 'a frame in quarantine is counted as committed',
+    file: 'ledger.ts',
+    find: 'entry.prefix, quarantine ? 0 : entry.taken, quarantine ? entry.taken : 0,',
+    replace: 'entry.prefix, entry.taken, 0,',
+    told: /the ledger has \d+ rows committed/,
+  },
+  {
+    name: 'a frame in quarantine is not entered in the ledger',
+    file: 'ledger.ts',
+    find: 'await this.#compact(tx, entries, quarantine, now)',
+    replace: 'if (!quarantine) await this.#compact(tx, entries, false, now)',
+    told: /the ledger has \d+ rows committed/,
+  },
+  {
+    name: 'a frame goes to quarantine because of its neighbours',
+    file: 'settle.ts',
+    find: 'if (only && frames.length === 1) return',
+    replace: "if (only && frames.length > 1) return ledger.quarantine(frames, 'all')\n  if (only) return",
+    told: /nothing is wrong with its rows/,
+  },
+  {
+    name: 'any error sends a frame to quarantine',
+    file: 'settle.ts',
+    find: "(error instanceof DatabaseError && error.kind === 'data')",
+    replace: '(error instanceof DatabaseError)',
+    told: /nothing is wrong with its rows/,
+  },
+  {
+    name: 'compaction deletes ranges that it still needs',
+    file: 'writer-entry.ts',
+    find: 'filter((first) => !kept.has(first))',
+    replace: 'filter(() => true)',
+    told: /committed twice|ranges of/,
+  },
+  {
+    name: 'ranges that have grown are not written',
+    file: 'writer-entry.ts',
+    find: 'this.#stored.get(first) !== last',
+    replace: 'this.#stored.get(first) === undefined',
+    told: /committed twice|ranges of/,
+  },
+  {
+    name: 'a collector confirms one frame too many',
+    file: 'ledger.ts',
+    find: "return Number(row?.['prefix'] ?? -1)",
+    replace: "return Number(row?.['prefix'] ?? -1) + 1",
+    told: /let go as confirmed/,
+  },
+  {
+    name: 'what committed by itself is tried again',
+    file: 'ledger.ts',
+    find: "if (error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST') this.#stopped = error",
+    replace: 'if (error === 0) throw error',
+    told: /goes on committing/,
+  },
+  {
+    name: 'a frame in quarantine is not cut to what the database takes',
+    file: 'quarantine.ts',
+    find: 'Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))',
+    replace: 'Math.max(LEAST_PIECE_BYTES, MAX_PIECE_BYTES)',
+    told: /have not come to SQL|though all is well|layers behind|is not settled/,
+  },
+  {
+    name: 'rows count as lost by a clock that is ahead',
+    file: 'ledger.ts',
+    find: 'const maySettle = this.#watch.steadyMs >= ttl',
+    replace: 'const maySettle = true',
+    told: /is not settled|let go as confirmed|have not come to SQL|more is lost|more rows settled|more is missing/,
+  },
+  {
+    name: 'young frames count as duplicates when their cells are drained',
+    file: 'ledger.ts',
+    find: `if (read.has(key) && !readNow.has(key)) readNow.add(key)
+      else entry`,
+    replace: `if (read.has(key) && readNow.has(key)) readNow.add(key)
+      else entry`,
+    told: /duplicate rows, and/,
+  },
+  {
+    name: 'forgotten writers are not added up',
+    file: 'report.ts',
+    find: '[name, FORGOTTEN, ...sums, issued - committed - quarantined]',
+    replace: '[name, FORGOTTEN, 0, 0, 0, 0, 0, 0]',
+    told: /totals become|falls from|the ledger has/,
+  },
+  {
+    name: 'any error of a frame tried alone sends it to quarantine',
+    file: 'settle.ts',
+    find: `      if (!isAboutRows(error)) throw error
+      reason = reasonOf(error)`,
+    replace: "      reason = 'any'",
+    told: /nothing is wrong with its rows/,
+  },
+  {
+    name: 'each frame above a gap has a range of its own',
+    file: 'writer-entry.ts',
+    find: 'const joins = before?.last === sequence - 1',
+    replace: 'const joins = before?.last === -5',
+    told: /ranges of/,
+  },
+]

@@ -1,0 +1,118 @@
+import { readCell, rowsOf } from '../../src/wide-cache/frame.js'
+import type { HeldFrame, Outbox } from '../../src/wide-cache/outbox.js'
+import { type VirtualProcess, processOf } from './process.js'
+import type { World } from './world.js'
+
+/** What is wrong with a row, if anything. */
+export type Ailment = 'none' | 'too large' | 'not encodable' | 'refused by SQL' | 'refused by commit' | 'not decodable'
+
+/** Those that keep a row out of every frame. */
+export const UNFRAMED: readonly Ailment[] = ['too large', 'not encodable']
+
+/** A row that a process has handed to `append`. */
+export interface RowTruth {
+  readonly id: number
+  readonly process: VirtualProcess
+  readonly ailment: Ailment
+}
+
+/** A frame that a writer has closed. */
+export interface FrameTruth {
+  readonly key: string
+  readonly process: VirtualProcess
+  readonly sequence: number
+  readonly rows: readonly RowTruth[]
+  readonly held: HeldFrame
+  readonly closedAt: number
+  /** Its writer still holds it. */
+  isHeld: boolean
+  /** Some server has kept it at some time. */
+  stored: boolean
+  /** When one did for the first time; `Infinity`: none. */
+  storedAt: number
+  /** When its writer has let go of it at the bound of the outbox. */
+  letGoAt: number | undefined
+}
+
+/** Bytes of a row of the simulation: its id, then padding. */
+export const ROW_ID_BYTES = 6
+
+export const MAX_OUTBOX_BYTES = 1024 * 1024
+
+/** All that the processes of a run have recorded, whichever database they use. */
+export class Records {
+  readonly rows: RowTruth[] = []
+  readonly frames = new Map<string, FrameTruth>()
+  readonly processes: VirtualProcess[] = []
+  /** When a database has last given one of its grids a new id, because another one uses it. */
+  apartSince = Infinity
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** A new row of a process. Its id is its place in `rows`. */
+  row(process: VirtualProcess, ailment: Ailment): RowTruth {
+    const row: RowTruth = { id: this.rows.length, process, ailment }
+    this.rows.push(row)
+    process.rows.push(row)
+    return row
+  }
+
+  /** The frame that has a row. */
+  frameOf(row: RowTruth): FrameTruth | undefined {
+    return row.process.frames.find((frame) => frame.rows.includes(row))
+  }
+
+  /** The process that has drawn an id. */
+  processOf(writer: string): VirtualProcess | undefined {
+    return this.processes[processOf(writer) - 1]
+  }
+
+  /** A writer has closed a frame. */
+  closed(held: HeldFrame, outbox: Outbox): void {
+    const key = keyOf(held)
+    this.#world.check(!this.frames.has(key), () => `two frames are numbered ${key}`)
+    const process = this.processOf(held.writer)!
+    const rows = rowsOf(held).map((bytes) => this.rows[bytes.readUIntBE(0, ROW_ID_BYTES)]!)
+    const frame: FrameTruth = { key, process, sequence: held.sequence, rows, held, closedAt: this.#world.now, isHeld: true, stored: false, storedAt: Infinity, letGoAt: undefined }
+    this.frames.set(key, frame)
+    process.frames.push(frame)
+    let bytes = 0
+    for (const frame of outbox.frames()) bytes += frame.bytes.length
+    this.#world.check(bytes <= MAX_OUTBOX_BYTES, () => `an outbox holds ${bytes} bytes`)
+  }
+
+  /** A writer has let go of a frame, `atBound` or because it takes it as confirmed. */
+  released(held: HeldFrame, atBound: boolean): void {
+    const frame = this.frames.get(keyOf(held))!
+    frame.isHeld = false
+    if (atBound) {
+      this.#world.check(held.placed && frame.stored, () => `frame ${frame.key} is let go though no cache has acknowledged it`)
+      frame.letGoAt = this.#world.now
+    } else {
+      this.#world.check(frame.process.site.truth.settled(frame), () => `frame ${frame.key} is let go as confirmed though the ledger does not have it`)
+    }
+  }
+
+  /** A server has kept a value: remembers which frames have ever been stored. */
+  stored(value: Buffer): void {
+    for (const frame of readCell(value).frames) {
+      const known = this.frames.get(keyOf(frame))
+      if (!known || known.stored) continue
+      known.stored = true
+      known.storedAt = this.#world.now
+    }
+  }
+}
+
+export function keyOf(frame: { readonly writer: string; readonly sequence: number }): string {
+  return `${frame.writer}:${frame.sequence}`
+}
+
+export function rowsIn(frames: Iterable<FrameTruth>): number {
+  let rows = 0
+  for (const frame of frames) rows += frame.rows.length
+  return rows
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import type { LedgerReport } from '../../src/wide-cache/report.js'
+import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
+import { close } from './close.js'
+import { Collecting } from './collecting.js'
+import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
+import type { Heart } from './heart.js'
+import { VirtualProcess } from './process.js'
+import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
+import type { Scenario } from './scenario.js'
+import { gridsOf, isCell } from './schema.js'
+import { Site } from './site.js'
+import { VirtualServer } from './virtual-server.js'
+import { EPOCH, type World } from './world.js'
+
+const AILMENTS: readonly Ailment[] = ['too large', 'not encodable', 'refused by SQL', 'refused by commit', 'not decodable']
+
+/** One run: its databases, caches and processes, and all that happens until the world is well again. */
+export class Run {
+  readonly heart: Heart
+  readonly world: World
+  readonly scenario: Scenario
+  readonly records: Records
+  /** The databases; the second may be a later clone of the first. */
+  readonly sites: Site[]
+  /** The cache servers of each host. */
+  readonly hosts: VirtualServer[][]
+  readonly actors: Actor[] = []
+  collectorsAwayUntil = 0
+  #pausedUntil = 0
+
+  constructor(heart: Heart, world: World, scenario: Scenario) {
+    this.heart = heart
+    this.world = world
+    this.scenario = scenario
+    this.records = new Records(world)
+    this.sites = (scenario.twin === 'none' ? ['A'] : ['A', 'B']).map((name) => new Site(name, world, scenario, this.records))
+    this.hosts = (scenario.cachePerHost ? ['cache', 'other'] : ['cache']).map((host) =>
+      Array.from({ length: scenario.servers }, (_, i) => new VirtualServer(`${host}${i}`, world, scenario, this.records)))
+  }
+
+  get servers(): VirtualServer[] {
+    return this.hosts.flat()
+  }
+
+  async play(): Promise<void> {
+    const { world, scenario, sites } = this
+    const { random } = world
+    const [first, second] = sites
+    this.#populate(first!)
+    if (second && scenario.twin === 'stranger') this.#populate(second)
+    if (second && scenario.twin === 'clone') world.after(random.between(5000, scenario.faultsMs / 2), () => this.#clone(first!, second))
+    if (scenario.databaseStepMs !== 0) world.after(random.between(1000, scenario.faultsMs / 2), () => this.#stepDatabaseClock(random.pick(this.sites)))
+    if (scenario.commitsImplicitly) world.after(random.between(0, scenario.faultsMs), () => { random.pick(this.actors).commitsImplicitly = true })
+    for (let i = 0; i < scenario.disasters; i++) world.after(random.between(0, scenario.faultsMs), () => disaster(this))
+    if (scenario.pauseMs > 0) {
+      await world.pass(scenario.faultsMs / 2)
+      await this.#pause()
+    } else {
+      await world.pass(scenario.faultsMs)
+    }
+    await this.#heal()
+  }
+
+  #populate(site: Site): void {
+    for (let i = 0; i < this.scenario.writers; i++) this.#startWriter(site)
+    for (let i = 0; i < this.scenario.collectors; i++) this.startCollector(site)
+  }
+
+  #clone(original: Site, copy: Site): void {
+    this.world.note('the database is cloned')
+    copy.copyFrom(original)
+    this.#populate(copy)
+  }
+
+  #stepDatabaseClock({ database: { clock } }: Site): void {
+    const { world, scenario: { databaseStepMs, databaseStepForMs } } = this
+    clock.set(databaseStepMs)
+    world.after(databaseStepForMs, () => clock.set(0))
+    // What they leave in cells must be found, though the watermark may lie ahead of it.
+    for (let kills = 0; kills < 4; kills++) world.after(databaseStepForMs + world.random.between(0, 40_000), () => this.#writeAndDie())
+  }
+
+  /** A writer is killed when it has just placed a frame. */
+  #writeAndDie(): void {
+    const { world, actors } = this
+    const writers = actors.filter((actor) => actor.writes && actor.process.alive && !actor.process.closing)
+    if (!world.faulty || writers.length === 0) return
+    const writer = world.random.pick(writers)
+    this.append(writer, 2)
+    world.after(this.scenario.flushMs + 50, () => { if (writer.process.alive) this.replace(writer) })
+  }
+
+  /** A long time in which nothing is collected: the writers are quiet, or hold frames that neither cache nor SQL takes. */
+  async #pause(): Promise<void> {
+    const { world, scenario } = this
+    const end = world.now + scenario.pauseMs
+    this.#pausedUntil = end
+    this.collectorsAwayUntil = end
+    const writers = this.actors.filter((actor) => actor.writes && actor.process.alive)
+    if (scenario.holdsThroughPause) {
+      const away = scenario.pauseMs + world.random.pick([2000, 20_000])
+      for (const { database } of this.sites) database.goAway(away)
+      if (world.random.chance(0.5)) for (const server of this.servers) server.downUntil = Math.max(server.downUntil, world.now + away)
+      for (const actor of writers) {
+        this.append(actor, 3)
+        // Suspended, as the machine of a laptop is: a process that goes on trying for a day would take the simulation long.
+        world.after(scenario.flushMs + 1, () => { actor.process.stalledUntil = end })
+        world.after(scenario.pauseMs + 1, () => this.append(actor, 2))
+      }
+      for (const actor of this.actors) if (!actor.writes) actor.process.stalledUntil = end
+    }
+    for (const actor of this.actors) if (actor.scheduled) actor.process.stalledUntil = end
+    await world.pass(scenario.pauseMs)
+    for (const actor of writers) this.#scheduleRows(actor, scenario.faultsMs / 2)
+    await world.pass(scenario.faultsMs / 2)
+  }
+
+  /** A process that writes and, perhaps, collects. */
+  #startWriter(site: Site): void {
+    const collects = this.#mayCollect(this.actors.length) && this.world.random.chance(0.2)
+    const actor = this.start(site, true, collects)
+    const { faultsMs, pauseMs } = this.scenario
+    const until = pauseMs > 0 && this.world.now < faultsMs / 2 ? faultsMs / 2 : faultsMs + pauseMs
+    this.#scheduleRows(actor, Math.max(1000, until - this.world.now))
+  }
+
+  startCollector(site: Site): Actor {
+    // Of hosts with caches of their own only the first collects: so it is clear whose frames nobody would find.
+    if (!this.#mayCollect(this.actors.length)) this.start(site, false, false)
+    return this.start(site, false, true)
+  }
+
+  #mayCollect(index: number): boolean {
+    return index % this.hosts.length === 0
+  }
+
+  /** Ends a process at once and starts another in its place. */
+  replace(actor: Actor): void {
+    actor.process.kill('is killed')
+    if (actor.writes) this.#startWriter(actor.process.site)
+    else this.startCollector(actor.process.site)
+  }
+
+  start(site: Site, writes: boolean, collects: boolean | 'scheduled'): Actor {
+    const { world, scenario, actors } = this
+    const { random } = world
+    const index = actors.length + 1
+    const skew = scenario.clocksWrong ? random.between(-MAX_SKEW_MS, MAX_SKEW_MS) : 0
+    const host = this.hosts[actors.length % this.hosts.length]!
+    const servers = scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
+    const shape = scenario.shapes[actors.length % scenario.shapes.length]!
+    const process = new VirtualProcess(world, index, site, servers, shape, skew)
+    this.records.processes.push(process)
+    const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))
+    const schedule = scenario.collectEveryMs < 10_000 ? '*/4 * * * * *' : '*/10 * * * * *'
+    const actor = new Actor(process, writes, scheduled && schedule, this)
+    actors.push(actor)
+    if (scheduled || scenario.holdsThroughPause) process.stalledUntil = this.#pausedUntil
+    world.note(`${process.name} starts on ${site.name}`)
+    if (collects && !scheduled) new Collecting(this, actor).soon()
+    return actor
+  }
+
+  /** Bursts of rows spread over some time. */
+  #scheduleRows(actor: Actor, ms: number): void {
+    const { world } = this
+    const { random } = world
+    const later = (run: () => void) => world.after(random.between(0, ms), () => actor.process.deliver(run))
+    const bursts = random.between(1, this.scenario.bigRows ? 12 : 15)
+    for (let i = 0; i < bursts; i++) later(() => this.append(actor, random.pick([1, 1, 2, 5, 30])))
+    if (random.chance(0.2)) later(() => void this.#flush(actor))
+    if (random.chance(0.2)) later(() => void close(this, actor))
+  }
+
+  append(actor: Actor, rows: number): void {
+    if (!actor.process.closing) this.appendTo(actor, rows)
+  }
+
+  appendTo(actor: Actor, rows: number): void {
+    const { world, scenario, records } = this
+    if (!actor.process.alive) return
+    world.note(`${actor.name} appends ${rows}`)
+    for (let i = 0; i < rows; i++) {
+      const ailment: Ailment = scenario.poison && world.random.chance(scenario.bigRows ? 0.06 : 0.02) ? world.random.pick(AILMENTS) : 'none'
+      const size = ailment === 'too large' ? BIG_FRAME_BYTES : scenario.bigRows ? BIG_ROW_BYTES : world.random.between(ROW_ID_BYTES, 90)
+      try {
+        actor.wideCache.append({ truth: records.row(actor.process, ailment), size })
+      } catch (error) {
+        world.fail(`append() throws ${String(error)}`)
+      }
+    }
+  }
+
+  /** What is flushed is in the cache or in SQL, or flush() says that it is not. */
+  async #flush({ process, wideCache }: Actor): Promise<void> {
+    const before = this.records.rows.length
+    try {
+      await wideCache.flush()
+    } catch {
+      return
+    }
+    for (const frame of process.frames) {
+      if (frame.rows[0]!.id >= before) continue
+      this.world.check(frame.stored || process.site.truth.settled(frame), () => `flush() has resolved though frame ${frame.key} is nowhere`)
+    }
+  }
+
+  keepCollectorsAway(ms: number): void {
+    this.collectorsAwayUntil = Math.max(this.collectorsAwayUntil, this.world.now + ms)
+  }
+
+  /** All is well again, for long enough that whatever lives can bring everything to SQL. */
+  async #heal(): Promise<void> {
+    const { world, scenario } = this
+    world.note('healing')
+    world.faulty = false
+    for (const { database } of this.sites) {
+      database.awayUntil = Math.min(database.awayUntil, world.now)
+      database.clock.set(0)
+    }
+    for (const server of this.servers) if (server.downUntil !== Infinity) server.downUntil = Math.min(server.downUntil, world.now)
+    this.collectorsAwayUntil = 0
+    for (const site of this.sites) this.startCollector(site)
+    for (const actor of this.actors) {
+      if (actor.writes && world.random.chance(0.5)) world.after(world.random.between(0, 20_000), () => actor.process.deliver(() => this.append(actor, 2)))
+    }
+    // Late requests, stalls, a silent server's minute, then the writers' own patience and their backoff.
+    const delays = scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0
+    const silence = this.servers.some((server) => !server.up) ? 60_000 : 0
+    const orphans = scenario.orphaned > 0 ? 15_000 : 0
+    await world.pass(delays + (scenario.disasters > 0 ? STALL_MS : 0) + silence + orphans + scenario.confirmSeconds * 1000 + 45_000)
+  }
+
+  /** Hands `look` what a process's `ledger()` returns, at the very moment it does. */
+  async report(actor: Actor, look: (report: LedgerReport) => void): Promise<void> {
+    let looked = false
+    void actor.wideCache.ledger().then((report) => {
+      looked = true
+      look(report)
+    }, (error: unknown) => this.world.fail(`ledger() throws ${String(error)}`))
+    await this.world.pass(1000)
+    assert(looked, 'the ledger answers within a second')
+  }
+
+  /** The layer of a moment of the world. */
+  layerAt(ms: number, layerSeconds: number): number {
+    return Math.floor((EPOCH + ms) / (layerSeconds * 1000))
+  }
+
+  /** Looks at every cell that is left. */
+  checkCells(): void {
+    for (const { truth, database } of this.sites) {
+      const grids = gridsOf(database.look)
+      for (const server of this.servers) {
+        if (!server.up) continue
+        for (const key of [...server.items.keys()]) {
+          const value = isCell(key) ? server.get(key) : undefined
+          if (value) truth.left(key, value, grids)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import type { VirtualProcess } from './process.js'
+import type { Scenario } from './scenario.js'
+import { cellKey, type GridRow, gridsOf } from './schema.js'
+import type { Truth } from './truth.js'
+import type { VirtualDatabase } from './virtual-database.js'
+import { EPOCH, type World } from './world.js'
+
+/** How long a collector waits for a silent server. */
+const PATIENCE_MS = 60_000
+
+/** How long after it read a clock or a cell a collector may act on it: stalls, and waits for locks. */
+const ACTS_WITHIN_MS = 120_000
+
+/** The watermarks of one database's grids, and what must have been read when they rise. */
+export class Watermarks {
+  readonly #world: World
+  readonly #scenario: Scenario
+  readonly #known = new Map<string, GridRow>()
+  /** Of grids whose watermark has risen by a clock that was ahead: the newest layer that was really old enough. */
+  readonly #risenFrom = new Map<string, number>()
+
+  constructor(world: World, scenario: Scenario) {
+    this.#world = world
+    this.#scenario = scenario
+  }
+
+  copyFrom(other: Watermarks): void {
+    for (const [id, grid] of other.#known) this.#known.set(id, grid)
+    for (const [id, layer] of other.#risenFrom) this.#risenFrom.set(id, layer)
+  }
+
+  /** Up to which layer nothing needs to be drained any more. */
+  passed({ id, watermark }: GridRow): number {
+    return Math.min(watermark, this.#risenFrom.get(id) ?? Infinity)
+  }
+
+  entered(grids: readonly GridRow[]): void {
+    for (const grid of grids) {
+      const known = this.#known.get(grid.id)
+      this.#world.check((known ?? grid).watermark === grid.watermark, () => 'a process that enters the grid moves the watermark')
+      this.#known.set(grid.id, grid)
+    }
+  }
+
+  /** A watermark may have risen: all cells below it have been read and settled, or waited for. */
+  raised(process: VirtualProcess, database: VirtualDatabase, truth: Truth): void {
+    for (const grid of gridsOf(database.look)) {
+      const before = this.#known.get(grid.id)
+      this.#known.set(grid.id, grid)
+      if (before && before.watermark !== grid.watermark) this.#check(process, database, truth, before.watermark, grid)
+    }
+  }
+
+  #check(process: VirtualProcess, database: VirtualDatabase, truth: Truth, before: number, { id, width, layerSeconds, watermark: to }: GridRow): void {
+    const { drainAfterLayers, cellTtlSeconds } = this.#scenario
+    const world = this.#world
+    const oldEnough = (from: number, until = world.now) => Math.floor(database.clock.latest(from, until) / (layerSeconds * 1000)) - drainAfterLayers
+    const newest = oldEnough(world.now - ACTS_WITHIN_MS)
+    world.check(to >= before, () => `the watermark falls from ${before} to ${to}`)
+    world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)
+    const really = Math.floor((EPOCH + world.now) / (layerSeconds * 1000)) - drainAfterLayers
+    if (to > really) this.#risenFrom.set(id, Math.min(this.#risenFrom.get(id) ?? Infinity, Math.max(before, really)))
+    const oldest = newest - Math.floor(cellTtlSeconds / layerSeconds)
+    for (let layer = Math.max(before + 1, oldest); layer <= to; layer++) {
+      for (let column = 0; column < width; column++) {
+        const key = cellKey({ grid: id, layer, column })
+        const read = process.reads.get(key)
+        if (!read) {
+          world.fail(`${process.name} raises the watermark over ${key}, which it has not read`)
+        } else if (read.answered) {
+          world.check(oldEnough(read.at - ACTS_WITHIN_MS, read.at) >= layer, () => `${process.name} has read ${key} too early`)
+          if (read.value) truth.mustBeSettled(read.value, () => `${process.name} raises the watermark over ${key}`)
+        } else {
+          const since = process.silentSince.get(read.server) ?? world.now
+          world.check(read.at - since >= PATIENCE_MS, () => `${process.name} passes ${key}, whose server has been silent for ${read.at - since} ms`)
+        }
+      }
+    }
+  }
+}
