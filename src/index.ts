@@ -1,4 +1,7 @@
 /** All that is public, and nothing else. */
+// First, so that a bundle is refused before anything else of it can fail.
+import './support/package-file.js'
+
 export { type Activity, createActivity, type RecordedVisit } from './activity/activity.js'
 export type { ActivityOptions } from './activity/options.js'
 export type { ActivityStats } from './activity/stats.js'

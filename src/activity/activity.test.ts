@@ -62,7 +62,7 @@ test('requests come back as figures and as rows', async () => {
   for (const [agent, path] of [[BROWSER, '/'], [BROWSER, '/a?b'], ['Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0', '/']] as const) await request(app).get(path).set('user-agent', agent)
   await arrive(activity)
   const { body } = await request(app).get('/activity').expect(200)
-  assert.deepEqual({ ...body, asOf: '' }, { windowSeconds: 600, pageViews: 3, visitors: 2, asOf: '' })
+  assert.deepEqual({ ...body, asOf: '' }, { windowSeconds: 600, pageViews: 3, visitors: 2, asOf: '', stale: false })
   assert(Math.abs(Date.parse(body.asOf) - Date.now()) < 60_000)
   assert.deepEqual(await activity.stats(), body)
   const { rows } = await database.query('SELECT page FROM activities ORDER BY id')

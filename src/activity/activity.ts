@@ -1,6 +1,6 @@
-import type { RequestHandler, Router } from 'express'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
+import type { RequestHandler, Router } from '../visitors/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'

@@ -1,5 +1,5 @@
-import type { RequestHandler } from 'express'
 import type { BurstLogger } from '../support/logger.js'
+import type { RequestHandler } from '../visitors/express.js'
 import { Guard } from '../visitors/guard.js'
 import { pageViews } from '../visitors/middleware.js'
 import type { ActivitySettings } from './options.js'

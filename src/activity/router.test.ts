@@ -8,7 +8,7 @@ import { expresses } from '../support/fixtures.suite.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 
-const FIGURES: ActivityStats = { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z' }
+const FIGURES: ActivityStats = { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z', stale: false }
 
 for (const [name, express] of expresses) {
   const site = (stats: () => Promise<ActivityStats>, statsTtlSeconds = 30) => {

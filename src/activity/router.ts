@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Router } from 'express'
+import { packageFile } from '../support/package-file.js'
 import type { ActivityStats } from './stats.js'
 
 /**
@@ -46,7 +47,7 @@ export function activityRouter(stats: () => Promise<ActivityStats>, statsTtlSeco
 
 /** As it is beside this file, but for the `export {}` that tsc adds: it runs as a classic script as well. */
 function widgetSource(): string {
-  return readFileSync(new URL('./widget.js', import.meta.url), 'utf8').replace(/^export \{\};$/m, '')
+  return readFileSync(packageFile('activity/widget.js'), 'utf8').replace(/^export \{\};$/m, '')
 }
 
 function tagOf(text: string): string {

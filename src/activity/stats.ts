@@ -10,13 +10,15 @@ export interface ActivityStats {
   readonly visitors: number
   /** The moment up to which all has been collected, in ISO 8601. */
   readonly asOf: string
+  /** The figures are older than they should be: no collector comes. */
+  readonly stale: boolean
 }
 
 /**
  * Reads the figures from the sums: one row a second, one a visitor, however many visits there were. One
  * statement, so that both figures are of one moment.
  */
-export async function readStats(database: Queryable, { name, asOf }: ReadContext, windowSeconds: number): Promise<ActivityStats> {
+export async function readStats(database: Queryable, { name, asOf, stale }: ReadContext, windowSeconds: number): Promise<ActivityStats> {
   const from = Math.floor(asOf / 1000) - windowSeconds
   const { rows } = await database.query(
     'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds WHERE name = ? AND second >= ?) AS page_views,' +
@@ -28,5 +30,6 @@ export async function readStats(database: Queryable, { name, asOf }: ReadContext
     pageViews: Number(rows[0]?.['page_views']),
     visitors: Number(rows[0]?.['visitors']),
     asOf: new Date(asOf).toISOString(),
+    stale,
   }
 }

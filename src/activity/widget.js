@@ -40,6 +40,7 @@
   `)
 
   const numbers = new Intl.NumberFormat('en')
+  const times = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 
   /** "1 visitor", "2 visitors" */
   function counted(count, thing) {
@@ -129,14 +130,15 @@
       if (request === this.#request) this.#plan()
     }
 
-    /** Shows the figures, or, where they are none, marks those shown as stale. */
+    /** Shows the figures, with their time where they are old; where they are none, marks those shown as stale. */
     #show(figures) {
       const good = areFigures(figures)
-      this.#line.part.toggle('stale', !good)
+      this.#line.part.toggle('stale', !good || figures.stale === true)
       if (!good) return
       const [visitors, ofVisitors] = counted(figures.visitors, 'visitor')
       const [views, ofViews] = counted(figures.pageViews, 'page view')
-      const window = ` in the last ${span(figures.windowSeconds)}`
+      const length = span(figures.windowSeconds)
+      const window = figures.stale ? ` in the ${length} before ${times.format(new Date(figures.asOf))}` : ` in the last ${length}`
       this.#before.remove()
       this.#text = `${visitors}${ofVisitors}, ${views}${ofViews}${window}`
       this.#line.replaceChildren(part('span', 'number', visitors), `${ofVisitors}, `, part('span', 'number', views), `${ofViews}${window}`)

@@ -61,7 +61,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
   page.on('pageerror', (error) => complaints.push(String(error)))
   const inside = (selector: string) => page.evaluate(`document.querySelector('site-activity').shadowRoot.querySelector('${selector}').textContent`) as Promise<string>
   const scene: Scene = {
-    page, complaints, asked: 0, figures: { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z' },
+    page, complaints, asked: 0, figures: { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z', stale: false },
     text: () => inside('[part~=figures]'), spoken: () => inside('[role=status]'),
   }
   try {
@@ -111,11 +111,19 @@ test('one is one, thousands are readable, and the window is said in its largest 
     [2, 3, 86400, '2 visitors, 3 page views in the last 24 hours'],
   ]
   for (const [visitors, pageViews, windowSeconds, text] of expected) {
-    scene.figures = { visitors, pageViews, windowSeconds, asOf: '' }
+    scene.figures = { visitors, pageViews, windowSeconds, asOf: '', stale: false }
     await pass(scene, 40)
     await shows(scene, new RegExp(text))
     assert.equal(await scene.text(), text)
   }
+}))
+
+test('figures that are old are shown with their time, and marked', { skip }, () => onStage('<site-activity></site-activity>', async (scene) => {
+  const time = new Date('2026-05-17T12:00:00.000Z').toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  scene.figures = { visitors: 2, pageViews: 3, windowSeconds: 600, asOf: '2026-05-17T12:00:00.000Z', stale: true }
+  await pass(scene, 40)
+  await shows(scene, /before/)
+  assert.equal(await scene.text(), `2 visitors, 3 page views in the 10 minutes before ${time}`)
 }))
 
 test('it asks about twice a minute, and not in a hidden tab', { skip }, () => onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
@@ -157,7 +165,7 @@ test('a screen reader hears of a change, but not of the first figures, nor more 
     new MutationObserver(() => { if (status.textContent) heard.push(status.textContent) }).observe(status, { childList: true, characterData: true, subtree: true })
   }`)
   for (let i = 1; i <= 8; i++) {
-    scene.figures = { windowSeconds: 600, pageViews: 345 + i, visitors: 12, asOf: '' }
+    scene.figures = { windowSeconds: 600, pageViews: 345 + i, visitors: 12, asOf: '', stale: false }
     await pass(scene, 40)
     await shows(scene, new RegExp(`${345 + i} page views`))
   }

@@ -1,3 +1,4 @@
+import { variable } from '../support/environment-variable.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import type { Cache } from './cache.js'
 import { isCache } from './checks.js'
@@ -11,25 +12,29 @@ export interface OpenedCache {
   readonly owned: boolean
 }
 
-const ALLOWED = 'memcached://host:port,host:port or memory: or a Cache such as memcached(...)'
+const ALLOWED = 'memcached://host:port,host:port or host:port,host:port or memory: or a Cache such as memcached(...)'
+const VARIABLES = ['WIDE_CACHE_SERVERS', 'MEMCACHE_SERVERS']
 
 /**
- * The cache that the option `cache` asks for: a `Cache`, or `memcached://host:port,host:port`, or `memory:`.
- * Not given: the servers that the environment variable MEMCACHE_SERVERS lists, or else `memory:`.
+ * The cache that the option `cache` asks for: a `Cache`, or `host:port,host:port` with or without `memcached://`, or
+ * `memory:`. Not given: the same by the environment variable WIDE_CACHE_SERVERS, or else MEMCACHE_SERVERS, or else `memory:`.
  *
  * @throws TypeError, RangeError naming the option
  */
 export function openCache(given: string | Cache | undefined, env: NodeJS.ProcessEnv = process.env): OpenedCache {
   if (given === undefined) {
-    const servers = env['MEMCACHE_SERVERS']
-    if (!servers) return { cache: memory(), owned: true }
-    return { cache: openMemcached(memcachedAddresses('cache (environment variable MEMCACHE_SERVERS)', servers), {}), owned: true }
+    const name = VARIABLES.find((name) => variable(env, name) !== '')
+    return { cache: name ? byText(`cache (environment variable ${name})`, variable(env, name)) : memory(), owned: true }
   }
-  if (typeof given !== 'string') {
-    if (!isCache(given)) throw wrongType('cache', given, ALLOWED)
-    return { cache: given, owned: false }
-  }
-  if (given === 'memory:') return { cache: memory(), owned: true }
-  if (given.startsWith('memcached://')) return { cache: openMemcached(memcachedAddresses('cache', given), {}), owned: true }
-  throw wrongValue('cache', given.replace(/^.*@/s, '***@'), ALLOWED)
+  if (typeof given === 'string') return { cache: byText('cache', given), owned: true }
+  if (!isCache(given)) throw wrongType('cache', given, ALLOWED)
+  return { cache: given, owned: false }
+}
+
+function byText(option: string, text: string): Cache {
+  if (text === 'memory:') return memory()
+  // Not a server's name, but a colon forgotten.
+  const isOther = text === 'memory' || /^(?!memcached:)[^,@]*:\/\//.test(text)
+  if (isOther) throw wrongValue(option, text.replace(/^.*@/s, '***@'), ALLOWED)
+  return openMemcached(memcachedAddresses(option, text), {})
 }

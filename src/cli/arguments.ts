@@ -12,11 +12,13 @@ Commands:
 
 Flags of both:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
-                              (default: DATABASE_URL, else sqlite:./wide-cache.db)
-  --help, --version
+                              (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
+                              else sqlite:./wide-cache.db)
+  -h, --help, --version
 
 Flags of collect; --cell-ttl-seconds and --retention-hours are to be what the web processes have:
-  --cache <servers>           memcached://host:port,host:port (default: MEMCACHE_SERVERS)
+  --cache <servers>           memcached://host:port,host:port
+                              (default: WIDE_CACHE_SERVERS, else MEMCACHE_SERVERS)
   --name <name>               the name that the web processes have (default: activity)
   --width <columns>           (default: 15)
   --layer-seconds <seconds>   (default: 3)
@@ -26,7 +28,7 @@ Flags of collect; --cell-ttl-seconds and --retention-hours are to be what the we
   --retention-hours <hours>   (default: 24)
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
 
-A password is safer in DATABASE_URL than in a flag, which other users of the machine can see.
+A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine can see.
 Exit status: 0 stopped or done, 1 failed, 2 wrong command line.
 `
 
@@ -55,7 +57,7 @@ export interface CollectOptions {
 
 const string = { type: 'string' } as const
 const boolean = { type: 'boolean' } as const
-const SHARED = { database: string, help: boolean, version: boolean }
+const SHARED = { database: string, help: { ...boolean, short: 'h' }, version: boolean } as const
 const COLLECT = {
   cache: string, name: string, width: string, 'layer-seconds': string, 'drain-after-layers': string, 'cell-ttl-seconds': string,
   'window-seconds': string, 'retention-hours': string, collect: string,

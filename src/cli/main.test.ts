@@ -59,8 +59,9 @@ function assertOneLine({ stdout, stderr }: { stdout: string; stderr: string }, p
 }
 
 test('--help tells of both commands and --version of the version', async () => {
-  const [help, version] = await Promise.all([run(['--help']), run(['collect', '--version'])])
+  const [help, short, version] = await Promise.all([run(['--help']), run(['-h']), run(['collect', '--version'])])
   assert.deepEqual([help.status, help.stderr], [0, ''])
+  assert.deepEqual(short, help)
   assert.match(help.stdout, /collect .*\n.*migrate /)
   assert.deepEqual([version.status, version.stderr], [0, ''])
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
@@ -76,7 +77,7 @@ describe('bad input ends with status 2 and one line that says what is wrong, nev
     ['something behind the command', ['migrate', 'mysql://u:s3cret@h/d'], /migrate takes flags only/],
     ['a flag of the other command', ['migrate', '--width', '3'], /--width is no flag of migrate/],
     ['a database scheme that is none', ['migrate', '--database', 'postgres://u:s3cret@h/d'], /"database" is "postgres:…"/],
-    ['DATABASE_URL likewise', ['migrate'], /DATABASE_URL\)" is "postgres:…"/, { DATABASE_URL: 'postgres://u:s3cret@h/d' }],
+    ['WIDE_CACHE_DATABASE_URL likewise', ['migrate'], /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"/, { WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d' }],
     ['a number that is none', ['collect', ...CACHE, '--width', '1.5'], /--width wants a whole number/],
     ['a number out of range', ['collect', ...CACHE, '--width', '0'], /"width" is 0; allowed: a whole number from 1/],
     ['a name with a space', ['collect', ...CACHE, '--name', 'a b'], /"name"/],

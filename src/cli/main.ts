@@ -45,7 +45,7 @@ async function run(): Promise<void> {
 }
 
 async function migrate(url: string | undefined): Promise<void> {
-  const { database } = openDatabase(url)
+  const { database } = openDatabase(url, logger)
   try {
     await database.migrate()
     say(`wide-cache: the tables are up to date (${database.dialect})`)

@@ -40,8 +40,11 @@ const MAX_QUEUED_IN_GET = 100_000
  * await stock.update([['apples', -3], ['pears', 12]])
  * await stock.process()
  * ```
+ *
+ * In TypeScript keys are strings and values are numbers, unless the parameters of `combine` say otherwise, as in
+ * `combine: (id: number, current: Cart | undefined, updates: readonly Cart[]) => …`.
  */
-export class CollisionFreeMap<K, V> {
+export class CollisionFreeMap<K = string, V = number> {
   readonly #tables: Tables
   readonly #id: string
   readonly #keys: Encoding<K>

@@ -14,7 +14,7 @@ export interface Change<K, V> {
 
 /** What maps and export queues share. */
 export interface BucketOptions<K, V> {
-  /** The database of the tables. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /** The database of the tables. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
   database?: string | Database | undefined
   /** Processes that give the same id share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
   id: string
@@ -39,7 +39,7 @@ export interface BucketOptions<K, V> {
 }
 
 /** Options of a {@link CollisionFreeMap}. */
-export interface CollisionFreeMapOptions<K, V> extends BucketOptions<K, V> {
+export interface CollisionFreeMapOptions<K = string, V = number> extends BucketOptions<K, V> {
   /** @default what is stored; 119 for a new map */
   buckets?: number | undefined
   /**

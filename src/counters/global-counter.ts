@@ -13,9 +13,9 @@ import { answered, outcomeOf, OutcomeUnknownError } from './outcome.js'
 export interface GlobalCounterOptions {
   /** The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
   name: string
-  /** Where the value is persisted. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /** Where the value is persisted. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
   database?: string | Database | undefined
-  /** Where the value lives. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  /** Where the value lives. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else `memory:` */
   cache?: string | Cache | undefined
   /** Rows the persisted maximum is spread over, 1 to 1000. The greatest of all processes holds, from the next loss in the cache on. @default 20 */
   shards?: number | undefined

@@ -15,9 +15,9 @@ import { Shards } from './shards.js'
 export interface ShardedCounterOptions {
   /** The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
   name: string
-  /** Where the shards are. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /** Where the shards are. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
   database?: string | Database | undefined
-  /** Where totals are kept for a while. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  /** Where totals are kept for a while. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else `memory:` */
   cache?: string | Cache | undefined
   /** Rows a new counter is spread over, 1 to 1000; one that has fewer grows to it, one that has more keeps them. @default 20 */
   shards?: number | undefined

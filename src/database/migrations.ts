@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFile, readdir } from 'node:fs/promises'
+import { packageFile } from '../support/package-file.js'
 import { DatabaseError, type Dialect, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
 import { refuseForeignTables } from './foreign-tables.js'
@@ -34,7 +35,7 @@ interface Migration {
 
 /** Where the package keeps the schema of a dialect; the same path from `src/` and from `dist/`. */
 export function migrationsFolder(dialect: Dialect): URL {
-  return new URL(`../../sql/${dialect}/`, import.meta.url)
+  return packageFile(`../sql/${dialect}/`)
 }
 
 /** The error of a process that has waited for another one's migration in vain. */

@@ -21,11 +21,12 @@ const KINDS: Readonly<Record<Exclude<DatabaseErrorKind, 'usage'>, readonly numbe
 /** Errors of the client that no waiting mends: TLS that is not there or not trusted. */
 const CLIENT_USAGE = /^(HANDSHAKE_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|AUTH_)/
 
-/** Errors whose quotes hold names of tables, columns, constraints and settings only. */
+/** Errors whose quotes hold names of tables, columns, constraints, settings and users only. */
 const QUOTES_NAMES = new Set([
   'ER_NO_SUCH_TABLE', 'ER_BAD_TABLE_ERROR', 'ER_TABLE_EXISTS_ERROR', 'ER_BAD_FIELD_ERROR', 'ER_NON_UNIQ_ERROR', 'ER_BAD_DB_ERROR',
   'ER_DUP_FIELDNAME', 'ER_DUP_KEYNAME', 'ER_CANT_DROP_FIELD_OR_KEY', 'ER_DATA_TOO_LONG', 'ER_BAD_NULL_ERROR',
   'ER_NO_DEFAULT_FOR_FIELD', 'ER_WARN_DATA_OUT_OF_RANGE', 'ER_CHECK_CONSTRAINT_VIOLATED', 'ER_NET_PACKET_TOO_LARGE',
+  'ER_TABLEACCESS_DENIED_ERROR', 'ER_COLUMNACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR', 'ER_SPECIFIC_ACCESS_DENIED_ERROR',
 ])
 
 /** What helps, where the server's own words do not say it. */
@@ -52,6 +53,11 @@ export function silence(timeoutMs: number): DatabaseError {
 export function withHolder(error: unknown, holder: string | undefined): unknown {
   if (holder === undefined || !(error instanceof DatabaseError) || error.code !== 'ER_LOCK_WAIT_TIMEOUT') return error
   return new DatabaseError(error.code, error.kind, `${error.message}. ${holder}`)
+}
+
+/** What the server itself has said, if the error is its. It may quote values. */
+export function serverSays(error: unknown): string | undefined {
+  return fieldsOf(error).sqlMessage
 }
 
 /** The DatabaseError of what mysql2 has thrown. */

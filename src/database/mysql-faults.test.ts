@@ -111,6 +111,7 @@ const never = new Promise<never>(() => undefined)
 async function limited(url: string): Promise<string> {
   const to = new URL(url)
   const schema = to.pathname.slice(1)
+  // The same on both servers of a failover; MySQL takes names of 32 characters at most.
   const name = `limited_${schema}`.slice(0, 32)
   const admin = open(url)
   await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY 'cache-password'`)

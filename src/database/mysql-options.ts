@@ -5,6 +5,7 @@
 import type { PoolOptions } from 'mysql2'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { QUEUE_LIMIT, mysqlValue } from './mysql-session.js'
+import { mysqlUrl } from './mysql-url.js'
 
 export interface MysqlOptions {
   /** @default 'localhost' */
@@ -28,14 +29,18 @@ export interface MysqlOptions {
 }
 
 const KNOWN = ['host', 'port', 'socketPath', 'user', 'password', 'database', 'ssl', 'connectionLimit'] as const
-const IN_URL = ['socketPath', 'ssl', 'connectionLimit']
-const ALLOWED_URL = 'mysql://user:password@host:port/database (special characters percent-encoded), with ?ssl=true, ?socketPath=… or ?connectionLimit=… where wanted'
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
 
-/** The options for mysql2's pool. */
-export function poolOptions(from: string | MysqlOptions, option = 'database'): PoolOptions {
-  const options = typeof from === 'string' ? fromUrl(from, option) : from
+/**
+ * The options for mysql2's pool.
+ *
+ * @param option what the user knows a URL as, for messages
+ * @param warn told of parts of a URL that are ignored
+ * @throws TypeError, RangeError
+ */
+export function poolOptions(from: string | MysqlOptions, option = 'database', warn: (message: string) => void = () => undefined): PoolOptions {
+  const options = typeof from === 'string' ? mysqlUrl(from, option, warn) : from
   onlyKnown('mysql', options, KNOWN)
   for (const name of ['host', 'socketPath', 'user', 'password', 'database'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'string') throw wrongType(name, hidden(options[name]), 'a string')
@@ -61,43 +66,6 @@ export function poolOptions(from: string | MysqlOptions, option = 'database'): P
     jsonStrings: true,
     multipleStatements: false,
     typeCast: mysqlValue,
-  }
-}
-
-function fromUrl(text: string, option: string): MysqlOptions {
-  // `new URL` puts what it was given, password and all, into its error.
-  if (!URL.canParse(text)) throw wrongValue(option, 'a URL that cannot be read', ALLOWED_URL)
-  const url = new URL(text)
-  if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
-  for (const name of url.searchParams.keys()) if (!IN_URL.includes(name)) throw wrongValue(option, `mysql://…?${name}=…`, ALLOWED_URL)
-  const decoded = (part: string) => {
-    try {
-      return decodeURIComponent(part) || undefined
-    } catch {
-      throw wrongValue(option, 'a URL with a wrong % in it', ALLOWED_URL)
-    }
-  }
-  const limit = url.searchParams.get('connectionLimit')
-  return {
-    host: decoded(url.hostname.replace(/^\[(.*)\]$/, '$1')),
-    port: url.port === '' ? undefined : Number(url.port),
-    user: decoded(url.username),
-    password: decoded(url.password),
-    database: decoded(url.pathname.slice(1)) ?? '',
-    socketPath: url.searchParams.get('socketPath') ?? undefined,
-    ssl: sslOf(url.searchParams.get('ssl')),
-    connectionLimit: limit === null ? undefined : Number(limit),
-  }
-}
-
-function sslOf(text: string | null): MysqlOptions['ssl'] {
-  if (text === null || text === 'false') return undefined
-  if (text === 'true') return {}
-  if (!text.startsWith('{')) return text
-  try {
-    return JSON.parse(text) as NonNullable<MysqlOptions['ssl']>
-  } catch {
-    throw wrongValue('ssl', 'text that is no JSON', 'true, the name of a profile, or a JSON object')
   }
 }
 

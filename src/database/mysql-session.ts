@@ -6,6 +6,7 @@
 import type { PoolConnection, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from './database.js'
 import { mysqlError, silence, withHolder } from './mysql-errors.js'
+import { located } from './mysql-place.js'
 import { checkedValues, exactInteger } from './values.js'
 
 /** The most callers that wait for a connection. */
@@ -62,6 +63,7 @@ export class MysqlSession {
   readonly #pending = new Set<(error: unknown) => void>()
   #maxStatementBytes = Infinity
   readonly #whoHolds: WhoHolds
+  readonly #place: string
   /** The server's name for this connection. */
   #id = 0
   /** Something since then may have changed the state. */
@@ -72,11 +74,15 @@ export class MysqlSession {
   /** Not to be used again once it is free. */
   #condemned: { readonly reason: unknown } | undefined
 
-  /** `gone` is called when the connection is of no use any more; `whoHolds` tells who holds the lock that a connection waits for. */
-  constructor(connection: PoolConnection, gone: () => void, whoHolds: WhoHolds = async () => undefined) {
+  /**
+   * `gone` is called when the connection is of no use any more; `whoHolds` tells who holds the lock that a connection waits
+   * for; `place` names the server in messages.
+   */
+  constructor(connection: PoolConnection, gone: () => void, whoHolds: WhoHolds = async () => undefined, place = 'MySQL') {
     this.#connection = connection
     this.#gone = gone
     this.#whoHolds = whoHolds
+    this.#place = place
     // mysql2 may emit more than one error, and its pool listens to the first only.
     connection.on('error', (error: unknown) => this.destroy(error))
     connection.on('end', () => this.destroy(new DatabaseError('PROTOCOL_CONNECTION_LOST', 'unreachable', 'The server has closed the connection')))
@@ -237,7 +243,7 @@ export class MysqlSession {
         start((error, result) => (error ? reject(error) : resolve(result)))
       })
     } catch (error) {
-      throw mysqlError(error)
+      throw located(mysqlError(error), this.#place)
     } finally {
       clearTimeout(timer)
       if (fail) this.#pending.delete(fail)

@@ -8,6 +8,7 @@ import { ASSUMED_STATEMENT_BYTES, DatabaseError } from './database.js'
 import { closedError, within } from './lifetime.js'
 import { lockHolders } from './mysql-lock-holders.js'
 import { condemnsOthers, mysqlError } from './mysql-errors.js'
+import { connectionError, type Place, placeOf } from './mysql-place.js'
 import { MysqlSession } from './mysql-session.js'
 
 /** How long a caller waits for one of the connections to come free. */
@@ -17,6 +18,7 @@ const QUIT_TIMEOUT_MS = 1_000
 
 export class MysqlSessions {
   readonly #options: PoolOptions
+  readonly #place: Place
   readonly #sessions = new Map<PoolConnection, MysqlSession>()
   readonly #whoHolds: (connectionId: number) => Promise<string | undefined>
   /** Connections that are of no use any more: one may end while the pool hands it over. */
@@ -27,6 +29,7 @@ export class MysqlSessions {
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#place = placeOf(options)
     this.#whoHolds = lockHolders(options)
   }
 
@@ -40,7 +43,7 @@ export class MysqlSessions {
     const pool = await this.#pool
     // No more rounds than connections: each but the last is for one that has ended.
     for (;;) {
-      const connection = await connectionOf(pool)
+      const connection = await connectionOf(pool, this.#place)
       if (this.#ended.has(connection)) continue
       const known = this.#sessions.get(connection)
       if (!known) return this.#begin(connection)
@@ -69,7 +72,7 @@ export class MysqlSessions {
       this.#sessions.delete(connection)
       this.#ended.add(connection)
     }
-    const session = new MysqlSession(connection, gone, this.#whoHolds)
+    const session = new MysqlSession(connection, gone, this.#whoHolds, this.#place.name)
     this.#sessions.set(connection, session)
     try {
       await session.begin()
@@ -83,7 +86,7 @@ export class MysqlSessions {
 }
 
 /** A connection of the pool, if one comes free in time. */
-function connectionOf(pool: Pool): Promise<PoolConnection> {
+function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
   return new Promise((resolve, reject) => {
     let late = false
     const timer = setTimeout(() => {
@@ -93,8 +96,14 @@ function connectionOf(pool: Pool): Promise<PoolConnection> {
     pool.getConnection((error, connection) => {
       clearTimeout(timer)
       if (late) connection?.release()
-      else if (error) reject(mysqlError(error))
+      else if (error) reject(fromPool(error, place))
       else resolve(connection)
     })
   })
+}
+
+/** A full queue, or a closed pool, is the pool's own word; all else is a connection that could not be made. */
+function fromPool(error: unknown, place: Place): DatabaseError {
+  const known = mysqlError(error)
+  return known.code.startsWith('DATABASE_') ? known : connectionError(error, place)
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import test, { after } from 'node:test'
+import test, { after, describe } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { createPool, type PoolConnection } from 'mysql2'
@@ -12,6 +13,7 @@ import { insert } from './dialect.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './mysql-options.js'
 import { MysqlSession } from './mysql-session.js'
+import { freePort } from '../../test/servers/free-port.js'
 import { startMariadb, type MariaDb } from '../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 
@@ -309,15 +311,46 @@ test('close() cuts off a statement that does not end', async () => {
   await Promise.all([database.close(), cut])
 })
 
-test('a wrong password or schema is of kind usage, and the message names neither password nor user', async () => {
+test('a wrong password, user or schema is of kind usage, and the message names server, schema and user, never the password', async () => {
   const url = await sharedMysqlUrl()
+  const { host, pathname } = new URL(url)
   const wrong = open(url.replace('cache-password', 's3cret'))
   const error = await rejects(wrong.query('SELECT 1'), 'usage', 'ER_ACCESS_DENIED_ERROR')
-  assert.doesNotMatch(error.message, /wide/)
-  await wrong.close()
+  assert(error.message.startsWith(`mysql://${host}${pathname} refuses the connection (ER_ACCESS_DENIED_ERROR): Access denied for user 'wide'@`), error.message)
+  assert.match(error.message, /Check user name and password/)
+  assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /s3cret/)
   const missing = open(url.replace(/[^/]*$/, 'missing'))
-  await rejects(missing.query('SELECT 1'), 'usage', 'ER_BAD_DB_ERROR')
-  await missing.close()
+  const unknown = await rejects(missing.query('SELECT 1'), 'usage', 'ER_BAD_DB_ERROR')
+  assert.match(unknown.message, /\/missing refuses the connection .*user "wide".*CREATE DATABASE `missing`/)
+})
+
+describe('a server that cannot be reached is named, with what to check', () => {
+  const refused = async (url: string, message: RegExp) => {
+    const error = await rejects(open(url).query('SELECT 1'), 'unreachable')
+    assert.match(error.message, message)
+    assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /s3cret|anna/)
+  }
+  test('nothing listens', async () => {
+    const port = await freePort()
+    await refused(`mysql://anna:s3cret@127.0.0.1:${port}/site`, new RegExp(`^mysql://127\\.0\\.0\\.1:${port}/site cannot be reached \\(ECONNREFUSED\\): nothing listens there\\. Check`))
+    await refused(`mysql://anna:s3cret@localhost:${port}/site`, /^mysql:\/\/localhost:\d+\/site cannot be reached \(ECONNREFUSED\): nothing/)
+  })
+  test('an unknown host', () => refused('mysql://anna:s3cret@no-such-host.invalid/site', /^mysql:\/\/no-such-host\.invalid:3306\/site cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\): .*DNS/))
+  test('a socket that is not there', () => refused('mysql://anna:s3cret@localhost/site?socket=/nowhere/mysql.sock', /^MySQL at \/nowhere\/mysql\.sock, schema "site", cannot be reached \(ENOENT\)/))
+  test('silence', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    await refused(`mysql://anna:s3cret@127.0.0.1:${port}/site`, /:\d+\/site cannot be reached \(ETIMEDOUT\): no answer within 5 s\. Check/)
+    silent.close()
+  })
+  test('no MySQL server', async () => {
+    const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    await refused(`mysql://anna:s3cret@127.0.0.1:${port}/site`, /cannot be reached \((?:ECONNRESET|PROTOCOL_CONNECTION_LOST)\): .*those of a MySQL server/)
+    other.close()
+  })
 })
 
 test('wrong options say what is wrong at once, and never show the URL', () => {
@@ -325,7 +358,8 @@ test('wrong options say what is wrong at once, and never show the URL', () => {
     ['postgres://u:s3cret@h/db', /option "database" is "postgres:…"; allowed: mysql:\/\//],
     ['mysql://u:s3cret@h', /the name of a schema/],
     ['mysql://u:s3cret@h:99999/db', /cannot be read/],
-    ['mysql://u:s3cret@h/db?multipleStatements=true', /\?multipleStatements=…/],
+    ['mysql://u:s3cret@h/db?ssl-mode=s3cret', /option "sslmode".*required/],
+    ['mysql://u:s3cret@h/db?sslaccept=s3cret', /option "sslaccept".*strict/],
     ['mysql://u:s3cret%@h/db', /wrong %/],
     ['mysql://u:s3cret@h/db?connectionLimit=0', /option "connectionLimit" is 0; allowed: a whole number from 1 to 1000/],
     ['mysql://u:s3cret@h/db?ssl={s3cret', /option "ssl"/],
@@ -353,9 +387,11 @@ test('a user who may not create tables works on tables that are there, and is re
   const url = new URL(await sharedMysqlUrl())
   const schema = url.pathname.slice(1)
   const admin = open(url.href)
-  await admin.query(`CREATE USER '${schema}'@'%' IDENTIFIED BY 'cache-password'`)
-  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${schema}\`.* TO '${schema}'@'%'`)
-  url.username = schema
+  // MySQL takes names of 32 characters at most.
+  const user = `limited_${randomUUID().slice(0, 8)}`
+  await admin.query(`CREATE USER '${user}'@'%' IDENTIFIED BY 'cache-password'`)
+  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${schema}\`.* TO '${user}'@'%'`)
+  url.username = user
   const limited = open(url.href)
   try {
     const error = await rejects(limited.migrate(), 'usage')
@@ -365,7 +401,7 @@ test('a user who may not create tables works on tables that are there, and is re
     assert.deepEqual((await limited.query('SELECT name FROM wide_cache_grids')).rows, [])
   } finally {
     await limited.close()
-    await admin.query(`DROP USER '${schema}'@'%'`)
+    await admin.query(`DROP USER '${user}'@'%'`)
     await admin.close()
   }
 })

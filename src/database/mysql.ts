@@ -4,6 +4,8 @@
  * connection is cut, which needs no answer and cannot fail.
  */
 import { createHash } from 'node:crypto'
+import type { Logger } from '../support/logger.js'
+import { warnOnce } from '../support/warn-once.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
 import { Lifetime } from './lifetime.js'
@@ -23,7 +25,8 @@ const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]
 /**
  * A MySQL (8.0+) or MariaDB (10.6+) database. Connects at the first use.
  *
- * @param given `mysql://user:password@host:port/database` or the same as options
+ * @param given `mysql://user:password@host:port/database` or the same as options. Of a URL's parameters `connection_limit`,
+ * `socket` and those about TLS (`ssl`, `ssl-mode`, `sslaccept`, `ssl-ca`, …) are followed, in all common spellings.
  * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the message.
  */
 export function mysql(given: string | MysqlOptions): Database {
@@ -36,9 +39,12 @@ export class MysqlDatabase implements Database, MigrationHost {
   readonly #sessions: MysqlSessions
   readonly #lifetime = new Lifetime()
 
-  /** @param option what the user knows a URL as, for messages */
-  constructor(given: string | MysqlOptions, option?: string) {
-    const options = poolOptions(given, option)
+  /**
+   * @param option what the user knows a URL as, for messages
+   * @param logger told of parts of a URL that are ignored
+   */
+  constructor(given: string | MysqlOptions, option?: string, logger: Logger = console) {
+    const options = poolOptions(given, option, (message) => warnOnce(logger, message))
     this.#schema = options.database ?? ''
     this.#sessions = new MysqlSessions(options)
   }

@@ -1,36 +1,56 @@
 /**
  * From what a user gives as `database` (a URL, a Database, nothing) to a Database.
  */
+import { variable } from '../support/environment-variable.js'
+import type { Logger } from '../support/logger.js'
 import { wrongType, wrongValue } from '../support/options.js'
+import { warnOnce } from '../support/warn-once.js'
 import type { Database } from './database.js'
 import { MysqlDatabase } from './mysql.js'
 import { sqlite } from './sqlite.js'
 
 const EMBEDDED_DEFAULT = 'sqlite:./wide-cache.db'
 const ALLOWED = 'mysql://user:password@host:port/database, mariadb://…, sqlite:./file.db, sqlite::memory:, or a Database'
+const SCHEMES = ['mysql', 'mariadb', 'sqlite']
 
 /**
- * The database; `owned` if it was made here and is to be closed here. Not given: `DATABASE_URL`, or else an
- * SQLite file in the working directory.
+ * The database; `owned` if it was made here and is to be closed here. Not given: `WIDE_CACHE_DATABASE_URL`, or else
+ * `DATABASE_URL`, or else an SQLite file in the working directory. A `DATABASE_URL` for another kind of database is some
+ * other library's: it counts as not given, and `logger` is told.
  *
  * @throws TypeError, RangeError naming the option and its scheme; the rest of a URL is never shown.
  */
-export function openDatabase(given: string | Database | undefined, env: NodeJS.ProcessEnv = process.env): { database: Database; owned: boolean } {
-  if (given === undefined) {
-    const url = env['DATABASE_URL']
-    return { database: url ? byUrl('database (environment variable DATABASE_URL)', url) : byUrl('database', EMBEDDED_DEFAULT), owned: true }
-  }
-  if (typeof given === 'string') return { database: byUrl('database', given), owned: true }
+export function openDatabase(
+  given: string | Database | undefined,
+  logger: Logger = console,
+  env: NodeJS.ProcessEnv = process.env,
+): { database: Database; owned: boolean } {
+  if (given === undefined) return { database: byEnvironment(env, logger), owned: true }
+  if (typeof given === 'string') return { database: byUrl('database', given, logger), owned: true }
   if (isDatabase(given)) return { database: given, owned: false }
   throw wrongType('database', given, ALLOWED)
 }
 
-function byUrl(option: string, url: string): Database {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
+function byEnvironment(env: NodeJS.ProcessEnv, logger: Logger): Database {
+  const own = variable(env, 'WIDE_CACHE_DATABASE_URL')
+  if (own) return byUrl('database (environment variable WIDE_CACHE_DATABASE_URL)', own, logger)
+  const shared = variable(env, 'DATABASE_URL')
+  const scheme = schemeOf(shared)
+  if (scheme && SCHEMES.includes(scheme)) return byUrl('database (environment variable DATABASE_URL)', shared, logger)
+  if (shared) {
+    const what = scheme ? `is a ${scheme}: URL` : 'is no URL'
+    warnOnce(logger, `wide-cache: DATABASE_URL ${what}, which wide-cache does not use; it stores its rows in ./wide-cache.db (SQLite) instead. ` +
+      'Set WIDE_CACHE_DATABASE_URL, or the option "database", to mysql://user:password@host/database or to sqlite:./file.db')
+  }
+  return byUrl('database', EMBEDDED_DEFAULT, logger)
+}
+
+function byUrl(option: string, url: string, logger: Logger): Database {
+  const scheme = schemeOf(url)
   switch (scheme) {
     case 'mysql':
     case 'mariadb':
-      return new MysqlDatabase(url, option)
+      return new MysqlDatabase(url, option, logger)
     case 'sqlite': {
       const file = url.slice('sqlite:'.length).replace(/^\/\//, '')
       if (file === '') throw wrongValue(option, 'sqlite:', ALLOWED)
@@ -39,6 +59,10 @@ function byUrl(option: string, url: string): Database {
     default:
       throw wrongValue(option, scheme ? `${scheme}:…` : 'text without a scheme', ALLOWED)
   }
+}
+
+function schemeOf(url: string): string | undefined {
+  return /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
 }
 
 function isDatabase(value: unknown): value is Database {

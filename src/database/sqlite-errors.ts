@@ -31,3 +31,10 @@ export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseErro
   const kind = code === 'SQLITE_CANTOPEN' ? 'capacity' : TOO_MANY.test(message) ? 'data' : (KINDS.get(raw & 0xff) ?? 'usage')
   return new DatabaseError(code, kind, code.startsWith('SQLITE_') ? `${code}: ${message}` : message)
 }
+
+/** The error of a file that cannot be opened, or of the driver that is missing. */
+export function openingError(failure: SqliteFailure, file: string): DatabaseError {
+  const { code, kind, message } = sqliteError(failure)
+  if (!code.startsWith('SQLITE_')) return new DatabaseError(code, kind, message)
+  return new DatabaseError(code, kind, `sqlite:${file} cannot be opened (${message}). Check that the folder is there and that this process may write in it`)
+}

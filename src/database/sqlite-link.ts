@@ -4,8 +4,9 @@
  * for good: what has begun on one thread (a transaction) never goes on upon another.
  */
 import { Worker } from 'node:worker_threads'
+import { packageFile } from '../support/package-file.js'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from './database.js'
-import { sqliteError, type SqliteFailure } from './sqlite-errors.js'
+import { openingError, sqliteError, type SqliteFailure } from './sqlite-errors.js'
 
 type Ask = { readonly sql: string; readonly values: readonly SqlValue[] } | { readonly more: true } | { readonly close: true }
 type Piece = { readonly columns: readonly string[]; readonly rows: readonly WorkerRow[]; readonly more: boolean; readonly changes: number }
@@ -24,6 +25,7 @@ let watchesExit = false
 
 export class SqliteLink {
   readonly #worker: Worker
+  readonly #file: string
   readonly #state = new Int32Array(new SharedArrayBuffer(8))
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
@@ -31,8 +33,9 @@ export class SqliteLink {
   #death: DatabaseError | undefined
 
   constructor(file: string) {
+    this.#file = file
     // Without our own execArgv the thread would load what the process was told to, such as tsx.
-    this.#worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
+    this.#worker = new Worker(packageFile('database/sqlite-worker.js'), {
       workerData: { file, state: this.#state },
       execArgv: [],
       name: 'wide-cache sqlite',
@@ -97,7 +100,7 @@ export class SqliteLink {
     const waiting = this.#waiting.get(reply.id)
     this.#waiting.delete(reply.id)
     if (!('failure' in reply)) return waiting?.resolve(reply)
-    const error = sqliteError(reply.failure)
+    const error = reply.opened ? sqliteError(reply.failure) : openingError(reply.failure, this.#file)
     waiting?.reject(error)
     // A thread without a file is of no use; the next one may find the disk or the package again.
     if (!reply.opened) this.#die(error.message, error)

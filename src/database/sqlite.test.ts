@@ -181,7 +181,8 @@ test('a database in memory lives until it is closed, and is nobody else\'s', asy
 test('a file that cannot be opened is of kind capacity; once it can, the next statement works', async () => {
   const place = join(folder, 'later')
   const database = new SqliteDatabase(join(place, 'x.db'))
-  await rejects(database.query('SELECT 1'), 'capacity', 'SQLITE_CANTOPEN')
+  const error = await rejects(database.query('SELECT 1'), 'capacity', 'SQLITE_CANTOPEN')
+  assert.match(error.message, /^sqlite:\/.* cannot be opened .*Check that the folder is there/)
   mkdirSync(place)
   assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.['one'], 1)
   await database.close()

@@ -1,5 +1,6 @@
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
+import type { Logger } from '../support/logger.js'
 import { type Database, DatabaseError, type Transaction } from './database.js'
 import { openDatabase } from './open.js'
 
@@ -21,11 +22,12 @@ export class Tables {
 
   /**
    * @param part the part of the package whose tables are used
+   * @param logger told of what is ignored in a URL
    * @throws TypeError, RangeError naming the option `database`
    */
-  constructor(part: string, given: string | Database | undefined, environment: Environment) {
+  constructor(part: string, given: string | Database | undefined, environment: Environment, logger?: Logger) {
     this.#part = part
-    const { database, owned } = openDatabase(given)
+    const { database, owned } = openDatabase(given, logger)
     this.database = database
     this.#owned = owned
     this.#environment = environment

@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -7,6 +6,7 @@ import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
+import type { RequestHandler } from '../visitors/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
@@ -133,10 +133,10 @@ export class ItemHits implements Hits {
     this.#environment = environment
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#guard = new Guard(this.#logger)
-    const { database, owned } = openDatabase(settings.grid.database)
+    const { database, owned } = openDatabase(settings.grid.database, settings.logger)
     this.#database = database
     this.#ownsDatabase = owned
-    this.#tables = new Tables(database, environment)
+    this.#tables = new Tables('hits', database, environment)
     this.#map = new CollisionFreeMap<string, number>({
       database, id: gridName, every: false, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
       onUpdate: (changes, tx) => writeCounts(changes, tx, name),

@@ -1,6 +1,6 @@
-import type { Request, RequestHandler, Response } from 'express'
 import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
+import type { Request, RequestHandler, Response } from '../visitors/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { pageViews } from '../visitors/middleware.js'
 import type { HitsSettings } from './options.js'

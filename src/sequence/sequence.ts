@@ -14,10 +14,10 @@ export interface SequenceOptions {
   name: string
   /**
    * The cache that counts. One that is private to this process (`memory:`) is not used: numbers come from SQL alone.
-   * @default the environment variable MEMCACHE_SERVERS, else SQL alone
+   * @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else SQL alone
    */
   cache?: string | Cache | undefined
-  /** The database that keeps the reserve. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /** The database that keeps the reserve. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
   database?: string | Database | undefined
   /** How many numbers, at most, are reserved ahead in SQL, and skipped when the cache loses the counter. @default 100 */
   block?: number | undefined
@@ -60,7 +60,7 @@ export class Sequence {
     const name = nameOf('name', rest.name)
     const block = integer('block', rest.block ?? 100, 1, MAX_BLOCK, 'numbers')
     loggerOf('logger', logger)
-    this.#tables = new Tables('sequence', rest.database, environment)
+    this.#tables = new Tables('sequence', rest.database, environment, logger)
     const { cache, owned } = openCache(rest.cache)
     this.#cache = cache
     this.#ownsCache = owned

@@ -27,6 +27,8 @@ export interface GridState {
   readonly grid: Grid
   /** The newest drained layer. */
   readonly watermark: number
+  /** How often collectors come, in seconds; `undefined` if none ever did. */
+  readonly periodSeconds: number | undefined
 }
 
 /** How long a collector that has died keeps the others waiting. */
@@ -79,8 +81,8 @@ export class GridRecord {
   /** All grids that a collector with this cache drains. Also learns whether this process's own grid has a new id. */
   async states(): Promise<GridState[]> {
     const { rows } = await this.#database.query(
-      'SELECT id, width, layer_seconds, watermark FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id', [this.#name, this.#privateTo])
-    return rows.map((row) => ({ grid: this.#known(row), watermark: Number(row['watermark']) }))
+      'SELECT id, width, layer_seconds, watermark, period_seconds FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id', [this.#name, this.#privateTo])
+    return rows.map((row) => ({ grid: this.#known(row), watermark: Number(row['watermark']), periodSeconds: row['period_seconds'] === null ? undefined : Number(row['period_seconds']) }))
   }
 
   /** The newest mark that collectors have put into the cache for this process's own grid. Also learns whether that has a new id. */
@@ -109,12 +111,12 @@ export class GridRecord {
     await this.#database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [this.#newId(), grid.id])
   }
 
-  /** Asks for the lease: `false` while another collector holds it. For speed only; nothing relies on it. */
-  async lease(now: number): Promise<boolean> {
+  /** Asks for the lease, for a collector that comes every `periodSeconds`: `false` while another one holds it. For speed only; nothing relies on it. */
+  async lease(now: number, periodSeconds: number): Promise<boolean> {
     const { affectedRows } = await this.#database.query(
       // A lease that ends later than any can was taken while the clock was ahead.
-      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ? WHERE name = ? AND private_to = ? AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
-      [this.#owner, now + LEASE_MS, this.#name, this.#privateTo, now, now + LEASE_MS, this.#owner])
+      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ? WHERE name = ? AND private_to = ? AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
+      [this.#owner, now + LEASE_MS, periodSeconds, this.#name, this.#privateTo, now, now + LEASE_MS, this.#owner])
     return affectedRows > 0
   }
 

@@ -234,16 +234,16 @@ for (const [where, open] of databases) {
     const [one, other] = [1, 2].map((byte) => recordOf(b.database, { owner: Buffer.alloc(16, byte) }))
     assert(one && other)
     const now = await b.database.now()
-    assert.equal(await one.lease(now), true)
-    assert.equal(await other.lease(now), false)
-    assert.equal(await one.lease(now + 1000), true)
+    assert.equal(await one.lease(now, 10), true)
+    assert.equal(await other.lease(now, 10), false)
+    assert.equal(await one.lease(now + 1000, 10), true)
     await other.release()
-    assert.equal(await other.lease(now + 2000), false)
+    assert.equal(await other.lease(now + 2000, 10), false)
     await one.release()
-    assert.equal(await other.lease(now + 3000), true)
-    assert.equal(await one.lease(now + 30_000), true)
+    assert.equal(await other.lease(now + 3000, 10), true)
+    assert.equal(await one.lease(now + 30_000, 10), true)
     // The clock was ahead when it was taken.
-    assert.equal(await other.lease(now - 3_600_000), true)
+    assert.equal(await other.lease(now - 3_600_000, 10), true)
   })
 }
 

@@ -56,7 +56,7 @@ const ROWS_A_TURN = 2_000
 const IDS_A_STATEMENT = 500
 
 /** The writer under whose id the sums of all forgotten writers are kept. */
-export const FORGOTTEN = Buffer.alloc(16)
+export const FORGOTTEN: Buffer = Buffer.alloc(16)
 
 /**
  * The SQL tables that say which frames are committed; the receiver that takes each frame once. All that it

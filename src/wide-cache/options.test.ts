@@ -13,7 +13,7 @@ test('what is not given has its default, also where it is given as undefined', (
   const { logger, codec, commit, read, tidy, ...figures } = settingsOfAny({ ...least, width: undefined, codec: undefined })
   assert.deepEqual(figures, {
     name: 'test', width: 15, layerSeconds: 3, drainAfterLayers: 2, flushMs: 50, collect: '*/10 * * * * *', cellTtlSeconds: 3600,
-    confirmSeconds: 60, vanishedSeconds: 3600, maxFrameBytes: 65_536, maxOutboxBytes: 33_554_432, closeTimeoutMs: 5000, maxCommitRows: 2_000, readTtlSeconds: 30,
+    confirmSeconds: 60, vanishedSeconds: 3600, directSeconds: 75, periodSeconds: 10, maxFrameBytes: 65_536, maxOutboxBytes: 33_554_432, closeTimeoutMs: 5000, maxCommitRows: 2_000, readTtlSeconds: 30,
   })
   assert.equal(logger, console)
   assert.equal(commit, least.commit)

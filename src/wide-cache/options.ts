@@ -15,8 +15,10 @@ export interface CommitContext {
 /** What a `read` procedure is told. */
 export interface ReadContext {
   readonly name: string
-  /** The moment up to which all has been collected, in milliseconds since the Unix epoch; never ahead of the database's clock. */
+  /** The moment up to which all is in SQL, in milliseconds since the Unix epoch; never ahead of the database's clock. */
   readonly asOf: number
+  /** That moment is longer ago than it would be if collectors came as often as they should. */
+  readonly stale: boolean
 }
 
 /** What a `tidy` procedure is told. */
@@ -30,9 +32,9 @@ type Tidy = (database: Database, context: TidyContext) => Promise<boolean | void
 
 /** The grid and its timing: what every use of the wide cache shares. */
 export interface GridOptions {
-  /** The cache that holds the grid. @default the environment variable MEMCACHE_SERVERS, else `memory:` */
+  /** The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else `memory:` */
   cache?: string | Cache | undefined
-  /** The database the rows go to. @default the environment variable DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /** The database the rows go to. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
   database?: string | Database | undefined
   /** Columns a layer: the more, the fewer writers share a cell. @default 15 */
   width?: number | undefined
@@ -100,6 +102,10 @@ export interface Settings<Row, Figures> {
   readonly collect: string | false
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
+  /** Seconds after which living writers have committed by themselves what no collector has brought. */
+  readonly directSeconds: number
+  /** How often this process's collector comes, or those elsewhere are taken to. */
+  readonly periodSeconds: number
   /** Seconds after which nothing of a writer that is not heard of can come any more, from its cells or from itself. */
   readonly vanishedSeconds: number
   readonly maxFrameBytes: number
@@ -165,6 +171,8 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
     collect,
     cellTtlSeconds,
     confirmSeconds,
+    directSeconds: confirmSeconds + CONFIRM_MARGIN_SECONDS,
+    periodSeconds: period,
     vanishedSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
     maxFrameBytes: integer('maxFrameBytes', maxFrameBytes, 1024, 512 * 1024, 'bytes'),
     maxOutboxBytes: integer('maxOutboxBytes', maxOutboxBytes, 1024 * 1024, 1024 * 1024 * 1024, 'bytes'),

@@ -298,6 +298,31 @@ test('read gives what its procedure reads, told up to when all is there; without
   await Promise.all([wide.close(), reading.close()])
 })
 
+test('without a collector what is read moves on with time, is called stale, and the log says once what to start', async () => {
+  let ahead = 0
+  const said: string[] = []
+  const { real } = await bench()
+  const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
+  const wide = new WideCache<unknown, { asOf: number; stale: boolean }>({
+    name: 'uncollected', cache: shared(memory()), database: shifted(real, () => ahead), collect: false, logger: { ...silent, warn: (line) => said.push(line) },
+    commit: async () => {}, read: async (_, { asOf, stale }) => ({ asOf, stale }), readTtlSeconds: 1,
+  }, { ...systemEnvironment, clock })
+  // Since all living writers have committed what is older than confirmSeconds and a little.
+  const age = 75_000
+  for (const later of [3_600_000, 3_600_000]) {
+    ahead += later
+    await delay(1_100)
+    const { asOf, stale } = await wide.read()
+    assert(Math.abs(clock.now() - asOf - age) < 5_000, `${clock.now() - asOf} ms ago`)
+    assert.equal(stale, true)
+  }
+  assert.equal(said.filter((line) => /nobody collects "uncollected".*wide-cache collect/.test(line)).length, 1)
+  await wide.drain()
+  await delay(1_100)
+  assert.equal((await wide.read()).stale, false)
+  await wide.close()
+})
+
 test('a collector tidies up once the clocks have agreed for ten minutes, and again with its next run, not in a minute, as long as there is more to remove', async () => {
   let calls = 0
   let ahead = 0

@@ -62,7 +62,7 @@ export class WideCache<Row, Figures = unknown> {
   constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, tables: readonly string[] = []) {
     const settings = settingsOf(options)
     const { cache, owned: ownsCache } = openCache(options.cache)
-    const { database, owned: ownsDatabase } = openDatabase(options.database)
+    const { database, owned: ownsDatabase } = openDatabase(options.database, settings.logger)
     if (ownsCache) this.#owned.push(() => cache.close())
     if (ownsDatabase) this.#owned.push(() => database.close())
     this.cache = cache
@@ -197,7 +197,7 @@ export class WideCache<Row, Figures = unknown> {
     try {
       await this.#whenReady(async () => {
         const now = await this.#watch.now(this.database)
-        if (!await this.#record.lease(now)) return this.#compare()
+        if (!await this.#record.lease(now, this.#settings.periodSeconds)) return this.#compare()
         try {
           await this.drain()
           if (this.#environment.clock.elapsed() >= this.#tidyAt && this.#watch.agreedMs >= AGREED_MS) await this.#tidy(now)
@@ -222,14 +222,27 @@ export class WideCache<Row, Figures = unknown> {
   async #query(): Promise<Figures> {
     const { read, name } = this.#settings
     if (!read) throw new TypeError('wide-cache: read() needs the option "read", a function (database, context)')
-    return this.#whenReady(async () => read(this.database, { name, asOf: await this.#asOf() }))
+    return this.#whenReady(async () => read(this.database, { name, ...await this.#complete() }))
   }
 
-  /** The end of the newest layer that all grids have drained; and if a clock was ahead, of the newest that can have been. */
-  async #asOf(): Promise<number> {
+  /** Up to when all is in SQL, and whether that is longer ago than it should be. */
+  async #complete(): Promise<{ asOf: number; stale: boolean }> {
+    const { name, directSeconds, periodSeconds: ownPeriod, drainAfterLayers } = this.#settings
     const now = await this.#watch.now(this.database)
-    const ends = (await this.#record.states()).map(({ grid, watermark }) =>
-      grid.endOf(Math.min(watermark, grid.layerAt(now) - this.#settings.drainAfterLayers)))
-    return Math.min(...ends, now)
+    let drained = now
+    let due = now
+    for (const { grid, watermark, periodSeconds = ownPeriod } of await this.#record.states()) {
+      // If a clock was ahead, the watermark is too.
+      drained = Math.min(drained, grid.endOf(Math.min(watermark, grid.layerAt(now) - drainAfterLayers)))
+      due = Math.min(due, now - ((drainAfterLayers + 1) * grid.layerSeconds + 2 * periodSeconds) * 1000)
+    }
+    // What no collector has brought, its writer has: so the figures go on without collectors, only later.
+    const direct = now - directSeconds * 1000
+    if (drained < direct) {
+      this.#logger.warnOnce('no collector', `wide-cache: nobody collects "${name}", so its figures are ${directSeconds} s old; ` +
+        'start "npx wide-cache collect" beside the web processes, or leave out collect: false in one of them')
+    }
+    const asOf = Math.max(drained, direct)
+    return { asOf, stale: asOf < due }
   }
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,7 @@ after(() => removeFolder(folder))
 
 /** npm tells its children about the project it runs in; those here are to know nothing of it. */
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
-  !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|MEMCACHE_SERVERS|DATABASE_URL)/i.test(name)))
+  !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i.test(name)))
 
 async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   try {
@@ -44,19 +44,25 @@ async function pack(): Promise<{ tarball: string; files: string[] }> {
   return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }) => path) }
 }
 
-/** An empty project with the package, one Express and their types. */
-async function install(tarball: string, express: string): Promise<string> {
-  const project = join(folder, `express-${express}`)
+/** An empty project with the package, and what else it is given. */
+async function install(name: string, sources: { readonly [file: string]: string }, packages: readonly string[]): Promise<string> {
+  const project = join(folder, name)
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', version: '1.0.0', private: true }))
-  for (const file of ['visits.cjs', 'run.mjs', 'run.cjs']) copyFileSync(join(CONSUMER, file), join(project, file))
-  for (const file of ['types.mts', 'types.cts']) copyFileSync(join(CONSUMER, 'types.ts.txt'), join(project, file))
+  for (const [file, source] of Object.entries(sources)) copyFileSync(join(CONSUMER, source), join(project, file))
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({
-    compilerOptions: { module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, noEmit: true, esModuleInterop: true, types: ['node'] },
-    files: ['types.mts', 'types.cts'],
+    compilerOptions: {
+      module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true, esModuleInterop: true, types: ['node'],
+    },
+    files: Object.keys(sources).filter((file) => /ts$/.test(file)),
   }))
-  await run('npm', ['install', '--no-audit', '--no-fund', tarball, `express@${express}`, `@types/express@${express}`, '@types/node@20'], project)
+  await run('npm', ['install', '--no-audit', '--no-fund', ...packages, '@types/node@20'], project)
   return project
+}
+
+const EXAMPLES = { 'examples.mts': 'examples.ts.txt', 'examples.cts': 'examples.ts.txt' }
+const PROGRAMS = {
+  'visits.cjs': 'visits.cjs', 'run.mjs': 'run.mjs', 'run.cjs': 'run.cjs', 'types.mts': 'types.ts.txt', 'types.cts': 'types.ts.txt', ...EXAMPLES,
 }
 
 /** The path of another Node, from the npm registry. */
@@ -70,7 +76,9 @@ const nodes = new Map<string, string>([['this', process.execPath]])
 before(async () => {
   packed = await pack()
   await Promise.all([
-    ...EXPRESS_VERSIONS.map(async (express) => projects.set(express, await install(packed.tarball, express))),
+    ...EXPRESS_VERSIONS.map(async (express) => projects.set(express, await install(`express-${express}`, PROGRAMS, [packed.tarball, `express@${express}`, `@types/express@${express}`]))),
+    install('bundled', { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }, [packed.tarball, 'express@5', 'esbuild', 'webpack@5']).then((project) => projects.set('bundled', project)),
+    install('untyped', EXAMPLES, [packed.tarball]).then((project) => projects.set('untyped', project)),
     ...OTHER_NODES.map(async (version) => nodes.set(version, await nodeOf(version))),
   ])
 })
@@ -114,6 +122,36 @@ for (const express of EXPRESS_VERSIONS) {
     })
   })
 }
+
+test('its types, and the examples of the README, compile without @types/express, all declarations checked', async () => {
+  const project = projects.get('untyped')!
+  assert(!existsSync(join(project, 'node_modules/@types/express')))
+  await run(process.execPath, [TSC, '-p', '.'], project)
+})
+
+describe('bundled', () => {
+  const bundle = (file: string) => join(projects.get('bundled')!, 'bundles', file)
+  const ends = (file: string) => run(process.execPath, [bundle(file)], mkdtempSync(join(projects.get('bundled')!, 'workplace-')))
+  before(() => run(process.execPath, ['bundle.mjs'], projects.get('bundled')!))
+
+  for (const file of ['esbuild-packages.mjs', 'esbuild-packages.cjs', 'esbuild-external.mjs', 'esbuild-external.cjs', 'webpack-all.cjs', 'webpack-external.cjs']) {
+    test(`${file} counts visits`, async () => {
+      assert.deepEqual(JSON.parse(await ends(file)), { pageViews: 1, widget: true })
+    })
+  }
+
+  for (const file of ['esbuild-all.mjs', 'esbuild-all.cjs', 'webpack-all.cjs']) {
+    test(`${file} without the package beside it refuses to start and names what to set`, async () => {
+      const installed = join(projects.get('bundled')!, 'node_modules/wide-cache')
+      renameSync(installed, `${installed}-away`)
+      try {
+        await assert.rejects(ends(file), /wide-cache: this program is a bundle.*packages: 'external'.*'commonjs wide-cache'/)
+      } finally {
+        renameSync(`${installed}-away`, installed)
+      }
+    })
+  }
+})
 
 test('what is public is what is documented', async () => {
   const names = await run(process.execPath, ['-p', "Object.keys(require('wide-cache')).filter((name) => name !== '__esModule').sort().join(' ')"], projects.get('5')!)

@@ -33,8 +33,8 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
       return result
     },
   }))
-  // None commits by itself because of its age within this test.
-  const options = { name: uniqueName(), cellTtlSeconds: 300, confirmSeconds: 3600, maxFrameBytes: 1024 }
+  // Wide enough for all frames in one layer; and none commits by itself because of its age within this test.
+  const options = { name: uniqueName(), width: 60, cellTtlSeconds: 120, confirmSeconds: 3600, maxFrameBytes: 1024 }
   const caches = Array.from({ length: WRITERS }, () => {
     let frames = 0
     const target = memcached(server.address)

@@ -2,7 +2,8 @@
 
 -- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
 -- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
--- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache.
+-- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache, period_seconds how
+-- often collectors come (NULL: none ever did).
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BLOB NOT NULL,
   name TEXT NOT NULL,
@@ -15,6 +16,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   lease_owner BLOB NULL,
   lease_until INTEGER NOT NULL DEFAULT 0,
   mark BLOB NULL,
+  period_seconds INTEGER NULL,
   PRIMARY KEY (id),
   UNIQUE (name, width, layer_seconds, private_to)
 ) WITHOUT ROWID;
