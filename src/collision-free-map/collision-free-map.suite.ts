@@ -290,7 +290,10 @@ export function mapSuite(under: MapUnderTest): void {
         await writer.update([['a', 1], ['b', 1], [`c${round}`, 1]])
         await processor.process().catch((error: unknown) => assert(error instanceof DatabaseError))
       }
-      await sums({ id: name, buckets: 3 }).process()
+      // The server may still hold a bucket for a connection that has been cut: it is passed by until then.
+      const last = sums({ id: name, buckets: 3 })
+      const queued = async () => (await database.query('SELECT id FROM collision_free_map_queue WHERE map = ?', [name])).rows.length
+      for (let tries = 0; tries < 100 && await queued() > 0; tries++) if (await last.process() === 0) await delay(20)
       assert.deepEqual([await writer.get('a'), await writer.get('b'), await writer.get('c0')], [6, 6, 1])
       const { rows } = await database.query('SELECT map_value FROM collision_free_map_values WHERE map = ?', [name])
       assert.equal(rows.reduce((sum, row) => sum + Number(row['map_value']), 0), 18)
