@@ -38,8 +38,13 @@ export class Engine {
   }
 
   run(sql: string, values: readonly SqlValue[]): QueryResult {
-    let statement = this.#statements.get(sql)
-    if (!statement) this.#statements.set(sql, statement = this.#sql.prepare(sql))
+    const statement = this.#statements.get(sql) ?? this.#sql.prepare(sql)
+    this.#statements.delete(sql)
+    this.#statements.set(sql, statement)
+    for (const oldest of this.#statements.keys()) {
+      if (this.#statements.size <= MAX_STATEMENTS_KEPT) break
+      this.#statements.delete(oldest)
+    }
     if (!isRead(sql)) return { rows: [], affectedRows: statement.run(values).changes }
     const rows = statement.all(values) as Record<string, SqlValue | Uint8Array>[]
     for (const row of rows) {
@@ -52,5 +57,8 @@ export class Engine {
     return { rows: rows as SqlRow[], affectedRows: 0 }
   }
 }
+
+/** Statements of many rows differ by the number of rows: to keep all that ever come takes gigabytes. */
+const MAX_STATEMENTS_KEPT = 200
 
 const idle: Engine[] = []
