@@ -19,10 +19,13 @@ export async function close(run: Run, actor: Actor): Promise<void> {
   // close() has closed the open frame.
   for (const frame of process.frames.slice(before)) held.add(frame)
   // What comes now is dropped, and counted if SQL is still to be told.
-  if (world.random.chance(0.3)) world.after(world.random.between(0, world.random.pick([15, scenario.closeTimeoutMs])), () => process.deliver(() => run.appendTo(actor, 1)))
+  if (world.random.chance(0.3)) world.after(world.random.between(0, scenario.closeTimeoutMs), () => process.deliver(() => {
+    actor.rowsWhileClosing++
+    run.appendTo(actor, 1)
+  }))
   const report = await closing
   actor.closed = report
-  actor.closedInTrouble = world.faulty
+  if (!world.faulty) actor.rowsWhileClosing = 0
   // One wait between tries may lie across the deadline.
   const limit = Math.max(process.stalledUntil, began + scenario.closeTimeoutMs + STALL_MS) + 1000
   world.check(world.now <= limit, () => `close() took ${world.now - began} ms`)

@@ -143,10 +143,12 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     told: /totals become|falls from|the ledger has/,
   },
   {
-    name: 'any error of a half of a refused batch sends it to quarantine',
+    name: 'any error of a frame, in a batch or alone, counts as one about its rows',
     file: 'settle.ts',
-    find: 'const first = await settle(ledger, frames.slice(0, middle), logger, options)',
-    replace: "const first = await settle(ledger, frames.slice(0, middle), logger, options).catch(() => ledger.quarantine(frames.slice(0, middle), 'any', options))",
+    find: `      if (!isAboutRows(error)) throw error
+      reason = reasonOf(error)`,
+    replace: "      reason = 'any'",
+    with: { file: 'settle.ts', find: '    if (!isAboutRows(error)) throw error\n  }', replace: '    void error\n  }' },
     told: /nothing is wrong with its rows/,
   },
   {

@@ -67,8 +67,6 @@ function lostOf(actor: Actor) {
  */
 export async function checkApart(run: Run): Promise<void> {
   const { world, scenario, hosts } = run
-  // Below a watermark that lies ahead none rises, and no mark with it.
-  if (scenario.databaseStepMs > 0) return
   const marksFit = scenario.itemLimit >= 2200 && scenario.serverBytes === Infinity && !scenario.differentLists
   if (hosts.length < 2 || !marksFit || hosts.some((servers) => servers.some((server) => !server.up))) return
   const away = run.actors.filter((actor) => actor.writes && actor.goesOn && actor.process.servers === hosts[1])

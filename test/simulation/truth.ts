@@ -180,7 +180,7 @@ export class Truth {
   /** Some collector has been there all the time: only those that have seen the clock step know where to begin again. */
   get #drainsBelowWatermark(): boolean {
     const { duplicated, differentLists, cachePerHost } = this.#scenario
-    const collects = this.#records.processes.some((process) => process.site.truth === this && process.alive && process.collects && !process.toldLost && process.startedAt === 0)
+    const collects = this.#records.processes.some((process) => process.site.truth === this && process.alive && process.collects && process.startedAt === 0)
     return duplicated === 0 && !differentLists && !cachePerHost && collects
   }
 
