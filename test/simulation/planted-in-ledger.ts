@@ -120,13 +120,6 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     told: /have not come to SQL|though all is well|layers behind|is not settled/,
   },
   {
-    name: 'rows count as lost by a clock that is ahead',
-    file: 'ledger.ts',
-    find: 'const maySettle = this.#watch.steadyMs >= ttl',
-    replace: 'const maySettle = true',
-    told: /is not settled|let go as confirmed|have not come to SQL|more is lost|more rows settled|more is missing/,
-  },
-  {
     name: 'young frames count as duplicates when their cells are drained',
     file: 'ledger.ts',
     find: `if (read.has(key) && !readNow.has(key)) readNow.add(key)
