@@ -103,20 +103,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     told: /stops at a lock before/,
   },
   {
-    name: 'layers below a watermark that lies ahead are not drained',
-    file: 'grid-drain.ts',
-    find: 'const again = watermark > newest || this.#againUpTo > -Infinity',
-    replace: 'const again = watermark < 0',
-    told: /has been forgotten/,
-  },
-  {
-    name: 'the last layers below a watermark that lay ahead are not drained',
-    file: 'grid-drain.ts',
-    find: 'const again = watermark > newest || this.#againUpTo > -Infinity',
-    replace: 'const again = watermark > present',
-    told: /has been forgotten/,
-  },
-  {
     name: 'writers are forgotten by a clock that is ahead',
     file: 'wide-cache.ts',
     find: 'this.#watch.agreedMs >= AGREED_MS',
