@@ -10,6 +10,9 @@ const RUNS_LOOKED_AT = 20
 /** The longest wait before the wall clock is looked at again: it may have been set meanwhile. */
 const LOOK_AGAIN_MS = 60_000
 
+/** What a task does that only tells when runs are. It stands out here because node-cron keeps it, and with it all that it sees, until the task is destroyed. */
+const nothing = (): void => undefined
+
 /** A schedule that has been started. */
 export interface Schedule {
   stop(): void
@@ -19,7 +22,7 @@ export interface Schedule {
 export function cronPeriodSeconds(line: string, option = 'collect', allowed = ALLOWED): number {
   if (typeof line !== 'string') throw wrongType(option, line, allowed)
   if (!validate(line)) throw wrongValue(option, line, allowed)
-  const task = createTask(line, () => undefined, { timezone: 'UTC' })
+  const task = createTask(line, nothing, { timezone: 'UTC' })
   try {
     const runs = task.getNextRuns(RUNS_LOOKED_AT)
     let longest = 0
@@ -37,7 +40,7 @@ export function cronPeriodSeconds(line: string, option = 'collect', allowed = AL
  */
 export function schedule(line: string, work: () => Promise<unknown>, clock: Clock): Schedule {
   // Never started: it only tells when runs are.
-  const task = createTask(line, () => undefined, { timezone: 'UTC' })
+  const task = createTask(line, nothing, { timezone: 'UTC' })
   let timer: Timer | undefined
   let stopped = false
   let last: number | undefined
