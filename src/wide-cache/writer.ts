@@ -348,30 +348,29 @@ export class Writer<Row> {
     const deadline = clock.elapsed() + this.#parts.closeTimeoutMs
     const timeout = sleep(clock, this.#parts.closeTimeoutMs).then(() => undefined)
     const placing = Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
-    let quarantined: ReadonlySet<number> | undefined
+    const quarantined = new Set<number>()
     while (clock.elapsed() < deadline) {
-      quarantined = await Promise.race([this.#settleAll(held), timeout])
-      if (quarantined) break
+      if (await Promise.race([this.#settleAll(held, quarantined), timeout])) break
       await sleep(clock, CLOSE_RETRY_MS)
     }
     if (this.#outbox.size > 0) await Promise.race([placing, timeout])
-    const report = this.#reportOf(held, quarantined ?? new Set())
+    const report = this.#reportOf(held, quarantined)
     this.#straight.end()
     if (report.lost > 0) this.#parts.logger.warn('lost', `wide-cache: closed with ${report.lost} rows that neither cache nor database took: they are lost`)
     return report
   }
 
-  /** Brings all that is held to SQL, and the final sums. Returns which frames are in quarantine, `undefined` if SQL did not take all. */
-  async #settleAll(held: readonly HeldFrame[]): Promise<ReadonlySet<number> | undefined> {
+  /** Brings all that is held to SQL, and the final sums, and adds to `quarantined` which frames are kept there. Returns whether SQL took all. */
+  async #settleAll(held: readonly HeldFrame[], quarantined: Set<number>): Promise<boolean> {
     try {
       if (this.#outbox.size > 0) await this.#confirm()
       await this.#direct.commit([...this.#outbox.frames()])
-      const quarantined = held.length > 0 ? await this.#parts.ledger.quarantinedOf(this.#idHex) : new Set<number>()
+      if (held.length > 0) for (const sequence of await this.#parts.ledger.quarantinedOf(this.#idHex)) quarantined.add(sequence)
       await this.#sayTotals()
-      return quarantined
+      return true
     } catch (error) {
       this.#parts.logger.warn('close', `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`)
-      return undefined
+      return false
     }
   }
 
