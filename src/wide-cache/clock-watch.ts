@@ -31,6 +31,7 @@ export class ClockWatch {
   #steadySince = 0
   /** Since when it has also agreed with the wall clock. */
   #agreedSince = 0
+  #wentBackAt = -Infinity
 
   constructor(clock: Clock, logger: BurstLogger) {
     this.#clock = clock
@@ -55,6 +56,11 @@ export class ClockWatch {
     return this.#last ? this.#last.answered - this.#agreedSince : 0
   }
 
+  /** When the database's clock was last seen to have gone back, by `clock.elapsed()`: until then it had been ahead. */
+  get wentBackAt(): number {
+    return this.#wentBackAt
+  }
+
   #compare(reading: Reading): void {
     const last = this.#last
     // Answers may overtake each other.
@@ -64,6 +70,7 @@ export class ClockWatch {
     const database = last ? stepOf(reading.database - last.database, reading.asked - last.answered, reading.answered - last.asked) : 0
     const wall = last ? stepOf(reading.wall - last.wall, reading.answered - last.answered, reading.answered - last.answered) : 0
     if (database !== 0) this.#steadySince = reading.answered
+    if (database < 0) this.#wentBackAt = reading.answered
     if (database !== 0 || wall !== 0 || this.#apart(reading)) this.#agreedSince = reading.answered
     if (database !== 0) this.#say("the database's clock", database)
     if (wall !== 0) this.#say("this process's clock", wall)

@@ -88,10 +88,12 @@ export class GridDrain {
   /** The ledger. What it has settled is remembered at once: of a batch that is halved the rest may fail. */
   readonly #remembering: FrameLedger
   /**
-   * Up to where layers have been drained that lie below a watermark which the database's clock had raised too far,
-   * until all of them have been.
+   * From where layers are still to be drained that lie below a watermark which the database's clock had raised too
+   * far, until all of them have been.
    */
-  #againUpTo = -Infinity
+  #againFrom: number | undefined
+  /** When the database's clock last went back, as far as that has been seen to. */
+  #wentBackAt = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
     this.#parts = parts
@@ -118,12 +120,12 @@ export class GridDrain {
     const present = this.#grid.layerAt(await watch.now(database))
     const newest = present - drainAfterLayers
     // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it.
-    const again = watermark > newest || this.#againUpTo > -Infinity
+    if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity
+    this.#wentBackAt = watch.wentBackAt
     // Where it was ahead by less than the drain age, no layer older than this was passed too early.
-    const first = watermark > present ? -Infinity : watermark - 2 * drainAfterLayers
-    const drained = this.#againUpTo > -Infinity ? this.#againUpTo : first - 1
+    if (watermark > newest) this.#againFrom ??= watermark > present ? -Infinity : watermark - 2 * drainAfterLayers
     // Nothing older than the TTL lives.
-    let from = Math.max((again ? drained : watermark) + 1, newest - this.#grid.layersIn(cellTtlSeconds))
+    let from = Math.max(this.#againFrom ?? watermark + 1, newest - this.#grid.layersIn(cellTtlSeconds))
     let waits = false
     let raised = watermark
     const silent = new Set<string>()
@@ -141,11 +143,11 @@ export class GridDrain {
         report.layers += passable - raised
         raised = passable
       }
-      if (again && !waits) this.#againUpTo = to
+      if (this.#againFrom !== undefined && !waits) this.#againFrom = to + 1
       from = to + 1
       layers = Math.max(1, Math.min(FETCH_LAYERS, Math.floor((FETCH_BYTES / Math.max(1, fetched.bytes)) * layers)))
     }
-    if (this.#againUpTo >= watermark) this.#againUpTo = -Infinity
+    if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     for (const server of this.#silent.keys()) if (!silent.has(server)) this.#silent.delete(server)
     report.watermark = raised
     return newest
