@@ -34,8 +34,8 @@ export class Actor {
   readonly scheduled: boolean
   readonly wideCache: SimulatedWideCache
   closed: CloseReport | undefined
-  /** Rows that were appended after it had been told to close, which SQL is told of if it answers in time. */
-  rowsWhileClosing = 0
+  /** It closed while SQL may not have answered to the end: how many rows were dropped may not be in SQL. */
+  closedInTrouble = false
   /** The next commit commits by itself. */
   commitsImplicitly = false
 

@@ -12,11 +12,12 @@ const NOTICED_WITHIN_MS = 3000
  * fails but those to servers that are down, and a column of its layer lies on one that was up all the time.
  */
 export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
-  const { process, closedAt, stored } = frame
+  const { process, closedAt, storedAt } = frame
   const quiet = scenario.requestLost === 0 && scenario.replyLost === 0 && scenario.late === 0 && scenario.itemLimit >= 1024 * 1024 && scenario.serverBytes === Infinity
-  if (stored || !quiet || !scenario.refusesAtOnce || scenario.cachePerHost || scenario.differentLists || scenario.clocksWrong) return false
-  // Before it has placed any, a process may not know its grid.
-  const knew = process.frames.some((other) => other.stored && other.closedAt < closedAt)
+  if (storedAt.size > 0 || !quiet || !scenario.refusesAtOnce || scenario.cachePerHost || scenario.differentLists || scenario.clocksWrong) return false
+  // Before it has placed any, a process may not know its grid; and after one that no server took it tries the cache once a second.
+  const before = process.frames[process.frames.indexOf(frame) - 1]
+  const knew = [...before?.storedAt.values() ?? []].some((at) => at < closedAt)
   if (!knew || process.closing || process.stalledUntil > closedAt) return false
   const reachable = new Set(process.servers.filter((server) => server.upSince <= Math.max(0, closedAt - NOTICED_WITHIN_MS)))
   const wall = process.environment.clock.now() - (world.now - closedAt)

@@ -103,6 +103,27 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     told: /stops at a lock before/,
   },
   {
+    name: 'layers below a watermark that lies ahead are not drained',
+    file: 'grid-drain.ts',
+    find: 'this.#againFrom ?? watermark + 1',
+    replace: 'watermark + 1',
+    told: /has been forgotten/,
+  },
+  {
+    name: 'the last layers below a watermark that lay ahead are not drained',
+    file: 'grid-drain.ts',
+    find: 'if (watermark > newest) this.#againFrom ??=',
+    replace: 'if (watermark > present) this.#againFrom ??=',
+    told: /has been forgotten/,
+  },
+  {
+    name: 'a clock that has gone back is forgotten once the present is past the watermark',
+    file: 'grid-drain.ts',
+    find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',
+    replace: '',
+    told: /has been forgotten/,
+  },
+  {
     name: 'writers are forgotten by a clock that is ahead',
     file: 'wide-cache.ts',
     find: 'this.#watch.agreedMs >= AGREED_MS',

@@ -26,10 +26,8 @@ export interface FrameTruth {
   readonly closedAt: number
   /** Its writer still holds it. */
   isHeld: boolean
-  /** Some server has kept it at some time. */
-  stored: boolean
-  /** When one did for the first time; `Infinity`: none. */
-  storedAt: number
+  /** The cells in which some server has kept it, and when it last did. */
+  readonly storedAt: Map<string, number>
   /** When its writer has let go of it at the bound of the outbox. */
   letGoAt: number | undefined
 }
@@ -76,7 +74,7 @@ export class Records {
     this.#world.check(!this.frames.has(key), () => `two frames are numbered ${key}`)
     const process = this.processOf(held.writer)!
     const rows = rowsOf(held).map((bytes) => this.rows[bytes.readUIntBE(0, ROW_ID_BYTES)]!)
-    const frame: FrameTruth = { key, process, sequence: held.sequence, rows, held, closedAt: this.#world.now, isHeld: true, stored: false, storedAt: Infinity, letGoAt: undefined }
+    const frame: FrameTruth = { key, process, sequence: held.sequence, rows, held, closedAt: this.#world.now, isHeld: true, storedAt: new Map(), letGoAt: undefined }
     this.frames.set(key, frame)
     process.frames.push(frame)
     let bytes = 0
@@ -89,20 +87,17 @@ export class Records {
     const frame = this.frames.get(keyOf(held))!
     frame.isHeld = false
     if (atBound) {
-      this.#world.check(held.placed && frame.stored, () => `frame ${frame.key} is let go though no cache has acknowledged it`)
+      this.#world.check(held.placed && frame.storedAt.size > 0, () => `frame ${frame.key} is let go though no cache has acknowledged it`)
       frame.letGoAt = this.#world.now
     } else {
       this.#world.check(frame.process.site.truth.settled(frame), () => `frame ${frame.key} is let go as confirmed though the ledger does not have it`)
     }
   }
 
-  /** A server has kept a value: remembers which frames have ever been stored. */
-  stored(value: Buffer): void {
+  /** A server has kept a value: remembers which frames have been stored where. */
+  stored(cell: string, value: Buffer): void {
     for (const frame of readCell(value).frames) {
-      const known = this.frames.get(keyOf(frame))
-      if (!known || known.stored) continue
-      known.stored = true
-      known.storedAt = this.#world.now
+      this.frames.get(keyOf(frame))?.storedAt.set(cell, this.#world.now)
     }
   }
 }

@@ -77,6 +77,8 @@ export class Run {
     const { world, scenario: { databaseStepMs, databaseStepForMs } } = this
     clock.set(databaseStepMs)
     world.after(databaseStepForMs, () => clock.set(0))
+    // Nobody may look before the present is past the watermark.
+    if (world.random.chance(0.2)) world.after(databaseStepForMs, () => { if (world.faulty) this.keepCollectorsAway(databaseStepMs) })
     // What they leave in cells must be found, though the watermark may lie ahead of it.
     for (let kills = 0; kills < 4; kills++) world.after(databaseStepForMs + world.random.between(0, 40_000), () => this.#writeAndDie())
   }
@@ -203,7 +205,7 @@ export class Run {
     }
     for (const frame of process.frames) {
       if (frame.rows[0]!.id >= before) continue
-      this.world.check(frame.stored || process.site.truth.settled(frame), () => `flush() has resolved though frame ${frame.key} is nowhere`)
+      this.world.check(frame.storedAt.size > 0 || process.site.truth.settled(frame), () => `flush() has resolved though frame ${frame.key} is nowhere`)
     }
   }
 

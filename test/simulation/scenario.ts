@@ -75,41 +75,43 @@ export function scenarioOf(random: Random): Scenario {
   if (random.chance(0.12)) shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 4]) })
   const drainAge = (drainAfterLayers + 1) * Math.max(...shapes.map((shape) => shape.layerSeconds))
   const leastConfirm = drainAge + 25
+  const [databaseStepMs, databaseStepForMs] = random.pick([
+    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
+  ] as const)
   const smallPackets = random.chance(0.05)
-  const bigRows = smallPackets || random.chance(0.08)
+  const bigRows = smallPackets || random.chance(databaseStepMs === 0 ? 0.08 : 0.4)
   const poison = smallPackets || random.chance(0.18)
   const often = (probability: number, rates: readonly number[]) => (random.chance(probability) ? random.pick(rates) : 0)
   const pauseMs = random.pick([0, 0, 0, 0, 0, 0, 0, HOUR_MS, 25 * HOUR_MS])
   const twin = random.pick(['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'stranger', 'clone'] as const)
-  const [databaseStepMs, databaseStepForMs] = random.pick([
-    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
-  ] as const)
+  // What such a step leaves behind is clear only if nothing else misleads collectors.
+  const clearly = databaseStepMs === SHORT_STEP_MS
   const few = twin !== 'none'
   return {
     shapes,
     drainAfterLayers,
-    // Where the watermark may lie ahead, what is left in cells is to be seen at the end.
-    cellTtlSeconds: Math.max(drainAge + 10, databaseStepMs === SHORT_STEP_MS ? 600 : random.pick([15, 30, 60, 60, 200])),
+    // What is left in cells is to be there at the end.
+    cellTtlSeconds: Math.max(drainAge + 10, clearly ? 400 : random.pick([15, 30, 60, 60, 200])),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),
     flushMs: random.pick([20, 50, 500]),
     closeTimeoutMs: random.pick([500, 5000, 5000]),
     bigRows,
     poison,
     writers: random.between(1, few ? 2 : 4),
-    collectors: random.between(0, few ? 1 : 2),
+    collectors: random.between(clearly ? 1 : 0, few ? 1 : 2),
     faultsMs: random.between(40, 140) * 1000,
     collectEveryMs: random.pick([4, 10, 10, 15]) * 1000,
     jitterMs: random.pick([0, 10, 5000]),
     pauseMs,
     holdsThroughPause: pauseMs > 0 && random.chance(0.4),
     twin,
-    cachePerHost: random.chance(0.06),
+    cachePerHost: !clearly && random.chance(0.06),
     servers: random.between(1, 3),
     refusesAtOnce: random.chance(0.5),
     itemLimit: random.chance(0.3) ? (bigRows ? 700_000 : random.pick([400, 2200])) : 1024 * 1024,
     serverBytes: random.chance(0.2) ? (bigRows ? 1_500_000 : random.pick([2000, 4000])) : Infinity,
     refusesWhenFull: random.chance(0.5),
-    differentLists: random.chance(0.1),
+    differentLists: !clearly && random.chance(0.1),
     clocksWrong: random.chance(0.4),
     databaseStepMs,
     databaseStepForMs,
@@ -117,12 +119,12 @@ export function scenarioOf(random: Random): Scenario {
     requestLost: often(0.3, [0.01, 0.05, 0.3]),
     replyLost: often(0.4, [0.01, 0.05, 0.3]),
     late: often(0.4, [0.02, 0.1]),
-    duplicated: often(0.4, [0.02, 0.2]),
+    duplicated: often(clearly ? 0 : 0.4, [0.02, 0.2]),
     statementFails: often(poison ? 0.7 : 0.4, [0.005, 0.02, 0.1]),
     commitUnknown: often(0.5, [0.05, 0.3]),
     orphaned: often(0.15, [0.01, 0.03]),
-    // A process that has stopped committing goes on trying, which would take too long in a pause.
-    commitsImplicitly: random.chance(0.04) && pauseMs === 0,
+    // A process that has stopped committing goes on trying, which would take the simulation long in a pause.
+    commitsImplicitly: !clearly && pauseMs === 0 && random.chance(0.05),
     forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),
   }

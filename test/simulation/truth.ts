@@ -180,7 +180,7 @@ export class Truth {
   /** Some collector has been there all the time: only those that have seen the clock step know where to begin again. */
   get #drainsBelowWatermark(): boolean {
     const { duplicated, differentLists, cachePerHost } = this.#scenario
-    const collects = this.#records.processes.some((process) => process.site.truth === this && process.alive && process.collects && process.startedAt === 0)
+    const collects = this.#records.processes.some((process) => process.site.truth === this && process.alive && process.collects && !process.toldLost && process.startedAt === 0)
     return duplicated === 0 && !differentLists && !cachePerHost && collects
   }
 
@@ -198,7 +198,7 @@ export class Truth {
     if (layer <= this.watermarks.passed(grid) || layer > newest || (risenAhead && !this.#drainsBelowWatermark)) return
     for (const frame of this.#ownFrames(value)) {
       // What comes to a layer that is old enough to be drained may come after that.
-      const inTime = frame.storedAt < (layer + 1) * layerMs - EPOCH
+      const inTime = frame.storedAt.get(key)! < (layer + 1) * layerMs - EPOCH
       if (inTime || !risenAhead) this.#world.check(this.settled(frame) || this.#lostByNow(frame), () => `cell ${key} has been forgotten though frame ${frame.key} is not settled`)
     }
   }

@@ -78,7 +78,7 @@ export class VirtualServer {
     }
     this.#bytes += value.length
     this.items.set(key, { value, expires })
-    if (isCell(key)) this.#records.stored(added)
+    if (isCell(key)) this.#records.stored(key, added)
     return true
   }
 }
