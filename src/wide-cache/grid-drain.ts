@@ -117,13 +117,11 @@ export class GridDrain {
    */
   async old(watermark: number, mark: Buffer | undefined, report: DrainReport): Promise<number> {
     const { drainAfterLayers, cellTtlSeconds, watch, database } = this.#parts
-    const present = this.#grid.layerAt(await watch.now(database))
-    const newest = present - drainAfterLayers
-    // The clock was ahead when the watermark rose: what is written now lies below it, and is drained without raising it.
+    const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers
+    // The clock was ahead when the watermark rose: what has been written since lies below it, and is drained without raising it.
     if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity
     this.#wentBackAt = watch.wentBackAt
-    // Where it was ahead by less than the drain age, no layer older than this was passed too early.
-    if (watermark > newest) this.#againFrom ??= watermark > present ? -Infinity : watermark - 2 * drainAfterLayers
+    if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
     let from = Math.max(this.#againFrom ?? watermark + 1, newest - this.#grid.layersIn(cellTtlSeconds))
     let waits = false

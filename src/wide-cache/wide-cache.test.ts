@@ -6,7 +6,7 @@ import { memory } from '../cache/memory.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { shifted } from '../database/shifted.suite.js'
 import { sqlite } from '../database/sqlite.js'
-import { systemEnvironment } from '../support/environment.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
 import { jsonCodec } from './codec.js'
 import type { WideCacheOptions } from './options.js'
 import { WideCache } from './wide-cache.js'
@@ -36,14 +36,14 @@ async function bench(options: Partial<WideCacheOptions<unknown>> = {}) {
   const real = sqlite(':memory:')
   const database: Database = breakable(real, () => broken.database, () => new DatabaseError('ECONNREFUSED', 'unreachable', 'broken'))
   await real.query('CREATE TABLE taken (place INTEGER PRIMARY KEY, row TEXT NOT NULL)')
-  const open = (more: Partial<WideCacheOptions<unknown>> = {}) => new WideCache<unknown>({
+  const open = ({ environment, ...more }: Partial<WideCacheOptions<unknown>> & { environment?: Environment } = {}) => new WideCache<unknown>({
     name: 'test', cache, database, collect: false, logger: silent, closeTimeoutMs: 500,
     async commit(rows, tx) {
       await tx.query(`INSERT INTO taken (row) VALUES ${rows.map(() => '(?)').join(', ')}`, rows.map((row) => JSON.stringify(row)))
     },
     ...options,
     ...more,
-  })
+  }, environment)
   const taken = async (): Promise<unknown[]> => (await real.query('SELECT row FROM taken ORDER BY place')).rows.map(({ row }) => JSON.parse(String(row)))
   return { wide: open(), open, taken, broken, cache, real }
 }
@@ -339,6 +339,24 @@ test('a collector tidies up once the clocks have agreed for ten minutes, and aga
   while (calls < 3 && performance.now() < deadline) await delay(50)
   assert.equal(calls, 3)
   await wide.close()
+})
+
+test('what lies below a watermark that a clock ahead has raised is drained, also by a collector that begins later', async () => {
+  let passed = 0
+  let wrong = 600_000
+  const { cache, real, open, taken } = await bench()
+  const clock = { ...systemEnvironment.clock, now: () => Date.now() + passed, elapsed: () => performance.now() + passed }
+  const begin = (): WideCache<unknown> => open({ cache: shared(cache), database: shifted(real, () => passed + wrong), environment: { ...systemEnvironment, clock } })
+  const first = begin()
+  const { watermark } = await first.drain()
+  wrong = 0
+  first.append('written now')
+  await first.flush()
+  passed = 300_000
+  const later = begin()
+  assert.equal((await later.drain()).watermark, watermark, 'the watermark is not raised')
+  assert.deepEqual(await taken(), ['written now'])
+  await Promise.all([first.close(), later.close()])
 })
 
 test('frames come to SQL in the order of their writer, so that none needs a range in the ledger from one batch to the next', async () => {

@@ -33,15 +33,15 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'layers are drained that are not old enough',
     file: 'grid-drain.ts',
-    find: 'const newest = present - drainAfterLayers',
-    replace: 'const newest = present - drainAfterLayers + 1',
-    told: /not old enough|has not read/,
+    find: 'const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers',
+    replace: 'const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers + 1',
+    told: /not old enough|has not read|whose server has been silent/,
   },
   {
     name: 'the oldest layer above the watermark is left out',
     file: 'grid-drain.ts',
-    find: '(again ? drained : watermark) + 1',
-    replace: '(again ? drained : watermark) + 2',
+    find: 'this.#againFrom ?? watermark + 1',
+    replace: 'this.#againFrom ?? watermark + 2',
     told: /which it has not read/,
   },
   {
@@ -107,13 +107,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'grid-drain.ts',
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
-    told: /has been forgotten/,
-  },
-  {
-    name: 'the last layers below a watermark that lay ahead are not drained',
-    file: 'grid-drain.ts',
-    find: 'if (watermark > newest) this.#againFrom ??=',
-    replace: 'if (watermark > present) this.#againFrom ??=',
     told: /has been forgotten/,
   },
   {

@@ -50,7 +50,7 @@ export class Run {
     this.#populate(first!)
     if (second && scenario.twin === 'stranger') this.#populate(second)
     if (second && scenario.twin === 'clone') world.after(random.between(5000, scenario.faultsMs / 2), () => this.#clone(first!, second))
-    if (scenario.databaseStepMs !== 0) world.after(random.between(1000, scenario.faultsMs / 2), () => this.#stepDatabaseClock(random.pick(this.sites)))
+    if (scenario.databaseStepMs !== 0) world.after(random.between(1000, scenario.faultsMs / 2), () => this.#stepOfDatabaseClock(random.pick(this.sites)))
     if (scenario.commitsImplicitly) world.after(random.between(0, scenario.faultsMs), () => { random.pick(this.actors).commitsImplicitly = true })
     for (let i = 0; i < scenario.disasters; i++) world.after(random.between(0, scenario.faultsMs), () => disaster(this))
     if (scenario.pauseMs > 0) {
@@ -71,6 +71,18 @@ export class Run {
     this.world.note('the database is cloned')
     copy.copyFrom(original)
     this.#populate(copy)
+  }
+
+  #stepOfDatabaseClock(site: Site): void {
+    const { world, scenario: { confirmSeconds, cellTtlSeconds, databaseStepMs, databaseStepForMs } } = this
+    if (databaseStepMs <= cellTtlSeconds * 1000 || world.random.chance(0.3)) return this.#stepDatabaseClock(site)
+    // Before it all outboxes let go of frames that are in cells only, and ledgers see it; then all seem old enough to be lost.
+    const leadMs = confirmSeconds * 1000 + 8000
+    this.keepCollectorsAway(leadMs + databaseStepForMs + 2000)
+    for (const actor of this.actors) {
+      if (actor.writes) for (const ms of [10, 1000, 4000, 12_000, 20_000]) world.after(ms, () => actor.process.deliver(() => this.append(actor, 30)))
+    }
+    world.after(leadMs, () => { if (world.faulty) this.#stepDatabaseClock(site) })
   }
 
   #stepDatabaseClock({ database: { clock } }: Site): void {

@@ -76,7 +76,7 @@ export function scenarioOf(random: Random): Scenario {
   const drainAge = (drainAfterLayers + 1) * Math.max(...shapes.map((shape) => shape.layerSeconds))
   const leastConfirm = drainAge + 25
   const [databaseStepMs, databaseStepForMs] = random.pick([
-    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
+    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
   ] as const)
   const smallPackets = random.chance(0.05)
   const bigRows = smallPackets || random.chance(databaseStepMs === 0 ? 0.08 : 0.4)
@@ -91,7 +91,7 @@ export function scenarioOf(random: Random): Scenario {
     shapes,
     drainAfterLayers,
     // What is left in cells is to be there at the end.
-    cellTtlSeconds: Math.max(drainAge + 10, clearly ? 400 : random.pick([15, 30, 60, 60, 200])),
+    cellTtlSeconds: Math.max(drainAge + 10, clearly ? 400 : databaseStepMs === 31 * DAY_MS ? 200 : random.pick([15, 30, 60, 60, 200])),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),
     flushMs: random.pick([20, 50, 500]),
     closeTimeoutMs: random.pick([500, 5000, 5000]),
@@ -99,7 +99,7 @@ export function scenarioOf(random: Random): Scenario {
     poison,
     writers: random.between(1, few ? 2 : 4),
     collectors: random.between(clearly ? 1 : 0, few ? 1 : 2),
-    faultsMs: random.between(40, 140) * 1000,
+    faultsMs: (databaseStepMs === 31 * DAY_MS ? 200 : random.between(40, 140)) * 1000,
     collectEveryMs: random.pick([4, 10, 10, 15]) * 1000,
     jitterMs: random.pick([0, 10, 5000]),
     pauseMs,
