@@ -13,7 +13,7 @@ const NOTICED_WITHIN_MS = 3000
  */
 export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
   const { process, closedAt, storedAt } = frame
-  const quiet = scenario.requestLost === 0 && scenario.replyLost === 0 && scenario.late === 0 && scenario.itemLimit >= 1024 * 1024 && scenario.serverBytes === Infinity
+  const quiet = !scenario.bigRows && scenario.requestLost === 0 && scenario.replyLost === 0 && scenario.late === 0 && scenario.itemLimit >= 1024 * 1024 && scenario.serverBytes === Infinity
   if (storedAt.size > 0 || !quiet || !scenario.refusesAtOnce || scenario.cachePerHost || scenario.differentLists || scenario.clocksWrong) return false
   // Before it has placed any, a process may not know its grid; and after one that no server took it tries the cache once a second.
   const before = process.frames[process.frames.indexOf(frame) - 1]
