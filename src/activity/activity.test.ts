@@ -11,7 +11,7 @@ import { openDatabase } from '../database/open.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { type Activity, type RecordedVisit, createActivity } from './activity.js'
-import { BROWSER, expresses, keptLog } from '../support/fixtures.suite.js'
+import { BROWSER, cutOff, expresses, keptLog } from '../support/fixtures.suite.js'
 import type { ActivityOptions } from './options.js'
 
 const [[, express]] = expresses as [[string, typeof expresses[0][1]]]
@@ -239,3 +239,22 @@ test('a cache of this process alone is warned of in production, once', async () 
     else process.env['NODE_ENV'] = before
   }
 })
+
+for (const [name, express] of expresses) {
+  for (const when of ['on close', 'at once'] as const) {
+    test(`${name}: pages whose connections are cut count though close() is called ${when === 'at once' ? 'at once' : "on the server's event close"}`, async () => {
+      const { database } = openDatabase('sqlite::memory:')
+      const log = keptLog()
+      const activity = create({ database, logger: log })
+      await activity.migrate()
+      const app = express()
+      app.use(activity.middleware())
+      app.use((_req, res) => void res.type('html').write('<p>the beginning of a page'))
+      await cutOff(app, ['/a', '/b', '/c'], () => activity.close(), when)
+      const { rows } = await database.query('SELECT page FROM activities ORDER BY page')
+      assert.deepEqual(rows.map(({ page }) => page), ['/a', '/b', '/c'])
+      assert.deepEqual(log.lines, [])
+      await database.close()
+    })
+  }
+}

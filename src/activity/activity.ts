@@ -3,6 +3,7 @@ import { BurstLogger } from '../support/logger.js'
 import type { RequestHandler, Router } from '../visitors/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
+import { lastResponses } from '../visitors/last-responses.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
@@ -51,7 +52,10 @@ export interface Activity {
   ledger(): Promise<LedgerReport>
   /** Brings the tables up to this version; done by itself before SQL is first used. */
   migrate(): Promise<void>
-  /** Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. */
+  /**
+   * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. Page
+   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count.
+   */
   close(): Promise<void>
 }
 
@@ -140,6 +144,7 @@ export class SiteActivity implements Activity {
   }
 
   async #close(): Promise<void> {
+    await lastResponses(this.#environment.clock)
     await this.#identifier.settled()
     this.#identifier.close()
     await this.#wide.close()

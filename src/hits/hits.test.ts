@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { PAIRS } from '../counters/pairs.suite.js'
 import { sqlite } from '../database/sqlite.js'
+import { cutOff, expresses } from '../support/fixtures.suite.js'
 import { createHits } from './hits.js'
 import { hitsSuite } from './hits.suite.js'
 
@@ -22,3 +23,18 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
   assert.equal(await cache.get('key'), undefined)
   await Promise.all([cache.close(), database.close()])
 })
+
+for (const [name, express] of expresses) {
+  test(`${name}: views count whose connections have been cut just before close()`, async () => {
+    const database = sqlite(':memory:')
+    const hits = createHits({ name: 'cut', cache: memory(), database, collect: false })
+    const app = express()
+    app.get('/items/:id', hits.middleware({ item: (req) => req.params['id'] as string }), (_req, res) => void res.type('html').write('<p>the beginning of a page'))
+    await hits.migrate()
+    await cutOff(app, ['/items/a', '/items/b'], () => hits.close(), 'on close')
+    const reader = createHits({ name: 'cut', cache: memory(), database, collect: false })
+    assert.deepEqual([...await reader.counts(['a', 'b'])], [['a', 1], ['b', 1]])
+    await reader.close()
+    await database.close()
+  })
+}

@@ -9,6 +9,7 @@ import { integer } from '../support/options.js'
 import type { RequestHandler } from '../visitors/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Identifier } from '../visitors/identifier.js'
+import { lastResponses } from '../visitors/last-responses.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { type Schedule, schedule } from '../wide-cache/schedule.js'
@@ -87,7 +88,10 @@ export interface Hits {
   ledger(): Promise<LedgerReport>
   /** Brings the tables up to this version; done by itself before SQL is first used. */
   migrate(): Promise<void>
-  /** Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. */
+  /**
+   * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. Page
+   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count.
+   */
   close(): Promise<void>
 }
 
@@ -225,6 +229,7 @@ export class ItemHits implements Hits {
     const { clock } = this.#environment
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
     this.#schedule?.stop()
+    await lastResponses(clock)
     await this.#identifier.settled()
     this.#identifier.close()
     await this.#wide.close()

@@ -85,6 +85,24 @@ export async function serving(app: Express, use: (port: number, server: Server) 
   }
 }
 
+/**
+ * Ends a site as its SIGTERM handler does: cuts the connections whose answers to `paths` go on, then calls `close`, on the
+ * server's event `close` or at once.
+ */
+export async function cutOff(app: Express, paths: readonly string[], close: () => Promise<unknown>, when: 'on close' | 'at once'): Promise<void> {
+  await serving(app, async (port, server) => {
+    const answered = new Set<string>()
+    const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
+    const cut = paths.map((path) => raw(port, request(path), () => (answered.add(path), false)))
+    await until(() => answered.size === paths.length)
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    if (when === 'on close') await closed
+    await close()
+    await Promise.allSettled(cut)
+  })
+}
+
 /** Sends a request as it is, byte for byte, and returns what comes back until the end, or until `enough`. */
 export function raw(port: number, request: string | Buffer, enough?: (answer: string) => boolean): Promise<string> {
   return new Promise((resolve, reject) => {
