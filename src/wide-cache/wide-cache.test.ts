@@ -323,6 +323,17 @@ test('without a collector what is read moves on with time, is called stale, and 
   await wide.close()
 })
 
+test('a first reading, before any collector has had the time to run, does not say that nobody collects', async () => {
+  const said: string[] = []
+  const { real } = await bench()
+  const wide = new WideCache({
+    name: 'new', cache: shared(memory()), database: real, logger: { ...silent, warn: (line) => said.push(line) }, commit: async () => {}, read: async (_, { asOf }) => asOf,
+  })
+  await wide.read()
+  assert.deepEqual(said, [])
+  await wide.close()
+})
+
 test('a collector tidies up once the clocks have agreed for ten minutes, and again with its next run, not in a minute, as long as there is more to remove', async () => {
   let calls = 0
   let ahead = 0

@@ -238,7 +238,9 @@ export class WideCache<Row, Figures = unknown> {
     }
     // What no collector has brought, its writer has: so the figures go on without collectors, only later.
     const direct = now - directSeconds * 1000
-    if (drained < direct) {
+    // A new grid has its watermark long ago, and its first collector is yet to run.
+    const known = this.#environment.clock.elapsed() - this.#createdAt > directSeconds * 1000
+    if (drained < direct && known) {
       this.#logger.warnOnce('no collector', `wide-cache: nobody collects "${name}", so its figures are ${directSeconds} s old; ` +
         'start "npx wide-cache collect" beside the web processes, or leave out collect: false in one of them')
     }
