@@ -1,6 +1,7 @@
 // A small forum that shows its own activity: npm start, then http://localhost:3000.
 // With MEMCACHE_SERVERS and DATABASE_URL it runs on memcached and MySQL, otherwise on memory and SQLite.
 import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import express from 'express'
@@ -72,7 +73,6 @@ app.use((error, _req, res, next) => {
 
 const server = createServer(app)
 let stopTraffic = () => {}
-let stopping = false
 
 server.on('error', async (error) => {
   const taken = error.code === 'EADDRINUSE'
@@ -84,22 +84,21 @@ server.on('error', async (error) => {
 server.listen(port, () => {
   const own = `http://127.0.0.1:${server.address().port}`
   console.log(`The forum is on http://localhost:${server.address().port}${traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''}`)
-  if (traffic && !stopping) stopTraffic = startTraffic(own, threads().map(({ id }) => `/threads/${id}`))
+  if (traffic) stopTraffic = startTraffic(own, threads().map(({ id }) => `/threads/${id}`))
 })
 
 // Once: a second Ctrl-C ends the process at once.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
 
+/** As the README says: requests end first, in two seconds at most, then the visits go to SQL. */
 async function stop() {
-  if (stopping) return
-  stopping = true
   stopTraffic()
-  const closed = new Promise((resolve) => server.close(resolve))
-  // Those who are still being answered have two seconds.
-  const late = setTimeout(() => server.closeAllConnections(), 2000)
-  await closed
-  clearTimeout(late)
+  server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
+  const ended = new Promise((resolve) => server.close(resolve))
+  await Promise.race([ended, delay(2000)])
+  server.closeAllConnections()
   await close()
+  process.exit()
 }
 
 function close() {

@@ -1,0 +1,153 @@
+/** The README's handler of SIGTERM, as printed, in sites that have requests under way. Needs `npm run build` before. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { sqlite } from '../../src/database/sqlite.js'
+import { BROWSER } from '../../src/support/fixtures.suite.js'
+import { eventually } from '../servers/eventually.js'
+import { removeFolder } from '../servers/process.js'
+import { blocksIn } from './blocks.js'
+import { newProject } from './project.js'
+import { spawned } from './spawned.js'
+
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const [recipe, ...others] = blocksIn('README.md', README).filter(({ language, text }) => language === 'js' && text.includes('SIGTERM'))
+
+/** How long requests have, as printed, and what the README says of the whole. */
+const PATIENCE_MS = Number(/delay\((\d+)\)/.exec(recipe?.text ?? '')?.[1])
+const WHOLE_MS = Number(/within (\d+) s in any case/.exec(README)?.[1]) * 1000
+
+const SITE = `
+import express from 'express'
+import { createActivity } from 'wide-cache'
+
+const activity = createActivity()
+const app = express()
+app.use(activity.middleware())
+app.get('/page', (req, res) => void res.send('<p>a page'))
+app.get('/late', (req, res) => void (console.log('late'), setTimeout(() => res.send('<p>late'), 800)))
+app.get('/endless', (req, res) => void (res.type('html'), setInterval(() => res.write('<p>'), 50)))
+app.get('/events', (req, res) => void (res.type('text/event-stream'), setInterval(() => res.write('data: x\\n\\n'), 50)))
+const server = app.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port))
+server.on('upgrade', (req, socket) => void socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: x\\r\\n\\r\\n'))
+process.once('SIGTERM', () => {
+  const began = performance.now()
+  process.once('exit', () => console.log('took ' + Math.round(performance.now() - began)))
+})
+`
+
+interface Site {
+  readonly port: number
+  readonly process: ReturnType<typeof spawned>
+  /** SIGTERM; resolves when it has ended in order, to how long that took by its own clock, and what it has in SQL. */
+  end(): Promise<{ took: number; pages: string[] }>
+}
+
+async function withSite(express: 'express' | 'express4', use: (site: Site) => Promise<void>): Promise<void> {
+  assert(recipe && others.length === 0, 'the README has one handler of SIGTERM')
+  const folder = newProject(express)
+  const file = join(folder, 'site.mjs')
+  writeFileSync(file, SITE + recipe.text)
+  const site = spawned(process.execPath, [file], folder)
+  try {
+    const port = Number(await site.says(/^port (\d+)$/m))
+    await use({
+      port,
+      process: site,
+      async end() {
+        process.kill(site.pid, 'SIGTERM')
+        assert.equal(await site.ended(), 0, site.output())
+        const [, took] = /^took (\d+)$/m.exec(site.output()) ?? []
+        assert.equal(site.output().replaceAll(/^(?:port|late|took)\b.*\n/gm, ''), '')
+        const database = sqlite(join(folder, 'wide-cache.db'))
+        const { rows } = await database.query('SELECT page FROM activities ORDER BY page')
+        await database.close()
+        return { took: Number(took), pages: rows.map(({ page }) => String(page)) }
+      },
+    })
+  } finally {
+    removeFolder(folder)
+  }
+}
+
+const ask = (port: number, path: string, options: { agent?: Agent; headers?: { [name: string]: string } } = {}): ClientRequest =>
+  get({ host: '127.0.0.1', port, path, ...options, headers: { 'user-agent': BROWSER, ...options.headers } })
+
+/** An answer as far as it has come when it begins; later errors are nobody's. */
+function beginningOf(request: ClientRequest, event: 'response' | 'upgrade'): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject)
+    request.once(event, (response: IncomingMessage, socket?: NodeJS.EventEmitter) => {
+      for (const one of [response, socket]) one?.on('error', () => undefined)
+      if (event === 'response') response.resume()
+      resolve(response)
+    })
+  })
+}
+
+/** The whole text of an answer. */
+async function whole(request: ClientRequest): Promise<{ text: string; connection: string | undefined }> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => request.once('response', resolve).once('error', reject))
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  return { text, connection: response.headers.connection }
+}
+
+describe('SIGTERM', { concurrency: true }, () => {
+  for (const express of ['express', 'express4'] as const) {
+    const name = express === 'express' ? 'Express 5' : 'Express 4'
+
+    test(`${name}: an event stream, a slow download, a WebSocket and a keep-alive client do not keep the site from ending, and every page counts`, () => withSite(express, async (site) => {
+      await Promise.all([
+        beginningOf(ask(site.port, '/events'), 'response'),
+        beginningOf(ask(site.port, '/endless'), 'response'),
+        beginningOf(ask(site.port, '/socket', { headers: { connection: 'Upgrade', upgrade: 'x' } }), 'upgrade'),
+      ])
+      // One that goes on asking on its connection as long as it is let.
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      let answered = 0
+      const asking = (async () => {
+        for (;;) {
+          await whole(ask(site.port, '/page', { agent }))
+          answered++
+        }
+      })().catch(() => undefined)
+      const late = whole(ask(site.port, '/late'))
+      await site.process.says(/^late$/m)
+      await eventually('some pages', 10_000, () => answered > 10)
+      const { took, pages } = await site.end()
+      await asking
+      agent.destroy()
+      assert.equal((await late).text, '<p>late', 'a page that is under way is answered')
+      assert(took >= PATIENCE_MS && took < WHOLE_MS, `${took} ms`)
+      assert.deepEqual(pages, ['/endless', '/late', ...Array.from({ length: answered }, () => '/page')])
+    }))
+
+    test(`${name}: connections that are kept alive without a request do not delay the end`, () => withSite(express, async (site) => {
+      const agent = new Agent({ keepAlive: true })
+      await Promise.all([whole(ask(site.port, '/page', { agent })), whole(ask(site.port, '/page', { agent }))])
+      // When a later request has been answered, the site is done with those.
+      await whole(ask(site.port, '/page'))
+      const { took, pages } = await site.end()
+      agent.destroy()
+      assert(took < PATIENCE_MS, `${took} ms`)
+      assert.deepEqual(pages, ['/page', '/page', '/page'])
+    }))
+  }
+
+  test('a client that asks again after SIGTERM on a connection it keeps is answered, and its connection then closed', () => withSite('express', async (site) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const first = whole(ask(site.port, '/late', { agent }))
+    await site.process.says(/^late$/m)
+    const ending = site.end()
+    const second = whole(ask(site.port, '/page', { agent }))
+    assert.deepEqual(await first, { text: '<p>late', connection: 'keep-alive' })
+    assert.deepEqual(await second, { text: '<p>a page', connection: 'close' })
+    const { took, pages } = await ending
+    agent.destroy()
+    assert(took < PATIENCE_MS, `${took} ms`)
+    assert.deepEqual(pages, ['/late', '/page'])
+  }))
+})
