@@ -1,0 +1,27 @@
+// Loaded before a block of the docs, so that it runs as printed beside others: what it listens on is a free port, which the
+// parent is told, and the servers it names are the test's. WIDE_CACHE_TEST_ROUTES has these, by host and port.
+import net from 'node:net'
+
+const routes = JSON.parse(process.env.WIDE_CACHE_TEST_ROUTES ?? '{}')
+delete process.env.WIDE_CACHE_TEST_ROUTES
+
+const { listen } = net.Server.prototype
+net.Server.prototype.listen = function (...args) {
+  if (typeof args[0] === 'object' && args[0]?.port !== undefined) args[0] = { ...args[0], port: 0 }
+  else if (args[0] !== undefined && Number.isInteger(Number(args[0]))) args[0] = 0
+  this.once('listening', () => process.send?.({ port: this.address().port }))
+  return listen.apply(this, args)
+}
+
+const { connect } = net.Socket.prototype
+net.Socket.prototype.connect = function (...args) {
+  // net.connect() hands its arguments on as [options, callback].
+  const options = Array.isArray(args[0]) ? args[0][0] : args[0]
+  if (typeof options === 'object' && options !== null && options.port !== undefined) {
+    const { host = 'localhost', port } = options
+    const route = routes[`${host}:${port}`]
+    if (route) Object.assign(options, route)
+    else if (!['localhost', '127.0.0.1', '::1'].includes(host)) throw new Error(`a block of the docs connects to ${host}:${port}, which it does not name`)
+  }
+  return connect.apply(this, args)
+}

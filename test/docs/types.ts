@@ -1,0 +1,29 @@
+/** Blocks of TypeScript, compiled under `strict` with the package's own declarations. */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { removeFolder } from '../servers/process.js'
+import { type Block, chainOf, sourceOf } from './blocks.js'
+import { newProject } from './project.js'
+
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+
+/** @throws Error with what the compiler says, by the lines of the Markdown file */
+export async function compile(block: Block): Promise<void> {
+  const folder = newProject()
+  try {
+    // Without an export or import a file would be no module, and could not await.
+    writeFileSync(join(folder, 'block.mts'), `${sourceOf(chainOf(block))}\nexport {}\n`)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
+      compilerOptions: { module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true, noEmit: true, types: ['node'] },
+      files: ['block.mts'],
+    }))
+    await promisify(execFile)(process.execPath, [TSC, '-p', folder])
+  } catch (error) {
+    throw new Error(`it does not compile:\n${error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)}`)
+  } finally {
+    removeFolder(folder)
+  }
+}
