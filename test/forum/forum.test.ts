@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
@@ -59,6 +60,17 @@ test('a reply that is too long, empty, or no form is refused with a page', async
   const page = await (await fetch(thread)).text()
   assert.match(page, /<strong>Anna<\/strong>/)
   assert.equal(await forum.stop('SIGINT'), 0, forum.output())
+})
+
+test('requests that never end do not keep it from ending', async () => {
+  const forum = await startForum(['--no-traffic'])
+  const socket = connect(Number(new URL(forum.origin).port), '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n'))
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  // A request that comes later is answered later, so the forum has met the first one.
+  await figuresOf(forum.origin)
+  assert.equal(await forum.stop(), 0, forum.output())
+  assert.equal(forum.output().split('\n').length, 2, forum.output())
 })
 
 test('a port that is taken, one that is none, and an unknown flag are said in plain words', async () => {
