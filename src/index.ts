@@ -23,6 +23,7 @@ export { SequenceError, type SequenceErrorCode } from './sequence/sequence-error
 export { createHits, type HitParties, type Hits } from './hits/hits.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
+export { ClosedError } from './support/closed-error.js'
 export type { Logger } from './support/logger.js'
 export { type Codec, jsonCodec } from './wide-cache/codec.js'
 export type { DrainReport } from './wide-cache/grid-drain.js'

@@ -1,4 +1,6 @@
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import type { RequestHandler, Router } from '../visitors/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
@@ -54,7 +56,8 @@ export interface Activity {
   migrate(): Promise<void>
   /**
    * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. Page
-   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count.
+   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count. From then on all
+   * other methods but `record` and the middleware reject with a {@link ClosedError}.
    */
   close(): Promise<void>
 }
@@ -76,7 +79,7 @@ export class SiteActivity implements Activity {
   readonly #guard: Guard
   readonly #identifier: Identifier<string>
   readonly #middleware: () => RequestHandler
-  #closing: Promise<void> | undefined
+  readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
     const { clock } = environment
@@ -105,6 +108,7 @@ export class SiteActivity implements Activity {
   }
 
   router(): Router {
+    this.#lifetime.check()
     return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds)
   }
 
@@ -118,29 +122,30 @@ export class SiteActivity implements Activity {
   }
 
   stats(): Promise<ActivityStats> {
-    return this.#wide.read()
+    return this.#lifetime.run(() => this.#wide.read())
   }
 
-  async flush(): Promise<void> {
-    await this.#identifier.settled()
-    await this.#wide.flush()
+  flush(): Promise<void> {
+    return this.#lifetime.run(async () => {
+      await this.#identifier.settled()
+      await this.#wide.flush()
+    })
   }
 
   drain(options?: { all?: boolean }): Promise<DrainReport> {
-    return this.#wide.drain(options)
+    return this.#lifetime.run(() => this.#wide.drain(options))
   }
 
   ledger(): Promise<LedgerReport> {
-    return this.#wide.ledger()
+    return this.#lifetime.run(() => this.#wide.ledger())
   }
 
   migrate(): Promise<void> {
-    return this.#wide.migrate()
+    return this.#lifetime.run(() => this.#wide.migrate())
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return this.#lifetime.close(() => this.#close())
   }
 
   async #close(): Promise<void> {

@@ -115,7 +115,7 @@ test('close() closes what the map has opened, twice if called twice, and nothing
   const own = new CollisionFreeMap<string, number>({ database: `sqlite:${join(folder, 'own.db')}`, id: 'x', combine: add })
   await own.update([['a', 1]])
   await Promise.all([own.close(), own.close()])
-  await assert.rejects(own.get('a'), { code: 'DATABASE_CLOSED' })
+  await assert.rejects(own.get('a'), { code: 'CLOSED' })
   const database = mysql(await sharedMysqlUrl())
   const given = new CollisionFreeMap<string, number>({ database, id: 'x', combine: add })
   await given.close()

@@ -1,6 +1,8 @@
 import type { Transaction } from '../database/database.js'
 import { Tables } from '../database/tables.js'
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import { Buckets } from './buckets.js'
 import { Combining } from './combining.js'
@@ -53,14 +55,14 @@ export class CollisionFreeMap<K = string, V = number> {
   readonly #combining: Combining<K, V>
   readonly #environment: Environment
   readonly #processing: Processing
-  #closing: Promise<void> | undefined
+  readonly #lifetime = new Lifetime(() => new ClosedError('CollisionFreeMap', this.#id))
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
     const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
-    this.#tables = new Tables('collision-free-map', options.database, environment)
+    this.#tables = new Tables('collision-free-map', options.database, environment, logger)
     this.#id = id
     this.#keys = new Encoding('key', keyCodec)
     this.#values = new Encoding('value', valueCodec)
@@ -71,7 +73,7 @@ export class CollisionFreeMap<K = string, V = number> {
     })
     this.#environment = environment
     this.#processing = new Processing({
-      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.process(), environment, logger: burstLogger,
+      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.#process(), environment, logger: burstLogger,
     })
   }
 
@@ -84,7 +86,11 @@ export class CollisionFreeMap<K = string, V = number> {
    *
    * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
    */
-  async update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
+  update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
+    return this.#lifetime.run(() => this.#update(updates, tx))
+  }
+
+  async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
     const rows: Encoded[] = []
     for (const [key, value] of updates) {
       if (rows.length === MAX_UPDATES_A_CALL) throw new RangeError(`wide-cache: more than ${MAX_UPDATES_A_CALL} updates in one call; make several`)
@@ -109,7 +115,11 @@ export class CollisionFreeMap<K = string, V = number> {
    * @throws the first error of a bucket, such as `onUpdate`'s, after going on with all others; at once if the
    *   database is unreachable or full. What is not processed stays queued.
    */
-  async process(): Promise<number> {
+  process(): Promise<number> {
+    return this.#lifetime.run(() => this.#process())
+  }
+
+  #process(): Promise<number> {
     return eachBucket(this.#buckets, this.#environment, (bucket) => this.#combining.process(bucket))
   }
 
@@ -120,7 +130,11 @@ export class CollisionFreeMap<K = string, V = number> {
    *
    * @throws what `combine` throws for it; RangeError if more than 100,000 updates of this key are queued
    */
-  async get(key: K, tx?: Transaction): Promise<V | undefined> {
+  get(key: K, tx?: Transaction): Promise<V | undefined> {
+    return this.#lifetime.run(() => this.#get(key, tx))
+  }
+
+  async #get(key: K, tx?: Transaction): Promise<V | undefined> {
     const on = tx === undefined ? this.#tables.database : transactionOf(tx)
     if (tx === undefined) await this.#tables.ready()
     const bytes = this.#keys.encode(key)
@@ -144,7 +158,11 @@ export class CollisionFreeMap<K = string, V = number> {
    * How many updates have been set aside because `combine` threw, of all time. They stay in the table
    * `collision_free_map_parked`, with the error, until you delete them or put them back into the queue.
    */
-  async parked(): Promise<number> {
+  parked(): Promise<number> {
+    return this.#lifetime.run(() => this.#parked())
+  }
+
+  async #parked(): Promise<number> {
     await this.#tables.ready()
     const { rows: [row] } = await this.#tables.database.query('SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?', [this.#id])
     return Number(row?.['n'])
@@ -156,8 +174,8 @@ export class CollisionFreeMap<K = string, V = number> {
    *
    * @throws TypeError, RangeError; DatabaseError
    */
-  async changeBuckets(n: number): Promise<void> {
-    await this.#buckets.change(bucketsOf('n', n))
+  changeBuckets(n: number): Promise<void> {
+    return this.#lifetime.run(async () => this.#buckets.change(bucketsOf('n', n)))
   }
 
   /**
@@ -166,15 +184,17 @@ export class CollisionFreeMap<K = string, V = number> {
    * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
    */
   migrate(): Promise<void> {
-    return this.#buckets.enter()
+    return this.#lifetime.run(() => this.#buckets.enter())
   }
 
   /**
-   * Stops processing by itself, waits for a run under way, 5 s at most, and closes the database if it was opened here.
-   * Idempotent. What is queued stays queued.
+   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database if it was opened here.
+   * Idempotent. What is queued stays queued. From then on all other methods reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#processing.stop().then(() => this.#tables.close())
-    return this.#closing
+    return this.#lifetime.close(async () => {
+      await Promise.all([this.#processing.stop(), within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())])
+      await this.#tables.close()
+    })
   }
 }

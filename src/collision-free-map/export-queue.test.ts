@@ -68,7 +68,7 @@ test('migrate() makes the tables, and close() closes what the queue has opened',
   const own = new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:' })
   await own.process()
   await own.close()
-  await assert.rejects(own.process(), { code: 'DATABASE_CLOSED' })
+  await assert.rejects(own.process(), { code: 'CLOSED' })
 })
 
 test('wrong options are refused by name', () => {

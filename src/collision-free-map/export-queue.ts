@@ -1,7 +1,9 @@
 import type { Transaction } from '../database/database.js'
 import { updateByIds, upsert } from '../database/dialect.js'
 import { Tables } from '../database/tables.js'
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import { Buckets } from './buckets.js'
 import { eachBucket } from './each-bucket.js'
@@ -61,7 +63,7 @@ export class ExportQueue<K, V> {
   readonly #holds: Holds
   readonly #environment: Environment
   readonly #processing: Processing
-  #closing: Promise<void> | undefined
+  readonly #lifetime = new Lifetime(() => new ClosedError('ExportQueue', this.#id))
   readonly #waiting = new Waiting<Encoded>((tx, rows) =>
     insertEncoded(tx, TABLES.queued, ['queue', 'hash', 'entry_key', 'entry_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value]))
 
@@ -69,7 +71,7 @@ export class ExportQueue<K, V> {
   constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
     const { id, buckets, every, exporter, keyCodec, valueCodec, logger } = exportSettings(options)
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
-    this.#tables = new Tables('collision-free-map', options.database, environment)
+    this.#tables = new Tables('collision-free-map', options.database, environment, logger)
     this.#id = id
     this.#exporter = exporter
     this.#keys = new Encoding('key', keyCodec)
@@ -78,7 +80,7 @@ export class ExportQueue<K, V> {
     this.#holds = new Holds(this.#tables, id, environment)
     this.#environment = environment
     this.#processing = new Processing({
-      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.process(), environment, logger: burstLogger,
+      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.#process(), environment, logger: burstLogger,
     })
   }
 
@@ -90,9 +92,11 @@ export class ExportQueue<K, V> {
    * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too long or cannot be
    * encoded; DatabaseError
    */
-  async add(key: K, value: V, tx: Transaction): Promise<void> {
-    const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
-    this.#waiting.add(transactionOf(tx), [{ hash: hashOf(keyBytes), key: keyBytes, value: valueBytes }])
+  add(key: K, value: V, tx: Transaction): Promise<void> {
+    return this.#lifetime.run(async () => {
+      const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
+      this.#waiting.add(transactionOf(tx), [{ hash: hashOf(keyBytes), key: keyBytes, value: valueBytes }])
+    })
   }
 
   /**
@@ -103,7 +107,11 @@ export class ExportQueue<K, V> {
    * @throws the first error of a bucket, such as the exporter's, after going on with all others; at once if the
    *   database is unreachable or full
    */
-  async process(): Promise<number> {
+  process(): Promise<number> {
+    return this.#lifetime.run(() => this.#process())
+  }
+
+  #process(): Promise<number> {
     return eachBucket(this.#buckets, this.#environment, (bucket) => this.#processBucket(bucket))
   }
 
@@ -113,8 +121,8 @@ export class ExportQueue<K, V> {
    *
    * @throws TypeError, RangeError; DatabaseError
    */
-  async changeBuckets(n: number): Promise<void> {
-    await this.#buckets.change(bucketsOf('n', n))
+  changeBuckets(n: number): Promise<void> {
+    return this.#lifetime.run(async () => this.#buckets.change(bucketsOf('n', n)))
   }
 
   /**
@@ -123,16 +131,18 @@ export class ExportQueue<K, V> {
    * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
    */
   migrate(): Promise<void> {
-    return this.#buckets.enter()
+    return this.#lifetime.run(() => this.#buckets.enter())
   }
 
   /**
-   * Stops processing by itself, waits for a run under way, 5 s at most, and closes the database if it was opened here.
-   * Idempotent. What is queued stays queued.
+   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database if it was opened here.
+   * Idempotent. What is queued stays queued. From then on all other methods reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#processing.stop().then(() => this.#tables.close())
-    return this.#closing
+    return this.#lifetime.close(async () => {
+      await Promise.all([this.#processing.stop(), within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())])
+      await this.#tables.close()
+    })
   }
 
   async #processBucket(bucket: number): Promise<number> {

@@ -3,9 +3,9 @@
  * the work; two at a time would do no harm. A process that dies is followed by another when its lease is over.
  */
 import { type Database, DatabaseError } from '../database/database.js'
-import { within } from '../database/lifetime.js'
 import type { Timer } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
+import { within } from '../support/lifetime.js'
 import type { BurstLogger } from '../support/logger.js'
 import { integer, wrongType } from '../support/options.js'
 import { cronPeriodSeconds, type Schedule, schedule } from '../wide-cache/schedule.js'

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
+import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter } from './global-counter.js'
 import { type CacheFault, type DatabaseFault, FaultyCache, FaultyDatabase, hurried, type Pair, randomFrom, type Site } from './pairs.suite.js'
 
@@ -382,7 +383,7 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     const values = manyOf(counter, 20, 1)
     await Promise.all([counter.close(), counter.close()])
     assert.equal((await values).length, 20)
-    await assert.rejects(counter.increment(), DatabaseError)
+    await assert.rejects(counter.increment(), ClosedError)
     assert.equal(await new GlobalCounter({ name: 'test', database, cache }).get(), 20)
   })
 }

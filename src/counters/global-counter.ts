@@ -1,9 +1,10 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { openCache, type OpenedCache } from '../cache/open.js'
 import type { Database } from '../database/database.js'
-import { Lifetime } from '../database/lifetime.js'
 import { Tables } from '../database/tables.js'
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { Batches } from './batches.js'
 import { type Generation, Generations } from './generations.js'
@@ -82,7 +83,7 @@ export class GlobalCounter {
   readonly #environment: Environment
   readonly #generations: Generations
   readonly #persists: Batches<Counted, number>
-  readonly #lifetime = new Lifetime()
+  readonly #lifetime = new Lifetime(() => new ClosedError('GlobalCounter', this.#name))
   readonly #name: string
   readonly #chance: number
   #believed: Belief | undefined
@@ -116,8 +117,8 @@ export class GlobalCounter {
    * DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<number> {
-    integer('delta', delta, 1, Number.MAX_SAFE_INTEGER)
     return this.#lifetime.run(async () => {
+      integer('delta', delta, 1, Number.MAX_SAFE_INTEGER)
       try {
         const value = await this.#increment(delta)
         this.#reached = Math.max(this.#reached, value)
@@ -158,12 +159,16 @@ export class GlobalCounter {
 
   /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
   migrate(): Promise<void> {
-    return this.#tables.ready()
+    return this.#lifetime.run(() => this.#tables.ready())
   }
 
-  /** Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. */
+  /**
+   * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. From then on
+   * all other methods reject with a {@link ClosedError}.
+   */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
+      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
       if (this.#cache.owned) await this.#cache.cache.close()
       await this.#tables.close()
     })

@@ -20,7 +20,7 @@ for (const Counter of [GlobalCounter, ShardedCounter]) {
     await proxy.close()
     const unused = new Counter({ name: 'closing', database: 'sqlite::memory:', cache: 'memory:' })
     await unused.close()
-    await assert.rejects(unused.migrate(), { code: 'DATABASE_CLOSED' })
+    await assert.rejects(unused.migrate(), { code: 'CLOSED' })
   })
 }
 

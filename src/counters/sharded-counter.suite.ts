@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { DatabaseError } from '../database/database.js'
+import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
 import { FaultyCache, FaultyDatabase, type DatabaseFault, hurried, type Pair, randomFrom, type Site } from './pairs.suite.js'
 import { ShardedCounter } from './sharded-counter.js'
@@ -449,8 +450,8 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     const increments = Promise.all(Array.from({ length: 20 }, () => counter.increment()))
     await Promise.all([counter.close(), counter.close()])
     await increments
-    await assert.rejects(counter.increment(), DatabaseError)
-    await assert.rejects(counter.get(), DatabaseError)
+    await assert.rejects(counter.increment(), ClosedError)
+    await assert.rejects(counter.get(), ClosedError)
     assert.equal(await new ShardedCounter({ name: 'test', database, cache }).get(), 20)
   })
 }

@@ -1,9 +1,10 @@
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { openCache, type OpenedCache } from '../cache/open.js'
 import type { Database } from '../database/database.js'
-import { Lifetime } from '../database/lifetime.js'
 import { Tables } from '../database/tables.js'
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import { given, integer, nameOf, onlyKnown } from '../support/options.js'
 import { Batches } from './batches.js'
 import { CachedTotal } from './cached-total.js'
@@ -50,7 +51,7 @@ export class ShardedCounter {
   readonly #cached: CachedTotal
   readonly #lane: Lane
   readonly #increments: Batches<number, void>
-  readonly #lifetime = new Lifetime()
+  readonly #lifetime = new Lifetime(() => new ClosedError('ShardedCounter', this.#name))
   readonly #name: string
   #key: string | undefined
   #reading: { readonly total: Promise<number>; readonly since: number } | undefined
@@ -78,8 +79,7 @@ export class ShardedCounter {
    * was not heard of for some 10 s, and it may or may not have been counted. DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<void> {
-    integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
-    return this.#lifetime.run(() => this.#increments.add(delta))
+    return this.#lifetime.run(async () => this.#increments.add(integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)))
   }
 
   /**
@@ -91,8 +91,10 @@ export class ShardedCounter {
    * @throws DatabaseError
    */
   async get(options: { exact?: boolean | undefined } = {}): Promise<number> {
-    onlyKnown('get', options, ['exact'])
-    return this.#lifetime.run(() => (options.exact ? this.#total() : this.#recentTotal()))
+    return this.#lifetime.run(async () => {
+      onlyKnown('get', options, ['exact'])
+      return options.exact ? this.#total() : this.#recentTotal()
+    })
   }
 
   /**
@@ -102,18 +104,24 @@ export class ShardedCounter {
    * @throws DatabaseError; done again it does no harm
    */
   async increaseShards(n: number): Promise<void> {
-    integer('n', n, 1, MAX_SHARDS, 'shards')
-    return this.#lifetime.run(() => retried(this.#environment, () => this.#shards.grow(n)))
+    return this.#lifetime.run(async () => {
+      integer('n', n, 1, MAX_SHARDS, 'shards')
+      return retried(this.#environment, () => this.#shards.grow(n))
+    })
   }
 
   /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
   migrate(): Promise<void> {
-    return this.#tables.ready()
+    return this.#lifetime.run(() => this.#tables.ready())
   }
 
-  /** Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. */
+  /**
+   * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. From then on
+   * all other methods reject with a {@link ClosedError}.
+   */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
+      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
       if (this.#cache.owned) await this.#cache.cache.close()
       await this.#tables.close()
     })

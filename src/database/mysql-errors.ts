@@ -3,8 +3,8 @@
  * 'x'", "near 'INSERT …'") and their objects carry the whole statement, so neither is passed on: a message
  * keeps its quotes only where they are known to hold names, and there is no `cause`.
  */
+import { closedError } from './closed.js'
 import { DatabaseError, type DatabaseErrorKind } from './database.js'
-import { closedError } from './lifetime.js'
 
 /** Server errors by number, where the SQLSTATE does not tell. */
 const KINDS: Readonly<Record<Exclude<DatabaseErrorKind, 'usage'>, readonly number[]>> = {

@@ -4,8 +4,9 @@
  * a failover) or silent, the others go with it: each would cost the same failure again.
  */
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
+import { within } from '../support/lifetime.js'
+import { closedError } from './closed.js'
 import { ASSUMED_STATEMENT_BYTES, DatabaseError } from './database.js'
-import { closedError, within } from './lifetime.js'
 import { lockHolders } from './mysql-lock-holders.js'
 import { condemnsOthers, mysqlError } from './mysql-errors.js'
 import { connectionError, type Place, placeOf } from './mysql-place.js'

@@ -4,11 +4,12 @@
  * connection is cut, which needs no answer and cannot fail.
  */
 import { createHash } from 'node:crypto'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import type { Logger } from '../support/logger.js'
 import { warnOnce } from '../support/warn-once.js'
+import { closedError } from './closed.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
-import { Lifetime } from './lifetime.js'
 import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, PARTS, migrationsBusy, type MigrationHost } from './migrations.js'
 import { BINLOG_REMEDY, condemnsOthers } from './mysql-errors.js'
 import { poolOptions, type MysqlOptions } from './mysql-options.js'
@@ -37,7 +38,7 @@ export class MysqlDatabase implements Database, MigrationHost {
   readonly dialect = 'mysql'
   readonly #schema: string
   readonly #sessions: MysqlSessions
-  readonly #lifetime = new Lifetime()
+  readonly #lifetime = new Lifetime(closedError)
 
   /**
    * @param option what the user knows a URL as, for messages
@@ -102,7 +103,10 @@ export class MysqlDatabase implements Database, MigrationHost {
   }
 
   close(): Promise<void> {
-    return this.#lifetime.close(() => this.#sessions.close())
+    return this.#lifetime.close(async () => {
+      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
+      await this.#sessions.close()
+    })
   }
 
   #onOneConnection<T>(work: (session: MysqlSession) => Promise<T>): Promise<T> {

@@ -4,10 +4,11 @@
  * to its `tx`. Other processes may share the file; a writer waits up to 10 s for another process's.
  */
 import { resolve } from 'node:path'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import { wrongType, wrongValue } from '../support/options.js'
+import { closedError } from './closed.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from './database.js'
 import { databaseNow } from './dialect.js'
-import { CLOSE_TIMEOUT_MS, Lifetime, within } from './lifetime.js'
 import { migrate, migrationsFolder, PARTS, type MigrationHost } from './migrations.js'
 import { OpenTransaction } from './open-transaction.js'
 import { SqliteLink } from './sqlite-link.js'
@@ -35,7 +36,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   readonly dialect = 'sqlite'
   readonly maxStatementBytes = MAX_STATEMENT_BYTES
   readonly #file: string
-  readonly #lifetime = new Lifetime()
+  readonly #lifetime = new Lifetime(closedError)
   readonly #turns = new Turns()
   #link: SqliteLink | undefined
 
@@ -93,6 +94,7 @@ export class SqliteDatabase implements Database, MigrationHost {
 
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
+      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
       if (!this.#link) return
       await within(CLOSE_TIMEOUT_MS, this.#link.close())
       this.#link.destroy()

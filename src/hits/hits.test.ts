@@ -13,7 +13,7 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
   const own = createHits({ name: 'own', cache: 'memory:', database: 'sqlite::memory:' })
   own.record('a')
   await Promise.all([own.close(), own.close()])
-  await assert.rejects(own.count('a'), { code: 'DATABASE_CLOSED' })
+  await assert.rejects(own.count('a'), { code: 'CLOSED' })
 
   const [cache, database] = [memory(), sqlite(':memory:')]
   const given = createHits({ name: 'given', cache, database })

@@ -3,7 +3,9 @@ import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { Tables } from '../database/tables.js'
 import { sleep } from '../support/clock.js'
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
+import { Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
 import type { RequestHandler } from '../visitors/express.js'
@@ -90,7 +92,8 @@ export interface Hits {
   migrate(): Promise<void>
   /**
    * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. Page
-   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count.
+   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count. From then on all
+   * other methods but `record` and the middleware reject with a {@link ClosedError}.
    */
   close(): Promise<void>
 }
@@ -128,7 +131,7 @@ export class ItemHits implements Hits {
   readonly #identifier: Identifier<string>
   readonly #schedule: Schedule | undefined
   #processing: Promise<void> | undefined
-  #closing: Promise<void> | undefined
+  readonly #lifetime = new Lifetime(() => new ClosedError('Hits', this.#settings.name))
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
     const { clock } = environment
@@ -180,49 +183,54 @@ export class ItemHits implements Hits {
     return counts.get(item) ?? 0
   }
 
-  async counts(items: Iterable<string>): Promise<Map<string, number>> {
-    const { name, gridName } = this.#settings
-    const checked = checkedItems(items)
-    return this.#read(() => readCounts(this.#database, name, gridName, checked))
-  }
-
-  async top(n: number): Promise<[item: string, hits: number][]> {
-    const checked = integer('n', n, 1, MAX_TOP, 'items')
-    return this.#read(() => readTop(this.#database, this.#settings.name, checked))
-  }
-
-  async delete(item: string): Promise<number> {
-    return this.#move(checkedText('item', item), undefined)
-  }
-
-  async rename(item: string, newItem: string): Promise<number> {
-    return this.#move(checkedText('item', item), checkedItem('newItem', newItem))
-  }
-
-  async flush(): Promise<void> {
-    await this.#identifier.settled()
-    await this.#wide.flush()
-  }
-
-  drain(options?: { all?: boolean }): Promise<DrainReport> {
-    return keptAlive(this.#environment, async () => {
-      const report = await this.#wide.drain(options)
-      await this.#map.process()
-      return report
+  counts(items: Iterable<string>): Promise<Map<string, number>> {
+    return this.#lifetime.run(async () => {
+      const { name, gridName } = this.#settings
+      const checked = checkedItems(items)
+      return this.#read(() => readCounts(this.#database, name, gridName, checked))
     })
   }
 
+  top(n: number): Promise<[item: string, hits: number][]> {
+    return this.#lifetime.run(async () => {
+      const checked = integer('n', n, 1, MAX_TOP, 'items')
+      return this.#read(() => readTop(this.#database, this.#settings.name, checked))
+    })
+  }
+
+  delete(item: string): Promise<number> {
+    return this.#lifetime.run(async () => this.#move(checkedText('item', item), undefined))
+  }
+
+  rename(item: string, newItem: string): Promise<number> {
+    return this.#lifetime.run(async () => this.#move(checkedText('item', item), checkedItem('newItem', newItem)))
+  }
+
+  flush(): Promise<void> {
+    return this.#lifetime.run(async () => {
+      await this.#identifier.settled()
+      await this.#wide.flush()
+    })
+  }
+
+  drain(options?: { all?: boolean }): Promise<DrainReport> {
+    return this.#lifetime.run(() => keptAlive(this.#environment, async () => {
+      const report = await this.#wide.drain(options)
+      await this.#map.process()
+      return report
+    }))
+  }
+
   ledger(): Promise<LedgerReport> {
-    return this.#wide.ledger()
+    return this.#lifetime.run(() => this.#wide.ledger())
   }
 
   migrate(): Promise<void> {
-    return this.#wide.migrate()
+    return this.#lifetime.run(() => this.#wide.migrate())
   }
 
   close(): Promise<void> {
-    this.#closing ??= keptAlive(this.#environment, () => this.#close())
-    return this.#closing
+    return this.#lifetime.close(() => keptAlive(this.#environment, () => this.#close()))
   }
 
   async #close(): Promise<void> {
@@ -233,7 +241,7 @@ export class ItemHits implements Hits {
     await this.#identifier.settled()
     this.#identifier.close()
     await this.#wide.close()
-    await Promise.race([this.#processing, timeout])
+    await Promise.race([Promise.all([this.#processing, this.#lifetime.idle()]), timeout])
     if (this.#ownsDatabase) await Promise.race([this.#database.close(), timeout.then(() => sleep(clock, RELEASE_MS))])
   }
 

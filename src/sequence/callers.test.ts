@@ -36,7 +36,7 @@ test('numbers are answered in the order of the calls; those for whom none is lef
   await assert.rejects(calls[2]!, /sequence "test" has reached its last number, 9007199254740991/)
   callers.close()
   await settle()
-  assert.equal(all[3], 'SEQUENCE_CLOSED')
+  assert.equal(all[3], 'CLOSED')
 })
 
 test('each call loses patience ten seconds after it came, and hears of the last failure', async () => {
@@ -90,5 +90,5 @@ test('close() rejects those who wait and stops the timer', async () => {
   assert.equal(clock.pending, 1)
   callers.close()
   await settle()
-  assert.deepEqual([all, clock.pending], [['SEQUENCE_CLOSED'], 0])
+  assert.deepEqual([all, clock.pending], [['CLOSED'], 0])
 })

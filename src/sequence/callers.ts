@@ -3,6 +3,7 @@
  * or rejected after {@link PATIENCE_MS}, whatever cache and database do; no more than {@link MAX_WAITING} wait.
  */
 import type { Clock, Timer } from '../support/clock.js'
+import { ClosedError } from '../support/closed-error.js'
 import { SequenceError } from './sequence-error.js'
 
 /** How long a call waits for a cache and a database that fail. More than the cache may be silent before SQL alone goes on. */
@@ -78,7 +79,7 @@ export class Callers {
 
   close(): void {
     this.#timer?.cancel()
-    this.rejectAll(new SequenceError('SEQUENCE_CLOSED', `wide-cache: sequence "${this.#name}" has been closed`))
+    this.rejectAll(new ClosedError('Sequence', this.#name))
   }
 
   #look(): void {

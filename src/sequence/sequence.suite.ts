@@ -8,7 +8,6 @@ import type { Cache } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import { FaultyCache, FaultyDatabase, faster } from './faults.suite.js'
 import { Sequence, type SequenceOptions } from './sequence.js'
-import { SequenceError } from './sequence-error.js'
 
 /** A cache and a database of a test's own, or shared under names of its own. */
 export interface Pair {
@@ -141,9 +140,9 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
 
   check('close rejects those who wait, is idempotent, and leaves the cache and the database it was given open', async (bench) => {
     const sequence = bench.sequence()
-    const waiting = assert.rejects(sequence.next(), { name: 'SequenceError', code: 'SEQUENCE_CLOSED' })
+    const waiting = assert.rejects(sequence.next(), { name: 'ClosedError', code: 'CLOSED' })
     await Promise.all([sequence.close(), sequence.close(), waiting])
-    await assert.rejects(sequence.next(), (error) => error instanceof SequenceError && error.code === 'SEQUENCE_CLOSED')
+    await assert.rejects(sequence.next(), { name: 'ClosedError', code: 'CLOSED' })
     await bench.database.now()
     await bench.cache.get('suite:any')
   })

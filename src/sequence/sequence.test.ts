@@ -52,7 +52,7 @@ test('migrate() makes the tables', async () => {
 test('close() closes what the sequence has opened', async () => {
   const unused = new Sequence({ name: 'orders', cache: 'memory:', database: 'sqlite::memory:' })
   await unused.close()
-  await assert.rejects(unused.migrate(), { code: 'DATABASE_CLOSED' })
+  await assert.rejects(unused.migrate(), { code: 'CLOSED' })
   const proxy = await countingProxy(await sharedMemcached())
   const sequence = new Sequence({ name: `closing-${process.pid}`, cache: `memcached://${proxy.address}`, database: 'sqlite::memory:' })
   // The first numbers come from SQL.

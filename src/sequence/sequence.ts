@@ -2,7 +2,9 @@ import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import type { Database } from '../database/database.js'
 import { Tables } from '../database/tables.js'
+import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../support/lifetime.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
 import { given, integer, loggerOf, nameOf, onlyKnown } from '../support/options.js'
 import { GenerationRecord } from './generation-record.js'
@@ -51,7 +53,7 @@ export class Sequence {
   readonly #numbers: Numbers
   readonly #cache: Cache
   readonly #ownsCache: boolean
-  #closing: Promise<void> | undefined
+  readonly #lifetime: Lifetime
 
   /** @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed. */
   constructor(options: SequenceOptions, environment: Environment = systemEnvironment) {
@@ -60,6 +62,7 @@ export class Sequence {
     const name = nameOf('name', rest.name)
     const block = integer('block', rest.block ?? 100, 1, MAX_BLOCK, 'numbers')
     loggerOf('logger', logger)
+    this.#lifetime = new Lifetime(() => new ClosedError('Sequence', name))
     this.#tables = new Tables('sequence', rest.database, environment, logger)
     const { cache, owned } = openCache(rest.cache)
     this.#cache = cache
@@ -80,26 +83,27 @@ export class Sequence {
    *
    * @throws RangeError when 2^53-1 has been handed out
    * @throws SequenceError `SEQUENCE_UNANSWERED` when cache or database have not answered for 10 s,
-   * `SEQUENCE_QUEUE_FULL` when 100,000 calls wait, `SEQUENCE_CLOSED` after `close()`
+   * `SEQUENCE_QUEUE_FULL` when 100,000 calls wait
+   * @throws ClosedError when `close()` is called before the number is there
    * @throws DatabaseError when the database refuses for good: a missing right, closed
    */
   next(): Promise<number> {
-    return this.#numbers.next()
+    return this.#lifetime.run(() => this.#numbers.next())
   }
 
   /** Brings the tables up to this version. Done by itself before the first use of SQL. */
   migrate(): Promise<void> {
-    return this.#tables.ready()
+    return this.#lifetime.run(() => this.#tables.ready())
   }
 
-  /** Rejects the calls that still wait, and lets go of the connections that it has opened. Idempotent. */
+  /** Rejects the calls that still wait, and all later ones, with a {@link ClosedError}, and lets go of the connections that it has opened. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return this.#lifetime.close(() => this.#close())
   }
 
   async #close(): Promise<void> {
     this.#numbers.close()
+    await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
     await Promise.allSettled([this.#tables.close(), this.#ownsCache ? this.#cache.close() : undefined])
   }
 }

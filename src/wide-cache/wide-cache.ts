@@ -3,12 +3,14 @@ import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sleep } from '../support/clock.js'
+import { ClosedError } from '../support/closed-error.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { CachedRead } from './cached-read.js'
 import { ClockWatch } from './clock-watch.js'
 import { Collector } from './collector.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
+import { Lifetime } from '../support/lifetime.js'
 import { keyPrefix } from './grid.js'
 import { GridRecord } from './grid-record.js'
 import type { DrainReport } from './grid-drain.js'
@@ -53,7 +55,7 @@ export class WideCache<Row, Figures = unknown> {
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
   #tidyAt = 0
-  #closing: Promise<CloseReport> | undefined
+  readonly #lifetime = new Lifetime<CloseReport>(() => new ClosedError('WideCache', this.#settings.name))
 
   /**
    * @param tables parts of the package whose tables `commit` uses
@@ -110,14 +112,18 @@ export class WideCache<Row, Figures = unknown> {
 
   /** Resolves when all rows taken so far are in the cache or in SQL. Rejects when neither takes them; they are kept. */
   flush(): Promise<void> {
-    return keptAlive(this.#environment, () => this.#writer.flush())
+    return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#writer.flush()))
   }
 
   /**
    * Brings to SQL all layers that are old enough; with `all` the young ones too, so that everything flushed
    * is in SQL afterwards. Scheduled collectors do this by themselves.
    */
-  async drain(options: { all?: boolean } = {}): Promise<DrainReport> {
+  drain(options: { all?: boolean } = {}): Promise<DrainReport> {
+    return this.#lifetime.run(() => this.#drain(options))
+  }
+
+  async #drain(options: { all?: boolean }): Promise<DrainReport> {
     const mine = this.#draining.then(() => this.#whenReady(() => this.#collector.drain(options)))
     this.#draining = mine.catch(() => undefined)
     return keptAlive(this.#environment, () => mine)
@@ -125,27 +131,26 @@ export class WideCache<Row, Figures = unknown> {
 
   /** What became of all rows. */
   ledger(): Promise<LedgerReport> {
-    const { name, vanishedSeconds } = this.#settings
-    return keptAlive(this.#environment, () => this.#whenReady(() => ledgerReport(this.database, name, vanishedSeconds, () => this.#writer.totals())))
+    return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#whenReady(() => this.#ledgerReport())))
   }
 
   /** What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL is away. */
   read(): Promise<Figures> {
-    return this.#cachedRead.read()
+    return this.#lifetime.run(() => this.#cachedRead.read())
   }
 
   /** Brings the tables up to this version and enters the grid. Done by itself before the first use of SQL. */
   migrate(): Promise<void> {
-    return keptAlive(this.#environment, () => this.#whenReady(async () => undefined))
+    return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#whenReady(async () => undefined)))
   }
 
   /**
    * Stops collecting, brings all that is held to SQL within `closeTimeoutMs`, and lets go of the connections
-   * that it has opened. Idempotent. Returns what became of the rows held.
+   * that it has opened. Idempotent. Returns what became of the rows held. From then on all other methods but `append`
+   * reject with a {@link ClosedError}.
    */
   close(): Promise<CloseReport> {
-    this.#closing ??= keptAlive(this.#environment, () => this.#close())
-    return this.#closing
+    return this.#lifetime.close(() => keptAlive(this.#environment, () => this.#close()))
   }
 
   async #close(): Promise<CloseReport> {
@@ -153,7 +158,7 @@ export class WideCache<Row, Figures = unknown> {
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
     this.#schedule?.stop()
     const report = await this.#writer.close()
-    await Promise.race([this.#collecting, timeout])
+    await Promise.race([Promise.all([this.#collecting, this.#lifetime.idle()]), timeout])
     await this.#writer.end(timeout)
     const released = Promise.allSettled(this.#owned.map((close) => close()))
     await Promise.race([released, timeout.then(() => sleep(clock, RELEASE_MS))])
@@ -186,6 +191,10 @@ export class WideCache<Row, Figures = unknown> {
     await this.#record.enter(await this.#watch.now(this.database), this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds)
   }
 
+  #ledgerReport(): Promise<LedgerReport> {
+    return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () => this.#writer.totals())
+  }
+
   async #compare(): Promise<void> {
     await this.#marks.compare()
     // Unused for so long that it was forgotten.
@@ -199,7 +208,7 @@ export class WideCache<Row, Figures = unknown> {
         const now = await this.#watch.now(this.database)
         if (!await this.#record.lease(now, this.#settings.periodSeconds)) return this.#compare()
         try {
-          await this.drain()
+          await this.#drain({})
           if (this.#environment.clock.elapsed() >= this.#tidyAt && this.#watch.agreedMs >= AGREED_MS) await this.#tidy(now)
         } finally {
           await this.#record.release()

@@ -1,0 +1,6 @@
+import { DatabaseError } from './database.js'
+
+/** The error of everything that comes after a database's `close()`. */
+export function closedError(): DatabaseError {
+  return new DatabaseError('DATABASE_CLOSED', 'usage', 'The database has been closed by close()')
+}

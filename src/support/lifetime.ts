@@ -1,0 +1,62 @@
+/**
+ * From creation to close: nothing new begins once closing has begun, and what is under way is known, so that closing
+ * can wait for it, though not for ever.
+ */
+
+/** How long `close()` waits for what is under way, unless there is an option for it. */
+export const CLOSE_TIMEOUT_MS = 5_000
+
+export class Lifetime<Report = void> {
+  readonly #closed: () => Error
+  #open = true
+  #underWay = 0
+  #whenIdle: (() => void) | undefined
+  #closing: Promise<Report> | undefined
+
+  /** @param closed makes the error of everything that comes once closing has begun */
+  constructor(closed: () => Error) {
+    this.#closed = closed
+  }
+
+  /** Runs `work`; rejects once closing has begun. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.check()
+    const running = work()
+    this.track(running)
+    return running
+  }
+
+  /** For methods that are not asynchronous. @throws once closing has begun */
+  check(): void {
+    if (!this.#open) throw this.#closed()
+  }
+
+  /** Has {@link idle} wait for `running` too. */
+  track(running: Promise<unknown>): void {
+    this.#underWay++
+    const ended = (): void => {
+      if (--this.#underWay === 0) this.#whenIdle?.()
+    }
+    running.then(ended, ended)
+  }
+
+  /** Ends it by `end`, which is called once. All callers get its report. */
+  close(end: () => Promise<Report>): Promise<Report> {
+    this.#open = false
+    this.#closing ??= end()
+    return this.#closing
+  }
+
+  /** Resolves when nothing is under way any more. What ends may leave something to tidy up behind it. */
+  async idle(): Promise<void> {
+    while (this.#underWay > 0) await new Promise<void>((resolve) => { this.#whenIdle = resolve })
+  }
+}
+
+/** Resolves when `promise` has settled, and after `ms` at the latest. */
+export async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, ms)))
+  await Promise.race([promise.catch(() => undefined), late])
+  clearTimeout(timer)
+}
