@@ -1,5 +1,5 @@
 // A small forum that shows its own activity: npm start, then http://localhost:3000.
-// With MEMCACHE_SERVERS and DATABASE_URL it runs on memcached and MySQL, otherwise on memory and SQLite.
+// With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL (or MEMCACHE_SERVERS and DATABASE_URL) it runs on memcached and MySQL, otherwise on memory and SQLite.
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,7 @@
 // How often each article has been read, in a shop window of an Express site: `npm run build`, then
 // `node examples/relatives/hits.js`. It needs no service: the hits gather in memory and are counted in an SQLite file.
-// With MEMCACHE_SERVERS and DATABASE_URL set, the very same lines count in memcached and MySQL, on any number of servers.
+// With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or MEMCACHE_SERVERS and DATABASE_URL), the very same lines count in
+// memcached and MySQL, on any number of servers.
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +10,9 @@ import express from 'express'
 import { createHits } from 'wide-cache'
 
 const folder = await mkdtemp(join(tmpdir(), 'wide-cache-hits-'))
-const hits = createHits({ name: 'articles', database: process.env.DATABASE_URL ?? `sqlite:${join(folder, 'site.db')}` })
+// The package reads the variables itself. Where none is set, a file that goes with this example.
+process.env.DATABASE_URL ||= `sqlite:${join(folder, 'site.db')}`
+const hits = createHits({ name: 'articles' })
 
 const AUTHORS = { bells: 'ottilie', bread: 'kwame' }
 

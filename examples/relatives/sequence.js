@@ -1,16 +1,18 @@
 // Order numbers that are unique and grow, from two shop servers at once: `npm run build`, then
 // `node examples/relatives/sequence.js`. It needs no service: without a cache the numbers come from SQL alone, here
-// an SQLite file. With MEMCACHE_SERVERS and DATABASE_URL set, the very same lines count in memcached.
+// an SQLite file. With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or MEMCACHE_SERVERS and DATABASE_URL), the very
+// same lines count in memcached.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Sequence } from 'wide-cache'
 
 const folder = await mkdtemp(join(tmpdir(), 'wide-cache-sequence-'))
-const database = process.env.DATABASE_URL ?? `sqlite:${join(folder, 'shop.db')}`
+// The package reads the variables itself. Where none is set, a file that goes with this example.
+process.env.DATABASE_URL ||= `sqlite:${join(folder, 'shop.db')}`
 
 // Two servers, each with connections of its own.
-const servers = [new Sequence({ name: 'orders', database }), new Sequence({ name: 'orders', database })]
+const servers = [new Sequence({ name: 'orders' }), new Sequence({ name: 'orders' })]
 
 try {
   const first = await servers[0].next()

@@ -233,7 +233,7 @@ test('a cache of this process alone is warned of in production, once', async () 
   try {
     const log = keptLog()
     create({ logger: log })
-    assert.equal(log.lines.filter((line) => line.includes('MEMCACHE_SERVERS')).length, 1)
+    assert.equal(log.lines.filter((line) => line.includes('Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS)')).length, 1)
   } finally {
     if (before === undefined) delete process.env['NODE_ENV']
     else process.env['NODE_ENV'] = before

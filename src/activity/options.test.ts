@@ -81,7 +81,7 @@ test('createActivity(null) and createActivity("name") throw a TypeError', () => 
 })
 
 test('a cache of one process earns a warning in production, and only there', () => {
-  assert.match(cacheWarning(memory(), { NODE_ENV: 'production' }) ?? '', /memory:.*MEMCACHE_SERVERS/)
+  assert.match(cacheWarning(memory(), { NODE_ENV: 'production' }) ?? '', /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/)
   assert.equal(cacheWarning(memory(), {}), undefined)
   assert.equal(cacheWarning({ ...memory(), scope: 'shared' }, { NODE_ENV: 'production' }), undefined)
 })

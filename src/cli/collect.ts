@@ -14,7 +14,7 @@ export async function collect(cacheUrl: string | undefined, options: CollectOpti
   const { cache } = openCache(cacheUrl)
   try {
     if (cache.scope === 'private') {
-      throw new UsageError('a memory: cache is private to its web process, which collects itself: there is nothing to collect here; set MEMCACHE_SERVERS or --cache memcached://host:port')
+      throw new UsageError('a memory: cache is private to its web process, which collects itself: there is nothing to collect here; set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or --cache memcached://host:port')
     }
     const activity = createActivity({ ...options, cache, logger })
     try {

@@ -83,7 +83,7 @@ describe('bad input ends with status 2 and one line that says what is wrong, nev
     ['a name with a space', ['collect', ...CACHE, '--name', 'a b'], /"name"/],
     ['a cron line that is none', ['collect', ...CACHE, '--collect', 'often'], /"collect" is "often"/],
     ['servers that are none', ['collect', '--cache', 'http://u:s3cret@h'], /"cache"/],
-    ['no cache', ['collect'], /memory: cache is private .* MEMCACHE_SERVERS or --cache/],
+    ['no cache', ['collect'], /memory: cache is private .* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\), or --cache/],
     ['a private cache', ['collect', '--cache', 'memory:'], /nothing to collect here/],
   ]
   for (const [name, args, pattern, env] of cases) {

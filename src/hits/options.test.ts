@@ -34,7 +34,7 @@ test('viewings are remembered as long as a cell can live, after their window', (
 
 test('in production a cache of one process is warned of', () => {
   const cache = memory()
-  assert.match(cacheWarning(cache, { NODE_ENV: 'production' }) ?? '', /memory:.*MEMCACHE_SERVERS/)
+  assert.match(cacheWarning(cache, { NODE_ENV: 'production' }) ?? '', /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/)
   assert.equal(cacheWarning(cache, {}), undefined)
   return cache.close()
 })

@@ -76,5 +76,5 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
 export function cacheWarning(cache: Cache, env: NodeJS.ProcessEnv = process.env): string | undefined {
   if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
   return 'wide-cache: the cache is memory:, private to this process; several processes would count the hits of one viewer several times. ' +
-    'Set MEMCACHE_SERVERS, or the option "cache" to memcached://host:port'
+    'Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to memcached://host:port'
 }
