@@ -48,7 +48,7 @@ export class Generations {
    */
   async persist(generation: Generation, value: number): Promise<boolean> {
     const shard = Math.floor(this.#environment.random() * generation.shards)
-    const { affectedRows } = await retried(this.#environment, () => this.#tables.database.query(
+    const { affectedRows } = await this.#retried(() => this.#tables.database.query(
       'UPDATE global_counter_shards SET value = CASE WHEN value < ? THEN ? ELSE value END WHERE name = ? AND shard = ? AND generation = ?',
       [value, value, this.#name, shard, generation.number]))
     return affectedRows === 1
@@ -56,7 +56,7 @@ export class Generations {
 
   /** What a generation that is over ended with: all that was counted in it up to there, and nothing else, goes on in the next. */
   async endOf(generation: Generation): Promise<number> {
-    const { rows } = await retried(this.#environment, () => this.#tables.database.query(
+    const { rows } = await this.#retried(() => this.#tables.database.query(
       'SELECT seed FROM global_counter_generations WHERE name = ? AND generation = ?', [this.#name, generation.number + 1]))
     if (!rows[0]) throw new Error(`wide-cache: counter "${this.#name}": generation ${generation.number + 1} is not remembered any more`)
     return Number(rows[0]['seed'])
@@ -78,7 +78,7 @@ export class Generations {
    */
   open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
     const tokens: Buffer[] = []
-    return retried(this.#environment, () => this.#tables.transaction((tx) => this.#open(tx, missed, delta, tokens)))
+    return this.#retried(() => this.#tables.transaction((tx) => this.#open(tx, missed, delta, tokens)))
   }
 
   async #open(tx: Transaction, missed: Generation | undefined, delta: number, tokens: Buffer[]): Promise<number | undefined> {
@@ -141,6 +141,10 @@ export class Generations {
     const token = rows[0]?.['token']
     if (!Buffer.isBuffer(token)) return undefined
     return { number: Number(rows[0]?.['generation']), key: this.#key(token), shards: Number(rows[0]?.['shards']) }
+  }
+
+  #retried<T>(work: () => Promise<T>): Promise<T> {
+    return retried(this.#environment, () => this.#tables.database.now(), work)
   }
 
   #key(token: Buffer): string {

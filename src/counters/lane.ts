@@ -47,7 +47,7 @@ export class Lane {
     const sequence = lane.sequence + 1
     const entry: RowUpdate = { table: 'sharded_counter_lanes', set: 'sequence = ?', setValues: [sequence], where: 'lane = ? AND sequence = ?', whereValues: [lane.id, lane.sequence] }
     try {
-      await retried(this.#environment, async () => {
+      await retried(this.#environment, () => this.#tables.database.now(), async () => {
         if (await this.#together(entry, work.quick)) return
         await this.#tables.transaction(async (tx) => {
           if (!(await this.#enter(tx, entry, lane.id, sequence))) return
@@ -80,7 +80,7 @@ export class Lane {
   async #lane() {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#current && elapsed - this.#current.since < LANE_MS) return this.#current
-    const id = await retried(this.#environment, () => this.#open())
+    const id = await retried(this.#environment, () => this.#tables.database.now(), () => this.#open())
     return (this.#current = { id, since: elapsed, sequence: 0 })
   }
 

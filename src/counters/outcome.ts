@@ -23,12 +23,16 @@ const LAST_WAIT_MS = 1_000
 /** Kinds of failure that pass by themselves. */
 const PASSING: readonly DatabaseErrorKind[] = ['unreachable', 'lock', 'capacity']
 
-/** There was no connection, so nothing was sent. */
+/** There was no connection, so nothing was sent; for databases that do not say so themselves. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ER_HOST_IS_BLOCKED'])
+
+function isUnsent(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.unsent || NOT_CONNECTED.has(error.code))
+}
 
 /** Whether a statement or transaction that failed so may have been, or may yet be, carried out. */
 function isUnknown(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.kind === 'unreachable' && !NOT_CONNECTED.has(error.code)
+  return error instanceof DatabaseError && (error.kind === 'unreachable' || error.code === 'DATABASE_CLOSED') && !isUnsent(error)
 }
 
 /** The error of an increment that failed: an OutcomeUnknownError if it may have been counted. */
@@ -56,12 +60,13 @@ export async function answered<T>(environment: Environment, work: () => Promise<
 
 /**
  * `work`, which can be done again however it ended, until the database has answered or {@link ANSWER_MS} are over. A
- * try that is still under way then goes on behind.
+ * try that is still under way then goes on behind. Where there was no connection, the next try is not begun before
+ * `connect`, which changes nothing, has resolved: so an outcome stays known however long connecting takes.
  *
  * @throws DatabaseError of kind `unreachable` if the outcome of any try is unknown, whatever came after it;
  * otherwise what `work` threw
  */
-export async function retried<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
+export async function retried<T>(environment: Environment, connect: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
   const { clock, random } = environment
   let unknown: DatabaseError | undefined
   let failure: unknown
@@ -70,11 +75,13 @@ export async function retried<T>(environment: Environment, work: () => Promise<T
   const tries = async (): Promise<T> => {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LAST_WAIT_MS)) {
       try {
+        if (isUnsent(failure)) await connect()
+        if (over) throw failure
         trying = true
         return await work()
       } catch (error) {
-        failure = error
-        if (isUnknown(error)) unknown ??= error
+        if (trying || isUnsent(error)) failure = error
+        if (trying && isUnknown(error)) unknown ??= error
         if (!(error instanceof DatabaseError && PASSING.includes(error.kind))) throw unknown ?? error
       } finally {
         trying = false

@@ -106,7 +106,7 @@ export class ShardedCounter {
   async increaseShards(n: number): Promise<void> {
     return this.#lifetime.run(async () => {
       integer('n', n, 1, MAX_SHARDS, 'shards')
-      return retried(this.#environment, () => this.#shards.grow(n))
+      return retried(this.#environment, () => this.#tables.database.now(), () => this.#shards.grow(n))
     })
   }
 

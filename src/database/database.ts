@@ -81,8 +81,8 @@ export interface QueryResult {
 }
 
 /**
- * What to make of a failure. `unreachable`: no connection, or it broke, or no answer in time (the outcome is
- * unknown); `lock`: deadlock or lock-wait timeout; `capacity`: no space, read-only, too many connections;
+ * What to make of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or it broke, or no
+ * answer in time (the outcome is unknown); `lock`: deadlock or lock-wait timeout; `capacity`: no space, read-only, too many connections;
  * `data`: the values themselves are refused (too long, constraint, wrong type); `usage`: anything else: a
  * missing table, a missing right, wrong SQL, closed. All but `data` say nothing about the rows at hand.
  */
@@ -98,10 +98,13 @@ export class DatabaseError extends Error {
    */
   readonly code: string
   readonly kind: DatabaseErrorKind
+  /** There was no connection, so nothing was sent: the outcome is known, whatever the kind. */
+  readonly unsent: boolean
 
-  constructor(code: string, kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
+  constructor(code: string, kind: DatabaseErrorKind, message: string, options: ErrorOptions & { unsent?: boolean } = {}) {
     super(message, options)
     this.code = code
     this.kind = kind
+    this.unsent = options.unsent ?? false
   }
 }

@@ -49,6 +49,11 @@ export function silence(timeoutMs: number): DatabaseError {
   return new DatabaseError(SILENCE, 'unreachable', `No answer within ${timeoutMs / 1000} s`)
 }
 
+/** The error of a connection that could not be brought into its state: what it was wanted for was not sent. */
+export function unsent(error: unknown): unknown {
+  return error instanceof DatabaseError ? new DatabaseError(error.code, error.kind, error.message, { unsent: true }) : error
+}
+
 /** A lock-wait timeout's error, with who holds the lock. */
 export function withHolder(error: unknown, holder: string | undefined): unknown {
   if (holder === undefined || !(error instanceof DatabaseError) || error.code !== 'ER_LOCK_WAIT_TIMEOUT') return error

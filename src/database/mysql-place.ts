@@ -54,12 +54,12 @@ export function connectionError(error: unknown, place: Place): DatabaseError {
     const check = code === 'ETIMEDOUT'
       ? `no answer within ${place.connectTimeoutMs / 1000} s. Check host and port, the firewall and the network`
       : code === 'HANDSHAKE_SSL_ERROR' ? `${message}. ${CHECK[code]}` : CHECK[code] ?? message
-    return new DatabaseError(code, kind, `${place.name} cannot be reached (${code}): ${check}`)
+    return new DatabaseError(code, kind, `${place.name} cannot be reached (${code}): ${check}`, { unsent: true })
   }
   // At this point the server has seen names and no values.
   const whom = /\buser\b/.test(said) ? '' : ` (user "${place.user ?? ''}")`
   const remedy = REMEDY[code]?.(place)
-  return new DatabaseError(code, kind, `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`)
+  return new DatabaseError(code, kind, `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`, { unsent: true })
 }
 
 /** The error of a statement, with the server where that is what has failed. */

@@ -5,10 +5,10 @@
  */
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
 import { within } from '../support/lifetime.js'
-import { closedError } from './closed.js'
+import { cutOffError } from './closed.js'
 import { ASSUMED_STATEMENT_BYTES, DatabaseError } from './database.js'
 import { lockHolders } from './mysql-lock-holders.js'
-import { condemnsOthers, mysqlError } from './mysql-errors.js'
+import { condemnsOthers, mysqlError, unsent } from './mysql-errors.js'
 import { connectionError, type Place, placeOf } from './mysql-place.js'
 import { MysqlSession } from './mysql-session.js'
 
@@ -63,9 +63,9 @@ export class MysqlSessions {
     const pool = await this.#pool
     if (!pool) return
     const all = () => [...this.#sessions.values()]
-    for (const session of all()) if (session.busy) session.destroy(closedError())
+    for (const session of all()) if (session.busy) session.destroy(cutOffError())
     await within(QUIT_TIMEOUT_MS, new Promise((resolve) => pool.end(resolve)))
-    for (const session of all()) session.destroy(closedError())
+    for (const session of all()) session.destroy(cutOffError())
   }
 
   async #begin(connection: PoolConnection): Promise<MysqlSession> {
@@ -81,7 +81,7 @@ export class MysqlSessions {
       return session
     } catch (error) {
       this.end(session, error)
-      throw error
+      throw unsent(error)
     }
   }
 }

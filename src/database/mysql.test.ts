@@ -308,7 +308,9 @@ test('close() cuts off a statement that does not end', async () => {
   const database = open(await sharedMysqlUrl())
   const cut = rejects(database.query('SELECT SLEEP(120)'), 'usage', 'DATABASE_CLOSED')
   await database.query('SELECT 1')
-  await Promise.all([database.close(), cut])
+  await database.close()
+  assert.equal((await cut).unsent, false, 'it may have been carried out')
+  assert.equal((await rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')).unsent, true)
 })
 
 test('a wrong password, user or schema is of kind usage, and the message names server, schema and user, never the password', async () => {
@@ -328,6 +330,7 @@ describe('a server that cannot be reached is named, with what to check', () => {
   const refused = async (url: string, message: RegExp) => {
     const error = await rejects(open(url).query('SELECT 1'), 'unreachable')
     assert.match(error.message, message)
+    assert.equal(error.unsent, true)
     assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /s3cret|anna/)
   }
   test('nothing listens', async () => {
