@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { mysql } from '../database/mysql.js'
 import { sqlite } from '../database/sqlite.js'
+import { keptLog } from '../support/fixtures.suite.js'
+import type { Logger } from '../support/logger.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { CollisionFreeMap } from './collision-free-map.js'
 import { mapSuite } from './collision-free-map.suite.js'
+import { ExportQueue } from './export-queue.js'
 
 const folder = temporaryFolder('collision-free-map')
 after(() => removeFolder(folder))
@@ -121,4 +124,17 @@ test('close() closes what the map has opened, twice if called twice, and nothing
   await given.close()
   assert.deepEqual((await database.query('SELECT 1 AS one')).rows, [{ one: 1 }])
   await database.close()
+})
+
+test('maps and export queues tell their own logger what of a connection string is ignored', () => {
+  const database = 'mysql://wide:s3cret@127.0.0.1/site?colour=blue'
+  for (const make of [
+    (logger: Logger) => new CollisionFreeMap<string, number>({ database, id: 'x', every: false, combine: add, logger }),
+    (logger: Logger) => new ExportQueue({ database, id: 'x', every: false, exporter() {}, logger }),
+  ]) {
+    const log = keptLog()
+    make(log)
+    assert.equal(log.lines.length, 1)
+    assert.match(log.lines[0]!, /ignores: colour/)
+  }
 })
