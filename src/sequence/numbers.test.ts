@@ -11,7 +11,7 @@ import { Numbers } from './numbers.js'
 /** Numbers from a row, which may fail or be slow, and the moments at which it was read; with a token they come from a cache. */
 function bench(options: { random?: number; token?: Buffer; generation?: number; cached?: boolean } = {}) {
   const clock = new ManualClock(0)
-  const world = { fails: undefined as Error | undefined, delay: 0, forgets: false }
+  const world = { fails: undefined as Error | undefined, delay: 0, forgets: false, loses: false, silent: false }
   const reads: number[] = []
   let last = 0
   const opened: [number, boolean][] = []
@@ -27,11 +27,12 @@ function bench(options: { random?: number; token?: Buffer; generation?: number; 
       opened.push([old, Buffer.isBuffer(token)])
       return { ...generation, generation: old + 1, token, settled: false }
     },
+    settle: () => (world.silent ? new Promise<boolean>(() => undefined) : Promise.resolve(true)),
     take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
   }
   const kept = { alive: 0 }
   const numbers = new Numbers({
-    name: 'test', block: 100, cache: options.token || options.cached ? { increment: async (_: string, by: number) => (last += by), add: async () => true, get: async () => (world.forgets ? undefined : Buffer.from('0')) } as never : undefined, record: record as unknown as GenerationRecord, logger: new BurstLogger(keptLog(), clock.elapsed),
+    name: 'test', block: 100, cache: options.token || options.cached ? { increment: async (_: string, by: number) => (world.loses ? undefined : (last += by)), add: async () => true, get: async () => (world.forgets ? undefined : Buffer.from('0')) } as never : undefined, record: record as unknown as GenerationRecord, logger: new BurstLogger(keptLog(), clock.elapsed),
     environment: { ...systemEnvironment, clock, random: () => options.random ?? 0.5, keepAlive() {
       kept.alive++
       return () => { kept.alive-- }
@@ -84,6 +85,20 @@ test('an answer that comes too late to be acted on is asked for again after a pa
   await clock.advance(2_000)
   assert.deepEqual(reads, [0, 700, 1_400])
   await clock.advance(9_000)
+  await refused
+  numbers.close()
+})
+
+test('who loses patience while the cache loses its counter hears of that', async () => {
+  const { numbers, opened, world, clock } = bench({ token: Buffer.alloc(16) })
+  world.loses = true
+  const refused = assert.rejects(numbers.next(), { code: 'SEQUENCE_UNANSWERED', message: /no number within 10 s: the cache has lost the counter 2 times within 10 s\. Call again/ })
+  await clock.advance(699)
+  assert.deepEqual(opened, [[0, true]])
+  await clock.advance(1)
+  assert.deepEqual(opened, [[0, true], [1, true]])
+  world.silent = true
+  await clock.advance(10_000)
   await refused
   numbers.close()
 })

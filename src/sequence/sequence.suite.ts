@@ -244,13 +244,14 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     const lines: string[] = []
     const write = (line: string) => void lines.push(line)
     const sequence = new Sequence({ name: bench.name, cache: bench.cache, database: bench.database, logger: { info: write, warn: write, error: write } }, faster(SPEED))
+    let storm: NodeJS.Timeout | undefined
     try {
       const numbers = await bench.counting(sequence)
       const keys = new Set<string>()
       const cache = bench.cache
       const { add } = cache
       cache.add = (key, value, ttl) => (keys.add(key), add.call(cache, key, value, ttl))
-      const storm = setInterval(() => {
+      storm = setInterval(() => {
         for (const key of keys) void cache.delete(key)
       }, 300 / SPEED)
       await bench.lose()
@@ -270,6 +271,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       assert.match(lines.join('\n'), /SQL alone until the cache keeps a counter: the cache has lost the counter 3 times within 10 s[^\n]*\n[^\n]*come from the cache again/)
       assert.equal(lines.length, 2)
     } finally {
+      clearInterval(storm)
       await sequence.close()
     }
   })
