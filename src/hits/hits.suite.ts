@@ -143,6 +143,14 @@ export function hitsSuite(pair: Pair): void {
       assert.deepEqual(log, [])
     })
 
+    hitsTest('a viewer or owner that is NaN or infinite is nobody, and the log says so', async ({ open, log }) => {
+      const hits = open()
+      for (const nobody of [NaN, NaN, Infinity]) hits.record('a', { viewer: nobody, owner: nobody })
+      await settle(hits)
+      assert.equal(await hits.count('a'), 3)
+      assert.deepEqual(log.map((line) => /NaN as "(\w+)"/.exec(line)?.[1]), ['viewer', 'owner'])
+    })
+
     hitsTest('count and counts have all that is committed, processed or not; top has what is processed', async ({ open, site, name }) => {
       const hits = open()
       await hits.migrate()
