@@ -331,6 +331,8 @@ export function hitsSuite(pair: Pair): void {
       const hits = open({ layerSeconds: 1, drainAfterLayers: 1, collect: '* * * * * *', database: shifted(database, () => ahead) },
         { ...systemEnvironment, clock: { ...clock, now: () => clock.now() + ahead, elapsed: () => clock.elapsed() + ahead } })
       await hits.migrate()
+      // Its row, which stands for the item, goes too.
+      assert.equal(await hits.delete('nothing'), 0)
       // Nothing old is removed before the clocks have agreed for ten minutes.
       ahead = 600_000
       hits.record('a', { viewer: 'anna' })
@@ -340,7 +342,7 @@ export function hitsSuite(pair: Pair): void {
         return rows.map((row) => row['window_start'])
       }
       const end = performance.now() + 20_000
-      while (((await hits.top(1)).length === 0 || (await windows())[0] === old) && performance.now() < end) await delay(100)
+      while (((await hits.top(1)).length === 0 || (await windows()).length > 2) && performance.now() < end) await delay(100)
       assert.deepEqual(await hits.top(1), [['a', 1]])
       const [first, ...others] = await windows()
       assert.deepEqual([first, others.length], [young, 1])

@@ -15,17 +15,17 @@ function bench(options: { random?: number; token?: Buffer; generation?: number; 
   const reads: number[] = []
   let last = 0
   const opened: [number, boolean][] = []
-  const generation: Generation = { generation: options.generation ?? 0, token: options.token ?? null, base: 0, reserved: 1_000, settled: true }
+  let newest: Generation = { generation: options.generation ?? 0, token: options.token ?? null, base: 0, reserved: 1_000, settled: true }
   const record = {
     async read() {
       reads.push(clock.elapsed())
       if (world.delay > 0) await sleep(clock, world.delay)
       if (world.fails) throw world.fails
-      return generation
+      return newest
     },
     async open(old: number, token: Buffer | null) {
       opened.push([old, Buffer.isBuffer(token)])
-      return { ...generation, generation: old + 1, token, settled: false }
+      return (newest = { ...newest, generation: old + 1, token, settled: false })
     },
     settle: () => (world.silent ? new Promise<boolean>(() => undefined) : Promise.resolve(true)),
     take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
@@ -100,6 +100,35 @@ test('who loses patience while the cache loses its counter hears of that', async
   world.silent = true
   await clock.advance(10_000)
   await refused
+  numbers.close()
+})
+
+test('losses that are more than ten seconds apart leave the cache in use', async () => {
+  const { numbers, opened, world, clock } = bench({ token: Buffer.alloc(16) })
+  const take = async () => {
+    const number = numbers.next()
+    await clock.advance(3_000)
+    return number
+  }
+  world.loses = true
+  const first = numbers.next()
+  await clock.advance(1_000)
+  world.loses = false
+  await clock.advance(1_000)
+  assert.equal(await first, 1)
+  assert.deepEqual(opened.splice(0), [[0, true], [1, true]])
+  await clock.advance(9_000)
+  world.loses = true
+  const late = numbers.next()
+  await clock.advance(100)
+  world.loses = false
+  await clock.advance(1_000)
+  assert.equal(await late, 2)
+  assert.deepEqual(opened.splice(0), [[2, true]])
+  // A third one soon after these would be one too many.
+  world.loses = true
+  assert.equal(await take(), 3)
+  assert.deepEqual(opened, [[3, true], [4, false]])
   numbers.close()
 })
 
