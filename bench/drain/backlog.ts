@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
 import { visitCodec } from '../../src/activity/visit.js'
-import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from '../../src/wide-cache/frame.js'
+import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'
 import { PROCESSES, RATE, visitAt } from './visits.js'
 
-/** The defaults of `createActivity`. */
+/** Of the frames of `createActivity`, and its defaults. */
+const STAMP = stampOf('activity')
 const WIDTH = 15
 export const LAYER_SECONDS = 3
 const FLUSH_MS = 50
@@ -55,7 +56,7 @@ export async function fill(cache: Cache, gridId: Buffer, from: number, count: nu
       for (let i = first + process; i < Math.min(first + VISITS_A_FLUSH, count); i += PROCESSES) rows.push(rowOf(from, i))
       if (rows.length === 0) continue
       const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows])
-      sealFrame(bytes, { sequence: writer.sequence, issued: writer.issued, floor: 0, floorIssued: 0, dropped: 0, rowCount: rows.length }, writer.id)
+      sealFrame(bytes, { sequence: writer.sequence, issued: writer.issued, floor: 0, floorIssued: 0, dropped: 0, rowCount: rows.length }, writer.id, STAMP)
       writer.sequence++
       writer.issued += rows.length
       cells[Math.floor(Math.random() * WIDTH)]!.push(bytes)

@@ -1,3 +1,4 @@
+import type { Database } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Lifetime } from '../support/lifetime.js'
@@ -8,6 +9,7 @@ import { Identifier } from '../visitors/identifier.js'
 import { lastResponses } from '../visitors/last-responses.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
+import { useOf } from '../wide-cache/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { activityMiddleware } from './middleware.js'
@@ -76,6 +78,7 @@ export class SiteActivity implements Activity {
   readonly #settings: ActivitySettings
   readonly #environment: Environment
   readonly #wide: WideCache<Visit, ActivityStats>
+  readonly #logger: BurstLogger
   readonly #guard: Guard
   readonly #identifier: Identifier<string>
   readonly #middleware: () => RequestHandler
@@ -93,9 +96,10 @@ export class SiteActivity implements Activity {
       maxCommitRows: MAX_COMMIT_ROWS,
       read: (database, context) => readStats(database, context, settings.windowSeconds),
       readTtlSeconds: settings.statsTtlSeconds,
-      tidy: (database, context) => tidyActivity(database, context, settings.retentionMs),
-    }, environment, ['activity'])
+      tidy: async (database, context) => tidyActivity(database, context, 1000 * await this.#keptSeconds(database)),
+    }, environment, { kind: 'activity', keepSeconds: settings.keepSeconds, tables: ['activity'] })
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
+    this.#logger = logger
     const warning = cacheWarning(this.#wide.cache)
     if (warning) logger.warn('cache', warning)
     this.#guard = new Guard(logger)
@@ -155,6 +159,17 @@ export class SiteActivity implements Activity {
     await this.#wide.close()
   }
 
+  /** How long visits are kept: SQL has the longest time that a process has given. */
+  async #keptSeconds(database: Database): Promise<number> {
+    const { name, keepSeconds, retentionGiven } = this.#settings
+    const kept = (await useOf(database, name))?.keepSeconds ?? keepSeconds
+    if (retentionGiven && kept > keepSeconds) {
+      this.#logger.warnOnce('kept longer', `wide-cache: visits of "${name}" are kept for ${hoursOf(kept)} h, the longest time that a process has given, and not for ${hoursOf(keepSeconds)} h as this one has; ` +
+        `if no process needs them so long, run: UPDATE wide_cache_uses SET keep_seconds = ${keepSeconds} WHERE name = '${name}'`)
+    }
+    return kept
+  }
+
   #timeOf(at: unknown): number {
     const time = at instanceof Date ? at.getTime() : at ?? this.#environment.clock.now()
     if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.floor(time)
@@ -165,4 +180,8 @@ export class SiteActivity implements Activity {
   #refused(field: string, value: unknown, wanted: string, instead: string): void {
     this.#guard.say(`record ${field}`, `record() got ${kindOf(value)} as "${field}", not ${wanted}`, instead)
   }
+}
+
+function hoursOf(seconds: number): number {
+  return Math.round(seconds / 360) / 10
 }

@@ -7,7 +7,7 @@ import { activitySettings, cacheWarning, type ActivityOptions } from './options.
 test('without options there are the documented defaults', () => {
   const { grid, logger, ...settings } = activitySettings({})
   assert.deepEqual(settings, {
-    name: 'activity', windowSeconds: 600, statsTtlSeconds: 30, retentionMs: 24 * 3600 * 1000,
+    name: 'activity', windowSeconds: 600, statsTtlSeconds: 30, keepSeconds: 24 * 3600, retentionGiven: false,
     skip: undefined, visitor: undefined, page: undefined, bots: 'skip', privacySignals: 'anonymous',
   })
   assert.deepEqual(grid, {})
@@ -25,7 +25,7 @@ test('the window is by default ten minutes, or a layer where that is longer', ()
 })
 
 test('visits are kept a day, or as long as the window needs them', () => {
-  const hours = (options: ActivityOptions) => activitySettings(options).retentionMs / 3_600_000
+  const hours = (options: ActivityOptions) => activitySettings(options).keepSeconds / 3_600
   assert.equal(hours({ retentionHours: 48 }), 48)
   assert.equal(hours({ windowSeconds: 48 * 3600 }), 49)
   assert.equal(hours({ windowSeconds: 3600, retentionHours: 1, cellTtlSeconds: 1800 }), 1.5)

@@ -21,7 +21,8 @@ export interface ActivityOptions extends GridOptions {
   statsTtlSeconds?: number | undefined
   /**
    * Hours that visits are kept in SQL; at least the window. Never kept for less than the window and
-   * `cellTtlSeconds` together, since the window ends at the newest drained layer. @default 24
+   * `cellTtlSeconds` together, since the window ends at the newest drained layer. SQL has the longest time that any
+   * process has given, and whoever collects goes by that. @default 24
    */
   retentionHours?: number | undefined
   /** Page views that do not count beside those that never do: `true` leaves it out. Asked after the response. */
@@ -47,7 +48,10 @@ export interface ActivitySettings {
   readonly name: string
   readonly windowSeconds: number
   readonly statsTtlSeconds: number
-  readonly retentionMs: number
+  /** How long visits are kept, as far as this process is concerned. */
+  readonly keepSeconds: number
+  /** The user has said how long. */
+  readonly retentionGiven: boolean
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
   readonly visitor: ((req: Request) => string | number | bigint) | undefined
   readonly page: ((req: Request) => string) | undefined
@@ -82,7 +86,8 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     windowSeconds: window,
     statsTtlSeconds: integer('statsTtlSeconds', statsTtlSeconds, 1, 86_400, 'seconds'),
     // The window ends at the newest drained layer, and that may be as old as cells live.
-    retentionMs: Math.max(hours * 3600, window + cellTtlSeconds) * 1000,
+    keepSeconds: Math.max(hours * 3600, window + cellTtlSeconds),
+    retentionGiven: retentionHours !== undefined,
     skip: optionalFunction('skip', skip, 'a function (req, res) that returns true for what does not count'),
     visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string or a number'),
     page: optionalFunction('page', page, 'a function (req) that returns a string'),

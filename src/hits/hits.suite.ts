@@ -119,6 +119,31 @@ export function hitsSuite(pair: Pair): void {
       assert.deepEqual(log.filter((line) => !line.includes('clock')), [])
     })
 
+    hitsTest('all processes go by the window that was given last, also those that were given none', async ({ open }) => {
+      const time = calendar()
+      time.set(NOON)
+      const { repeatSeconds: _, ...layers } = LONG_LAYERS
+      const given = open({ ...layers, repeatSeconds: 60 }, time)
+      const not = open(layers, time)
+      await given.migrate()
+      for (const hits of [not, given]) {
+        hits.record('a', { viewer: 'anna' })
+        await settle(hits)
+      }
+      assert.equal(await not.count('a'), 1)
+      time.set(NOON + 60_000)
+      for (const hits of [not, given]) {
+        hits.record('a', { viewer: 'anna' })
+        await settle(hits)
+      }
+      assert.equal(await not.count('a'), 2, 'the next of 60 s')
+      await open({ ...layers, repeatSeconds: 600 }, time).migrate()
+      time.set(NOON + 120_000)
+      given.record('a', { viewer: 'anna' })
+      await settle(given)
+      assert.equal(await not.count('a'), 2, 'the same of 600 s')
+    })
+
     hitsTest('the author\'s own views never count', async ({ open }) => {
       const hits = open()
       hits.record('a', { viewer: 'anna', owner: 'anna' })

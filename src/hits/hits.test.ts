@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createActivity } from '../activity/activity.js'
 import { memory } from '../cache/memory.js'
 import { PAIRS } from '../counters/pairs.suite.js'
 import { sqlite } from '../database/sqlite.js'
@@ -38,3 +39,21 @@ for (const [name, express] of expresses) {
     await database.close()
   })
 }
+
+test('hits and visits never share a name: what reads the other kind is refused and commits nothing', async () => {
+  const [cache, database] = [memory(), sqlite(':memory:')]
+  const hits = createHits({ name: 'threads', cache, database, collect: false })
+  hits.record('a')
+  await hits.flush()
+  const activity = createActivity({ name: 'hits.threads', cache, database, collect: false, closeTimeoutMs: 100, logger: { info() {}, warn() {}, error() {} } })
+  activity.record({ page: '/' })
+  const refused = { code: 'ERR_WIDE_CACHE_KIND', message: /"hits\.threads" is for rows of kind "hits" .* uses it for kind "activity"/ }
+  await assert.rejects(activity.drain({ all: true }), refused)
+  await assert.rejects(activity.stats(), refused)
+  await activity.close()
+  await hits.drain({ all: true })
+  assert.equal(await hits.count('a'), 1)
+  assert.deepEqual((await database.query('SELECT * FROM activities')).rows, [])
+  await hits.close()
+  await Promise.all([cache.close(), database.close()])
+})

@@ -15,13 +15,14 @@ import { lastResponses } from '../visitors/last-responses.js'
 import type { DrainReport } from '../wide-cache/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/report.js'
 import { type Schedule, schedule } from '../wide-cache/schedule.js'
+import { useOf } from '../wide-cache/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { commitHits } from './commit.js'
 import { addUp, checkedItems, MAX_TOP, readCounts, readTop, writeCounts } from './counts.js'
 import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { checkedItem, checkedText, moveHits, type MoveTarget } from './move.js'
-import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
+import { cacheWarning, DEFAULT_REPEAT_SECONDS, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { tidyHits } from './retention.js'
 
 /** Who is concerned in a hit that `record` takes. */
@@ -135,7 +136,7 @@ export class ItemHits implements Hits {
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
     const { clock } = environment
-    const { name, gridName, repeatMs, keepMs } = settings
+    const { name, gridName, repeatSeconds, keepSeconds } = settings
     this.#settings = settings
     this.#environment = environment
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
@@ -153,9 +154,13 @@ export class ItemHits implements Hits {
       database,
       name: gridName,
       codec: hitCodec,
-      commit: (hits, tx, { now }) => commitHits(hits, tx, { name, repeatMs, now, add: (counts, tx) => this.#map.update(counts, tx) }),
-      tidy: (database, { now }) => tidyHits(database, name, now - keepMs),
-    }, environment, ['hits', 'collision-free-map'])
+      commit: async (hits, tx, { now }) => commitHits(hits, tx, {
+        // Of SQL, so that all who commit have the same windows.
+        name, repeatMs: 1000 * ((await useOf(tx, gridName))?.repeatSeconds || repeatSeconds || DEFAULT_REPEAT_SECONDS), now,
+        add: (counts, tx) => this.#map.update(counts, tx),
+      }),
+      tidy: async (database, { now }) => tidyHits(database, name, now - 1000 * ((await useOf(database, gridName))?.keepSeconds ?? keepSeconds)),
+    }, environment, { kind: 'hits', keepSeconds, repeatSeconds, tables: ['hits', 'collision-free-map'] })
     const warning = cacheWarning(this.#wide.cache)
     if (warning) this.#logger.warn('cache', warning)
     this.#identifier = new Identifier({

@@ -23,13 +23,13 @@ test('a wrong option is refused by name, at creation', () => {
 })
 
 test('an option that is undefined is one not given; the longest name is taken', () => {
-  const { repeatMs, keepMs, gridName, bots, privacySignals } = hitsSettings({ name: 'x'.repeat(27), repeatSeconds: undefined, bots: undefined })
-  assert.deepEqual([repeatMs, keepMs, bots, privacySignals], [1_800_000, 1_800_000 + 2 * 86_400_000, 'skip', 'anonymous'])
+  const { repeatSeconds, keepSeconds, gridName, bots, privacySignals } = hitsSettings({ name: 'x'.repeat(27), repeatSeconds: undefined, bots: undefined })
+  assert.deepEqual([repeatSeconds, keepSeconds, bots, privacySignals], [0, 1_800 + 2 * 86_400, 'skip', 'anonymous'])
   assert.equal(gridName.length, 32)
 })
 
 test('viewings are remembered as long as a cell can live, after their window', () => {
-  assert.equal(hitsSettings({ name: 'x', repeatSeconds: 60, cellTtlSeconds: 5 * 86_400 }).keepMs, (60 + 5 * 86_400) * 1000)
+  assert.equal(hitsSettings({ name: 'x', repeatSeconds: 60, cellTtlSeconds: 5 * 86_400 }).keepSeconds, 60 + 5 * 86_400)
 })
 
 test('in production a cache of one process is warned of', () => {

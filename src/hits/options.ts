@@ -10,7 +10,8 @@ export interface HitsOptions extends GridOptions {
   /**
    * Seconds of a window: a viewer counts once in each for an item, in all processes. Windows are fixed; they
    * begin at the multiples of this since 1970. Choose one that divides a day, since at midnight UTC viewers
-   * get other hashes. All processes give the same. @default 1800
+   * get other hashes. SQL has the last one that a process has given, and all processes go by it.
+   * @default what other processes have given, else 1800
    */
   repeatSeconds?: number | undefined
   /** Whether the middleware counts bots, told by their user agents or by having none. @default 'skip' */
@@ -27,9 +28,10 @@ export interface HitsSettings {
   readonly name: string
   /** The name of the grid and of the map. */
   readonly gridName: string
-  readonly repeatMs: number
-  /** How long after its window has begun a viewing is remembered. */
-  readonly keepMs: number
+  /** 0: not given. */
+  readonly repeatSeconds: number
+  /** How long after its window has begun a viewing is remembered, as far as this process is concerned. */
+  readonly keepSeconds: number
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly collect: string | false
@@ -41,9 +43,10 @@ export interface HitsSettings {
 const OWN_OPTIONS = ['name', 'repeatSeconds', 'bots', 'privacySignals'] as const
 
 /** So that an activity of the same name has a grid of its own. */
-const GRID_PREFIX = 'hits.'
+export const GRID_PREFIX = 'hits.'
 const MAX_NAME = 32 - GRID_PREFIX.length
 
+export const DEFAULT_REPEAT_SECONDS = 1_800
 const MAX_REPEAT_SECONDS = 86_400
 
 /** How late a hit may come to SQL and still be told from a repeat, at least. */
@@ -52,17 +55,17 @@ const MIN_KEEP_SECONDS = 2 * 86_400
 /** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
 export function hitsSettings(options: HitsOptions): HitsSettings {
   onlyKnown('createHits', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
-  const { name: givenName, repeatSeconds: seconds = 1800, bots = 'skip', privacySignals = 'anonymous', ...grid } = given(options)
+  const { name: givenName, repeatSeconds: seconds, bots = 'skip', privacySignals = 'anonymous', ...grid } = given(options)
   const name = nameOf('name', givenName)
   if (name.length > MAX_NAME) throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
   const gridName = GRID_PREFIX + name
   const { collect, closeTimeoutMs, vanishedSeconds, logger } = settingsOf({ ...grid, name: gridName, commit: async () => {} })
-  const repeatSeconds = integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
+  const repeatSeconds = seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
   return Object.freeze({
     name,
     gridName,
-    repeatMs: repeatSeconds * 1000,
-    keepMs: (repeatSeconds + Math.max(MIN_KEEP_SECONDS, vanishedSeconds)) * 1000,
+    repeatSeconds,
+    keepSeconds: (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     collect,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { HEADER_BYTES, readCell, ROW_LENGTH_BYTES, rowsOf, sealFrame } from './frame.js'
+import { HEADER_BYTES, readCell, ROW_LENGTH_BYTES, rowsOf, sealFrame, stampOf } from './frame.js'
+
+const STAMP = stampOf('rows')
 
 const count = fc.nat({ max: 2 ** 47 })
 const frames = fc.record({
@@ -20,13 +22,13 @@ const frames = fc.record({
     return [length, Buffer.from(row)]
   })
   const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
-  sealFrame(bytes, header, Buffer.from(writer))
+  sealFrame(bytes, header, Buffer.from(writer), STAMP)
   return { header: { writer: Buffer.from(writer).toString('hex'), ...header }, rows: rows.map((row) => Buffer.from(row)), bytes }
 })
 
 test('a cell gives back the frames that were appended to it, in their order, with all their rows', () => {
   fc.assert(fc.property(fc.array(frames), (appended) => {
-    const { frames: read, foreign } = readCell(Buffer.concat(appended.map(({ bytes }) => bytes)))
+    const { frames: read, foreign } = readCell(Buffer.concat(appended.map(({ bytes }) => bytes)), STAMP)
     assert.deepEqual(foreign, [])
     assert.deepEqual(read.map(({ bytes: _, ...header }) => header), appended.map(({ header }) => header))
     assert.deepEqual(read.map(rowsOf), appended.map(({ rows }) => rows))
@@ -50,7 +52,7 @@ test('torn and foreign pieces are told apart, and cost no whole neighbour', () =
   )
   fc.assert(fc.property(fc.array(fc.tuple(foreignPiece, frames), { minLength: 1 }), foreignPiece, (pairs, last) => {
     const cell = Buffer.concat([...pairs.flatMap(([piece, { bytes }]) => [piece, bytes]), last])
-    const { frames: read, foreign } = readCell(cell)
+    const { frames: read, foreign } = readCell(cell, STAMP)
     assert.deepEqual(read.map(({ bytes }) => bytes), pairs.map(([, { bytes }]) => bytes))
     const foreignBytes = pairs.reduce((sum, [piece]) => sum + piece.length, last.length)
     assert.equal(foreign.reduce((sum, piece) => sum + piece.length, 0), foreignBytes)
@@ -59,7 +61,7 @@ test('torn and foreign pieces are told apart, and cost no whole neighbour', () =
 
 test('no bytes at all make reading throw', () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
-    const { frames: read, foreign } = readCell(Buffer.from(bytes))
+    const { frames: read, foreign } = readCell(Buffer.from(bytes), STAMP)
     assert.equal(read.length, 0)
     assert.equal(Buffer.concat(foreign).length, bytes.length)
   }))
@@ -69,6 +71,15 @@ test('any damaged bit makes a frame foreign', () => {
   fc.assert(fc.property(frames, fc.nat(), ({ bytes }, bit) => {
     const damaged = Buffer.from(bytes)
     damaged[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7)
-    assert.equal(readCell(damaged).frames.length, 0)
+    assert.equal(readCell(damaged, STAMP).frames.length, 0)
+  }))
+})
+
+test('a frame of another kind is foreign, whole as it is', () => {
+  fc.assert(fc.property(frames, fc.string(), ({ bytes }, kind) => {
+    fc.pre(kind !== 'rows')
+    const { frames: read, foreign } = readCell(bytes, stampOf(kind))
+    assert.equal(read.length, 0)
+    assert.deepEqual(Buffer.concat(foreign), bytes)
   }))
 })

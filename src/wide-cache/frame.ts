@@ -14,9 +14,10 @@ import { crc32 } from 'node:zlib'
  *     44  6  rows the writer has dropped so far
  *     50  4  rows in this frame
  *     54  4  bytes of rows
- *     58  4  CRC-32 of all the above and the rows
+ *     58  4  CRC-32 of the kind of the rows, all the above and the rows
  *
- * All numbers are big-endian.
+ * All numbers are big-endian. A frame whose rows are of another kind has another checksum, so it is no frame for those who
+ * could not decode them.
  */
 export const HEADER_BYTES = 62
 const CHECKSUM_AT = 58
@@ -45,8 +46,13 @@ export interface Frame extends FrameHeader {
   readonly bytes: Buffer
 }
 
+/** What the checksum of a frame of this kind begins with. */
+export function stampOf(kind: string): number {
+  return crc32(kind)
+}
+
 /** Writes the header of a frame whose rows already stand behind it in `bytes`. */
-export function sealFrame(bytes: Buffer, header: Omit<FrameHeader, 'writer'>, writer: Buffer): void {
+export function sealFrame(bytes: Buffer, header: Omit<FrameHeader, 'writer'>, writer: Buffer, stamp: number): void {
   assert(bytes.length > HEADER_BYTES && writer.length === 16)
   assert(header.rowCount > 0 && header.floor <= header.sequence && header.floorIssued <= header.issued)
   MARK.copy(bytes, 0)
@@ -58,20 +64,20 @@ export function sealFrame(bytes: Buffer, header: Omit<FrameHeader, 'writer'>, wr
   bytes.writeUIntBE(header.dropped, 44, 6)
   bytes.writeUInt32BE(header.rowCount, 50)
   bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 54)
-  bytes.writeUInt32BE(checksum(bytes), CHECKSUM_AT)
+  bytes.writeUInt32BE(checksum(bytes, stamp), CHECKSUM_AT)
 }
 
-function checksum(bytes: Buffer): number {
-  return crc32(bytes.subarray(HEADER_BYTES), crc32(bytes.subarray(0, CHECKSUM_AT)))
+function checksum(bytes: Buffer, stamp: number): number {
+  return crc32(bytes.subarray(HEADER_BYTES), crc32(bytes.subarray(0, CHECKSUM_AT), stamp))
 }
 
-/** The frame that begins at `offset` of `cell`, or `undefined` if none that is whole and sound does. */
-function frameAt(cell: Buffer, offset: number): Frame | undefined {
+/** The frame that begins at `offset` of `cell`, or `undefined` if none that is whole, sound and of the kind does. */
+function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined {
   if (offset + HEADER_BYTES > cell.length || cell.compare(MARK, 0, 4, offset, offset + 4) !== 0) return undefined
   const end = offset + HEADER_BYTES + cell.readUInt32BE(offset + 54)
   if (end > cell.length) return undefined
   const bytes = cell.subarray(offset, end)
-  if (bytes.readUInt32BE(CHECKSUM_AT) !== checksum(bytes)) return undefined
+  if (bytes.readUInt32BE(CHECKSUM_AT) !== checksum(bytes, stamp)) return undefined
   return {
     writer: bytes.toString('hex', 4, 20),
     sequence: bytes.readUIntBE(20, 6),
@@ -84,14 +90,14 @@ function frameAt(cell: Buffer, offset: number): Frame | undefined {
   }
 }
 
-/** Reads a cell: its frames in their order, and the stretches between them that are none. */
-export function readCell(cell: Buffer): { frames: Frame[]; foreign: Buffer[] } {
+/** Reads a cell: its frames of the kind of `stamp` in their order, and the stretches between them that are none. */
+export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; foreign: Buffer[] } {
   const frames: Frame[] = []
   const foreign: Buffer[] = []
   let offset = 0
   let foreignFrom = 0
   while (offset < cell.length) {
-    const frame = frameAt(cell, offset)
+    const frame = frameAt(cell, offset, stamp)
     if (frame) {
       if (foreignFrom < offset) foreign.push(cell.subarray(foreignFrom, offset))
       frames.push(frame)

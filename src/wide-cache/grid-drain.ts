@@ -38,6 +38,8 @@ export interface DrainParts {
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly maxCommitRows: number
+  /** What the frames of its kind are sealed with. */
+  readonly stamp: number
 }
 
 /** Bytes of cells fetched at a time, about, and the most layers that they may come from. */
@@ -177,7 +179,7 @@ export class GridDrain {
         turn = fetched.bytes + TURN_BYTES
         await sleep(this.#parts.clock, 0)
       }
-      const { frames, foreign } = readCell(cell)
+      const { frames, foreign } = readCell(cell, this.#parts.stamp)
       fetched.keys.push(key)
       fetched.bytes += cell.length
       for (const frame of frames) fetched.frames.push(frame)
@@ -259,6 +261,6 @@ export class GridDrain {
 
   async #keepForeign(foreign: readonly Buffer[]): Promise<void> {
     await this.#parts.ledger.keepForeign(foreign)
-    this.#parts.logger.warn('foreign', 'wide-cache: a cell held bytes that are no frame; they are kept in wide_cache_quarantine')
+    this.#parts.logger.warn('foreign', 'wide-cache: a cell held bytes that are no frame of its kind; they are kept in wide_cache_quarantine')
   }
 }

@@ -35,7 +35,7 @@ export interface GridState {
 const LEASE_MS = 20_000
 
 /** `private_to` of a grid in a shared cache. */
-const SHARED = Buffer.alloc(16)
+export const SHARED = Buffer.alloc(16)
 
 /**
  * The grids of one name as SQL knows them: their ids, their watermarks, and the advisory lease of their

@@ -8,7 +8,7 @@ import { systemClock } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { jsonCodec } from './codec.js'
-import { type Frame, HEADER_BYTES, readCell, ROW_LENGTH_BYTES, sealFrame } from './frame.js'
+import { type Frame, HEADER_BYTES, readCell, ROW_LENGTH_BYTES, sealFrame, stampOf } from './frame.js'
 import { ClockWatch } from './clock-watch.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
@@ -16,6 +16,7 @@ import { forgetOld, ledgerReport } from './report.js'
 import { settle } from './settle.js'
 
 const TTL_SECONDS = 100
+const STAMP = stampOf('rows')
 
 /** A writer that numbers its frames, one row each of the number given, or as many rows as asked for. */
 class Sender {
@@ -35,9 +36,9 @@ class Sender {
       return [length, bytes]
     })
     const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
-    sealFrame(bytes, { sequence, issued: this.issued, floor, floorIssued: this.#frames.get(floor)?.issued ?? this.issued, dropped, rowCount: rows.length }, this.id)
+    sealFrame(bytes, { sequence, issued: this.issued, floor, floorIssued: this.#frames.get(floor)?.issued ?? this.issued, dropped, rowCount: rows.length }, this.id, STAMP)
     this.issued += rows.length
-    const frame = readCell(bytes).frames[0]!
+    const frame = readCell(bytes, STAMP).frames[0]!
     this.#frames.set(sequence, frame)
     return frame
   }

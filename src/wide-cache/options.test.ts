@@ -12,7 +12,7 @@ function settingsOfAny(options: unknown) {
 test('what is not given has its default, also where it is given as undefined', () => {
   const { logger, codec, commit, read, tidy, ...figures } = settingsOfAny({ ...least, width: undefined, codec: undefined })
   assert.deepEqual(figures, {
-    name: 'test', width: 15, layerSeconds: 3, drainAfterLayers: 2, flushMs: 50, collect: '*/10 * * * * *', cellTtlSeconds: 3600,
+    name: 'test', kind: 'rows', width: 15, layerSeconds: 3, drainAfterLayers: 2, flushMs: 50, collect: '*/10 * * * * *', cellTtlSeconds: 3600,
     confirmSeconds: 60, vanishedSeconds: 3600, directSeconds: 75, periodSeconds: 10, maxFrameBytes: 65_536, maxOutboxBytes: 33_554_432, closeTimeoutMs: 5000, maxCommitRows: 2_000, readTtlSeconds: 30,
   })
   assert.equal(logger, console)
@@ -29,6 +29,8 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
   [{ name: undefined }, 'TypeError', /"name" is undefined; allowed: 1 to 32 letters/],
   [{ name: 'with spaces' }, 'RangeError', /"name" is "with spaces"; allowed: 1 to 32 letters/],
   [{ name: 'x'.repeat(33) }, 'RangeError', /"name" is "x{33}"; allowed: 1 to 32 letters/],
+  [{ kind: 'a kind' }, 'RangeError', /"kind" is "a kind"; allowed: 1 to 32 letters/],
+  [{ kind: 'hits' }, 'RangeError', /"kind" is "hits"; allowed: another word: activity and hits are what createActivity\(\) and createHits\(\) record/],
   [{ commit: undefined }, 'TypeError', /"commit" is undefined; allowed: a function \(rows, tx\)/],
   [{ codec: {} }, 'TypeError', /"codec" is an object; allowed: an object with encode\(row, target, offset\) and decode\(bytes\)/],
   [{ codec: null }, 'TypeError', /"codec" is null; allowed: an object with encode/],

@@ -67,6 +67,12 @@ export interface GridOptions {
 export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   /** The name that processes share: what they record is one. 1 to 32 letters, digits, `_`, `.`, `-`. */
   name: string
+  /**
+   * What the rows are. The first process of a name records it in SQL, and one that gives another is refused with a
+   * `KindDiffersError`. A codec that cannot read the rows of the old one needs another kind, and so another name.
+   * 1 to 32 letters, digits, `_`, `.`, `-`; not `activity` or `hits`. @default 'rows'
+   */
+  kind?: string | undefined
   /** How a row becomes bytes. @default JSON */
   codec?: Codec<Row> | undefined
   /**
@@ -95,6 +101,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
 /** Options complete and checked. After this there are no defaults anywhere. */
 export interface Settings<Row, Figures> {
   readonly name: string
+  readonly kind: string
   readonly width: number
   readonly layerSeconds: number
   readonly drainAfterLayers: number
@@ -132,6 +139,11 @@ const CONFIRM_MARGIN_SECONDS = 15
 /** The way to SQL may be as long as a cell lives. */
 const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
 
+const DEFAULT_KIND = 'rows'
+
+/** Kinds of the package itself. */
+const OWN_KINDS = ['activity', 'hits']
+
 const DEFAULT_COLLECT = '*/10 * * * * *'
 
 /** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
@@ -139,9 +151,9 @@ const DEFAULT_PERIOD_SECONDS = 10
 
 /** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
 export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>): Settings<Row, Figures> {
-  onlyKnown('WideCache', options, ['name', 'codec', 'commit', 'maxCommitRows', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
+  onlyKnown('WideCache', options, ['name', 'kind', 'codec', 'commit', 'maxCommitRows', 'read', 'readTtlSeconds', 'tidy', ...GRID_OPTIONS])
   const {
-    codec = jsonCodec<Row>(), logger = console, cellTtlSeconds: ttl = 3600, drainAfterLayers: layers = 2, layerSeconds: seconds = 3,
+    kind = DEFAULT_KIND, codec = jsonCodec<Row>(), logger = console, cellTtlSeconds: ttl = 3600, drainAfterLayers: layers = 2, layerSeconds: seconds = 3,
     collect = DEFAULT_COLLECT, width = 15, flushMs = 50, maxFrameBytes = 64 * 1024, maxOutboxBytes = 32 * 1024 * 1024,
     closeTimeoutMs = 5000, readTtlSeconds = 30, maxCommitRows = 2_000, ...rest
   } = given(options)
@@ -164,6 +176,7 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
     `seconds (at least the drain age of ${drainAge} s, the collecting period of ${period} s and ${CONFIRM_MARGIN_SECONDS} s)`)
   return Object.freeze({
     name: nameOf('name', rest.name),
+    kind: kindOf(kind),
     width: integer('width', width, 1, 1000, 'columns'),
     layerSeconds,
     drainAfterLayers,
@@ -185,4 +198,10 @@ export function settingsOf<Row, Figures>(options: WideCacheOptions<Row, Figures>
     readTtlSeconds: integer('readTtlSeconds', readTtlSeconds, 1, 86_400, 'seconds'),
     tidy: optionalFunction('tidy', rest.tidy, 'a function (database, context)'),
   })
+}
+
+function kindOf(value: unknown): string {
+  const kind = nameOf('kind', value)
+  if (OWN_KINDS.includes(kind)) throw wrongValue('kind', kind, `another word: ${OWN_KINDS.join(' and ')} are what createActivity() and createHits() record`)
+  return kind
 }

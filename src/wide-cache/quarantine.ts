@@ -26,9 +26,9 @@ export function keepFrame(tx: Queryable, name: string, { writer, sequence, rowCo
   return keep(tx, [name, Buffer.from(writer, 'hex'), sequence], rowCount, reason, bytes, now)
 }
 
-/** Keeps bytes that are no frame. */
+/** Keeps bytes that are no frame of the kind of the name. */
 export function keepForeign(queryable: Queryable, name: string, bytes: Buffer, now: number): Promise<void> {
-  return keep(queryable, [name, null, null], 0, 'bytes that are no frame', bytes.subarray(0, MAX_FOREIGN_BYTES), now)
+  return keep(queryable, [name, null, null], 0, 'bytes that are no frame of its kind', bytes.subarray(0, MAX_FOREIGN_BYTES), now)
 }
 
 async function keep(queryable: Queryable, key: readonly SqlValue[], rowCount: number, reason: string, bytes: Buffer, now: number): Promise<void> {

@@ -9,6 +9,7 @@ import { BurstLogger } from '../support/logger.js'
 import { CachedRead } from './cached-read.js'
 import { ClockWatch } from './clock-watch.js'
 import { Collector } from './collector.js'
+import { stampOf } from './frame.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { Lifetime } from '../support/lifetime.js'
 import { keyPrefix } from './grid.js'
@@ -19,6 +20,7 @@ import { Marks } from './marks.js'
 import { type Settings, settingsOf, type WideCacheOptions } from './options.js'
 import { forgetOld, type LedgerReport, ledgerReport } from './report.js'
 import { type Schedule, schedule } from './schedule.js'
+import { enterUse, type Use } from './use.js'
 import { type CloseReport, Writer } from './writer.js'
 
 /** How long, past its time, closing waits for connections to end that do not answer. */
@@ -30,6 +32,12 @@ const TIDY_EVERY_MS = 60_000
 /** How long the clocks must have agreed before anything is removed for its age. */
 const AGREED_MS = 600_000
 
+/** What the package's own uses of the wide cache have beside their options. */
+export interface OwnUse extends Partial<Pick<Use, 'kind' | 'keepSeconds' | 'repeatSeconds'>> {
+  /** Parts of the package whose tables `commit` uses. */
+  readonly tables?: readonly string[]
+}
+
 /**
  * A wide cache for any row and any commit: `append` costs a request microseconds; the rows travel in frames
  * through the grid in the cache, and each frame reaches SQL exactly once, with the help of collectors and, if
@@ -40,6 +48,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly database: Database
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
+  readonly #use: Use
   readonly #tables: readonly string[]
   readonly #owned: (() => Promise<void>)[] = []
   readonly #logger: BurstLogger
@@ -58,10 +67,9 @@ export class WideCache<Row, Figures = unknown> {
   readonly #lifetime = new Lifetime<CloseReport>(() => new ClosedError('WideCache', this.#settings.name))
 
   /**
-   * @param tables parts of the package whose tables `commit` uses
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
-  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, tables: readonly string[] = []) {
+  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, own: OwnUse = {}) {
     const settings = settingsOf(options)
     const { cache, owned: ownsCache } = openCache(options.cache)
     const { database, owned: ownsDatabase } = openDatabase(options.database, settings.logger)
@@ -71,13 +79,15 @@ export class WideCache<Row, Figures = unknown> {
     this.database = database
     this.#settings = settings
     this.#environment = environment
+    const { kind = settings.kind, keepSeconds = 0, repeatSeconds = 0, tables = [] } = own
+    this.#use = { kind, cellTtlSeconds: settings.cellTtlSeconds, keepSeconds, repeatSeconds }
     this.#tables = ['wide-cache', ...tables]
     this.#createdAt = environment.clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
     const { clock, newId } = environment
     this.#watch = new ClockWatch(clock, this.#logger)
     this.#record = new GridRecord({ database, name: settings.name, geometry: settings, owner: newId(), scope: cache.scope, newId })
-    const parts = { ...settings, cache, database, environment, clock, newId, logger: this.#logger, record: this.#record, watch: this.#watch }
+    const parts = { ...settings, cache, database, environment, clock, newId, logger: this.#logger, record: this.#record, watch: this.#watch, stamp: stampOf(kind) }
     this.#marks = new Marks(parts)
     const ledger = new Ledger<Row>(parts)
     this.#writer = new Writer<Row>({
@@ -185,7 +195,8 @@ export class WideCache<Row, Figures = unknown> {
 
   async #enter(): Promise<void> {
     await this.database.migrate(this.#tables)
-    const { cellTtlSeconds, layerSeconds } = this.#settings
+    const { name, cellTtlSeconds, layerSeconds } = this.#settings
+    await enterUse(this.database, name, this.#use)
     // A private cache has no cells older than this process.
     const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds
     await this.#record.enter(await this.#watch.now(this.database), this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds)

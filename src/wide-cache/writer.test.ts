@@ -48,7 +48,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       enter: () => sql(() => undefined),
       compare: () => sql(() => undefined),
     },
-    codec: jsonCodec<string>(), environment: { ...systemEnvironment, clock: { ...clock, elapsed: () => clock.elapsed() + world.stoodStill, after: (ms, callback) => clock.after(ms, callback) }, random: () => 0.5, newId: () => Buffer.alloc(16, ++ids) },
+    codec: jsonCodec<string>(), stamp: 0, environment: { ...systemEnvironment, clock: { ...clock, elapsed: () => clock.elapsed() + world.stoodStill, after: (ms, callback) => clock.after(ms, callback) }, random: () => 0.5, newId: () => Buffer.alloc(16, ++ids) },
     logger: new BurstLogger(log, clock.elapsed), flushMs: 500, confirmSeconds: 60, cellTtlSeconds: 90, maxFrameBytes: 200,
     maxOutboxBytes: options.maxOutboxBytes ?? 100_000, closeTimeoutMs: 3_000, maxCommitRows: 1_000,
   })

@@ -43,6 +43,8 @@ export interface WriterParts<Row> {
     compare(): Promise<void>
   }
   readonly codec: Codec<Row>
+  /** What frames of its kind are sealed with. */
+  readonly stamp: number
   readonly environment: Environment
   readonly logger: BurstLogger
   readonly flushMs: number
@@ -241,7 +243,7 @@ export class Writer<Row> {
       rowCount: this.#openRows,
     }
     const bytes = Buffer.from(this.#open.subarray(0, this.#openEnd))
-    sealFrame(bytes, header, writer)
+    sealFrame(bytes, header, writer, this.#parts.stamp)
     const frame: HeldFrame = { writer: this.#idHex, ...header, bytes, closedAt: this.#parts.environment.clock.elapsed(), placed: false, placing: undefined }
     this.#outbox.add(frame)
     this.#sequence++

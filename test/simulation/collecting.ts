@@ -2,7 +2,7 @@ import { readCell } from '../../src/wide-cache/frame.js'
 import type { Actor } from './actor.js'
 import { keyOf } from './records.js'
 import type { Run } from './run.js'
-import { writersOf } from './schema.js'
+import { STAMP, writersOf } from './schema.js'
 
 /** Drains on a schedule of the simulation's own, as long as the process lives. */
 export class Collecting {
@@ -51,7 +51,7 @@ export class Collecting {
     const { process } = this.#actor
     for (const [key, { at, value }] of process.reads) {
       if (at < began || !value) continue
-      for (const frame of readCell(value).frames) {
+      for (const frame of readCell(value, STAMP).frames) {
         this.#run.world.check(process.broughtNow.has(keyOf(frame)), () => `${process.name} stops at a lock before frame ${keyOf(frame)} of ${key}`)
       }
     }

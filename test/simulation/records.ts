@@ -1,6 +1,7 @@
 import { readCell, rowsOf } from '../../src/wide-cache/frame.js'
 import type { HeldFrame, Outbox } from '../../src/wide-cache/outbox.js'
 import { type VirtualProcess, processOf } from './process.js'
+import { STAMP } from './schema.js'
 import type { World } from './world.js'
 
 /** What is wrong with a row, if anything. */
@@ -96,7 +97,7 @@ export class Records {
 
   /** A server has kept a value: remembers which frames have been stored where. */
   stored(cell: string, value: Buffer): void {
-    for (const frame of readCell(value).frames) {
+    for (const frame of readCell(value, STAMP).frames) {
       this.frames.get(keyOf(frame))?.storedAt.set(cell, this.#world.now)
     }
   }

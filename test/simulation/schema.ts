@@ -3,8 +3,12 @@
  * what stands in the ledger. Nothing else here names a table or takes a key apart.
  */
 import type { SqlRow, SqlValue } from '../../src/database/database.js'
+import { stampOf } from '../../src/wide-cache/frame.js'
 
-export const TABLES = ['wide_cache_grids', 'wide_cache_marks', 'wide_cache_writers', 'wide_cache_ranges', 'wide_cache_quarantine'] as const
+/** Of frames of the kind that a wide cache has by default. */
+export const STAMP = stampOf('rows')
+
+export const TABLES = ['wide_cache_uses', 'wide_cache_grids', 'wide_cache_marks', 'wide_cache_writers', 'wide_cache_ranges', 'wide_cache_quarantine'] as const
 
 /** Reads tables. */
 export type Look = (sql: string, values?: readonly SqlValue[]) => readonly SqlRow[]

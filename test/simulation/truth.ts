@@ -5,7 +5,7 @@ import type { OpenTransaction } from './open-transaction.js'
 import type { VirtualProcess } from './process.js'
 import { type FrameTruth, keyOf, type Records, rowsIn, type RowTruth, UNFRAMED } from './records.js'
 import type { Scenario } from './scenario.js'
-import { type GridRow, gridsOf, NO_SUMS, placeOf, type QuarantinedPiece, type Sums, sumsOfAll } from './schema.js'
+import { type GridRow, gridsOf, NO_SUMS, placeOf, type QuarantinedPiece, STAMP, type Sums, sumsOfAll } from './schema.js'
 import type { VirtualDatabase } from './virtual-database.js'
 import { Watermarks } from './watermarks.js'
 import { EPOCH, type World } from './world.js'
@@ -77,7 +77,7 @@ export class Truth {
   deletes(process: VirtualProcess, key: string): void {
     const read = process.reads.get(key)
     if (!read?.value) return this.#world.fail(`${process.name} deletes ${key}, which it has not read`)
-    for (const frame of readCell(read.value).frames) process.readAgain.delete(keyOf(frame))
+    for (const frame of readCell(read.value, STAMP).frames) process.readAgain.delete(keyOf(frame))
     this.mustBeSettled(read.value, () => `${process.name} deletes ${key}`)
   }
 
@@ -89,7 +89,7 @@ export class Truth {
   }
 
   #ownFrames(cell: Buffer): FrameTruth[] {
-    const frames = readCell(cell).frames.map((frame) => this.#records.frames.get(keyOf(frame)))
+    const frames = readCell(cell, STAMP).frames.map((frame) => this.#records.frames.get(keyOf(frame)))
     return frames.filter((frame) => frame !== undefined).filter((frame) => frame.process.site.truth === this)
   }
 

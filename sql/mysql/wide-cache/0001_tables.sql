@@ -1,5 +1,17 @@
 -- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
 
+-- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
+-- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds and of keep_seconds (how long
+-- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default).
+CREATE TABLE IF NOT EXISTS wide_cache_uses (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  cell_ttl_seconds BIGINT NOT NULL,
+  keep_seconds BIGINT NOT NULL,
+  repeat_seconds BIGINT NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
 -- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
 -- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
 -- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache, period_seconds how
@@ -64,7 +76,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_ranges (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- Frames whose rows SQL refused, in pieces that fit a packet (0, 1, …; row_count is in the first), and bytes that are no
--- frame (writer and sequence are NULL).
+-- frame of the kind of the name (writer and sequence are NULL).
 CREATE TABLE IF NOT EXISTS wide_cache_quarantine (
   id BIGINT NOT NULL AUTO_INCREMENT,
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

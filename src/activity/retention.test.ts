@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memory } from '../cache/memory.js'
+import { shifted } from '../database/shifted.suite.js'
+import { sqlite } from '../database/sqlite.js'
+import { systemEnvironment } from '../support/environment.js'
+import { keptLog } from '../support/fixtures.suite.js'
+import { eventually } from '../../test/servers/eventually.js'
+import { SiteActivity } from './activity.js'
+import { activitySettings } from './options.js'
+
+const HOUR_MS = 3_600_000
+
+test('a collector keeps visits for the longest time that a process has given, its own or not', async () => {
+  let ahead = 0
+  const real = sqlite(':memory:')
+  const database = shifted(real, () => ahead)
+  const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
+  let looks = 0
+  const looked = new Proxy(database, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target)
+      if (property !== 'query') return value
+      return (sql: string, values?: []) => {
+        if (sql.startsWith('SELECT second FROM activity_seconds')) looks++
+        return target.query(sql, values)
+      }
+    },
+  })
+  const log = keptLog()
+  const open = (retentionHours: number, collect: string | false) => new SiteActivity(
+    activitySettings({ retentionHours, collect, cache: memory(), database: looked, logger: log, windowSeconds: 60, cellTtlSeconds: 60 }), { ...systemEnvironment, clock })
+  const [short, long] = [open(1, '* * * * * *'), open(3, false)]
+  short.record({ page: '/' })
+  await short.flush()
+  await short.drain({ all: true })
+  await long.migrate()
+  const views = async () => (await real.query('SELECT COUNT(*) AS n FROM activities')).rows[0]?.['n']
+  const removal = async (hours: number): Promise<void> => {
+    ahead = hours * HOUR_MS
+    const before = looks
+    await eventually('the collector looks for what is old', 30_000, () => looks > before)
+  }
+  await removal(2)
+  // At least a minute later: what the first run may still have been at is done.
+  await removal(2.5)
+  assert.equal(await views(), 1)
+  await removal(4)
+  await eventually('the visit goes', 30_000, async () => await views() === 0)
+  assert.equal(log.lines.filter((line) => /are kept for 3 h.* not for 1 h.*SET keep_seconds = 3600 WHERE name = 'activity'/.test(line)).length, 1)
+  await Promise.all([short.close(), long.close()])
+  await real.close()
+})
