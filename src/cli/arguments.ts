@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 export const USAGE = `Usage: wide-cache <command> [flags]
 
 Commands:
-  collect   collects visits for web processes that set collect: false, until SIGTERM or SIGINT
+  collect   collects visits and hits for web processes that set collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
 
 Flags of both:
@@ -16,16 +16,16 @@ Flags of both:
                               else sqlite:./wide-cache.db)
   -h, --help, --version
 
-Flags of collect; --cell-ttl-seconds and --retention-hours are to be what the web processes have:
+Flags of collect. What is not given is as the web processes have recorded it in the database:
   --cache <servers>           memcached://host:port,host:port
                               (default: WIDE_CACHE_SERVERS, else MEMCACHE_SERVERS)
-  --name <name>               the name that the web processes have (default: activity)
-  --width <columns>           (default: 15)
-  --layer-seconds <seconds>   (default: 3)
+  --name <name>               only this: the name of an activity, or hits.<name> for hits
+                              (default: all in the database, also those that come later)
+  --width <columns>
+  --layer-seconds <seconds>
   --drain-after-layers <n>    (default: 2)
-  --cell-ttl-seconds <s>      (default: 3600)
-  --window-seconds <seconds>  (default: 600)
-  --retention-hours <hours>   (default: 24)
+  --cell-ttl-seconds <s>
+  --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
 
 A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine can see.
@@ -50,7 +50,6 @@ export interface CollectOptions {
   readonly layerSeconds: number | undefined
   readonly drainAfterLayers: number | undefined
   readonly cellTtlSeconds: number | undefined
-  readonly windowSeconds: number | undefined
   readonly retentionHours: number | undefined
   readonly collect: string | undefined
 }
@@ -60,7 +59,7 @@ const boolean = { type: 'boolean' } as const
 const SHARED = { database: string, help: { ...boolean, short: 'h' }, version: boolean } as const
 const COLLECT = {
   cache: string, name: string, width: string, 'layer-seconds': string, 'drain-after-layers': string, 'cell-ttl-seconds': string,
-  'window-seconds': string, 'retention-hours': string, collect: string,
+  'retention-hours': string, collect: string,
 }
 
 /** @throws UsageError */
@@ -87,7 +86,6 @@ export function commandOf(args: readonly string[]): Command {
       layerSeconds: numberOf('layer-seconds', values['layer-seconds']),
       drainAfterLayers: numberOf('drain-after-layers', values['drain-after-layers']),
       cellTtlSeconds: numberOf('cell-ttl-seconds', values['cell-ttl-seconds']),
-      windowSeconds: numberOf('window-seconds', values['window-seconds']),
       retentionHours: numberOf('retention-hours', values['retention-hours']),
       collect: values.collect,
     },

@@ -1,48 +1,133 @@
-/** `wide-cache collect`: a collector alone. It waits for servers that are not there, and ends when told to. */
+/** `wide-cache collect`: collectors alone. They wait for servers that are not there, and end when told to. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { createActivity } from '../activity/activity.js'
+import { SiteActivity } from '../activity/activity.js'
+import { activitySettings } from '../activity/options.js'
+import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
-import { DatabaseError } from '../database/database.js'
-import type { Logger } from '../support/logger.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { createHits } from '../hits/hits.js'
+import { GRID_PREFIX } from '../hits/options.js'
+import { systemClock } from '../support/clock.js'
+import { messageOf } from '../support/errors.js'
+import { BurstLogger, type Logger } from '../support/logger.js'
+import { type SharedUse, sharedUses } from '../wide-cache/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
 
-/** How long to wait before a database that is not there is asked again. */
-const RETRY_MS = 5_000
+/** How often the database is asked which names there are, and again when it is not there. */
+const LOOK_EVERY_MS = 2_000
+
+interface Closing {
+  close(): Promise<void>
+}
+
+/** The collector of a name, and the use that it was started for. */
+interface Running {
+  readonly use: SharedUse
+  readonly collector: Closing
+}
 
 /** Collects until `stop` is aborted. @throws what no waiting mends: wrong options, a missing right. */
 export async function collect(cacheUrl: string | undefined, options: CollectOptions, logger: Logger, stop: AbortSignal): Promise<void> {
+  // Of all flags, before anything is opened.
+  activitySettings({ ...options, logger })
   const { cache } = openCache(cacheUrl)
   try {
     if (cache.scope === 'private') {
       throw new UsageError('a memory: cache is private to its web process, which collects itself: there is nothing to collect here; set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or --cache memcached://host:port')
     }
-    const activity = createActivity({ ...options, cache, logger })
+    const { database } = openDatabase(options.database, logger)
+    const collectors = new Collectors(cache, database, options, logger, stop)
     try {
-      await untilReady(() => activity.migrate(), stop)
-      if (stop.aborted) return
-      logger.info(`wide-cache: collecting "${options.name ?? 'activity'}"`)
-      await aborted(stop)
+      await collectors.follow()
     } finally {
-      await activity.close()
+      await collectors.close()
+      await database.close()
     }
   } finally {
     await cache.close()
   }
 }
 
-/** Tries until it works. Says nothing: the scheduled collector does, once. */
-async function untilReady(migrate: () => Promise<void>, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      return await migrate()
-    } catch (error) {
-      if (error instanceof DatabaseError && error.kind === 'usage') throw error
-    }
-    await delay(RETRY_MS, undefined, { signal: stop }).catch(() => undefined)
-  }
-}
+/** A collector for each name in the database that this command can collect, or for the one that is asked for. */
+class Collectors {
+  readonly #cache: Cache
+  readonly #database: Database
+  readonly #options: CollectOptions
+  readonly #logger: Logger
+  readonly #burst: BurstLogger
+  readonly #stop: AbortSignal
+  readonly #running = new Map<string, Running>()
 
-/** Resolves when `stop` is aborted, and keeps the process alive until then. */
-async function aborted(stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) await delay(2 ** 31 - 1, undefined, { signal: stop }).catch(() => undefined)
+  constructor(cache: Cache, database: Database, options: CollectOptions, logger: Logger, stop: AbortSignal) {
+    this.#cache = cache
+    this.#database = database
+    this.#options = options
+    this.#logger = logger
+    this.#burst = new BurstLogger(logger, () => systemClock.elapsed())
+    this.#stop = stop
+  }
+
+  /** Starts collectors as names are recorded, until they are to stop. @throws what no waiting mends */
+  async follow(): Promise<void> {
+    const stop = this.#stop
+    const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
+    while (!stop.aborted) {
+      const look = this.#look()
+      look.catch(() => undefined)
+      await Promise.race([look, stopped])
+      await delay(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ collector }) => collector.close()))
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#database.migrate(['wide-cache'])
+      const { name } = this.#options
+      const uses = (await sharedUses(this.#database)).filter((use) => name === undefined || use.name === name)
+      if (uses.length === 0 && this.#running.size === 0) {
+        this.#burst.warnOnce('none', `wide-cache: no process with memcached has used ${name === undefined ? 'this database' : `"${name}" in this database`} yet; collecting begins when one does`)
+      }
+      for (const use of uses) await this.#see(use)
+      this.#burst.recovered('look', 'wide-cache: the database answers again')
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
+      this.#burst.warn('look', `wide-cache: asking the database what is to be collected failed and will be tried again: ${messageOf(error)}`)
+    }
+  }
+
+  /** Starts the collector of a name, or starts it anew where its use has changed. */
+  async #see(use: SharedUse): Promise<void> {
+    const { name, kind } = use
+    const running = this.#running.get(name)
+    if (running && running.use.kind === kind && running.use.cellTtlSeconds >= use.cellTtlSeconds) return
+    await running?.collector.close()
+    this.#running.delete(name)
+    if (this.#stop.aborted) return
+    try {
+      this.#running.set(name, { use, collector: this.#start(use) })
+      this.#logger.info(`wide-cache: collecting "${name}" (${kind})`)
+    } catch (error) {
+      // One that cannot be collected does not stop the others.
+      if (this.#options.name !== undefined) throw error
+      this.#burst.warnOnce(`${name} ${kind}`, `wide-cache: not collecting "${name}": ${messageOf(error).replace(/^wide-cache: /, '')}`)
+    }
+  }
+
+  /** @throws TypeError, RangeError for flags that do not fit its grid; UsageError */
+  #start({ name, kind, ...recorded }: SharedUse): Closing {
+    const { retentionHours, width = recorded.width, layerSeconds = recorded.layerSeconds, cellTtlSeconds = recorded.cellTtlSeconds, ...others } = this.#options
+    const grid = { ...others, cache: this.#cache, database: this.#database, logger: this.#logger, width, layerSeconds, cellTtlSeconds }
+    if (kind === 'activity') {
+      const settings = activitySettings({ ...grid, name, retentionHours })
+      // As the sites have it, and not for longer by default.
+      return new SiteActivity(retentionHours === undefined ? { ...settings, keepSeconds: recorded.keepSeconds } : settings)
+    }
+    if (kind === 'hits' && name.startsWith(GRID_PREFIX)) return createHits({ ...grid, name: name.slice(GRID_PREFIX.length) })
+    throw new UsageError(`"${name}" has rows of kind "${kind}", which only the WideCache of your own processes can collect; let one of them collect`)
+  }
 }

@@ -7,7 +7,9 @@ import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { mysql } from '../database/mysql.js'
 import { sqlite } from '../database/sqlite.js'
+import { WideCache } from '../wide-cache/wide-cache.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
@@ -131,24 +133,88 @@ test('collect waits for a database that is away, and even then ends with status 
   assert.doesNotMatch(collector.stderr(), /s3cret/)
 })
 
+/** A web process that does not collect, its port, and what it answers. */
+async function startSite(name: string, env: Record<string, string>) {
+  const web = start(WEB_PROCESS, [name], env)
+  const port = await until('the web process', () => new Promise<number>((resolve) => web.child.stdout.once('data', (data) => resolve(Number(data)))))
+  const json = async (path: string): Promise<Record<string, unknown>> => (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Record<string, unknown>>
+  /** Views of pages by two visitors. */
+  const view = async (times: number): Promise<void> => {
+    for (let view = 0; view < times; view++) {
+      await (await fetch(`http://127.0.0.1:${port}/page/${view % 7}`, { headers: { 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` } })).text()
+    }
+  }
+  /** Views of an item by the visitors named. */
+  const read = async (item: string, viewers: readonly string[]): Promise<void> => {
+    for (const viewer of viewers) await (await fetch(`http://127.0.0.1:${port}/threads/${item}?viewer=${viewer}`, { headers: { 'user-agent': BROWSER } })).text()
+  }
+  const figures = (views: number) => until(`${views} page views`, async () => {
+    const figures = await json('/activity')
+    return figures['pageViews'] === views ? figures : undefined
+  })
+  return { web, json, view, read, figures }
+}
+
+const settled = (issued: number) => ({ issued, committed: issued, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+
 test('what web processes record that do not collect is collected by wide-cache collect, all of it, whatever its width', async () => {
   const name = `cli-${randomUUID().slice(0, 8)}`
   const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
-  const web = start(WEB_PROCESS, [name], env)
-  const port = await until('the web process', () => new Promise<number>((resolve) => web.child.stdout.once('data', (data) => resolve(Number(data)))))
+  const { web, json, view, figures } = await startSite(name, env)
   const collector = start(MAIN, ['collect', '--name', name, '--width', '4', '--layer-seconds', '2', '--drain-after-layers', '1', '--collect', '* * * * * *'], env)
-  for (let view = 0; view < 30; view++) {
-    await (await fetch(`http://127.0.0.1:${port}/page/${view % 7}`, { headers: { 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` } })).text()
-  }
-  const json = async (path: string): Promise<Record<string, unknown>> => (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Record<string, unknown>>
-  const figures = await until('30 page views', async () => {
-    const figures = await json('/activity')
-    return figures['pageViews'] === 30 ? figures : undefined
-  })
-  assert.equal(figures['visitors'], 2)
-  assert.deepEqual(await json('/ledger'), { issued: 30, committed: 30, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+  await view(30)
+  assert.equal((await figures(30))['visitors'], 2)
+  assert.deepEqual(await json('/ledger'), settled(30))
   for (const process of [collector, web]) {
     process.kill('SIGTERM')
     assert.equal(await process.ended, 0)
   }
+  assert.doesNotMatch(collector.stderr(), /hits/)
+})
+
+test('without a name it finds activities and hits in the database, also those that come later, and leaves the rest with a word', async () => {
+  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
+  const collector = start(MAIN, ['collect', '--drain-after-layers', '1', '--collect', '* * * * * *'], env)
+  await until('a word that there is nothing yet', () => /no process with memcached has used this database yet; collecting begins/.test(collector.stderr()) || undefined)
+  const sites = []
+  for (const name of [`one-${randomUUID().slice(0, 8)}`, `two-${randomUUID().slice(0, 8)}`]) {
+    const site = await startSite(name, env)
+    sites.push(site)
+    await site.view(9)
+    // Who comes again counts once.
+    await site.read('7', ['anna', 'bert', 'anna'])
+    await site.read('8', ['anna'])
+    assert.equal((await site.figures(9))['visitors'], 2)
+    assert.deepEqual(await site.json('/ledger'), settled(9))
+    const hits = await until('the hits in the order of their counts', async () => {
+      const { top, ...others } = await site.json('/hits/7')
+      return JSON.stringify(top) === '[["7",2],["8",1]]' ? others : undefined
+    })
+    assert.deepEqual(hits, { count: 2, ledger: settled(4) })
+    for (const [grid, kind] of [[name, 'activity'], [`hits.${name}`, 'hits']]) assert(collector.stderr().includes(`collecting "${grid}" (${kind})`), collector.stderr())
+    await until('a word about the rows that only the site can commit', () => collector.stderr().includes(`not collecting "rows.${name}": "rows.${name}" has rows of kind "clicks"`) || undefined)
+  }
+  for (const { kill, ended } of [collector, ...sites.map(({ web }) => web)]) {
+    kill('SIGTERM')
+    assert.equal(await ended, 0)
+  }
+  assert.equal(collector.stderr().match(/has rows of kind/g)?.length, 2, 'once for each name')
+
+  const database = mysql(env.DATABASE_URL)
+  const { rows } = await database.query('SELECT kind, keep_seconds, repeat_seconds FROM wide_cache_uses ORDER BY kind')
+  assert.deepEqual(rows.map(({ kind, keep_seconds: keep, repeat_seconds: repeat }) => [kind, Number(keep), Number(repeat)]), [
+    ['activity', 2 * 86_400, 0], ['activity', 2 * 86_400, 0], ['clicks', 0, 0], ['clicks', 0, 0], ['hits', 3 * 86_400, 86_400], ['hits', 3 * 86_400, 86_400],
+  ])
+  await database.close()
+})
+
+test('a name that only its own processes can collect is refused with status 2', async () => {
+  const file = join(folder, 'own.db')
+  const database = sqlite(file)
+  const wide = new WideCache({ name: 'clicks', database, cache: `memcached://${await sharedMemcached()}`, collect: false, commit: async () => {} })
+  await wide.migrate()
+  await Promise.all([wide.close(), database.close()])
+  const ran = await run(['collect', '--name', 'clicks'], { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: `sqlite:${file}` })
+  assertOneLine(ran, /"clicks" has rows of kind "rows", which only the WideCache of your own processes can collect/)
+  assert.equal(ran.status, 2)
 })
