@@ -49,24 +49,27 @@ function firstProcess(pid: number): number {
 
 describe('wide-cache collect', { concurrency: true }, () => {
   for (const [name, [program = '', ...args], signal, around] of WAYS) {
-    test(`${name}: collects all, and ends with status 0 on ${signal}, every process of it`, { skip: around ? whyNoNamespace() : false }, async () => {
+    test(`${name}: collects all, and ends with status 0 on ${signal}, every process of it`, { skip: around ? whyNoNamespace() : false }, async (t) => {
       const folder = newProject()
       const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
       const node = program.replace(/^(?:\/usr\/bin\/)?node$/, process.execPath)
       const quick = ['--collect', '* * * * * *', '--layer-seconds', '1', '--drain-after-layers', '1', '--cell-ttl-seconds', '120']
       const [first = '', ...rest] = [...around ?? [], node, ...args, ...quick]
-      const collector = spawned(first, rest, folder, { MEMCACHE_SERVERS: cache, DATABASE_URL: database })
       const web = createActivity({ cache, database, collect: false, layerSeconds: 1, drainAfterLayers: 1, cellTtlSeconds: 120 })
-      await collector.says(/collecting "activity"/)
+      const collector = spawned(first, rest, folder, { MEMCACHE_SERVERS: cache, DATABASE_URL: database })
+      t.after(async () => {
+        collector.kill()
+        await web.close()
+        removeFolder(folder)
+      })
       for (let visit = 0; visit < VISITS; visit++) web.record({ page: `/${visit}` })
       await web.flush()
+      await collector.says(/collecting "activity"/)
       await eventually('all visits in SQL', COLLECTED_MS, async () => (await web.ledger()).committed === VISITS)
       process.kill(around ? firstProcess(collector.pid) : collector.pid, signal)
       assert.equal(await collector.ended(), 0, collector.output())
       const { issued, committed, outstanding, lost } = await web.ledger()
       assert.deepEqual({ issued, committed, outstanding, lost }, { issued: VISITS, committed: VISITS, outstanding: 0, lost: 0 })
-      await web.close()
-      removeFolder(folder)
     })
   }
 })

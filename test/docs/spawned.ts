@@ -14,6 +14,8 @@ export interface Spawned {
   says(pattern: RegExp): Promise<string>
   /** Its exit status, or the signal that has ended it, once no process of its group is left. @throws Error if one is, or it takes half a minute */
   ended(): Promise<number | NodeJS.Signals | null>
+  /** SIGKILL for all of its group that is left. */
+  kill(): void
 }
 
 export function spawned(command: string, args: readonly string[], cwd: string, env: { readonly [name: string]: string } = {}): Spawned {
@@ -30,6 +32,7 @@ export function spawned(command: string, args: readonly string[], cwd: string, e
   return {
     pid,
     output: () => output,
+    kill: killGroup,
     says: (pattern) => eventually(`${pattern} of ${command}`, WAIT_MS, () => {
       if (status !== undefined) throw new Error(`${command} has ended with ${status}:\n${output}`)
       const found = pattern.exec(output)
