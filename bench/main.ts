@@ -7,6 +7,8 @@
  *     npm run bench -- loss --full                     as long as it takes
  *     npm run bench -- compare old/overhead.json       the newest result of that part beside an earlier one
  *     npm run bench -- model                           what sites of a few sizes need, by the newest result of scale
+ *
+ * `npm run figures` then brings the results into the tables of the README and the docs.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +27,12 @@ try {
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: 'boolean', default: false }, full: { type: 'boolean', default: false } } })
   if (positionals[0] === 'compare') process.exitCode = comparison(positionals.slice(1))
   else if (positionals[0] === 'model') await model(positionals.slice(1))
-  else process.exitCode = await bench(positionals, modeOf(values))
+  else {
+    const mode = modeOf(values)
+    process.exitCode = await bench(positionals, mode)
+    // Said once, by the process that was asked; and a quick run's results are not for the docs.
+    if (process.send === undefined && mode !== 'quick') console.log('\nBring the results into the README and the docs: npm run figures')
+  }
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

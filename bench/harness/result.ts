@@ -33,12 +33,12 @@ export function write(result: Result, chart: Chart, folder: URL): void {
 }
 
 /** The newest result of a part. @throws Error that says how to get one */
-export function newest(part: string): Result {
-  const file = new URL(`${part}.json`, RESULTS)
+export function newest(part: string, folder = RESULTS): Result {
+  const file = new URL(`${part}.json`, folder)
   try {
     return parse(readFileSync(file, 'utf8'))
   } catch (cause) {
-    throw new Error(`There is no result of "${part}" to compare with: run \`npm run bench -- ${part}\` first`, { cause })
+    throw new Error(`There is no result of "${part}", bench/results/${part}.json: run \`npm run bench -- ${part}\` first`, { cause })
   }
 }
 

@@ -18,6 +18,13 @@ export type Metric = Pick<Measure, 'metric' | 'better'>
 export class Samples {
   readonly #series = new Map<string, Omit<Measure, keyof Spread> & { readonly samples: number[] }>()
 
+  /** `measures`: those of a result, to calculate with them again. */
+  constructor(measures: readonly Measure[] = []) {
+    for (const { contender, setting, metric, better, samples } of measures) {
+      for (const value of samples) this.add(contender, setting, { metric, better }, value)
+    }
+  }
+
   add(contender: string, setting: string, { metric, better }: Metric, value: number): void {
     if (!Number.isFinite(value)) throw new RangeError(`${contender}, ${setting}: ${metric} is ${value}`)
     const key = JSON.stringify([contender, setting, metric])

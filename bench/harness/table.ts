@@ -15,6 +15,18 @@ export function markdown({ title, rows }: Table): string {
   return `${title}\n\n${lines.join('\n')}\n`
 }
 
+/**
+ * The lines of a table of Markdown for a file: cells as short as they are, so that a new figure changes its own line
+ * only. Columns of figures are aligned to the right.
+ */
+export function compact(rows: Table['rows']): string[] {
+  const columns = Object.keys(rows[0] ?? {})
+  const cell = (row: Table['rows'][number], column: string): string => String(row[column] ?? '').replaceAll('|', '\\|')
+  const isOfFigures = (column: string): boolean => rows.every((row) => /^(?:\d|$)/.test(cell(row, column)))
+  return [columns, columns.map((column, at) => (at > 0 && isOfFigures(column) ? '---:' : '---')), ...rows.map((row) => columns.map((column) => cell(row, column)))]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+}
+
 /** `1,234,567`, `12.3`, `0.0123`: three digits, or all of a whole number. */
 export function number(value: number): string {
   return Math.abs(value) >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))

@@ -1,0 +1,57 @@
+/** Results, as tables read them. */
+import { newest, type Result } from '../harness/result.js'
+import { type Metric, Samples } from '../harness/samples.js'
+import type { Spread } from '../harness/statistics.js'
+import { number, type Table, withSpread } from '../harness/table.js'
+
+export interface Measured {
+  readonly result: Result
+  readonly samples: Samples
+}
+
+/** The result of a part. @throws Error that names the file and says how to get it */
+export type Read = (part: string) => Measured
+
+/** A table by its results. A title is printed as a sentence above the table. */
+export type Figures = (read: Read) => { readonly title?: string; readonly rows: Table['rows'] }
+
+/** Reads each result once. `folder`: where results are kept. */
+export function reader(folder?: URL): Read {
+  const known = new Map<string, Measured>()
+  return (part) => {
+    const found = known.get(part) ?? open(part, folder)
+    known.set(part, found)
+    return found
+  }
+}
+
+function open(part: string, folder: URL | undefined): Measured {
+  const result = newest(part, folder)
+  if (result.mode === 'quick') throw new Error(`bench/results/${part}.json is of a quick run, which shows nothing but that it runs: run \`npm run bench -- ${part}\``)
+  return { result, samples: new Samples(result.measures) }
+}
+
+/** The settings of a contender in the order in which they were measured. */
+export function settingsOf({ result }: Measured, contender: string): string[] {
+  return [...new Set(result.measures.flatMap((measure) => (measure.contender === contender ? measure.setting : [])))]
+}
+
+/** Where only the name of a metric matters. */
+export function metric(name: string): Metric {
+  return { metric: name, better: null }
+}
+
+/** `12.3 (11.9-12.8)`, or `12.3` where the middle half is as narrow as what is shown. */
+export function shown(spread: Spread, show: (value: number) => string = number): string {
+  return show(spread.low) === show(spread.high) ? show(spread.median) : withSpread(spread, show)
+}
+
+/** `94 (77-114)` of 0.938: whole percent. */
+export function share(spread: Spread): string {
+  return shown(spread, (ratio) => String(Math.round(ratio * 100)))
+}
+
+/** `0.55`, `58`, `0`: what is lost, in percent, to two digits. */
+export function loss(percent: number): string {
+  return String(Number(percent.toPrecision(2)))
+}

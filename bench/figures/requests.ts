@@ -1,0 +1,79 @@
+/** What a request costs: the parts `overhead` and `micro`. */
+import { CASES, TWIN, WELL } from '../overhead/outages.js'
+import { APPEND, BUFFER, CONTENDERS, CPU, CPU_WHOLE, EMPTY_HOOK, INSERT, NOTHING, ORIGINAL, P50, P99, RATE, REDIS, WIDE_CACHE } from '../overhead/throughput.js'
+import { type Figures, metric, settingsOf, share, shown } from './measured.js'
+
+export const ONE_PROCESS = 'hello, 1 process'
+const CLUSTER = 'hello, cluster of 2'
+const PAGE = '2 ms page, 1 process'
+const WHOLE = 'the whole'
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  [WIDE_CACHE.label, '**wide-cache**'],
+  [EMPTY_HOOK.label, 'an empty `finish` hook'],
+  [INSERT.label, 'one `INSERT` per visit'],
+  [ORIGINAL.label, 'get and set of an array in memcached'],
+  [APPEND.label, 'one memcached `append` per visit'],
+  [REDIS.label, '`RPUSH` to a Redis list'],
+  [BUFFER.label, 'a buffer in the process, 10 s'],
+])
+
+/** The name of a contender without the letter that it has in the results. */
+export function nameOf(label: string): string {
+  return NAMES.get(label) ?? label.replace(/^\(\w\) /, '')
+}
+
+export const overhead: Figures = (read) => {
+  const { samples } = read('overhead')
+  const ofHook = (label: string, setting: string): string => share(samples.ratio(label, EMPTY_HOOK.label, setting, RATE))
+  return {
+    rows: CONTENDERS.map(({ label }) => ({
+      contender: nameOf(label),
+      '1 process, % of an empty hook': ofHook(label, ONE_PROCESS),
+      'cluster of 2, %': ofHook(label, CLUSTER),
+      '2 ms page, %': ofHook(label, PAGE),
+      'CPU, µs a request': shown(samples.spread(label, ONE_PROCESS, CPU)),
+      'p99, ms': shown(samples.spread(label, ONE_PROCESS, P99)),
+    })),
+  }
+}
+
+/** Not of those whose visits stay in the cells of the cache. */
+export const overheadBehind: Figures = (read) => {
+  const { samples } = read('overhead')
+  return {
+    rows: CONTENDERS.filter((contender) => contender.keepsAll || contender === NOTHING).map(({ label }) => ({
+      contender: nameOf(label),
+      'CPU until the answer, µs a request': shown(samples.spread(label, ONE_PROCESS, CPU)),
+      'CPU until the visit is in SQL': shown(samples.spread(label, ONE_PROCESS, CPU_WHOLE)),
+    })),
+  }
+}
+
+export const outages: Figures = (read) => {
+  const measured = read('overhead')
+  const setting = settingsOf(measured, TWIN.label)[0] ?? ''
+  const { samples } = measured
+  return {
+    rows: CASES.map(({ label }) => ({
+      site: label === WELL.label ? '**wide-cache**, all healthy' : nameOf(label).replace('a second such site', 'all healthy, a second site'),
+      'p50, ms': shown(samples.spread(label, setting, P50)),
+      'p99, ms': shown(samples.spread(label, setting, P99)),
+      'p99, times the healthy site': label === WELL.label ? '1' : shown(samples.ratio(label, WELL.label, setting, P99)),
+    })),
+  }
+}
+
+export const steps: Figures = (read) => {
+  const measured = read('micro')
+  const { samples, result } = measured
+  const [ns, bytes] = [metric('ns/visit'), metric('bytes/visit')]
+  return {
+    rows: [...new Set(result.measures.map(({ contender }) => contender))].map((name) => ({
+      step: name,
+      'ns a visit': shown(samples.spread(name, '', ns)),
+      '% of the whole': Math.round(samples.ratio(name, WHOLE, '', ns).median * 100),
+      'bytes a visit': shown(samples.spread(name, '', bytes)),
+    })),
+  }
+}

@@ -1,0 +1,33 @@
+/** The tables that README and docs can ask for, by name. */
+import { collecting, reading, readingAtOnce, retention } from './behind.js'
+import { growing, model, modelEnds } from './growing.js'
+import { catchingUp, costsAndLosses, faults, losses, lossesOnFastCache } from './losses.js'
+import type { Figures } from './measured.js'
+import { relatives } from './relatives.js'
+import { outages, overhead, overheadBehind, steps } from './requests.js'
+import { machine, missed, reached, runs, settings } from './runs.js'
+
+export const TABLES: ReadonlyMap<string, Figures> = new Map(Object.entries({
+  'costs-and-losses': costsAndLosses,
+  losses,
+  'losses-fast-cache': lossesOnFastCache,
+  faults,
+  'catching-up': catchingUp,
+  overhead,
+  'overhead-behind': overheadBehind,
+  outages,
+  steps,
+  collecting,
+  retention,
+  reading,
+  'reading-at-once': readingAtOnce,
+  relatives,
+  growing,
+  model,
+  'model-ends': modelEnds,
+  machine,
+  runs,
+  missed,
+  reached,
+  settings,
+}))

@@ -1,0 +1,99 @@
+/** The tables of the README and the docs say what the results of the benchmark say. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { type Read, reader, shown } from '../../bench/figures/measured.js'
+import { difference, pages, render } from '../../bench/figures/pages.js'
+import { TABLES } from '../../bench/figures/tables.js'
+import type { Result } from '../../bench/harness/result.js'
+import { spread } from '../../bench/harness/statistics.js'
+import { compact } from '../../bench/harness/table.js'
+import { removeFolder, temporaryFolder } from '../servers/process.js'
+
+const read = reader()
+const folder = temporaryFolder('figures')
+after(() => removeFolder(folder))
+
+function page(...lines: string[]): { file: string; text: string } {
+  return { file: 'docs/some.md', text: lines.join('\n') }
+}
+
+/** Results as a folder holds them. */
+function readerOf(...results: Partial<Result>[]): Read {
+  const own = pathToFileURL(`${mkdtempSync(join(folder, 'results-'))}/`)
+  for (const result of results) writeFileSync(new URL(`${result.part}.json`, own), JSON.stringify(result))
+  return reader(own)
+}
+
+for (const { file, text } of pages()) {
+  test(`${file} has the figures of bench/results`, () => {
+    const wrong = difference(file, text, render({ file, text }, read))
+    assert.equal(wrong, undefined, wrong)
+  })
+}
+
+test('a wrong figure is found, in every table', () => {
+  for (const name of TABLES.keys()) {
+    const sound = render(page('Text.', `<!-- figures: ${name} -->`, '<!-- /figures -->'), read)
+    assert.equal(render({ file: 'docs/some.md', text: sound }, read), sound, 'what is rendered stays as it is')
+    const lines = sound.split('\n')
+    const at = lines.findLastIndex((line) => /\d/.test(line))
+    assert(at > 2, `${name} has a figure`)
+    const planted = lines.with(at, lines[at]!.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10))).join('\n')
+    const wrong = difference('docs/some.md', planted, render({ file: 'docs/some.md', text: planted }, read))
+    assert.match(wrong ?? '', new RegExp(`^docs/some\\.md:${at + 1} .*npm run figures`), name)
+  }
+})
+
+test('a table that was written by hand between the marks is replaced, and nothing else is', () => {
+  const text = ['# Title', '', '<!-- figures: machine -->', '| processor |', 'a sentence', '<!-- /figures -->', '', 'The end.'].join('\n')
+  const lines = render({ file: 'docs/some.md', text }, read).split('\n')
+  assert.deepEqual(lines.slice(0, 5), ['# Title', '', '<!-- figures: machine -->', '', '| what | measured with |'])
+  assert.deepEqual(lines.slice(-4), ['', '<!-- /figures -->', '', 'The end.'])
+  assert(!lines.includes('a sentence'))
+})
+
+test('an error names the file and the line', () => {
+  const table = '<!-- figures: machine -->'
+  const end = '<!-- /figures -->'
+  const cases: [what: ReturnType<typeof page>, complaint: RegExp][] = [
+    [page('', '<!-- figures: looses -->', end), /^docs\/some\.md:2: there is no table "looses"; there are .*\blosses\b/],
+    [page('', '<!-- figures: -->', end), /^docs\/some\.md:2: there is no table ""/],
+    [page('', table, '| a |'), /^docs\/some\.md:2: .* is missing$/],
+    [page(table, table, end), /^docs\/some\.md:1: .* is missing before the next table at line 2/],
+    [page('', '', end), /^docs\/some\.md:3: .* ends a table that did not begin/],
+  ]
+  for (const [one, message] of cases) assert.throws(() => render(one, read), { message })
+})
+
+test('a result that is missing, quick, or without what a table shows is an error that names the file and the line', () => {
+  const text = page('', '<!-- figures: retention -->', '<!-- /figures -->')
+  const measures = [{ contender: 'retention', setting: '1000', metric: 'rows/s', better: null, samples: [5, 7, 6] }] as unknown as Result['measures']
+  assert.throws(() => render(text, readerOf()), /^Error: docs\/some\.md:2: .*bench\/results\/drain\.json: run `npm run bench -- drain`/)
+  assert.throws(() => render(text, readerOf({ part: 'drain', mode: 'quick', measures })), /^Error: docs\/some\.md:2: bench\/results\/drain\.json is of a quick run/)
+  assert.throws(() => render(text, readerOf({ part: 'drain', mode: 'normal', measures })), /^Error: docs\/some\.md:2: no samples of retention, 1000: ms a call/)
+})
+
+test('a table shows medians and the middle half of the rounds, and ratios within a round', () => {
+  const of = (contender: string, metric: string, ...samples: number[]) => ({ contender, setting: '1000', metric, better: null, samples })
+  const measures = [
+    of('collector', 'rows/s', 30, 10, 60), of('raw INSERTs of 1,000', 'rows/s', 60, 40, 80), of('raw INSERTs and their sums', 'rows/s', 30, 10, 60),
+    of('single INSERTs', 'rows/s', 3, 2, 3), of('collector', 'peak RSS, MiB', 90.123, 90.124, 90.125), of('collector', 'heap after gc, MiB', 1234.5, 1300, 1100),
+  ] as unknown as Result['measures']
+  const { rows } = TABLES.get('collecting')!(readerOf({ part: 'drain', mode: 'full', measures }))
+  assert.deepEqual(compact(rows).slice(1), [
+    '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
+    '| 1,000 | 30 (20-45) | 50 (38-63) | 100 | 10 (7.5-15) | 90.1 | 1,235 (1,167-1,267) |',
+  ])
+  assert.equal(shown(spread([0.5, 1, 2])), '1 (0.75-1.5)')
+})
+
+test('targets that a run did not show are listed, and none is said so', () => {
+  const parts = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
+  const results = (holds: boolean) => parts.map((part): Partial<Result> => ({ part, mode: 'normal', measures: [], claims: part === 'stats' ? [{ text: 'pigs | fly', holds }] : [] }))
+  const text = page('<!-- figures: missed -->', '<!-- /figures -->')
+  assert.match(render(text, readerOf(...results(false))), /\n\| stats \| pigs \\\| fly \|\n/)
+  assert.match(render(text, readerOf(...results(true))), /\n\nNone\.\n\n/)
+})
