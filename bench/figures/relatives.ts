@@ -35,7 +35,7 @@ function row({ result, samples }: Measured, [ours, twin, name]: (typeof PAIRS)[n
   const both = of(ours).filter((setting) => of(twin).includes(setting))
   const callers = CALLERS.find((setting) => both.includes(setting)) ?? CALLERS[0]!
   const speed = metric(name)
-  const rate = (contender: string): string => number(Math.round(samples.spread(contender, callers, speed).median))
+  const rate = (contender: string): string => shown(samples.spread(contender, callers, speed), (value) => number(Math.round(value)))
   return {
     relative: ours,
     beside: twin,

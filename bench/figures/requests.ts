@@ -72,7 +72,7 @@ export const steps: Figures = (read) => {
     rows: [...new Set(result.measures.map(({ contender }) => contender))].map((name) => ({
       step: name,
       'ns a visit': shown(samples.spread(name, '', ns)),
-      '% of the whole': Math.round(samples.ratio(name, WHOLE, '', ns).median * 100),
+      '% of the whole': share(samples.ratio(name, WHOLE, '', ns)),
       'bytes a visit': shown(samples.spread(name, '', bytes)),
     })),
   }

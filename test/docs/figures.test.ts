@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { type Read, reader, shown } from '../../bench/figures/measured.js'
-import { difference, pages, render } from '../../bench/figures/pages.js'
+import { difference, pages, render, tablesIn } from '../../bench/figures/pages.js'
 import { TABLES } from '../../bench/figures/tables.js'
 import type { Result } from '../../bench/harness/result.js'
 import { spread } from '../../bench/harness/statistics.js'
@@ -45,6 +45,11 @@ test('a wrong figure is found, in every table', () => {
     const wrong = difference('docs/some.md', planted, render({ file: 'docs/some.md', text: planted }, read))
     assert.match(wrong ?? '', new RegExp(`^docs/some\\.md:${at + 1} .*npm run figures`), name)
   }
+})
+
+test('docs/benchmarks.md has every table', () => {
+  const { text } = pages().find(({ file }) => file === 'docs/benchmarks.md')!
+  assert.deepEqual([...TABLES.keys()].filter((name) => !tablesIn(text).includes(name)), [])
 })
 
 test('a table that was written by hand between the marks is replaced, and nothing else is', () => {

@@ -19,7 +19,7 @@ const OTHER_NODES = ['22', '24']
 const TIMEOUT_MS = 240_000
 
 /** All that the tarball may hold. */
-const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/]
+const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/, /^bench\/results\/[a-z]+\.svg$/]
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 const folder = temporaryFolder('package')
