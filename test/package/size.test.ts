@@ -1,0 +1,62 @@
+/**
+ * What the package costs those who install it, and the widget those who visit a site. A change that goes past a limit
+ * either becomes smaller or raises the limit, and says why. Needs `npm run build` before.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Bytes: what they are now and about a tenth more. Packages: as many as there are now. */
+const LIMITS = {
+  'the widget': 8_000,
+  'the widget, gzipped': 2_800,
+  'the tarball': 255_000,
+  'the tarball, unpacked': 1_020_000,
+  'runtime dependencies': 6,
+  'optional dependencies': 1,
+  'packages that an install brings, without the optional ones': 17,
+} as const
+
+type Sizes = Readonly<Record<keyof typeof LIMITS, number>>
+
+function sizes(): Sizes {
+  const widget = readFileSync(join(ROOT, 'dist/activity/widget.js'))
+  const [tarball] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })) as [{ size: number; unpackedSize: number }]
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: true; optional?: true; devOptional?: true; peer?: true }> }
+  const brought = Object.entries(lock.packages).filter(([path, { dev, optional, devOptional, peer }]) => path !== '' && !dev && !optional && !devOptional && !peer)
+  return {
+    'the widget': widget.length,
+    'the widget, gzipped': gzipSync(widget).length,
+    'the tarball': tarball.size,
+    'the tarball, unpacked': tarball.unpackedSize,
+    'runtime dependencies': Object.keys(dependencies ?? {}).length,
+    'optional dependencies': Object.keys(optionalDependencies ?? {}).length,
+    'packages that an install brings, without the optional ones': brought.length,
+  }
+}
+
+const LARGER = 1.25
+
+function tooLarge(found: Sizes): string[] {
+  return Object.entries(LIMITS).flatMap(([what, limit]) => (found[what as keyof Sizes] > limit ? [`${what}: ${found[what as keyof Sizes]}, the limit is ${limit}`] : []))
+}
+
+const now = sizes()
+
+test('the widget and the package are no larger than their limits', () => {
+  assert.deepEqual(tooLarge(now), [])
+})
+
+test('the limits are close to what is there, so that a quarter more of anything would be seen', () => {
+  for (const what of Object.keys(LIMITS) as (keyof Sizes)[]) {
+    const grown = { ...now, [what]: Math.ceil(now[what] * LARGER) }
+    assert.deepEqual(tooLarge(grown), [`${what}: ${grown[what]}, the limit is ${LIMITS[what]}`])
+  }
+})
