@@ -7,6 +7,11 @@ import { commandOf } from '../../src/cli/arguments.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PACKAGE = 'node_modules/wide-cache/'
 const CLI = 'dist/cli/main.js'
+/** Of npm and git themselves, as far as pages use them. */
+const NPM_COMMANDS = ['ci', 'cit', 'version', 'publish']
+const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
+/** Flags of Node with a value of their own. */
+const NODE_FLAGS_WITH_VALUE = ['--import', '--require', '-r']
 const VARIABLES = ['MEMCACHE_SERVERS', 'WIDE_CACHE_SERVERS', 'DATABASE_URL', 'WIDE_CACHE_DATABASE_URL', 'PORT', 'NODE_ENV']
 
 const { name, scripts, dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -35,12 +40,13 @@ export function checkCommand(words: readonly string[]): void {
     case 'wide-cache': return void commandOf(args)
     case 'npm': return checkNpm(args)
     case 'node': return checkNode(args)
+    case 'git': return checkGit(args)
     default: throw new Error(`"${words.join(' ')}": no test knows this command`)
   }
 }
 
 function checkNpm([command = '', ...args]: readonly string[]): void {
-  if (['ci', 'cit'].includes(command)) return
+  if (NPM_COMMANDS.includes(command)) return
   if (['install', 'i'].includes(command)) {
     const foreign = args.filter((arg) => !arg.startsWith('-') && arg !== name && !(arg in dependencies) && !(arg in peerDependencies))
     if (foreign.length > 0) throw new Error(`"npm install": ${foreign.join(' ')} is not needed`)
@@ -51,10 +57,14 @@ function checkNpm([command = '', ...args]: readonly string[]): void {
 }
 
 function checkNode(args: readonly string[]): void {
-  const at = args.findIndex((arg) => !arg.startsWith('-'))
+  const at = args.findIndex((arg, index) => !arg.startsWith('-') && !NODE_FLAGS_WITH_VALUE.includes(args[index - 1] ?? ''))
   const file = (args[at] ?? '').replace(PACKAGE, '')
   if (at === -1 || !existsSync(join(ROOT, file))) throw new Error(`"node ${args.join(' ')}": there is no such file`)
   if (file === CLI) commandOf(args.slice(at + 1))
+}
+
+function checkGit([command = '']: readonly string[]): void {
+  if (!GIT_COMMANDS.includes(command)) throw new Error(`git has no command "${command}", or no page has needed it so far`)
 }
 
 function checkVariable(variable: string): void {
