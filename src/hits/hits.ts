@@ -41,7 +41,7 @@ export interface Hits {
    */
   record(item: string, parties?: HitParties): void
   /**
-   * Counts the page views of items, by the same rule as the activity's; the README has it as a table. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
+   * Counts the page views of items, by the same rule as the activity's; docs/activity.md has it as a table. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
    * or mount it at a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is there.
    *
    * @throws TypeError naming the option that is wrong

@@ -1,6 +1,6 @@
 /**
  * What counts as a page view: a page that was sent to a person. Looked at after the response, by what was
- * really sent. The README's table "What counts as a page view" has the whole rule; a test runs each of its rows.
+ * really sent. The table "What counts as a page view" of docs/activity.md has the whole rule; a test runs each of its rows.
  */
 import type { Request, Response } from 'express'
 import { isbot } from 'isbot'
