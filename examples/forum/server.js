@@ -90,7 +90,7 @@ server.listen(port, () => {
 // Once: a second Ctrl-C ends the process at once.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
 
-/** As the README says: requests end first, in two seconds at most, then the visits go to SQL. */
+/** As docs/operations.md says: requests end first, in two seconds at most, then the visits go to SQL. */
 async function stop() {
   stopTraffic()
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))

@@ -1,4 +1,4 @@
-/** `wide-cache collect` as docs/running.md starts it: ends in order on SIGTERM, and leaves no process. Needs `npm run build` before. */
+/** `wide-cache collect` as docs/operations.md starts it: ends in order on SIGTERM, and leaves no process. Needs `npm run build` before. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,18 +14,18 @@ import { commandOfImage, settingOf } from './units.js'
 
 const VISITS = 50
 const COLLECTED_MS = 60_000
-const FILE = 'docs/running.md'
+const FILE = 'docs/operations.md'
 const blocks = blocksIn(FILE, readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8'))
-const block = (language: string): string => {
-  const found = blocks.find((one) => one.language === language)
-  assert(found, `${FILE} has no block of ${language}`)
+const block = (language: string, about = ''): string => {
+  const [found, ...others] = blocks.filter((one) => one.language === language && one.text.includes(about))
+  assert(found && others.length === 0, `${FILE} has one block of ${language} ${about}`)
   return found.text
 }
 
 const unit = block('ini')
 /** Words of commands, and how they are told to end. */
 const WAYS: [name: string, command: readonly string[], signal: NodeJS.Signals, around?: readonly string[]][] = [
-  ...block('sh').split('\n').map((line): typeof WAYS[number] => [line, line.split(' '), 'SIGTERM']),
+  ...block('sh', 'node_modules/').split('\n').map((line): typeof WAYS[number] => [line, line.split(' '), 'SIGTERM']),
   ['the unit of systemd', settingOf(unit, 'ExecStart').split(' '), settingOf(unit, 'KillSignal') as NodeJS.Signals],
   ['process 1 of a container', commandOfImage(block('dockerfile')), 'SIGTERM', ['unshare', '--pid', '--fork', '--kill-child', '--']],
 ]

@@ -1,4 +1,4 @@
-/** The README's handler of SIGTERM, as printed, in sites that have requests under way. Needs `npm run build` before. */
+/** The handler of SIGTERM of docs/operations.md, as printed, in sites that have requests under way. Needs `npm run build` before. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http'
@@ -12,12 +12,13 @@ import { blocksIn } from './blocks.js'
 import { newProject } from './project.js'
 import { spawned } from './spawned.js'
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [recipe, ...others] = blocksIn('README.md', README).filter(({ language, text }) => language === 'js' && text.includes('SIGTERM'))
+const FILE = 'docs/operations.md'
+const PAGE = readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8')
+const [recipe, ...others] = blocksIn(FILE, PAGE).filter(({ language, text }) => language === 'js' && text.includes('SIGTERM'))
 
-/** How long requests have, as printed, and what the README says of the whole. */
+/** How long requests have, as printed, and what the page says of the whole. */
 const PATIENCE_MS = Number(/delay\((\d+)\)/.exec(recipe?.text ?? '')?.[1])
-const WHOLE_MS = Number(/within (\d+) s in any case/.exec(README)?.[1]) * 1000
+const WHOLE_MS = Number(/within (\d+) s in any case/.exec(PAGE)?.[1]) * 1000
 
 const SITE = `
 import express from 'express'
@@ -46,7 +47,7 @@ interface Site {
 }
 
 async function withSite(express: 'express' | 'express4', use: (site: Site) => Promise<void>): Promise<void> {
-  assert(recipe && others.length === 0, 'the README has one handler of SIGTERM')
+  assert(recipe && others.length === 0, `${FILE} has one handler of SIGTERM`)
   const folder = newProject(express)
   const file = join(folder, 'site.mjs')
   writeFileSync(file, SITE + recipe.text)
