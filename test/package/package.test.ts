@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { namesInExamples, namesInText } from '../docs/names.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,9 +20,9 @@ const OTHER_NODES = ['22', '24']
 const TIMEOUT_MS = 240_000
 
 /** All that the tarball may hold. */
-const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/, /^bench\/results\/[a-z]+\.svg$/]
+const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^docs\/[\w-]+\.(?:md|png)$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/, /^bench\/results\/[a-z]+\.svg$/]
 
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string; exports: { [entry: string]: unknown } }
 const folder = temporaryFolder('package')
 after(() => removeFolder(folder))
 
@@ -90,6 +91,8 @@ test('the tarball holds what users need, and nothing else', () => {
     .filter((file) => /\.(?:ts|js)$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
     .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`)
   assert.deepEqual(packed.files.filter((file) => /^dist\/.*\.js$/.test(file)).sort(), built.sort(), 'dist is what src says (npm run build)')
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => /\.\w+$/.test(file)).map((file) => `docs/${file}`)
+  assert.deepEqual(packed.files.filter((file) => file.startsWith('docs/')).sort(), docs.sort())
   const schemas = readdirSync(join(ROOT, 'sql'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql')).map((file) => `sql/${file}`)
   assert.deepEqual(packed.files.filter((file) => file.startsWith('sql/')).sort(), schemas.sort())
 })
@@ -123,7 +126,7 @@ for (const express of EXPRESS_VERSIONS) {
   })
 }
 
-test('its types, and the examples of the README, compile without @types/express, all declarations checked', async () => {
+test('its types, and the examples of the docs, compile without @types/express, all declarations checked', async () => {
   const project = projects.get('untyped')!
   assert(!existsSync(join(project, 'node_modules/@types/express')))
   await run(process.execPath, [TSC, '-p', '.'], project)
@@ -153,9 +156,24 @@ describe('bundled', () => {
   }
 })
 
-test('what is public is what is documented', async () => {
-  const names = await run(process.execPath, ['-p', "Object.keys(require('wide-cache')).filter((name) => name !== '__esModule').sort().join(' ')"], projects.get('5')!)
-  assert.equal(names.trim(), 'BucketsDifferError CacheError ClosedError CollisionFreeMap DatabaseError ExportQueue GlobalCounter KindDiffersError OutcomeUnknownError Sequence SequenceError ShardedCounter WideCache createActivity createHits jsonCodec memcached memory mysql sqlite')
+describe('what is public is what is documented', () => {
+  const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json')).map((entry) => entry.replace(/^\./, 'wide-cache'))
+  const examples = namesInExamples()
+  const text = namesInText()
+
+  for (const entry of entries) {
+    test(entry, async () => {
+      const script = `Object.keys(require('${entry}')).filter((name) => name !== '__esModule').join(' ')`
+      const names = (await run(process.execPath, ['-p', script], projects.get('5')!)).trim().split(' ').sort()
+      assert(names.length > 0)
+      assert.deepEqual([...examples.get(entry) ?? []].sort(), names, `what the examples in docs/ import from ${entry}, and what it exports`)
+      assert.deepEqual(names.filter((name) => !text.has(name)), [], `exports of ${entry} that no sentence of docs/ names`)
+    })
+  }
+
+  test('no example imports from anywhere else', () => {
+    assert.deepEqual([...examples.keys()].filter((entry) => !entries.includes(entry)), [])
+  })
 })
 
 test('the other Nodes are those they are meant to be', async () => {
