@@ -1,4 +1,4 @@
-/** Every code block of the README and the docs is checked, as printed. Needs `npm run build` before. */
+/** Every code block of the README, the docs and the project's other pages is checked, as printed. Needs `npm run build` before. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,12 +9,12 @@ import { startBrowser } from '../forum/forum.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { type Block, blocksIn, chainOf, textOf } from './blocks.js'
 import { checksOf } from './checks.js'
-import { docs, pageOf } from './markdown.js'
+import { pages } from './markdown.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BLOCKS_AT_ONCE = 4
 
-const blocks = [pageOf('README.md'), pageOf('bench/README.md'), ...docs()].flatMap(({ file, text }) => blocksIn(file, text))
+const blocks = pages().flatMap(({ file, text }) => blocksIn(file, text))
 
 let started: Promise<Browser> | undefined
 const browser = (): Promise<Browser> => (started ??= startBrowser())

@@ -1,10 +1,10 @@
-/** Links and pictures of the README and the docs lead somewhere; those of the README also where only the package is. */
+/** Links and pictures of the README, the docs and the project's other pages lead somewhere; those of the README also where only the package is. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { docs, pageOf, type Page, withoutBlocks } from './markdown.js'
+import { docs, type Page, pageOf, pages, withoutBlocks } from './markdown.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MOST_WORDS = 1_200
@@ -43,7 +43,7 @@ function broken(page: Page): string[] {
 }
 
 describe('every link leads to a file, and to a heading in it:', () => {
-  for (const page of [readme, ...docs(), pageOf('bench/README.md'), pageOf('CHANGELOG.md')]) {
+  for (const page of pages()) {
     test(page.file, () => assert.deepEqual(broken(page), []))
   }
 })

@@ -9,6 +9,12 @@ export interface Page {
   readonly text: string
 }
 
+/** The README, the other pages of the project, and the docs. */
+export function pages(): Page[] {
+  const others = readdirSync(ROOT).filter((file) => file.endsWith('.md')).sort()
+  return [...[...others, 'bench/README.md'].map(pageOf), ...docs()]
+}
+
 /** The files of `docs/`. */
 export function docs(): Page[] {
   return readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
