@@ -27,7 +27,7 @@ after(async () => (await started)?.close())
 
 /** How many blocks a page has at least. */
 const LEAST: { readonly [file: string]: number } = {
-  'README.md': 4, 'docs/activity.md': 3, 'docs/adapters.md': 2, 'docs/collision-free-map.md': 2, 'docs/counters.md': 1, 'docs/errors.md': 3,
+  'CONTRIBUTING.md': 5, 'README.md': 4, 'docs/activity.md': 3, 'docs/adapters.md': 2, 'docs/collision-free-map.md': 2, 'docs/counters.md': 1, 'docs/errors.md': 3,
   'docs/getting-started.md': 5, 'docs/hits.md': 1, 'docs/operations.md': 9, 'docs/privacy.md': 2, 'docs/sequence.md': 1, 'docs/wide-cache.md': 3,
 }
 
@@ -35,6 +35,17 @@ test('there are blocks in the README and in the docs', () => {
   for (const [file, least] of Object.entries(LEAST)) {
     assert(blocks.filter((block) => block.file === file).length >= least, file)
   }
+})
+
+/** Files and folders of the project that a text names, as `src/index.ts`. */
+function pathsIn(text: string): string[] {
+  return [...text.matchAll(/`((?:src|test|sql|bench|docs|examples|scripts)\/[\w./-]*)`/g)].map(([, path]) => path!)
+}
+
+test('the files that pages name exist', () => {
+  const missing = pages().flatMap(({ file, text }) => pathsIn(text).filter((path) => !existsSync(join(ROOT, path))).map((path) => `${file}: ${path}`))
+  assert.deepEqual(missing, [])
+  assert.deepEqual(pathsIn('See `src/index.ts`, `sql/mysql/` and `sql/<dialect>/`, not src/other.ts.'), ['src/index.ts', 'sql/mysql/'])
 })
 
 /** Blocks that name the same database take turns with it. */
@@ -80,6 +91,9 @@ const FAULTS: [what: string, markdown: string, complaint: RegExp][] = [
   ['a script of npm that is not there', '```sh\nnpm ci && npm run benhc\n```', /npm run benhc": package.json has no such script/],
   ['a command that is not there', '```sh\nnpx wide-cache collects # all\n```', /no such command/],
   ['a flag that is not there', '```sh\nMEMCACHE_SERVERS=h:1 npx wide-cache collect --widht 3\n```', /Unknown option '--widht'/],
+  ['a test runner that is not there', '```sh\nnode --import tsx test/rum.ts grid\n```', /there is no such file/],
+  ['a command of npm that is not there', '```sh\nnpm pubish\n```', /package.json has no such script/],
+  ['a command of git that is not there', '```sh\ngit psuh --follow-tags\n```', /git has no command "psuh"/],
   ['a variable that nothing reads', '```sh\nMEMCACHED_SERVERS=h:1 npx wide-cache collect\n```', /MEMCACHED_SERVERS/],
   ['a file that is not there', '```sh\nnode examples/relatives/sequences.js\n```', /there is no such file/],
   ['a program that nobody knows', '```sh\nwidecache collect\n```', /no test knows this command/],
