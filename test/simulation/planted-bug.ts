@@ -14,8 +14,6 @@ export interface PlantedBug extends Replacement {
   readonly name: string
   /** What else is changed, so that it can show. */
   readonly with?: Replacement
-  /** The seed to begin with, where few seeds find it. */
-  readonly from?: number
   /** What the simulation says when it finds it. */
   readonly told: RegExp
 }

@@ -6,13 +6,12 @@ import { PLANTED_BUGS } from './planted-bugs.js'
 import { simulate } from './simulate.js'
 
 /** How many seeds may pass before a bug is found. */
-const SEEDS = 1000
+const SEEDS = 500
 
 for (const bug of PLANTED_BUGS) {
   test(`the simulation finds it when ${bug.name}`, () => withReplaced([bug, ...(bug.with ? [bug.with] : [])], async (source) => {
     const heart = await loadHeart(source)
-    const from = bug.from ?? 0
-    for (let seed = from; seed < from + SEEDS; seed++) {
+    for (let seed = 0; seed < SEEDS; seed++) {
       const broken = await simulate(heart, seed).then(() => undefined, (error: unknown) => String(error))
       if (broken === undefined) continue
       assert.match(broken, bug.told, `seed ${seed}`)
