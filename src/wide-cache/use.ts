@@ -4,7 +4,7 @@
  */
 import type { Database, Queryable, SqlRow } from '../database/database.js'
 import { type Update, upsert } from '../database/dialect.js'
-import { type Geometry } from './grid.js'
+import type { Geometry } from './grid.js'
 import { SHARED } from './grid-record.js'
 
 /** What the processes of a name say of it. */

@@ -36,6 +36,12 @@ const END_TIMEOUT_MS = 200_000
 
 const SCRIPT = fileURLToPath(new URL('./site-process.ts', import.meta.url))
 
+/** Those of all places. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 export class Slot {
   readonly options: SlotOptions
   readonly lives: Life[] = []
@@ -45,7 +51,6 @@ export class Slot {
   constructor(options: SlotOptions, folder: string) {
     this.options = options
     this.#folder = folder
-    process.on('exit', this.#killNow)
   }
 
   get alive(): boolean {
@@ -64,8 +69,10 @@ export class Slot {
     const child = fork(SCRIPT, { execArgv: ['--import', 'tsx'], env: { ...process.env, [ASSIGNMENT]: JSON.stringify(assignment) }, stdio: ['ignore', log, log, 'ipc'] })
     closeSync(log)
     this.#child = child
+    running.add(child)
     child.on('error', () => undefined)
     child.once('exit', (code, signal) => {
+      running.delete(child)
       this.#child = undefined
       // A SIGTERM that comes before its handler ends a process that has not begun.
       const asExpected = life.asked !== undefined && (signal === life.asked || (life.asked === 'SIGTERM' && code === 0))
@@ -106,14 +113,6 @@ export class Slot {
   order(order: Order): void {
     if (this.#child?.connected) this.#child.send(order, () => undefined)
   }
-
-  /** Kills what runs here, for good. */
-  async close(): Promise<void> {
-    process.off('exit', this.#killNow)
-    await this.kill()
-  }
-
-  readonly #killNow = (): void => void this.#child?.kill('SIGKILL')
 }
 
 /** All lives there were in these places. */

@@ -92,7 +92,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
         mkdirSync(lives)
         slots.push(new Slot(options, lives))
       }
-      stops.push(() => Promise.all(slots.map((slot) => slot.close())))
+      stops.push(() => Promise.all(slots.map((slot) => slot.kill())))
       sites.push({ name, database, url, slots })
     }
     return { memcached, mariadb, sites, slots: sites.flatMap(({ slots }) => slots), routes, cache, apart, stop }
