@@ -1,4 +1,4 @@
-/** All that is public, and nothing else. */
+/** The entry `wide-cache`. The relatives have entries of their own. */
 // First, so that a bundle is refused before anything else of it can fail.
 import './support/package-file.js'
 
@@ -8,18 +8,11 @@ export type { ActivityStats } from './activity/stats.js'
 export { type Cache, CacheError, type CacheErrorCode } from './cache/cache.js'
 export { memcached, type MemcachedOptions } from './cache/memcached.js'
 export { memory, type MemoryOptions } from './cache/memory.js'
-export { BucketsDifferError, type Change, CollisionFreeMap, type CollisionFreeMapOptions } from './collision-free-map/collision-free-map.js'
-export { type ExportEntry, ExportQueue, type ExportQueueOptions } from './collision-free-map/export-queue.js'
-export { GlobalCounter, type GlobalCounterOptions } from './counters/global-counter.js'
-export { OutcomeUnknownError } from './counters/outcome.js'
-export { ShardedCounter, type ShardedCounterOptions } from './counters/sharded-counter.js'
 export {
   type Database, DatabaseError, type DatabaseErrorKind, type Dialect, type Queryable, type QueryResult, type SqlRow, type SqlValue, type Transaction,
 } from './database/database.js'
 export { mysql, type MysqlOptions } from './database/mysql.js'
 export { sqlite } from './database/sqlite.js'
-export { Sequence, type SequenceOptions } from './sequence/sequence.js'
-export { SequenceError, type SequenceErrorCode } from './sequence/sequence-error.js'
 export { createHits, type HitParties, type Hits } from './hits/hits.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'

@@ -49,6 +49,16 @@ function roomOf(path: string): string {
   return path.split('/')[0]!.replace(/\.[jt]s$/, '')
 }
 
+/** All files that importing one brings with it, types among them. */
+function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
+  if (reached.has(file)) return reached
+  reached.add(file)
+  for (const found of imports.filter((one) => one.file === file && one.from.startsWith('.'))) {
+    reachedFrom(relative(SRC, normalize(join(SRC, dirname(file), found.from))).replaceAll('\\', '/').replace(/\.js$/, '.ts'), reached)
+  }
+  return reached
+}
+
 /** What is wrong with an import, if anything. */
 function trespass({ file, from }: Import): string | undefined {
   const room = roomOf(file)
@@ -72,6 +82,14 @@ describe('the house', () => {
     assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
     for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql-sessions.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
       assert(imports.some((found) => found.file === file && found.from === from), `${from} of ${file}`)
+    }
+  })
+
+  test('counters, sequence and map need neither requests nor widget', () => {
+    for (const room of ['counters', 'sequence', 'collision-free-map']) {
+      const reached = reachedFrom(`${room}/index.ts`)
+      assert(reached.has('database/database.ts') && reached.has('support/package-file.ts'), `what ${room} needs is found`)
+      assert.deepEqual([...reached].filter((file) => ['activity', 'hits', 'visitors'].includes(roomOf(file)) || file === 'index.ts'), [])
     }
   })
 

@@ -8,15 +8,21 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import * as wideCache from '../src/index.js'
+import * as map from '../src/collision-free-map/index.js'
+import * as counters from '../src/counters/index.js'
+import * as root from '../src/index.js'
+import * as sequence from '../src/sequence/index.js'
 import { keptLog, until } from '../src/support/fixtures.suite.js'
+
+/** All that is public. */
+const wideCache = { ...root, ...counters, ...sequence, ...map }
 
 type Method = (...args: unknown[]) => unknown
 type Closable = { close(): Promise<unknown> } & Record<string, Method>
 
 interface Ports {
-  readonly database: string | wideCache.Database
-  readonly cache: string | wideCache.Cache
+  readonly database: string | root.Database
+  readonly cache: string | root.Cache
 }
 
 interface Kind {

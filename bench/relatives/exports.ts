@@ -2,7 +2,8 @@
  * `ExportQueue` beside a table of outgoing entries that one process reads in the order of ids: entries of hot keys,
  * each added in a transaction of its own, until the last one has been exported.
  */
-import { ExportQueue, mysql } from '../../src/index.js'
+import { mysql } from '../../src/index.js'
+import { ExportQueue } from '../../src/collision-free-map/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/outbox-table.js'
 import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'

@@ -1,5 +1,7 @@
 /** `GlobalCounter` and `Sequence`, which give each caller a number of its own, beside what SQL and memcached do by themselves. */
-import { type Database, GlobalCounter, memcached, Sequence } from '../../src/index.js'
+import { type Database, memcached } from '../../src/index.js'
+import { GlobalCounter } from '../../src/counters/index.js'
+import { Sequence } from '../../src/sequence/index.js'
 import type { Bench } from '../harness/part.js'
 import { start as startIncrement } from '../peers/bare-increment.js'
 import { start as startLastInsertId } from '../peers/last-insert-id.js'

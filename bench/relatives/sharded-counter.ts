@@ -2,7 +2,8 @@
  * `ShardedCounter` beside `UPDATE … SET n = n + 1`: 20 connections each. With coalescing the callers are those of
  * one counter, as in one process; without, each has a counter of its own, so that nobody shares a transaction.
  */
-import { type Database, memory, ShardedCounter } from '../../src/index.js'
+import { type Database, memory } from '../../src/index.js'
+import { ShardedCounter } from '../../src/counters/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/update-one-row.js'
 import { adding, type Contender, type Race } from './race.js'

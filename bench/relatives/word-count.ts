@@ -3,7 +3,8 @@
  * their words, a few of which are in nearly every document. In the map's time is the processing of the last update.
  */
 import assert from 'node:assert/strict'
-import { CollisionFreeMap, mysql } from '../../src/index.js'
+import { mysql } from '../../src/index.js'
+import { CollisionFreeMap } from '../../src/collision-free-map/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/counts-in-place.js'
 import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'

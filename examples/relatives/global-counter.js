@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GlobalCounter, memory, sqlite } from 'wide-cache'
+import { memory, sqlite } from 'wide-cache'
+import { GlobalCounter } from 'wide-cache/counters'
 
 const folder = mkdtempSync(join(tmpdir(), 'wide-cache-example-'))
 const database = sqlite(join(folder, 'example.db'))

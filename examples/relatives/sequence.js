@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Sequence } from 'wide-cache'
+import { Sequence } from 'wide-cache/sequence'
 
 const folder = await mkdtemp(join(tmpdir(), 'wide-cache-sequence-'))
 // The package reads the variables itself. Where none is set, a file that goes with this example.

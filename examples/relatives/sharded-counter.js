@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ShardedCounter } from 'wide-cache'
+import { ShardedCounter } from 'wide-cache/counters'
 
 const folder = mkdtempSync(join(tmpdir(), 'wide-cache-example-'))
 const database = `sqlite:${join(folder, 'example.db')}`

@@ -4,7 +4,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CollisionFreeMap, ExportQueue, sqlite } from 'wide-cache'
+import { sqlite } from 'wide-cache'
+import { CollisionFreeMap, ExportQueue } from 'wide-cache/collision-free-map'
 
 const folder = await mkdtemp(join(tmpdir(), 'word-count-'))
 const database = sqlite(join(folder, 'words.db'))

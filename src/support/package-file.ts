@@ -18,6 +18,7 @@ function bundled(): Error {
   const message =
     'wide-cache: this program is a bundle that contains wide-cache without the files it reads at run time (SQL schema, SQLite thread, widget). ' +
     "Leave wide-cache out of the bundle and install it beside it: esbuild: packages: 'external' (--packages=external), or external: ['wide-cache']; " +
-    "webpack: externals: { 'wide-cache': 'commonjs wide-cache' }; Rollup: external: ['wide-cache']"
+    "webpack: externals: { 'wide-cache': 'commonjs wide-cache' }, and a line for each other entry that you import, such as 'wide-cache/counters'; " +
+    'Rollup: external: [/^wide-cache/]'
   return Object.assign(new Error(message), { code: 'ERR_WIDE_CACHE_BUNDLED' })
 }

@@ -118,7 +118,7 @@ const SOUND: [what: string, markdown: string][] = [
   ['a block runs after what it continues, statements included', '```sql\nCREATE TABLE clicks (button VARCHAR(20))\n```\n<!-- continues -->\n```js\nimport { mysql, sqlite } from "wide-cache"\n```\n' +
     'Text.\n<!-- continues -->\n```js\nconst database = process.env.DATABASE_URL ? mysql(process.env.DATABASE_URL) : sqlite("./wide-cache.db")\n' +
     'const { rows } = await database.query("SELECT * FROM clicks")\nif (rows.length !== 0) throw new Error("rows")\nawait database.close()\n```'],
-  ['servers that are named are those of the tests', '```js\nimport { Sequence } from "wide-cache"\n' +
+  ['servers that are named are those of the tests', '```js\nimport { Sequence } from "wide-cache/sequence"\n' +
     'const numbers = new Sequence({ name: "n", cache: "memcached://10.0.0.5:11211", database: "mysql://someone:secret@10.0.0.7/named" })\n' +
     'if (await numbers.next() !== 1) throw new Error("not the first number")\nawait numbers.close()\n```'],
 ]

@@ -19,10 +19,16 @@ const EXPRESS_VERSIONS = ['5', '4']
 const OTHER_NODES = ['22', '24']
 const TIMEOUT_MS = 240_000
 
+interface Manifest {
+  readonly version: string
+  readonly exports: { readonly [entry: string]: string | { readonly types: string } }
+  readonly typesVersions: { readonly '*': { readonly [entry: string]: readonly string[] } }
+}
+
 /** All that the tarball may hold. */
 const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^docs\/[\w-]+\.(?:md|png)$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/, /^bench\/results\/[a-z]+\.svg$/]
 
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string; exports: { [entry: string]: unknown } }
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 const folder = temporaryFolder('package')
 after(() => removeFolder(folder))
 
@@ -174,6 +180,13 @@ describe('what is public is what is documented', () => {
   test('no example imports from anywhere else', () => {
     assert.deepEqual([...examples.keys()].filter((entry) => !entries.includes(entry)), [])
   })
+})
+
+test('compilers that know no exports (module: commonjs) find the same declarations', () => {
+  const entries = Object.entries(manifest.exports).filter(([entry]) => entry.startsWith('./') && !entry.endsWith('.json'))
+  const declared = entries.map(([entry, target]) => [entry.slice(2), typeof target === 'string' ? [] : [target.types]])
+  assert(declared.length >= 3)
+  assert.deepEqual(Object.fromEntries(declared), manifest.typesVersions['*'])
 })
 
 test('the other Nodes are those they are meant to be', async () => {

@@ -1,0 +1,7 @@
+/** The entry `wide-cache/counters`. */
+// First, so that a bundle is refused before anything else of it can fail.
+import '../support/package-file.js'
+
+export { GlobalCounter, type GlobalCounterOptions } from './global-counter.js'
+export { OutcomeUnknownError } from './outcome.js'
+export { ShardedCounter, type ShardedCounterOptions } from './sharded-counter.js'

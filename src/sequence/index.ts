@@ -1,0 +1,6 @@
+/** The entry `wide-cache/sequence`. */
+// First, so that a bundle is refused before anything else of it can fail.
+import '../support/package-file.js'
+
+export { Sequence, type SequenceOptions } from './sequence.js'
+export { SequenceError, type SequenceErrorCode } from './sequence-error.js'
