@@ -12,13 +12,14 @@ const STOREYS: readonly (readonly string[])[] = [
   ['index', 'cli'],
   ['activity', 'hits'],
   ['counters', 'sequence', 'collision-free-map'],
-  ['visitors', 'wide-cache'],
+  ['page-views', 'wide-cache'],
+  ['visitors'],
   ['cache', 'database'],
   ['support'],
 ]
 
 /** Packages that only one room may know. */
-const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache', mysql2: 'database', libsql: 'database', 'node-cron': 'wide-cache', isbot: 'visitors' }
+const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache', mysql2: 'database', libsql: 'database', 'node-cron': 'wide-cache', isbot: 'page-views' }
 
 /** Time and chance, which the protocol is handed so that a simulation can own them. */
 const HANDED_IN = /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g
@@ -80,7 +81,7 @@ const imports = sources.flatMap(({ file, source }) => importsIn(file, source))
 describe('the house', () => {
   test('the sources are found, and so are their imports', () => {
     assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
-    for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql-sessions.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
+    for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql/sessions.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
       assert(imports.some((found) => found.file === file && found.from === from), `${from} of ${file}`)
     }
   })
@@ -89,7 +90,7 @@ describe('the house', () => {
     for (const room of ['counters', 'sequence', 'collision-free-map']) {
       const reached = reachedFrom(`${room}/index.ts`)
       assert(reached.has('database/database.ts') && reached.has('support/package-file.ts'), `what ${room} needs is found`)
-      assert.deepEqual([...reached].filter((file) => ['activity', 'hits', 'visitors'].includes(roomOf(file)) || file === 'index.ts'), [])
+      assert.deepEqual([...reached].filter((file) => ['activity', 'hits', 'page-views'].includes(roomOf(file)) || file === 'index.ts'), [])
     }
   })
 
@@ -105,7 +106,7 @@ describe('the house', () => {
       { file: 'activity/visit.ts', from: '../hits/hits.js' },
       { file: 'support/clock.ts', from: '../index.js' },
       { file: 'wide-cache/grid.ts', from: '../elsewhere/thing.js' },
-      { file: 'wide-cache/writer.ts', from: 'memjs' },
+      { file: 'wide-cache/writer/writer.ts', from: 'memjs' },
       { file: 'activity/stats.ts', from: 'mysql2/promise' },
     ]
     for (const one of forbidden) assert(trespass(one), `${one.from} in ${one.file}`)

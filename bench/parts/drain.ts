@@ -4,8 +4,8 @@
  * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import { memcached as openMemcached } from '../../src/cache/memcached.js'
-import { MysqlDatabase } from '../../src/database/mysql.js'
+import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
+import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
 import { checkLedger, checkRows, checkSums } from '../drain/check.js'
 import { removeAll } from '../drain/retention.js'

@@ -3,7 +3,7 @@
  * time), and how much of its memory they can use (they leave a slab class behind at each step).
  */
 import { type Cache } from '../../src/cache/cache.js'
-import { memcached } from '../../src/cache/memcached.js'
+import { memcached } from '../../src/cache/memcached/memcached.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import { cacheWork, lookAtCaches } from './counters.js'
 

@@ -1,6 +1,6 @@
 /** One measurement: writers record visits at a stated rate, a collector drains meanwhile, all close in order, all is counted. */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import type { LedgerReport } from '../../src/wide-cache/report.js'
+import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import { Child } from '../harness/child.js'

@@ -1,7 +1,7 @@
 import type { BurstLogger } from '../support/logger.js'
-import type { RequestHandler } from '../visitors/express.js'
+import type { RequestHandler } from '../page-views/express.js'
 import { Guard } from '../visitors/guard.js'
-import { pageViews } from '../visitors/middleware.js'
+import { pageViews } from '../page-views/middleware.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pathOf } from './page.js'
 

@@ -1,7 +1,7 @@
 import type { Cache } from '../cache/cache.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
-import type { Request, Response } from '../visitors/express.js'
+import type { Request, Response } from '../page-views/express.js'
 import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
 
 /**

@@ -2,8 +2,8 @@ import { variable } from '../support/environment-variable.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import type { Cache } from './cache.js'
 import { isCache } from './checks.js'
-import { memcachedAddresses } from './memcached-addresses.js'
-import { openMemcached } from './memcached.js'
+import { memcachedAddresses } from './memcached/addresses.js'
+import { openMemcached } from './memcached/memcached.js'
 import { memory } from './memory.js'
 
 /** A cache, and whether it was made here: its owner closes what is `owned`, and nothing else. */

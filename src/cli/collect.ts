@@ -11,7 +11,7 @@ import { GRID_PREFIX } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
-import { type SharedUse, sharedUses } from '../wide-cache/use.js'
+import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
 
 /** How often the database is asked which names there are, and again when it is not there. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { inspect } from 'node:util'
 import { openDatabase } from './open.js'
-import { sqlite } from './sqlite.js'
+import { sqlite } from './sqlite/sqlite.js'
 
 test('a URL is opened and owned; a Database is taken as it is and not owned', async () => {
   for (const [url, dialect] of [['mysql://h/d', 'mysql'], ['mariadb://h/d', 'mysql'], ['sqlite:./x.db', 'sqlite'], ['sqlite::memory:', 'sqlite']] as const) {

@@ -1,8 +1,8 @@
 import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
-import type { Request, RequestHandler, Response } from '../visitors/express.js'
+import type { Request, RequestHandler, Response } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
-import { pageViews } from '../visitors/middleware.js'
+import { pageViews } from '../page-views/middleware.js'
 import type { HitsSettings } from './options.js'
 
 /**

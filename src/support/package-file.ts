@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 // Bundles as CommonJS have no `import.meta`. A variable, because webpack makes `new URL('…', import.meta.url)` an asset of its own.
 const HERE: string | undefined = import.meta.url
 
-if (HERE === undefined || !existsSync(new URL('../database/sqlite-worker.js', HERE))) throw bundled()
+if (HERE === undefined || !existsSync(new URL('../database/sqlite/worker.js', HERE))) throw bundled()
 
 /** The URL of a file of the package; `path` starts at `src/`, or at `dist/`. */
 export function packageFile(path: string): URL {

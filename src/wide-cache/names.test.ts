@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cache } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
-import { sqlite } from '../database/sqlite.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
 import { WideCache } from './wide-cache.js'
 
 const silent = { info() {}, warn() {}, error() {} }

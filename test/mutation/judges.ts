@@ -27,7 +27,7 @@ const simulation = (of: string, from: number, seeds: number): Judge => ({ name: 
 
 /** The test files of a folder, but for `others`, which are too slow to judge each mutant. */
 function filesOf(folder: string, ...others: readonly string[]): string[] {
-  return readdirSync(join(ROOT, folder)).filter((file) => file.endsWith('.test.ts') && !others.includes(file)).map((file) => `${folder}/${file}`)
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).sort().filter((file) => file.endsWith('.test.ts') && !others.includes(file)).map((file) => `${folder}/${file}`)
 }
 
 const COUNTERS = filesOf('src/counters', 'processes.test.ts')

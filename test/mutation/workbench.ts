@@ -9,7 +9,7 @@ const COPIED = ['src', 'test', 'sql', 'package.json', 'tsconfig.json']
 
 /** The sources of a folder below `src`, or the one that `part` is, with their texts. */
 export function sourcesOf(part: string, root = ROOT): { file: string; text: string }[] {
-  const files = part.endsWith('.ts') ? [part] : readdirSync(join(root, 'src', part)).map((file) => `${part}/${file}`)
+  const files = part.endsWith('.ts') ? [part] : readdirSync(join(root, 'src', part), { recursive: true, encoding: 'utf8' }).map((file) => `${part}/${file}`)
   return files
     .filter((file) => file.endsWith('.ts') && !/\.(?:test|suite|d)\.ts$/.test(file))
     .sort()

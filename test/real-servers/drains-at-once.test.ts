@@ -1,7 +1,7 @@
 /** Collectors need no agreement: drains that start at the same moment on a new grid all resolve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mysql } from '../../src/database/mysql.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
 

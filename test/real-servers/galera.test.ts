@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { mysql } from '../../src/database/mysql.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../servers/eventually.js'
 import { galeraLacks, startGalera } from '../servers/galera.js'
 import { sharedMemcached } from '../servers/shared.js'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { mysql } from '../../src/database/mysql.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { createRecorded, insertRecorded, keptLog, openRecorded, rowsOf, uniqueName } from './recorded.js'
 

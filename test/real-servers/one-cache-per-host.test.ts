@@ -1,7 +1,7 @@
 /** Promise 1 on real servers: hosts that share a database but have a memcached each are told of it, and lose nothing. */
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { mysql } from '../../src/database/mysql.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../servers/eventually.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'

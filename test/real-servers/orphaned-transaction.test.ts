@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { mysql } from '../../src/database/mysql.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../servers/eventually.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startRelay } from '../servers/relay.js'

@@ -5,7 +5,7 @@ import type { Cache } from '../../src/cache/cache.js'
 import type { Database, Queryable, Transaction } from '../../src/database/database.js'
 import type { Logger } from '../../src/support/logger.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
-import type { LedgerReport } from '../../src/wide-cache/report.js'
+import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { WideCache } from '../../src/wide-cache/wide-cache.js'
 
 /** A row: which writer, and its number there. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createActivity } from '../../src/activity/activity.js'
-import { mysql } from '../../src/database/mysql.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { sharedMemcached } from '../servers/shared.js'
 import { assertLedger, assertRecorded, createRecorded, insertRecorded, keptLog, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'

@@ -1,7 +1,7 @@
 /** Set-up shared by the tests of the memcached adapter: a cache whose server can be made to fail. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../../src/cache/cache.js'
-import { memcached } from '../../src/cache/memcached.js'
+import { memcached } from '../../src/cache/memcached/memcached.js'
 import { type FaultyTcp, startFaultyTcp } from './faulty-tcp.js'
 
 /** For tests in which no time passes: far more than anything takes on a busy machine. */

@@ -1,5 +1,5 @@
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
-import type { CloseReport } from '../../src/wide-cache/writer.js'
+import type { CloseReport } from '../../src/wide-cache/writer/writer.js'
 import { DatabaseClient } from './database-client.js'
 import type { Heart } from './heart.js'
 import type { VirtualProcess } from './process.js'

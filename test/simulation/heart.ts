@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 /** The modules under test, of `src` or of a copy of it with a bug planted: each copy has its own error classes. */
 export interface Heart {
   readonly WideCache: typeof import('../../src/wide-cache/wide-cache.js').WideCache
-  readonly Outbox: typeof import('../../src/wide-cache/outbox.js').Outbox
-  readonly Ledger: typeof import('../../src/wide-cache/ledger.js').Ledger
+  readonly Outbox: typeof import('../../src/wide-cache/writer/outbox.js').Outbox
+  readonly Ledger: typeof import('../../src/wide-cache/ledger/ledger.js').Ledger
   readonly CacheError: typeof import('../../src/cache/cache.js').CacheError
   readonly DatabaseError: typeof import('../../src/database/database.js').DatabaseError
 }
@@ -14,8 +14,8 @@ export interface Heart {
 export async function loadHeart(source: string): Promise<Heart> {
   const load = (file: string) => import(pathToFileURL(join(source, file)).href)
   const { WideCache } = await load('wide-cache/wide-cache.ts')
-  const { Outbox } = await load('wide-cache/outbox.ts')
-  const { Ledger } = await load('wide-cache/ledger.ts')
+  const { Outbox } = await load('wide-cache/writer/outbox.ts')
+  const { Ledger } = await load('wide-cache/ledger/ledger.ts')
   const { CacheError } = await load('cache/cache.ts')
   const { DatabaseError } = await load('database/database.ts')
   return { WideCache, Outbox, Ledger, CacheError, DatabaseError }

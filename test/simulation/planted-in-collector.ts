@@ -1,30 +1,30 @@
 import { type PlantedBug, type Replacement, SMALL_BATCHES } from './planted-bug.js'
 
 /** No bug: databases whose grids have the same id do not find out about each other. */
-const CLONES_UNNOTICED: Replacement = { file: 'marks.ts', find: "if (await this.#foreign(grid, list, mark)) return 'foreign'", replace: '' }
+const CLONES_UNNOTICED: Replacement = { file: 'collector/marks.ts', find: "if (await this.#foreign(grid, list, mark)) return 'foreign'", replace: '' }
 
 /** No bug: as few restarts as a simulated drain has steps. */
-const FEW_RESTARTS: Replacement = { file: 'collector.ts', find: 'const MAX_RESTARTS = 5', replace: 'const MAX_RESTARTS = 1' }
+const FEW_RESTARTS: Replacement = { file: 'collector/collector.ts', find: 'const MAX_RESTARTS = 5', replace: 'const MAX_RESTARTS = 1' }
 
 /** What could go wrong in collectors: which cells they read, delete and pass, and whose they are. */
 export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'cells are deleted before their frames are committed',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'await this.#commit(fetched.frames, report, raise)',
     replace: 'await this.#delete(fetched)\n      await this.#commit(fetched.frames, report, raise)',
     told: /deletes .* though frame/,
   },
   {
     name: 'the watermark is set without comparing it',
-    file: 'grid-record.ts',
+    file: 'ledger/grid-record.ts',
     find: 'WHERE id = ? AND watermark = ?',
     replace: 'WHERE id = ? AND (watermark = ? OR 1)',
     told: /watermark falls/,
   },
   {
     name: 'the watermark rises with the first of several batches',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'raise: last && !locked ? raise : undefined',
     replace: 'raise: index === 0 ? raise : undefined',
     with: SMALL_BATCHES,
@@ -32,28 +32,28 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'layers are drained that are not old enough',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers',
     replace: 'const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers + 1',
     told: /not old enough|has not read|whose server has been silent/,
   },
   {
     name: 'the oldest layer above the watermark is left out',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'this.#againFrom ?? watermark + 2',
     told: /which it has not read/,
   },
   {
     name: 'a silent server is passed at once',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'elapsed - since >= SERVER_PATIENCE_MS',
     replace: 'elapsed - since >= 0',
     told: /whose server has been silent/,
   },
   {
     name: 'young layers are deleted by drain({ all: true })',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: `const { frames } = await this.#fetch(layer, layer, report, new Set())
       await this.#commit(frames, report, undefined)`,
     replace: `const fetched = await this.#fetch(layer, layer, report, new Set())
@@ -70,7 +70,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'all databases give their grids the same id',
-    file: 'grid-record.ts',
+    file: 'ledger/grid-record.ts',
     find: `const id = this.#newId()
     const watermark`,
     replace: `const id = Buffer.alloc(16, 16 * this.#geometry.width + this.#geometry.layerSeconds)
@@ -80,14 +80,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: "a clone's marks are not looked at",
-    file: 'marks.ts',
+    file: 'collector/marks.ts',
     find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
     replace: '',
     told: /has come to database|use one grid/,
   },
   {
     name: "a collector takes frames out of a clone's cells before it looks at the marks",
-    file: 'collector.ts',
+    file: 'collector/collector.ts',
     find: `    if (mark === 'foreign') {
       await record.changeId(grid)`,
     replace: `    if (mark === 'foreign') {
@@ -96,7 +96,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a lock stops the batches behind the one that it concerns',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: "if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error",
     replace: 'if (error) throw error',
     with: SMALL_BATCHES,
@@ -104,14 +104,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'layers below a watermark that lies ahead are not drained',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
     told: /has been forgotten/,
   },
   {
     name: 'a clock that has gone back is forgotten once the present is past the watermark',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',
     replace: '',
     told: /has been forgotten/,
@@ -125,7 +125,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a restart that has got on counts as one that has not',
-    file: 'collector.ts',
+    file: 'collector/collector.ts',
     find: 'restarts = state && state.watermark > watermark ? 0 : restarts + 1',
     replace: 'restarts += watermark > -Infinity ? 1 : 0',
     with: FEW_RESTARTS,
@@ -133,7 +133,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a halved batch is forgotten when a half of it fails',
-    file: 'grid-drain.ts',
+    file: 'collector/grid-drain.ts',
     find: `      const result = await settling
       this.#remember(frames)
 `,
@@ -144,7 +144,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a process whose cache no collector reads goes on using it',
-    file: 'marks.ts',
+    file: 'collector/marks.ts',
     find: `  get apart(): boolean {
     return this.#apart`,
     replace: `  get apart(): boolean {
@@ -153,7 +153,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'collectors drain grids of their own shape only',
-    file: 'collector.ts',
+    file: 'collector/collector.ts',
     find: 'for (const state of await this.#parts.record.states()) await',
     replace: 'for (const state of await this.#parts.record.states()) if (state.grid === this.#parts.record.grid) await',
     told: /layers behind|has been forgotten/,

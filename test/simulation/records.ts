@@ -1,5 +1,5 @@
 import { readCell, rowsOf } from '../../src/wide-cache/frame.js'
-import type { HeldFrame, Outbox } from '../../src/wide-cache/outbox.js'
+import type { HeldFrame, Outbox } from '../../src/wide-cache/writer/outbox.js'
 import { type VirtualProcess, processOf } from './process.js'
 import { STAMP } from './schema.js'
 import type { World } from './world.js'

@@ -1,4 +1,4 @@
-import type { LedgerReport } from '../../src/wide-cache/report.js'
+import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { Actor } from './actor.js'
 import { processOf } from './process.js'
 import { type FrameTruth, rowsIn, UNFRAMED } from './records.js'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { LedgerReport } from '../../src/wide-cache/report.js'
+import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
 import { close } from './close.js'
 import { Collecting } from './collecting.js'

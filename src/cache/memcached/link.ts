@@ -1,0 +1,160 @@
+import memjs, { type Response, type Server } from 'memjs'
+import { systemClock, type Timer } from '../../support/clock.js'
+import { CacheError, type CacheErrorCode } from '../cache.js'
+import type { MemcachedAddress } from './addresses.js'
+
+/**
+ * One connection to one memcached server, and the requests in flight on it. Promises: every request is
+ * written at most once and its promise settles, with its reply or with a CacheError; the first fault of any
+ * kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so that no reply
+ * can ever be taken for another's. Whoever owns it makes a new one.
+ *
+ * This is the one file that knows memjs. Its connection, login and reply parser are used; its requests and
+ * timeouts are not, since they send again, leave promises unsettled when the server closes, keep half a
+ * reply for the next connection, and never time out while more is being written.
+ */
+export class Link {
+  readonly #address: MemcachedAddress
+  readonly #timeoutMs: number
+  readonly #owner: LinkOwner
+  readonly #server: Server
+  readonly #inFlight = new Map<number, InFlight>()
+  #bytesInFlight = 0
+  /** Once connected and logged in. */
+  #write: ((request: Buffer) => void) | undefined
+  #lastOpaque = 0
+  #answered = false
+  #ended = false
+  #timer: Timer | undefined
+
+  constructor(address: MemcachedAddress, timeoutMs: number, owner: LinkOwner) {
+    this.#address = address
+    this.#timeoutMs = timeoutMs
+    this.#owner = owner
+    // Timeouts of 0: none of memjs's own.
+    const server = new memjs.Server(address.host, address.port, address.username, address.password, { timeout: 0, conntimeout: 0 })
+    this.#server = server
+    server.onError(NO_OPAQUE, (error) => this.#broke(error))
+    server.sock(false, (socket) => {
+      // memjs has its own listener before this one, and what it could make no reply of is in responseBuffer.
+      socket.on('data', () => {
+        if (this.#inFlight.size === 0 && server.responseBuffer.length > 0) this.#broke(new Error('an unasked-for reply'))
+      })
+      this.#write = (request) => void socket.write(request)
+      for (const request of this.#inFlight.values()) {
+        request.since = systemClock.elapsed()
+        this.#write(request.bytes)
+      }
+    })
+    server._socket?.setNoDelay(true)
+    // memjs forgets the requests in flight when the server closes.
+    server._socket?.on('close', () => this.#broke(undefined))
+  }
+
+  get requestsInFlight(): number {
+    return this.#inFlight.size
+  }
+
+  get bytesInFlight(): number {
+    return this.#bytesInFlight
+  }
+
+  send(opcode: number, key: string, extras: Buffer | '', value: Buffer | ''): Promise<Response> {
+    const opaque = (this.#lastOpaque % MAX_OPAQUE) + 1
+    this.#lastOpaque = opaque
+    const bytes = memjs.Utils.makeRequestBuffer(opcode, key, extras, value, opaque)
+    return new Promise((resolve, reject) => {
+      this.#inFlight.set(opaque, { bytes, resolve, reject, since: systemClock.elapsed() })
+      this.#bytesInFlight += bytes.length
+      this.#server.onResponse(opaque, this.#onResponse)
+      this.#write?.(bytes)
+      this.#timer ??= this.#lookAfter(this.#timeoutMs)
+    })
+  }
+
+  /** Ends the link: what is in flight rejects with `error`. `down`: the server had better be left alone. */
+  end(error: CacheError, down: boolean): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#timer?.cancel()
+    const unanswered = [...this.#inFlight.values()]
+    this.#inFlight.clear()
+    this.#server.error(error)
+    this.#owner.ended(down)
+    for (const request of unanswered) request.reject(error)
+  }
+
+  readonly #onResponse = (response: Response): void => {
+    const request = this.#inFlight.get(response.header.opaque)
+    if (!request) return
+    this.#inFlight.delete(response.header.opaque)
+    this.#bytesInFlight -= request.bytes.length
+    if (!this.#answered) {
+      this.#answered = true
+      this.#owner.answered()
+    }
+    request.resolve(response)
+  }
+
+  /** A connection that has served and then broke says no more than that: a restart, an idle limit. */
+  #broke(error: unknown): void {
+    const down = !this.#answered
+    // memjs reports a failed login as a string.
+    if (typeof error === 'string') this.#fail('CACHE_REFUSED', 'refuses the user name or password', down)
+    else if (this.#write) this.#fail('CACHE_TIMEOUT', `broke the connection with requests in flight${because(error)}`, down, error)
+    else this.#fail('CACHE_UNREACHABLE', `cannot be reached${because(error)}`, down, error)
+  }
+
+  #fail(code: CacheErrorCode, what: string, down: boolean, cause?: unknown): void {
+    this.end(new CacheError(code, `wide-cache: memcached ${this.#address.name} ${what}`, { server: this.#address.name, cause }), down)
+  }
+
+  /**
+   * One timer for all: replies come in order, so the oldest request tells. A process that was busy itself
+   * first reads what has come meanwhile (`setImmediate`) before it calls that silence.
+   */
+  #lookAfter(ms: number): Timer {
+    return systemClock.after(ms, () => void setImmediate(() => this.#look()))
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const oldest = this.#inFlight.values().next().value
+    if (!oldest) return
+    const left = oldest.since + this.#timeoutMs - systemClock.elapsed()
+    if (left > 0) this.#timer = this.#lookAfter(left)
+    else if (this.#write) this.#fail('CACHE_TIMEOUT', `did not answer within ${this.#timeoutMs} ms`, true)
+    else this.#fail('CACHE_UNREACHABLE', `cannot be reached within ${this.#timeoutMs} ms`, true)
+  }
+}
+
+/** Who is told what becomes of a link. */
+export interface LinkOwner {
+  /** The first reply has come. */
+  answered(): void
+  /** The link is of no use any more, and nor, if `down`, is the server for now. Called before the requests in flight reject. */
+  ended(down: boolean): void
+}
+
+interface InFlight {
+  readonly bytes: Buffer
+  readonly resolve: (response: Response) => void
+  readonly reject: (error: CacheError) => void
+  /** When it was written, or, before the link is connected, when it was asked for. */
+  since: number
+}
+
+/** memjs keeps callbacks per opaque; this one is never sent, so nothing but an error calls it. */
+const NO_OPAQUE = 0
+
+/**
+ * Opaques go round in a small circle: memjs's own counter throws at the 2^31st request. It must be wider
+ * than any number of requests in flight.
+ */
+const MAX_OPAQUE = 0xffff
+
+/** What the system says (ECONNREFUSED, ENOTFOUND), in brackets. */
+function because(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return ` (${'code' in error && typeof error.code === 'string' ? error.code : error.message})`
+}

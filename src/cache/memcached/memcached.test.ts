@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createServer, type Socket } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { behindProxy, PATIENT } from '../../../test/servers/cache-behind-proxy.js'
+import { freePort } from '../../../test/servers/free-port.js'
+import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
+import { cacheSuite } from '../cache.suite.js'
+import { memcached } from './memcached.js'
+
+const MIB = 1024 * 1024
+const x = Buffer.from('x')
+
+let server: Memcached
+let three: Memcached[]
+before(async () => {
+  three = await Promise.all([startMemcached(), startMemcached(), startMemcached()])
+  server = three[0] ?? assert.fail()
+})
+after(() => Promise.all(three.map((one) => one.kill())))
+
+cacheSuite('memcached', {
+  test: (name, body) => test(name, body),
+  open: () => memcached(server.address, PATIENT),
+  passSeconds: (seconds) => sleep(seconds * 1000),
+  itemLimitBytes: MIB,
+})
+cacheSuite('three memcached servers', {
+  test: (name, body) => test(name, body),
+  open: () => memcached(three.map((one) => one.address).join(), PATIENT),
+  passSeconds: (seconds) => sleep(seconds * 1000),
+  itemLimitBytes: MIB,
+  runs: 20,
+})
+
+describe('memcached: several servers', () => {
+  test('each holds about its share, whatever the order of the list', async () => {
+    const addresses = three.map((one) => one.address)
+    const forth = memcached(addresses.join(), PATIENT)
+    const back = memcached([...addresses].reverse().join(', '), PATIENT)
+    const keys = Array.from({ length: 900 }, (_, i) => `order:${i}`)
+    await Promise.all(keys.map((key) => forth.set(key, x, 60)))
+    assert.equal((await back.getMany(keys)).size, 900)
+    for (const one of addresses) {
+      const alone = memcached(one, PATIENT)
+      const share = (await alone.getMany(keys)).size
+      assert.ok(share > 180 && share < 420, `${share} of 900`)
+      await alone.close()
+    }
+    await Promise.all([forth.close(), back.close()])
+  })
+})
+
+describe('memcached: log in and close', () => {
+  test('user name and password are sent by SASL before the first request, and a refusal is said without them', async () => {
+    let accept = true
+    const said: Buffer[] = []
+    const reply = (socket: Socket, request: Buffer, status: number, body = '') => {
+      const header = Buffer.alloc(24)
+      header[0] = 0x81
+      header[1] = request[1] ?? 0
+      header.writeUInt16BE(status, 6)
+      header.writeUInt32BE(body.length, 8)
+      request.copy(header, 12, 12, 16)
+      socket.write(Buffer.concat([header, Buffer.from(body)]))
+    }
+    const sasl = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.on('data', (request) => {
+        said.push(request)
+        if (request[1] === 0x20) reply(socket, request, 0, 'PLAIN')
+        else if (request[1] === 0x21) reply(socket, request, accept ? 0 : 0x20)
+        else reply(socket, request, 1)
+      })
+    })
+    await new Promise<void>((resolve) => sasl.listen(0, '127.0.0.1', resolve))
+    const address = sasl.address()
+    assert.ok(typeof address === 'object' && address)
+    const cache = memcached(`memcached://anna:s%40cret@127.0.0.1:${address.port}`, PATIENT)
+    assert.equal(await cache.get('k'), undefined)
+    assert.deepEqual(said.map((request) => request[1]), [0x20, 0x21, 0x00])
+    assert.match(String(said[1]), /PLAIN\0anna\0s@cret$/)
+    await cache.close()
+    accept = false
+    const refused = memcached(`anna:s%40cret@127.0.0.1:${address.port}`, PATIENT)
+    await assert.rejects(refused.get('k'), (error: Error & { code: string }) => {
+      assert.equal(error.code, 'CACHE_REFUSED')
+      assert.doesNotMatch(error.message + String(error.cause), /anna|cret/)
+      return true
+    })
+    await refused.close()
+    await new Promise((resolve) => sasl.close(resolve))
+  })
+
+  test('close lets go of requests in flight', () =>
+    behindProxy(server.address, PATIENT, async (cache, proxy) => {
+      await cache.get('k')
+      proxy.swallow()
+      const waiting = cache.get('k')
+      const rejected = assert.rejects(waiting, { code: 'CACHE_CLOSED' })
+      await cache.close()
+      await rejected
+    }))
+
+  test('a process ends after close, and in silence even with a dead server in its list', async () => {
+    const script = `
+      import { memcached } from ${JSON.stringify(new URL('./memcached.ts', import.meta.url).href)}
+      const cache = memcached('${server.address},127.0.0.1:${await freePort()}', { timeoutMs: 300 })
+      const all = Array.from({ length: 50 }, (_, i) => cache.set('exit:' + i, Buffer.from('x'), 60))
+      const done = await Promise.allSettled(all)
+      await cache.close()
+      process.stdout.write(String(done.some((one) => one.status === 'fulfilled')))
+    `
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['--trace-warnings', '--import', 'tsx', '--input-type=module', '-e', script],
+      { timeout: 30_000 },
+    )
+    assert.equal(stdout, 'true')
+    assert.equal(stderr, '')
+  })
+})
+
+test('memcached: wrong server lists and options are refused by name, without credentials', () => {
+  for (const wrong of ['', ' ', ',', 'a,', 'a:0', 'a:65536', 'a:b', 'a b', 'http://a', 'memcache://a', 'a:1,a:1', 'a,A:11211', 'u@h', 'u:@h', '%:p@h', 'a/b', '[::1', 'ä']) {
+    assert.throws(() => memcached(wrong), { name: 'RangeError', message: /option "servers" is .*; allowed: memcached:\/\/host:port/ }, wrong)
+  }
+  // @ts-expect-error a list that is no string
+  assert.throws(() => memcached(['a:1']), { name: 'TypeError', message: /option "servers" is an array/ })
+  assert.throws(() => memcached('anna:s@cret,secret:x@h:0'), (error: Error) => !/anna|cret/.test(error.message))
+  assert.throws(() => memcached('a', { timeoutMs: 0 }), { name: 'RangeError', message: /option "timeoutMs" is 0/ })
+  // @ts-expect-error no such option
+  assert.throws(() => memcached('a', { retries: 2 }), { name: 'TypeError', message: /option "retries"/ })
+})
+
+test('memcached: host names, IPv4 and IPv6 addresses, with and without port, are taken', async () => {
+  for (const right of ['a', 'cache-1.example.org:11212', '127.0.0.1', '[::1]:11211,[::1]:11212', 'memcached://a:1,b:2/', 'memcached://u:p@a,b', ' a , b ']) {
+    const cache = memcached(right)
+    assert.equal(cache.scope, 'shared')
+    await cache.close()
+  }
+})

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { behindProxy, PATIENT, recovery, SHORT } from '../../../test/servers/cache-behind-proxy.js'
+import { startFaultyTcp } from '../../../test/servers/faulty-tcp.js'
+import { freePort } from '../../../test/servers/free-port.js'
+import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
+import { memcached } from './memcached.js'
+
+const MIB = 1024 * 1024
+const x = Buffer.from('x')
+const TIMEOUT = { name: 'CacheError', code: 'CACHE_TIMEOUT' }
+const UNREACHABLE = { name: 'CacheError', code: 'CACHE_UNREACHABLE' }
+
+let server: Memcached
+let others: Memcached[]
+before(async () => {
+  server = await startMemcached()
+  others = await Promise.all([startMemcached(), startMemcached()])
+})
+after(() => Promise.all([server, ...others].map((one) => one.kill())))
+
+describe('memcached: a server that is down', () => {
+  test('that stays silent: each request times out, then all fail at once, and it is noticed when it is back', () =>
+    behindProxy(server.address, SHORT, async (cache, proxy) => {
+      await cache.set('silent', x, 60)
+      proxy.swallow()
+      await Promise.all(Array.from({ length: 20 }, () => assert.rejects(cache.get('silent'), TIMEOUT)))
+      const connections = proxy.connections
+      const begun = performance.now()
+      for (let i = 0; i < 100; i++) await assert.rejects(cache.append('silent', x), { ...UNREACHABLE, server: proxy.address })
+      assert.ok(performance.now() - begun < 900, '100 requests took less time than two would have waited')
+      assert.equal(proxy.connections, connections)
+      proxy.pass()
+      await recovery(cache)
+      assert.equal(String(await cache.get('silent')), 'x')
+    }))
+
+  test('that stays silent while more is being written all the time is noticed too', () =>
+    behindProxy(server.address, SHORT, async (cache, proxy) => {
+      await cache.get('busy')
+      proxy.swallow()
+      const outcomes: string[] = []
+      const begun = performance.now()
+      while (performance.now() - begun < 1500) {
+        cache.append('busy', x).catch((error: { code: string }) => outcomes.push(error.code))
+        await sleep(5)
+      }
+      assert.ok(outcomes.includes('CACHE_TIMEOUT'))
+      assert.ok(outcomes.includes('CACHE_UNREACHABLE'))
+    }))
+
+  test('is tried once a second, by one request', () =>
+    behindProxy(server.address, SHORT, async (cache, proxy) => {
+      await cache.get('probe')
+      proxy.swallow()
+      await assert.rejects(cache.get('probe'), TIMEOUT)
+      const before = proxy.connections
+      const begun = performance.now()
+      const codes: string[] = []
+      while (performance.now() - begun < 3500) {
+        // Several at once: only one of them may be the probe.
+        const settled = await Promise.allSettled([cache.get('probe'), cache.get('probe'), cache.get('probe')])
+        for (const one of settled) codes.push(one.status === 'rejected' ? one.reason.code : 'answered')
+        await sleep(20)
+      }
+      const probes = codes.filter((code) => code === 'CACHE_TIMEOUT').length
+      assert.ok(probes >= 1 && probes <= 4, `${probes} probes in 3.5 s`)
+      assert.ok(proxy.connections - before <= 4, `${proxy.connections - before} connections in 3.5 s`)
+    }))
+
+  test('that nobody listens on is unreachable, and found when it starts', async () => {
+    const port = await freePort()
+    const cache = memcached(`127.0.0.1:${port}`, PATIENT)
+    await assert.rejects(cache.get('late'), { ...UNREACHABLE, message: new RegExp(`memcached 127\\.0\\.0\\.1:${port} cannot be reached \\(ECONNREFUSED\\)`) })
+    const late = await startMemcached({ port })
+    try {
+      await recovery(cache)
+      assert.equal(await cache.set('late', x, 60), true)
+    } finally {
+      await cache.close()
+      await late.kill()
+    }
+  })
+
+  test('whose host name is unknown is unreachable', async () => {
+    const cache = memcached('no-such-host.invalid:11211', PATIENT)
+    await assert.rejects(cache.get('nowhere'), UNREACHABLE)
+    await cache.close()
+  })
+
+  test('that accepts and closes at once is not connected to at each request', () =>
+    behindProxy(server.address, PATIENT, async (cache, proxy) => {
+      proxy.closeOnRequest('fin')
+      for (let i = 0; i < 50; i++) await assert.rejects(cache.get('door'))
+      assert.ok(proxy.connections <= 3, `${proxy.connections} connections`)
+    }))
+
+  test('among three slows down no operation on the other two', async () => {
+    const proxy = await startFaultyTcp(server.address)
+    const cache = memcached([proxy, ...others].map((one) => one.address).join(), { timeoutMs: 2000 })
+    try {
+      const keys = Array.from({ length: 300 }, (_, i) => `three:${i}`)
+      await Promise.all(keys.map((key) => cache.set(key, x, 60)))
+      proxy.swallow()
+      const slow = cache.getMany(keys, () => undefined)
+      const begun = performance.now()
+      const fates = await Promise.all(
+        keys.map((key) => cache.append(key, x).then(() => performance.now() - begun, (error: { server: string }) => error.server)),
+      )
+      const failed = fates.filter((fate) => typeof fate === 'string')
+      assert.ok(failed.length > 50 && failed.length < 150, `${failed.length} of 300 keys lie on the dead server`)
+      assert.deepEqual(new Set(failed), new Set([proxy.address]))
+      for (const fate of fates) assert.ok(typeof fate === 'string' || fate < 1500, `${fate} ms`)
+      assert.equal((await slow).size, 300 - failed.length)
+    } finally {
+      await cache.close()
+      await proxy.close()
+    }
+  })
+
+  test('getMany tells which keys were not answered, or rejects', async () => {
+    const cache = memcached(`${server.address},127.0.0.1:${await freePort()}`, PATIENT)
+    const keys = Array.from({ length: 100 }, (_, i) => `partly:${i}`)
+    for (const key of keys) await cache.set(key, x, 60).catch(() => undefined)
+    const unanswered = new Set<string>()
+    const found = await cache.getMany(keys, (key, error) => {
+      assert.match(error.code, /CACHE_UNREACHABLE/)
+      unanswered.add(key)
+    })
+    assert.ok(found.size > 20 && unanswered.size > 20)
+    assert.deepEqual([...found.keys(), ...unanswered].sort(), [...keys].sort())
+    await assert.rejects(cache.getMany(keys), UNREACHABLE)
+    await cache.close()
+  })
+
+  test('holds a bounded number of requests and of bytes', () =>
+    behindProxy(server.address, { timeoutMs: 1000 }, async (cache, proxy) => {
+      proxy.swallow()
+      const codes: string[] = []
+      const note = (error: { code: string; message: string }) => codes.push(/in flight and is not asked/.test(error.message) ? 'full' : error.code)
+      const small = Array.from({ length: 10_000 }, () => cache.append('full', x).catch(note))
+      await sleep(0)
+      assert.equal(codes.filter((code) => code === 'full').length, 10_000 - 8192)
+      await Promise.all(small)
+      assert.equal(codes.filter((code) => code === 'full').length, 10_000 - 8192)
+
+      proxy.pass()
+      await recovery(cache)
+      proxy.swallow()
+      codes.length = 0
+      const large = Array.from({ length: 40 }, () => cache.append('full', Buffer.alloc(MIB)).catch(note))
+      await Promise.all(large)
+      const full = codes.filter((code) => code === 'full').length
+      assert.ok(full >= 8 && full <= 10, `${full} of 40 MiB are refused over 32`)
+    }))
+
+  test('is not what a busy process takes it for when it has not read the answers itself', async () => {
+    const busy = () => {
+      const begun = performance.now()
+      while (performance.now() - begun < 1500);
+    }
+    const cache = memcached(server.address, { timeoutMs: 300 })
+    const connecting = cache.set('busy', x, 60)
+    busy()
+    assert.equal(await connecting, true)
+    const answers = [cache.get('busy'), cache.append('busy', x)]
+    busy()
+    await Promise.all(answers)
+    await cache.close()
+  })
+})

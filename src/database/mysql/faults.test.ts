@@ -1,0 +1,257 @@
+/**
+ * MySQL on a network and among servers as they are: connections that go silent, holders of locks that are gone or
+ * forgotten, a failover whose old primary lives on. Most of it is waiting, so all tests run at the same time.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { createConnection } from 'mysql2/promise'
+import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import type { DatabaseError } from '../database.js'
+import { rejects } from '../database.suite.js'
+import { MysqlDatabase } from './mysql.js'
+
+/** A TCP proxy whose new connections go to `target`; those that are there may be frozen: silent, and open on both sides. */
+class SwitchableTcp {
+  target: number
+  readonly #server: Server
+  readonly #open = new Set<{ client: Socket; upstream: Socket; frozen: boolean }>()
+
+  constructor(target: number) {
+    this.target = target
+    this.#server = createServer((client) => {
+      const pair = { client, upstream: connect(this.target, '127.0.0.1'), frozen: false }
+      this.#open.add(pair)
+      const ended = (other: Socket) => () => {
+        if (!pair.frozen) other.destroy()
+      }
+      client.on('data', (data) => pair.frozen || pair.upstream.write(data)).on('close', ended(pair.upstream)).on('error', () => undefined)
+      pair.upstream.on('data', (data) => pair.frozen || client.write(data)).on('close', ended(client)).on('error', () => undefined)
+    })
+  }
+
+  async listen(): Promise<number> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening')
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  freeze(): void {
+    for (const pair of this.#open) pair.frozen = true
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const { client, upstream } of this.#open) {
+      client.destroy()
+      upstream.destroy()
+    }
+  }
+}
+
+const cleanUps: (() => unknown)[] = []
+after(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+})
+
+async function proxied(url: string): Promise<{ url: string; proxy: SwitchableTcp }> {
+  const through = new URL(url)
+  const proxy = new SwitchableTcp(Number(through.port))
+  through.port = String(await proxy.listen())
+  cleanUps.push(() => proxy.close())
+  return { url: through.href, proxy }
+}
+
+function open(url: string): MysqlDatabase {
+  const database = new MysqlDatabase(url)
+  cleanUps.push(() => database.close())
+  return database
+}
+
+/** Started before all tests: to make a server's folder stops this process, and the clocks of the tests with it. */
+const SERVERS = {
+  impatient: [
+    '--wait-timeout=1', '--net-read-timeout=1', '--idle-transaction-timeout=1', '--idle-write-transaction-timeout=1', '--idle-readonly-transaction-timeout=1',
+  ],
+  oldPrimary: [],
+  newPrimary: [],
+  statements: ['--log-bin', '--binlog-format=STATEMENT', '--server-id=1'],
+  unlogged: ['--binlog-format=STATEMENT'],
+}
+const servers = new Map<string, MariaDb>()
+before(async () => {
+  for (const [name, options] of Object.entries(SERVERS)) {
+    const started = await startMariadb(options)
+    servers.set(name, started)
+    cleanUps.push(() => started.stop())
+  }
+})
+
+function server(name: keyof typeof SERVERS): MariaDb {
+  const started = servers.get(name)
+  assert(started)
+  return started
+}
+
+async function tableOn(url: string): Promise<MysqlDatabase> {
+  const database = open(url)
+  await database.query('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB')
+  await database.query('INSERT INTO t VALUES (1, 0), (2, 0)')
+  return database
+}
+
+const add = (database: MysqlDatabase): Promise<unknown> => database.transaction((tx) => tx.query('UPDATE t SET n = n + 1 WHERE id = 1'))
+/** All five connections of the pool are made, and idle. */
+const warmUp = (database: MysqlDatabase): Promise<unknown> => Promise.all(Array.from({ length: 5 }, () => database.query('SELECT SLEEP(0.2)')))
+const never = new Promise<never>(() => undefined)
+
+/** A user who may do what a site does, and neither see others' connections nor write where read_only is set. */
+async function limited(url: string): Promise<string> {
+  const to = new URL(url)
+  const schema = to.pathname.slice(1)
+  // The same on both servers of a failover; MySQL takes names of 32 characters at most.
+  const name = `limited_${schema}`.slice(0, 32)
+  const admin = open(url)
+  await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY 'cache-password'`)
+  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${schema}\`.* TO '${name}'@'%'`)
+  to.username = name
+  return to.href
+}
+
+describe('MySQL when the network or a server fails', { concurrency: true }, () => {
+  test('locks of a transaction whose connection went silent are free within 30 s', async () => {
+    const direct = await sharedMysqlUrl()
+    const database = await tableOn(direct)
+    const { url, proxy } = await proxied(direct)
+    let held = () => {}
+    const isHeld = new Promise<void>((resolve) => (held = resolve))
+    const orphaned = open(url).transaction(async (tx) => {
+      await tx.query('UPDATE t SET n = 7 WHERE id = 1')
+      held()
+      await never
+    })
+    orphaned.catch(() => undefined)
+    await isHeld
+    proxy.freeze()
+    const since = performance.now()
+    await add(database)
+    const waited = performance.now() - since
+    assert.ok(waited > 1_000 && waited < 30_000, `${waited} ms`)
+    assert.equal((await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 1, 'nothing of the orphaned transaction is stored')
+  })
+
+  test('a transaction that is idle is rolled back after 10 s, by name', async () => {
+    const database = await tableOn(await sharedMysqlUrl())
+    const since = performance.now()
+    const idle = database.transaction(async (tx) => {
+      await tx.query('UPDATE t SET n = 7')
+      await never
+    })
+    const error = await rejects(idle, 'usage', 'DATABASE_TRANSACTION_IDLE')
+    assert.match(error.message, /10 s/)
+    assert.ok(performance.now() - since >= 9_000)
+    await add(database)
+    assert.equal((await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 1)
+  })
+
+  test('a lock-wait timeout names who holds the lock, where the rights allow it', async () => {
+    const url = await sharedMysqlUrl()
+    const database = await tableOn(url)
+    const other = open(await limited(url))
+    const forgotten = await createConnection(url)
+    cleanUps.push(() => forgotten.destroy())
+    await forgotten.query('START TRANSACTION')
+    await forgotten.query('UPDATE t SET n = 9 WHERE id = 1')
+    const [seen, unseen] = await Promise.all([rejects(add(database), 'lock', 'ER_LOCK_WAIT_TIMEOUT'), rejects(add(other), 'lock', 'ER_LOCK_WAIT_TIMEOUT')])
+    assert.match(seen.message, new RegExp(`Connection ${forgotten.threadId} from 127\\.0\\.0\\.1:\\d+ holds the lock and has been idle for 1\\d s.*KILL ${forgotten.threadId}$`))
+    assert.doesNotMatch(seen.message, /wide/)
+    assert.doesNotMatch(unseen.message, /KILL/)
+  })
+
+  test('connections that are idle are closed by us, in order, before the server does it; the next statements meet none that is dead', async () => {
+    const { url, socket } = server('impatient')
+    const database = open(url())
+    const root = await createConnection({ socketPath: socket, user: 'root' })
+    cleanUps.push(() => root.destroy())
+    const value = async (sql: string) => Object.values(((await root.query(sql))[0] as Record<string, unknown>[])[0] ?? {}).at(-1)
+    await root.query('SET SESSION wait_timeout = 600')
+    await warmUp(database)
+    const aborted = await value(`SHOW GLOBAL STATUS LIKE 'Aborted_clients'`)
+    await setTimeout(3_000)
+    const others = `SELECT COUNT(*) FROM information_schema.processlist WHERE host <> 'localhost' AND db = 'test'`
+    assert.equal(Number(await value(others)), 5, 'the wait_timeout of the server is not ours')
+    await setTimeout(11_000)
+    assert.equal(Number(await value(others)), 0)
+    assert.equal(await value(`SHOW GLOBAL STATUS LIKE 'Aborted_clients'`), aborted)
+    await warmUp(database)
+    await warmUp(database)
+  })
+
+  test('transactions that pause for less than 10 s are left alone, whatever the server thinks of idleness', async () => {
+    await server('impatient').createDatabase('pausing')
+    const database = await tableOn(server('impatient').url('pausing'))
+    for (const sql of ['SELECT n FROM t', 'UPDATE t SET n = n + 1 WHERE id = 1']) {
+      await database.transaction(async (tx) => {
+        await tx.query(sql)
+        await setTimeout(2_500)
+        await tx.query(sql)
+      })
+    }
+    assert.equal((await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 2)
+    await database.close()
+  })
+
+  test('of five idle connections that went silent only one is waited for', async () => {
+    const { url, proxy } = await proxied(await sharedMysqlUrl())
+    const database = await tableOn(url)
+    await warmUp(database)
+    proxy.freeze()
+    const since = performance.now()
+    await rejects(add(database), 'unreachable', 'ETIMEDOUT')
+    await Promise.all(Array.from({ length: 5 }, () => database.query('SELECT n FROM t')))
+    assert.ok(performance.now() - since < 30_000)
+  })
+
+  test('after a failover whose old primary is alive and read-only, one statement fails and the others go to the new one', async () => {
+    const [old, now] = [server('oldPrimary'), server('newPrimary')]
+    await Promise.all([old, now].map(({ url }) => tableOn(url())))
+    const [limitedUrl] = await Promise.all([limited(old.url()), limited(now.url())])
+    const { url, proxy } = await proxied(limitedUrl)
+    const database = open(url)
+    await add(database)
+    await warmUp(database)
+
+    proxy.target = now.port
+    await open(old.url()).query('SET GLOBAL read_only = 1')
+    const busyMeanwhile = database.query('SELECT SLEEP(1)')
+    await setTimeout(100)
+    await rejects(add(database), 'capacity', 'ER_OPTION_PREVENTS_STATEMENT')
+    await busyMeanwhile
+    const ports = await Promise.all(Array.from({ length: 10 }, async () => {
+      const { rows } = await database.query('SELECT @@port AS port, SLEEP(0.1)')
+      return rows[0]?.['port']
+    }))
+    assert.deepEqual(new Set(ports), new Set([now.port]), 'nobody reads from the old one any more')
+    await Promise.all(Array.from({ length: 10 }, () => add(database)))
+    assert.equal((await open(now.url()).query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 10)
+  })
+
+  test('with binlog_format=STATEMENT nothing is migrated, and the error says what to set; MIXED, or no log, is fine', async () => {
+    const strict = server('statements')
+    const database = open(strict.url())
+    const error: DatabaseError = await rejects(database.migrate(), 'usage', 'DATABASE_BINLOG_FORMAT')
+    assert.match(error.message, /binlog_format is STATEMENT; allowed: ROW, MIXED.*SET GLOBAL binlog_format/)
+    assert.deepEqual((await database.query('SHOW TABLES')).rows, [])
+    await database.close()
+    const admin = open(strict.url())
+    await admin.query(`SET GLOBAL binlog_format = 'MIXED'`)
+    const allowed = open(strict.url())
+    await allowed.migrate()
+    await admin.query(`SET GLOBAL binlog_format = 'STATEMENT'`)
+    const late = await rejects(open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (?, 99, ?, 0)', ['x', 'x']), 'usage', 'ER_BINLOG_STMT_MODE_AND_ROW_ENGINE')
+    assert.match(late.message, /binlog_format/i)
+    await open(server('unlogged').url()).migrate()
+  })
+})

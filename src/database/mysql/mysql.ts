@@ -1,0 +1,138 @@
+/**
+ * MySQL and MariaDB through mysql2's pool. Connections are made when needed, come back to the pool as if new,
+ * and are never used again after an error in a transaction: rolling back is the server's work once the
+ * connection is cut, which needs no answer and cannot fail.
+ */
+import { createHash } from 'node:crypto'
+import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../../support/lifetime.js'
+import type { Logger } from '../../support/logger.js'
+import { warnOnce } from '../../support/warn-once.js'
+import { closedError } from '../closed.js'
+import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from '../database.js'
+import { databaseNow } from '../dialect.js'
+import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, PARTS, migrationsBusy, type MigrationHost } from '../migrations.js'
+import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
+import { poolOptions, type MysqlOptions } from './options.js'
+import type { MysqlSession } from './session.js'
+import { MysqlSessions } from './sessions.js'
+import { OpenTransaction } from '../open-transaction.js'
+
+export type { MysqlOptions } from './options.js'
+
+/** Changing a big table takes its time; no answer to anything else in a migration means what it always means. */
+const CHANGE_TIMEOUT_MS = 3_600_000
+const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
+
+/**
+ * A MySQL (8.0+) or MariaDB (10.6+) database. Connects at the first use.
+ *
+ * @param given `mysql://user:password@host:port/database` or the same as options. Of a URL's parameters `connection_limit`,
+ * `socket` and those about TLS (`ssl`, `ssl-mode`, `sslaccept`, `ssl-ca`, …) are followed, in all common spellings.
+ * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the message.
+ */
+export function mysql(given: string | MysqlOptions): Database {
+  return new MysqlDatabase(given)
+}
+
+export class MysqlDatabase implements Database, MigrationHost {
+  readonly dialect = 'mysql'
+  readonly #schema: string
+  readonly #sessions: MysqlSessions
+  readonly #lifetime = new Lifetime(closedError)
+
+  /**
+   * @param option what the user knows a URL as, for messages
+   * @param logger told of parts of a URL that are ignored
+   */
+  constructor(given: string | MysqlOptions, option?: string, logger: Logger = console) {
+    const options = poolOptions(given, option, (message) => warnOnce(logger, message))
+    this.#schema = options.database ?? ''
+    this.#sessions = new MysqlSessions(options)
+  }
+
+  get maxStatementBytes(): number {
+    return this.#sessions.maxStatementBytes
+  }
+
+  query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
+    return this.#lifetime.run(async () => {
+      const session = await this.#sessions.acquire()
+      try {
+        const result = await session.query(sql, parameters)
+        this.#lifetime.track(session.recycle())
+        return result
+      } catch (error) {
+        // A statement alone rolls back alone, so a server that has answered keeps its connection, unless it is the wrong server.
+        const useless = (error instanceof DatabaseError && error.kind === 'unreachable') || condemnsOthers(error)
+        if (useless) this.#sessions.end(session, error)
+        else this.#lifetime.track(session.recycle())
+        throw error
+      }
+    })
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#onOneConnection((session) => {
+      const { maxStatementBytes } = session
+      const prepare = (sql: string, values: readonly SqlValue[]) => session.prepare(sql, values)
+      return session.transaction(() => new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare }).finish(work))
+    })
+  }
+
+  now(): Promise<number> {
+    return databaseNow(this)
+  }
+
+  migrate(parts: readonly string[] = PARTS, folder = migrationsFolder('mysql')): Promise<void> {
+    return migrate(this, folder, parts)
+  }
+
+  /** One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself. */
+  exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
+    return this.#onOneConnection(async (session) => {
+      const query = (sql: string, values?: readonly SqlValue[]) => session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
+      // The lock is the server's, not the schema's; a hash, because its name may have 64 characters only.
+      const lock = `wide_cache_${createHash('md5').update(this.#schema).digest('hex')}`
+      const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])
+      if (rows[0]?.['taken'] !== 1) throw migrationsBusy()
+      await refuseStatementLog(query)
+      const result = await work({ dialect: 'mysql', maxStatementBytes: session.maxStatementBytes, query, now: () => databaseNow({ dialect: 'mysql', query }) })
+      await query('SELECT RELEASE_LOCK(?)', [lock])
+      return result
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#lifetime.close(async () => {
+      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
+      await this.#sessions.close()
+    })
+  }
+
+  #onOneConnection<T>(work: (session: MysqlSession) => Promise<T>): Promise<T> {
+    return this.#lifetime.run(async () => {
+      const session = await this.#sessions.acquire()
+      try {
+        const result = await work(session)
+        this.#lifetime.track(session.recycle())
+        return result
+      } catch (error) {
+        this.#sessions.end(session, error)
+        throw error
+      }
+    })
+  }
+}
+
+/**
+ * With a binary log of statements InnoDB refuses every change at READ COMMITTED, after DDL has begun.
+ *
+ * @throws DatabaseError `DATABASE_BINLOG_FORMAT`
+ */
+async function refuseStatementLog(query: Queryable['query']): Promise<void> {
+  // Not @@binlog_format, which a server that has done away with it would not know.
+  const { rows } = await query(`SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')`)
+  const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
+  if (settings.get('log_bin') !== 'ON' || settings.get('binlog_format') !== 'STATEMENT') return
+  throw new DatabaseError('DATABASE_BINLOG_FORMAT', 'usage', `The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}. Nothing has been migrated`)
+}

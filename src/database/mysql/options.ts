@@ -1,0 +1,75 @@
+/**
+ * What a user says about a MySQL server, checked, and what we say to mysql2. No message shows a value: a URL
+ * holds the password.
+ */
+import type { PoolOptions } from 'mysql2'
+import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
+import { QUEUE_LIMIT, mysqlValue } from './session.js'
+import { mysqlUrl } from './url.js'
+
+export interface MysqlOptions {
+  /** @default 'localhost' */
+  readonly host?: string | undefined
+  /** @default 3306 */
+  readonly port?: number | undefined
+  /** A Unix socket, instead of host and port. */
+  readonly socketPath?: string | undefined
+  readonly user?: string | undefined
+  readonly password?: string | undefined
+  /** The schema that holds the tables; it must exist. */
+  readonly database: string
+  /** As mysql2 takes it: `{ ca, cert, key, rejectUnauthorized, … }` or the name of a profile, `'Amazon RDS'`. */
+  readonly ssl?: PoolOptions['ssl']
+  /**
+   * The most connections of this process.
+   *
+   * @default 5
+   */
+  readonly connectionLimit?: number | undefined
+}
+
+const KNOWN = ['host', 'port', 'socketPath', 'user', 'password', 'database', 'ssl', 'connectionLimit'] as const
+const CONNECT_TIMEOUT_MS = 5_000
+const KEEP_ALIVE_MS = 10_000
+
+/**
+ * The options for mysql2's pool.
+ *
+ * @param option what the user knows a URL as, for messages
+ * @param warn told of parts of a URL that are ignored
+ * @throws TypeError, RangeError
+ */
+export function poolOptions(from: string | MysqlOptions, option = 'database', warn: (message: string) => void = () => undefined): PoolOptions {
+  const options = typeof from === 'string' ? mysqlUrl(from, option, warn) : from
+  onlyKnown('mysql', options, KNOWN)
+  for (const name of ['host', 'socketPath', 'user', 'password', 'database'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'string') throw wrongType(name, hidden(options[name]), 'a string')
+  }
+  if (!options.database) throw wrongValue(option, typeof from === 'string' ? 'a URL without a schema' : undefined, 'the name of a schema; as a URL: mysql://user:password@host:port/database')
+  const { host = 'localhost', port = 3306, connectionLimit = 5, ...others } = given(options)
+  return {
+    ...others,
+    host,
+    port: integer('port', port, 1, 65_535),
+    connectionLimit: integer('connectionLimit', connectionLimit, 1, 1_000),
+    queueLimit: QUEUE_LIMIT,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // Else the first probe comes after two hours.
+    enableKeepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+    // `end()` says goodbye to the server, which counts and logs what is cut off as aborted.
+    gracefulEnd: true,
+    // utf8mb4 said explicitly; of two collations that meet, the binary one wins instead of failing.
+    charset: 'utf8mb4_bin',
+    timezone: 'Z',
+    dateStrings: true,
+    jsonStrings: true,
+    multipleStatements: false,
+    typeCast: mysqlValue,
+  }
+}
+
+/** A value of a wrong type, unshown. */
+function hidden(value: unknown): object | string {
+  return typeof value === 'object' && value !== null ? {} : `a ${typeof value}`
+}

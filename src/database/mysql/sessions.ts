@@ -1,0 +1,110 @@
+/**
+ * The sessions of one process on a MySQL server, through mysql2's pool. A session that is not needed is closed before
+ * the server would do it, so that none is met dead. When one shows that its server is the wrong one (read-only, after
+ * a failover) or silent, the others go with it: each would cost the same failure again.
+ */
+import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
+import { within } from '../../support/lifetime.js'
+import { cutOffError } from '../closed.js'
+import { ASSUMED_STATEMENT_BYTES, DatabaseError } from '../database.js'
+import { lockHolders } from './lock-holders.js'
+import { condemnsOthers, mysqlError, unsent } from './errors.js'
+import { connectionError, type Place, placeOf } from './place.js'
+import { MysqlSession } from './session.js'
+
+/** How long a caller waits for one of the connections to come free. */
+const ACQUIRE_TIMEOUT_MS = 60_000
+/** How long idle connections have to say goodbye. */
+const QUIT_TIMEOUT_MS = 1_000
+
+export class MysqlSessions {
+  readonly #options: PoolOptions
+  readonly #place: Place
+  readonly #sessions = new Map<PoolConnection, MysqlSession>()
+  readonly #whoHolds: (connectionId: number) => Promise<string | undefined>
+  /** Connections that are of no use any more: one may end while the pool hands it over. */
+  readonly #ended = new WeakSet<PoolConnection>()
+  /** The smallest of all connections so far. */
+  #maxStatementBytes = Infinity
+  #pool: Promise<Pool> | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#place = placeOf(options)
+    this.#whoHolds = lockHolders(options)
+  }
+
+  get maxStatementBytes(): number {
+    return this.#maxStatementBytes === Infinity ? ASSUMED_STATEMENT_BYTES : this.#maxStatementBytes
+  }
+
+  /** A session in the known state, for its caller alone until it is recycled or ended by {@link end}. */
+  async acquire(): Promise<MysqlSession> {
+    this.#pool ??= import('mysql2').then(({ default: { createPool } }) => createPool(this.#options))
+    const pool = await this.#pool
+    // No more rounds than connections: each but the last is for one that has ended.
+    for (;;) {
+      const connection = await connectionOf(pool, this.#place)
+      if (this.#ended.has(connection)) continue
+      const known = this.#sessions.get(connection)
+      if (!known) return this.#begin(connection)
+      if (known.take()) return known
+    }
+  }
+
+  /** Cuts the session's connection because of `error`, and those beside it that have the same fault. */
+  end(session: MysqlSession, error: unknown): void {
+    session.destroy(error)
+    if (!condemnsOthers(error)) return
+    for (const other of this.#sessions.values()) other.condemn(error)
+  }
+
+  async close(): Promise<void> {
+    const pool = await this.#pool
+    if (!pool) return
+    const all = () => [...this.#sessions.values()]
+    for (const session of all()) if (session.busy) session.destroy(cutOffError())
+    await within(QUIT_TIMEOUT_MS, new Promise((resolve) => pool.end(resolve)))
+    for (const session of all()) session.destroy(cutOffError())
+  }
+
+  async #begin(connection: PoolConnection): Promise<MysqlSession> {
+    const gone = (): void => {
+      this.#sessions.delete(connection)
+      this.#ended.add(connection)
+    }
+    const session = new MysqlSession(connection, gone, this.#whoHolds, this.#place.name)
+    this.#sessions.set(connection, session)
+    try {
+      await session.begin()
+      this.#maxStatementBytes = Math.min(this.#maxStatementBytes, session.maxStatementBytes)
+      return session
+    } catch (error) {
+      this.end(session, error)
+      throw unsent(error)
+    }
+  }
+}
+
+/** A connection of the pool, if one comes free in time. */
+function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
+  return new Promise((resolve, reject) => {
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      reject(new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`))
+    }, ACQUIRE_TIMEOUT_MS)
+    pool.getConnection((error, connection) => {
+      clearTimeout(timer)
+      if (late) connection?.release()
+      else if (error) reject(fromPool(error, place))
+      else resolve(connection)
+    })
+  })
+}
+
+/** A full queue, or a closed pool, is the pool's own word; all else is a connection that could not be made. */
+function fromPool(error: unknown, place: Place): DatabaseError {
+  const known = mysqlError(error)
+  return known.code.startsWith('DATABASE_') ? known : connectionError(error, place)
+}

@@ -1,0 +1,40 @@
+/** What SQLite's errors mean. Its messages name tables and columns, and never values: those are bound. */
+import { DatabaseError, type DatabaseErrorKind } from '../database.js'
+
+/** As it comes from the thread. */
+export interface SqliteFailure {
+  readonly code: string
+  /** SQLite's extended result code; its lowest byte is the primary one. */
+  readonly raw: number
+  readonly message: string
+}
+
+/** By primary result code, https://sqlite.org/rescode.html */
+const KINDS = new Map<number, DatabaseErrorKind>([
+  [5, 'lock'], // BUSY
+  [6, 'lock'], // LOCKED
+  [7, 'capacity'], // NOMEM
+  [8, 'capacity'], // READONLY
+  [10, 'capacity'], // IOERR
+  [13, 'capacity'], // FULL
+  [14, 'capacity'], // CANTOPEN
+  [18, 'data'], // TOOBIG
+  [19, 'data'], // CONSTRAINT
+  [20, 'data'], // MISMATCH
+  [25, 'data'], // RANGE
+])
+
+/** Has no result code of its own. Of the rows: fewer of them would do. */
+const TOO_MANY = /^too many SQL variables|^too many terms/
+
+export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {
+  const kind = code === 'SQLITE_CANTOPEN' ? 'capacity' : TOO_MANY.test(message) ? 'data' : (KINDS.get(raw & 0xff) ?? 'usage')
+  return new DatabaseError(code, kind, code.startsWith('SQLITE_') ? `${code}: ${message}` : message)
+}
+
+/** The error of a file that cannot be opened, or of the driver that is missing. */
+export function openingError(failure: SqliteFailure, file: string): DatabaseError {
+  const { code, kind, message } = sqliteError(failure)
+  if (!code.startsWith('SQLITE_')) return new DatabaseError(code, kind, message)
+  return new DatabaseError(code, kind, `sqlite:${file} cannot be opened (${message}). Check that the folder is there and that this process may write in it`)
+}

@@ -1,0 +1,141 @@
+/**
+ * The event loop's side of the thread that SQLite works in: one request, one answer. The thread keeps the
+ * process alive only while a user of it says so. If it dies, what is awaited rejects and the link is dead
+ * for good: what has begun on one thread (a transaction) never goes on upon another.
+ */
+import { Worker } from 'node:worker_threads'
+import { packageFile } from '../../support/package-file.js'
+import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
+import { openingError, sqliteError, type SqliteFailure } from './errors.js'
+
+type Ask = { readonly sql: string; readonly values: readonly SqlValue[] } | { readonly more: true } | { readonly close: true }
+type Piece = { readonly columns: readonly string[]; readonly rows: readonly WorkerRow[]; readonly more: boolean; readonly changes: number }
+type Reply = { readonly id: number } & (Piece | { readonly failure: SqliteFailure; readonly opened: boolean })
+type WorkerRow = readonly (Exclude<SqlValue, Buffer> | Uint8Array)[]
+type Waiting = { readonly resolve: (piece: Piece) => void; readonly reject: (error: Error) => void }
+
+/** How long the exit of the process waits for the statements at work. */
+const EXIT_WAIT_MS = 2_000
+const BUSY = 0
+const STOP = 1
+
+/** What the threads that run are doing; see `whileBusy` in the worker. */
+const states = new Set<Int32Array>()
+let watchesExit = false
+
+export class SqliteLink {
+  readonly #worker: Worker
+  readonly #file: string
+  readonly #state = new Int32Array(new SharedArrayBuffer(8))
+  readonly #waiting = new Map<number, Waiting>()
+  #lastId = 0
+  #holds = 0
+  #death: DatabaseError | undefined
+
+  constructor(file: string) {
+    this.#file = file
+    // Without our own execArgv the thread would load what the process was told to, such as tsx.
+    this.#worker = new Worker(packageFile('database/sqlite/worker.js'), {
+      workerData: { file, state: this.#state },
+      execArgv: [],
+      name: 'wide-cache sqlite',
+    })
+    watchExit()
+    states.add(this.#state)
+    this.#worker.unref()
+    this.#worker.on('message', (reply: Reply) => this.#settle(reply))
+    this.#worker.on('error', (error) => this.#die(`The SQLite thread has died: ${error.message}`))
+    this.#worker.on('exit', () => {
+      states.delete(this.#state)
+      this.#die('The SQLite thread has ended')
+    })
+  }
+
+  get dead(): boolean {
+    return this.#death !== undefined
+  }
+
+  /** Runs one statement. No two may overlap: the thread keeps the rest of one result only. */
+  async query(sql: string, values: readonly SqlValue[]): Promise<QueryResult> {
+    let piece = await this.#ask({ sql, values })
+    const { columns, changes } = piece
+    const rows: SqlRow[] = []
+    for (;;) {
+      for (const row of piece.rows) rows.push(rowOf(columns, row))
+      if (!piece.more) return { rows, affectedRows: changes }
+      piece = await this.#ask({ more: true })
+    }
+  }
+
+  /** Keeps the process alive until `release` has been called as often. */
+  hold(): void {
+    if (this.#holds++ === 0) this.#worker.ref()
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#worker.unref()
+  }
+
+  /** Closes the file and ends the thread. */
+  async close(): Promise<void> {
+    if (this.dead) return
+    await this.#ask({ close: true }).catch(() => undefined)
+  }
+
+  /** Gives the thread up: what is awaited rejects, and it ends after the statement it is at, rolling back. */
+  destroy(): void {
+    this.#die('The SQLite thread has been given up')
+  }
+
+  #ask(ask: Ask): Promise<Piece> {
+    if (this.#death) return Promise.reject(this.#death)
+    const id = ++this.#lastId
+    return new Promise<Piece>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#worker.postMessage({ id, ...ask })
+    })
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id)
+    this.#waiting.delete(reply.id)
+    if (!('failure' in reply)) return waiting?.resolve(reply)
+    const error = reply.opened ? sqliteError(reply.failure) : openingError(reply.failure, this.#file)
+    waiting?.reject(error)
+    // A thread without a file is of no use; the next one may find the disk or the package again.
+    if (!reply.opened) this.#die(error.message, error)
+  }
+
+  #die(message: string, error = new DatabaseError('DATABASE_THREAD_DIED', 'unreachable', message)): void {
+    if (this.#death) return
+    this.#death = error
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+    Atomics.store(this.#state, STOP, 1)
+    // Any message wakes it, to see that it is to stop.
+    this.#worker.postMessage({ id: 0, more: true })
+  }
+}
+
+function watchExit(): void {
+  if (watchesExit) return
+  watchesExit = true
+  process.on('exit', () => {
+    for (const state of states) {
+      Atomics.store(state, STOP, 1)
+      Atomics.notify(state, STOP)
+    }
+    const deadline = performance.now() + EXIT_WAIT_MS
+    for (const state of states) Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
+  })
+}
+
+/** A Buffer loses its class on the way between threads. */
+function rowOf(columns: readonly string[], values: WorkerRow): SqlRow {
+  const row: { [column: string]: SqlValue } = {}
+  columns.forEach((column, index) => {
+    const value = values[index] ?? null
+    row[column] = value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value
+  })
+  return row
+}

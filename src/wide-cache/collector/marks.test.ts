@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cache } from '../../cache/cache.js'
+import { memory } from '../../cache/memory.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { systemEnvironment } from '../../support/environment.js'
+import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
+import { BurstLogger } from '../../support/logger.js'
+import { Grid } from '../grid.js'
+import { Marks } from './marks.js'
+
+const grid = new Grid(Buffer.alloc(16, 7), { width: 2, layerSeconds: 10 })
+
+/** A cache that processes share. */
+function sharedCache(): Cache {
+  const cache = memory()
+  return new Proxy(cache, { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
+}
+
+/** A process with a database of its own, whose grid has the same id as all others'. */
+async function bench(cache: Cache, database = sqlite(':memory:')) {
+  await database.migrate()
+  const [clock, log] = [new ManualClock(0), keptLog()]
+  const record = { grid, newest: undefined as Buffer | undefined, newestMark: async () => record.newest }
+  const marks = new Marks({ cache, database, record: record as never, clock, logger: new BurstLogger(log, clock.elapsed), name: 'test', newId: () => systemEnvironment.newId() })
+  return {
+    clock, log, database, record, marks,
+    /** A collecting run whose waits take no time: its mark, and how long it has waited at least. */
+    async put() {
+      const since = clock.elapsed()
+      let settled = false
+      const putting = marks.put(grid, 0).finally(() => { settled = true })
+      while (!settled) {
+        if (clock.pending > 0) await clock.advance(500)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      return { mark: await putting, waited: clock.elapsed() - since }
+    },
+    knows: (mark: Buffer) => database.query('INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, 0)', [grid.id, mark]),
+  }
+}
+
+test('collecting runs of one database put their marks without a wait, and find all that others have put', async () => {
+  const cache = sharedCache()
+  const one = await bench(cache)
+  const other = await bench(cache, one.database)
+  for (let i = 0; i < 80; i++) {
+    const { mark, waited } = await (i % 2 ? one : other).put()
+    assert(Buffer.isBuffer(mark) && waited === 0, `run ${i}`)
+  }
+  assert.deepEqual(one.log.lines, [])
+  const list = await cache.get(grid.marksKey)
+  assert(list!.length <= 2 * 60 * 16, `${list!.length} bytes of marks`)
+  await one.database.close()
+})
+
+test('a mark that this database never had, looked up again for five seconds, tells that another database uses the grid\'s id', async () => {
+  const cache = sharedCache()
+  const one = await bench(cache)
+  assert(Buffer.isBuffer((await one.put()).mark))
+  const clone = await bench(cache)
+  const { mark, waited } = await clone.put()
+  assert.deepEqual([mark, waited >= 5_000], ['foreign', true])
+  assert.equal((await one.put()).mark, 'foreign', 'and so it does to the other')
+  await one.database.close()
+  await clone.database.close()
+})
+
+test('a mark that comes to this node of the database a few seconds later is not foreign', async () => {
+  const cache = sharedCache()
+  const one = await bench(cache)
+  const mark = systemEnvironment.newId()
+  await cache.set(grid.marksKey, mark, 1_000)
+  const putting = one.marks.put(grid, 0)
+  for (let looked = 0; looked < 3; looked++) {
+    while (one.clock.pending === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    if (looked === 2) await one.knows(mark)
+    await one.clock.advance(1_000)
+  }
+  assert(Buffer.isBuffer(await putting))
+  await one.database.close()
+})
+
+test('a private cache needs no marks, and a cache that does not answer or store shows none', async () => {
+  const one = await bench(memory())
+  assert.equal((await one.put()).mark, undefined)
+  assert.deepEqual((await one.database.query('SELECT * FROM wide_cache_marks')).rows, [])
+  const full = await bench({ ...sharedCache(), scope: 'shared', append: async () => false, add: async () => false } as never)
+  assert.equal((await full.put()).mark, undefined)
+  await one.database.close()
+  await full.database.close()
+})
+
+test('a process whose cache misses three of the last six newest marks is apart, until it shows them again; the log says both', async () => {
+  const cache = sharedCache()
+  const one = await bench(cache)
+  const see = async (shown: boolean): Promise<boolean> => {
+    one.record.newest = systemEnvironment.newId()
+    if (shown) await cache.set(grid.marksKey, one.record.newest, 1_000)
+    await one.marks.compare()
+    await one.marks.compare()
+    return one.marks.apart
+  }
+  await one.marks.compare()
+  assert.deepEqual([await see(false), await see(false), await see(true), await see(false)], [false, false, false, true])
+  assert.equal(one.log.lines.length, 1)
+  assert.match(one.log.lines[0]!, /the collectors of "test" use another cache than this process.*the same list of cache servers.*a name per host/)
+  assert.deepEqual([await see(true), await see(true), await see(true)], [true, true, false])
+  assert.equal(one.log.lines.length, 2)
+  assert.match(one.log.lines[1]!, /use this process's cache again/)
+  await one.database.close()
+})

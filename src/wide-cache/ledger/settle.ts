@@ -1,0 +1,68 @@
+import { DatabaseError } from '../../database/database.js'
+import type { BurstLogger } from '../../support/logger.js'
+import type { Frame } from '../frame.js'
+import { type CommitOptions, type Ledger, RowsError, type Settled } from './ledger.js'
+
+/** The part of the ledger that takes frames, whatever rows they hold. */
+export type FrameLedger = Pick<Ledger<unknown>, 'commit' | 'quarantine'>
+
+/** How often a frame is tried alone before it goes to quarantine. */
+const TRIES_ALONE = 3
+
+/**
+ * Brings frames into the ledger whatever their rows are: those that SQL refuses are found by halving, tried
+ * alone, and sent to quarantine, so that they never stop what is behind them. Errors that say nothing about
+ * the rows (connection, lock, space, a missing table) are passed on.
+ */
+export async function settle(ledger: FrameLedger, frames: readonly Frame[], logger: BurstLogger, { raise, read }: CommitOptions = {}): Promise<Settled> {
+  try {
+    return await ledger.commit(frames, { raise, read })
+  } catch (error) {
+    if (!isAboutRows(error)) throw error
+  }
+  const settled = await isolate(ledger, frames, logger, { read })
+  if (raise) await ledger.commit([], { raise })
+  return settled
+}
+
+/** Settles frames of which at least one is refused. */
+async function isolate(ledger: FrameLedger, frames: readonly Frame[], logger: BurstLogger, options: CommitOptions): Promise<Settled> {
+  const [only] = frames
+  if (only && frames.length === 1) return settleAlone(ledger, only, logger, options)
+  const middle = Math.ceil(frames.length / 2)
+  const first = await settle(ledger, frames.slice(0, middle), logger, options)
+  const second = await settle(ledger, frames.slice(middle), logger, options)
+  return {
+    committed: first.committed + second.committed,
+    duplicate: first.duplicate + second.duplicate,
+    quarantined: first.quarantined + second.quarantined,
+    // What settled later knows the newer prefix.
+    prefixes: new Map([...first.prefixes, ...second.prefixes]),
+  }
+}
+
+async function settleAlone(ledger: FrameLedger, frame: Frame, logger: BurstLogger, options: CommitOptions): Promise<Settled> {
+  let reason = ''
+  // The try that brought it here is the first.
+  for (let tries = 1; tries < TRIES_ALONE; tries++) {
+    try {
+      return await ledger.commit([frame], options)
+    } catch (error) {
+      if (!isAboutRows(error)) throw error
+      reason = reasonOf(error)
+    }
+  }
+  const settled = await ledger.quarantine([frame], reason, options)
+  logger.warn('quarantine', `wide-cache: the database refuses a frame of ${frame.rowCount} rows (${reason}); it is kept in wide_cache_quarantine`)
+  return settled
+}
+
+function isAboutRows(error: unknown): error is RowsError | DatabaseError {
+  return error instanceof RowsError || (error instanceof DatabaseError && error.kind === 'data')
+}
+
+/** Names and codes only: a foreign message may quote a row. */
+function reasonOf(error: RowsError | DatabaseError): string {
+  if (error instanceof DatabaseError) return error.code
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.name}` : error.message
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Cache } from '../../cache/cache.js'
+import { memory } from '../../cache/memory.js'
+import type { Database } from '../../database/database.js'
+import { mysql } from '../../database/mysql/mysql.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { keptLog } from '../../support/fixtures.suite.js'
+import type { Logger } from '../../support/logger.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { enterUse, KindDiffersError, sharedUses, type Use, useOf } from './use.js'
+import { type OwnUse, WideCache } from '../wide-cache.js'
+
+const silent: Logger = { info() {}, warn() {}, error() {} }
+
+/** A cache that several processes may share. */
+function shared(): Cache {
+  return new Proxy(memory(), { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
+}
+
+/** Processes of one database and one cache, and what is committed by them. */
+async function site() {
+  const [cache, database] = [shared(), sqlite(':memory:')]
+  await database.query('CREATE TABLE taken (place INTEGER PRIMARY KEY, kind TEXT NOT NULL, row TEXT NOT NULL)')
+  const open = (kind: string | undefined, own?: OwnUse, logger = silent) => new WideCache<unknown>({
+    name: 'test', kind, cache, database, collect: false, logger, closeTimeoutMs: 100, read: async () => 'figures',
+    async commit(rows, tx) {
+      for (const row of rows) await tx.query('INSERT INTO taken (kind, row) VALUES (?, ?)', [kind ?? 'rows', String(row)])
+    },
+  }, undefined, own)
+  const taken = async () => (await database.query('SELECT kind, row FROM taken ORDER BY place')).rows.map(({ kind, row }) => [kind, row])
+  return { cache, database, open, taken }
+}
+
+test('a process that uses a name for another kind is refused wherever it looks, holds its rows, and commits none', async () => {
+  const { open, taken, database } = await site()
+  const [clicks, orders] = [open('clicks'), open('orders')]
+  clicks.append('a')
+  await clicks.flush()
+  orders.append('b')
+  const refused = {
+    name: 'KindDiffersError', code: 'ERR_WIDE_CACHE_KIND',
+    message: /^The name "test" is for rows of kind "clicks" in this database, and this process uses it for kind "orders"\. Give this process another name/,
+  }
+  const looks = [orders.migrate(), orders.read(), orders.ledger(), orders.drain({ all: true }), orders.flush()]
+  await Promise.all(looks.map((look) => assert.rejects(look, refused)))
+  assert.deepEqual(await taken(), [])
+  await clicks.drain({ all: true })
+  assert.deepEqual(await taken(), [['clicks', 'a']])
+  assert.equal((await clicks.ledger()).issued, 1)
+
+  // As the error says.
+  await database.query("DELETE FROM wide_cache_uses WHERE name = 'test'")
+  await orders.flush()
+  await orders.drain({ all: true })
+  assert.deepEqual(await taken(), [['clicks', 'a'], ['orders', 'b']])
+  await Promise.all([clicks.close(), orders.close(), database.close()])
+})
+
+test('the log of a process that records only says that it is refused, and closing counts what it held', async () => {
+  const { open, database } = await site()
+  const log = keptLog()
+  await open(undefined).migrate()
+  const other = open('orders', undefined, log)
+  other.append('a')
+  assert.deepEqual(await other.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
+  assert(log.lines.some((line) => /The name "test" is for rows of kind "rows"/.test(line)), log.lines.join('\n'))
+  await database.close()
+})
+
+test('a frame of another kind in a cell is kept for a human, never decoded or committed, and its writer brings its rows itself', async () => {
+  const { open, taken, database } = await site()
+  const clicks = open('clicks')
+  clicks.append('a')
+  await clicks.flush()
+  await database.query("UPDATE wide_cache_uses SET kind = 'orders'")
+  const orders = open('orders')
+  assert.equal((await orders.drain({ all: true })).frames, 0)
+  assert.deepEqual(await taken(), [])
+  assert.deepEqual(await clicks.close(), { committed: 1, quarantined: 0, inCache: 0, lost: 0 })
+  assert.deepEqual(await taken(), [['clicks', 'a']])
+  await Promise.all([orders.close(), database.close()])
+})
+
+test('processes of the package use the same name only for the same of its kinds', async () => {
+  const { open, database } = await site()
+  const [visits, hits] = [open(undefined, { kind: 'activity' }), open(undefined, { kind: 'hits' })]
+  await visits.migrate()
+  await assert.rejects(hits.migrate(), { message: /for rows of kind "activity" .* uses it for kind "hits"/ })
+  await Promise.all([visits.close(), hits.close(), database.close()])
+})
+
+const DATABASES: [name: string, open: () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MySQL', async () => mysql(await sharedMysqlUrl())],
+]
+
+for (const [what, openDatabase] of DATABASES) {
+  test(`${what}: the first kind stays, the longest times count, and the last window that is given`, async () => {
+    const database = await openDatabase()
+    after(() => database.close())
+    await database.migrate(['wide-cache'])
+    const use = (more: Partial<Use>): Use => ({ kind: 'hits', cellTtlSeconds: 100, keepSeconds: 0, repeatSeconds: 0, ...more })
+    const name = `use-${what}`
+    await database.query('DELETE FROM wide_cache_uses WHERE name = ?', [name])
+    assert.equal(await useOf(database, name), undefined)
+    const kinds = ['hits', 'activity', 'hits', 'rows']
+    const entered = await Promise.allSettled(kinds.map((kind) => enterUse(database, name, use({ kind }))))
+    const { kind } = (await useOf(database, name))!
+    assert.deepEqual(entered.map(({ status }) => status === 'fulfilled'), kinds.map((given) => given === kind))
+
+    const steps: [Partial<Use>, Partial<Use>][] = [
+      [{ keepSeconds: 500, repeatSeconds: 60 }, { keepSeconds: 500, repeatSeconds: 60 }],
+      [{ keepSeconds: 400, cellTtlSeconds: 200 }, { keepSeconds: 500, repeatSeconds: 60, cellTtlSeconds: 200 }],
+      [{ keepSeconds: 600, repeatSeconds: 30 }, { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 }],
+    ]
+    for (const [given, recorded] of steps) {
+      await enterUse(database, name, use({ kind, ...given }))
+      assert.deepEqual(await useOf(database, name), use({ kind, ...recorded }))
+    }
+    await assert.rejects(enterUse(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })), KindDiffersError)
+    assert.deepEqual(await useOf(database, name), use({ kind, keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 }))
+  })
+}
+
+test('names are found in the database with the shape of the grid used last, those of private caches not', async () => {
+  const { open, database, cache } = await site()
+  const wide = new WideCache<unknown>({ name: 'wide', width: 7, layerSeconds: 2, cellTtlSeconds: 500, cache, database, collect: false, logger: silent, commit: async () => {} }, undefined, { kind: 'hits', keepSeconds: 9, repeatSeconds: 8 })
+  const own = new WideCache<unknown>({ name: 'own', cache: 'memory:', database, collect: false, logger: silent, commit: async () => {} })
+  const test = open('clicks')
+  for (const each of [wide, own, test]) await each.migrate()
+  assert.deepEqual(await sharedUses(database), [
+    { name: 'test', kind: 'clicks', width: 15, layerSeconds: 3, cellTtlSeconds: 3600, keepSeconds: 0, repeatSeconds: 0 },
+    { name: 'wide', kind: 'hits', width: 7, layerSeconds: 2, cellTtlSeconds: 500, keepSeconds: 9, repeatSeconds: 8 },
+  ])
+  await Promise.all([wide.close(), own.close(), test.close()])
+  await database.close()
+})

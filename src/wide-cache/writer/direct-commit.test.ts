@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DatabaseError } from '../../database/database.js'
+import { systemEnvironment } from '../../support/environment.js'
+import { keptLog, ManualClock, settle } from '../../support/fixtures.suite.js'
+import { BurstLogger } from '../../support/logger.js'
+import { DirectCommit } from './direct-commit.js'
+import type { Frame } from '../frame.js'
+import type { Settled } from '../ledger/ledger.js'
+import { type HeldFrame, Outbox } from './outbox.js'
+
+/** An outbox with ten frames of one row, committed five at a time, and a ledger that fails while told to. */
+function bench() {
+  const [clock, log] = [new ManualClock(0), keptLog()]
+  const outbox = new Outbox(1e6)
+  const frames = Array.from({ length: 10 }, (_, sequence): HeldFrame => ({
+    writer: 'ab', sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1, bytes: Buffer.alloc(1), closedAt: 0, placed: false, placing: undefined,
+  }))
+  for (const frame of frames) outbox.add(frame)
+  const world: { fails: boolean; prefix: number; hold: Promise<void> | undefined } = { fails: false, prefix: -1, hold: undefined }
+  const commits: number[][] = []
+  const commit = async (batch: readonly Frame[]): Promise<Settled> => {
+    commits.push(batch.map(({ sequence }) => sequence))
+    await world.hold
+    if (world.fails) throw new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
+    return { committed: batch.length, duplicate: 0, quarantined: 0, prefixes: new Map([['ab', world.prefix]]) }
+  }
+  const direct = new DirectCommit({
+    ledger: { commit, quarantine: commit }, environment: { ...systemEnvironment, clock, random: () => 0.5 }, logger: new BurstLogger(log, clock.elapsed), maxCommitRows: 5,
+  }, outbox)
+  return { clock, log, outbox, frames, world, commits, direct, held: () => [...outbox.frames()].map(({ sequence }) => sequence) }
+}
+
+test('frames are committed in batches, and the outbox lets go of them and of all up to their writer\'s prefix', async () => {
+  const { direct, frames, commits, held, world } = bench()
+  await direct.commit(frames.slice(2, 8))
+  assert.deepEqual(commits, [[2, 3, 4, 5, 6], [7]])
+  assert.deepEqual(held(), [0, 1, 8, 9])
+  world.prefix = 8
+  await direct.commit(frames)
+  assert.deepEqual(commits.slice(2), [[0, 1, 8, 9]], 'only those still held')
+  assert.deepEqual(held(), [])
+})
+
+test('what a commit that fails was to bring stays in the outbox', async () => {
+  const { direct, frames, held, world } = bench()
+  world.fails = true
+  await assert.rejects(direct.commit(frames), { code: 'ECONNREFUSED' })
+  assert.equal(held().length, 10)
+  world.fails = false
+  await direct.commit(frames)
+  assert.deepEqual(held(), [])
+})
+
+test('there is one commit at a time', async () => {
+  const { direct, frames, commits, world } = bench()
+  let release = (): void => undefined
+  world.hold = new Promise((resolve) => { release = resolve })
+  const both = [direct.commit(frames.slice(0, 3)), direct.commit(frames.slice(0, 4))]
+  await settle()
+  assert.equal(commits.length, 1)
+  release()
+  await Promise.all(both)
+  assert.deepEqual(commits, [[0, 1, 2], [3]])
+})
+
+test('an attempt that fails never rejects, is said, and is followed by none for a second, then twice as long, up to half a minute', async () => {
+  const { direct, frames, commits, log, world, clock } = bench()
+  world.fails = true
+  let afterwards = 0
+  const attempt = (): Promise<void> => direct.attempt(frames.slice(0, 1), async () => void afterwards++)
+  for (const wait of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+    const before = commits.length
+    await attempt()
+    assert.equal(commits.length, before + 1)
+    await clock.advance(wait - 1)
+    await attempt()
+    assert.equal(commits.length, before + 1, `not again within ${wait} ms`)
+    await clock.advance(1)
+  }
+  assert.equal(afterwards, 0)
+  assert.match(log.lines[0]!, /1 frames could not be committed straight to SQL and are kept/)
+  world.fails = false
+  await attempt()
+  assert.equal(afterwards, 1)
+  assert.match(log.lines.at(-1)!, /takes direct commits again/)
+  world.fails = true
+  const before = commits.length
+  await direct.attempt(frames.slice(1, 2), async () => undefined)
+  await clock.advance(1_000)
+  await direct.attempt(frames.slice(1, 2), async () => undefined)
+  assert.equal(commits.length, before + 2, 'after a success the waits begin anew')
+})
+
+test('what comes after a commit may fail too, and is tried again', async () => {
+  const { direct, clock, log } = bench()
+  let tries = 0
+  const afterwards = async (): Promise<void> => {
+    if (++tries === 1) throw new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
+  }
+  await direct.attempt([], afterwards)
+  await direct.attempt([], afterwards)
+  await clock.advance(1_000)
+  await direct.attempt([], afterwards)
+  assert.equal(tries, 2)
+  assert.equal(log.lines.length, 1, 'nothing was committed, so nothing is said of it')
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { batchesOf } from '../ledger/batches.js'
+import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
+
+/** A frame that takes 1,000 bytes, if not said otherwise. */
+function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
+  return {
+    writer: '', sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1,
+    bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES), closedAt: 0, placed, placing: undefined,
+  }
+}
+
+function outbox(maxBytes: number, frames: HeldFrame[]): Outbox {
+  const box = new Outbox(maxBytes)
+  for (const held of frames) {
+    box.add(held)
+    if (held.placed) box.acknowledge(held)
+  }
+  return box
+}
+
+const sequences = (box: Outbox): number[] => [...box.frames()].map(({ sequence }) => sequence)
+
+test('a prefix confirms all frames up to it and none above', () => {
+  const box = outbox(10_000, [frame(3), frame(4), frame(6)])
+  box.confirm(2)
+  assert.deepEqual(sequences(box), [3, 4, 6])
+  box.confirm(4)
+  assert.deepEqual(sequences(box), [6])
+  assert.equal(box.oldest?.sequence, 6)
+  box.confirm(100)
+  assert.equal(box.oldest, undefined)
+})
+
+test('past its bound it lets go of the oldest frames that wait in their cells, and of no others', () => {
+  const box = outbox(5000, [frame(0), frame(1, true), frame(2), frame(3, true), frame(4, true)])
+  assert.equal(box.makeRoom(1000), true)
+  assert.deepEqual(sequences(box), [0, 2, 3, 4])
+  assert.equal(box.makeRoom(3000), true)
+  assert.deepEqual(sequences(box), [0, 2])
+  assert.equal(box.makeRoom(3001), false)
+  assert.deepEqual(sequences(box), [0, 2])
+})
+
+test('what has been removed takes no room, also if it is removed twice', () => {
+  const held = frame(0, false, 4000)
+  const box = outbox(5000, [held])
+  assert.equal(box.makeRoom(2000), false)
+  box.remove(held)
+  box.remove(held)
+  assert.equal(box.makeRoom(5000), true)
+  assert.equal(box.makeRoom(5001), false)
+})
+
+test('batches keep the order and stay within their bounds of rows and frames', () => {
+  const rows = [1600, 400, 1, 2400, 10, ...Array<number>(4200).fill(1)]
+  const batches = batchesOf(rows.map((rowCount) => ({ rowCount })), 2_005)
+  assert.deepEqual(batches.flat().map(({ rowCount }) => rowCount), rows)
+  assert.deepEqual(batches.map((batch) => batch.length), [3, 1, 1996, 2000, 205])
+})

@@ -1,0 +1,95 @@
+import type { Frame } from '../frame.js'
+
+/** A frame its writer still holds. */
+export interface HeldFrame extends Frame {
+  /** When it was closed, by `clock.elapsed()`. */
+  readonly closedAt: number
+  /** The cache has acknowledged it: it waits in its cell. */
+  placed: boolean
+  /** The attempt to place it that is under way. */
+  placing: Promise<void> | undefined
+}
+
+/** What a frame takes in memory beside its bytes, as measured with frames of one row. */
+export const FRAME_OVERHEAD_BYTES = 512
+
+/** The frames a writer still holds because the ledger has not confirmed them, oldest first, bounded in bytes. */
+export class Outbox {
+  readonly #maxBytes: number
+  /** By sequence number, in ascending order: that is how they are added. */
+  readonly #frames = new Map<number, HeldFrame>()
+  /** Those that wait in their cells, in the order in which the cache has acknowledged them. */
+  readonly #placed = new Set<HeldFrame>()
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get size(): number {
+    return this.#frames.size
+  }
+
+  /** The oldest frame held. Its sequence number is the floor. */
+  get oldest(): HeldFrame | undefined {
+    for (const frame of this.#frames.values()) return frame
+    return undefined
+  }
+
+  add(frame: HeldFrame): void {
+    this.#frames.set(frame.sequence, frame)
+    this.#bytes += sizeOf(frame)
+  }
+
+  /** The cache has acknowledged a frame. */
+  acknowledge(frame: HeldFrame): void {
+    frame.placed = true
+    if (this.has(frame)) this.#placed.add(frame)
+  }
+
+  has(frame: Frame): boolean {
+    return this.#frames.has(frame.sequence)
+  }
+
+  frames(): IterableIterator<HeldFrame> {
+    return this.#frames.values()
+  }
+
+  /** Rows of all frames held. */
+  get rowCount(): number {
+    let rows = 0
+    for (const frame of this.#frames.values()) rows += frame.rowCount
+    return rows
+  }
+
+  /** Lets go of a frame that the ledger has. */
+  remove(frame: HeldFrame): void {
+    this.#placed.delete(frame)
+    if (this.#frames.delete(frame.sequence)) this.#bytes -= sizeOf(frame)
+  }
+
+  /** Lets go of all frames up to `prefix`. */
+  confirm(prefix: number): void {
+    for (const frame of this.#frames.values()) {
+      if (frame.sequence > prefix) return
+      this.remove(frame)
+    }
+  }
+
+  /**
+   * Makes room for `bytes` more by letting go of the oldest frames that wait in their cells. `false`: there
+   * is none left that does.
+   */
+  makeRoom(bytes: number): boolean {
+    if (this.#bytes + bytes <= this.#maxBytes) return true
+    for (const frame of this.#placed) {
+      this.remove(frame)
+      if (this.#bytes + bytes <= this.#maxBytes) return true
+    }
+    return false
+  }
+}
+
+function sizeOf(frame: Frame): number {
+  return frame.bytes.length + FRAME_OVERHEAD_BYTES
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CacheError } from '../../cache/cache.js'
+import { ManualClock, settle } from '../../support/fixtures.suite.js'
+import { systemEnvironment } from '../../support/environment.js'
+import type { Frame } from '../frame.js'
+import { Grid } from '../grid.js'
+import { Placer } from './placer.js'
+
+type Answer = 'append' | 'add' | 'late' | 'refuses' | 'fails'
+
+const frame = { writer: 'ab', sequence: 0, bytes: Buffer.from('frame') } as unknown as Frame
+const TTL = 90
+
+/** A placer on a grid of six columns, whose cells answer as told: by column, or all alike. */
+function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; random?: number }) {
+  const clock = new ManualClock(0)
+  const grid = new Grid(Buffer.alloc(16, 1), { width: 6, layerSeconds: 10 })
+  const world = { answers: options.answers, grid: options.known === false ? undefined : grid, apart: false, wanted: true }
+  const calls: string[] = []
+  const answer = (operation: string, key: string): Promise<boolean> => {
+    const column = Number(key.split(':').at(-1))
+    const said = typeof world.answers === 'string' ? world.answers : world.answers[column]!
+    calls.push(`${operation} ${column}`)
+    if (said === 'fails') return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no connection'))
+    if (said === 'late') return Promise.resolve(calls.filter((call) => call === `append ${column}`).length === 2)
+    return Promise.resolve(said === operation)
+  }
+  const added: { key: string; ttl: number }[] = []
+  const cache = {
+    append: (key: string) => answer('append', key),
+    add: (key: string, _: Buffer, ttl: number) => {
+      added.push({ key, ttl })
+      return answer('add', key)
+    },
+  }
+  let enter = (): void => undefined
+  const entered = new Promise<void>((resolve) => { enter = resolve })
+  const placer = new Placer({
+    cache: cache as never, grid: () => world.grid, entered: () => entered, apart: () => world.apart,
+    environment: { ...systemEnvironment, clock, random: () => options.random ?? 0 }, cellTtlSeconds: TTL,
+  })
+  return {
+    clock, grid, world, calls, added, placer,
+    enter: () => {
+      world.grid = grid
+      enter()
+    },
+    place: (deadline = 5_000) => {
+      const state: { placed: boolean | undefined } = { placed: undefined }
+      void placer.place(frame, () => world.wanted, deadline).then((placed) => { state.placed = placed })
+      return state
+    },
+  }
+}
+
+test('a frame is appended to a random cell of the present layer, which is made where there is none', async () => {
+  const { place, calls, clock } = bench({ answers: 'append', random: 0.5 })
+  await clock.advance(25_000)
+  const appended = place(30_000)
+  await settle()
+  assert.deepEqual([appended.placed, calls], [true, ['append 3']])
+  const making = bench({ answers: 'add' })
+  await making.clock.advance(25_000)
+  const made = making.place(30_000)
+  await settle()
+  assert.deepEqual([made.placed, making.calls, making.added], [true, ['append 0', 'add 0'], [{ key: making.grid.cellKey(2, 0), ttl: TTL }]])
+  const raced = bench({ answers: 'late' })
+  const late = raced.place()
+  await settle()
+  assert.deepEqual([late.placed, raced.calls], [true, ['append 0', 'add 0', 'append 0']])
+})
+
+test('where a column does not answer or refuses, the others are tried in their order', async () => {
+  const { place, calls, placer } = bench({ answers: ['append', 'fails', 'fails', 'refuses', 'fails', 'fails'], random: 0.2 })
+  const state = place()
+  await settle()
+  assert.deepEqual([state.placed, placer.down], [true, false])
+  assert.deepEqual(calls.filter((call) => call.startsWith('append')).map((call) => Number(call.at(-1))), [1, 2, 3, 3, 4, 5, 0])
+})
+
+test('three refusals end a try; it is made again every half second until the deadline, and the cache is not taken for down', async () => {
+  const { place, calls, clock, placer } = bench({ answers: 'refuses' })
+  const state = place(2_000)
+  await settle()
+  assert.deepEqual(calls.filter((call) => call.startsWith('add')), ['add 0', 'add 1', 'add 2'])
+  await clock.advance(499)
+  assert.equal(calls.length, 9)
+  await clock.advance(1)
+  assert.equal(calls.length, 18)
+  await clock.advance(1_000)
+  assert.equal(calls.length, 36)
+  assert.deepEqual([state.placed, placer.down], [false, false])
+  assert.match(placer.why, /does not store frames of 5 bytes/)
+  assert.equal(clock.pending, 0)
+})
+
+test('when no column answers the cache is down: frames end at once, but one a second that tries it', async () => {
+  const { place, calls, clock, placer, world } = bench({ answers: 'fails' })
+  const first = place()
+  await settle()
+  assert.deepEqual([first.placed, placer.down, calls.length], [false, true, 6])
+  assert.match(placer.why, /no cache server answers \(.*no connection/)
+  await clock.advance(999)
+  const second = place()
+  await settle()
+  assert.deepEqual([second.placed, calls.length], [false, 6])
+  await clock.advance(1)
+  const [probing, other] = [place(), place()]
+  await settle()
+  assert.deepEqual([probing.placed, other.placed, calls.length], [false, false, 12])
+  await clock.advance(1_000)
+  world.answers = 'append'
+  const last = place(9_000)
+  await settle()
+  assert.deepEqual([last.placed, placer.down], [true, false])
+})
+
+test('a frame that is no longer wanted is not placed', async () => {
+  const { place, calls, clock, world } = bench({ answers: 'refuses' })
+  const state = place()
+  await settle()
+  world.wanted = false
+  await clock.advance(500)
+  assert.deepEqual([state.placed, calls.length], [false, 9])
+})
+
+test('where the collectors use another cache nothing is placed', async () => {
+  const { place, calls, placer, world } = bench({ answers: 'append' })
+  assert.equal(placer.down, false)
+  world.apart = true
+  const state = place()
+  await settle()
+  assert.deepEqual([state.placed, calls, placer.down, placer.why], [false, [], true, 'the collectors use another cache'])
+})
+
+test('before SQL has told the grid a frame waits for it, until its deadline', async () => {
+  const waiting = bench({ answers: 'append', known: false })
+  const state = waiting.place()
+  await waiting.clock.advance(3_000)
+  assert.deepEqual([state.placed, waiting.placer.why], [undefined, 'the database had not been reached before'])
+  waiting.enter()
+  await settle()
+  assert.equal(state.placed, true)
+  const never = bench({ answers: 'append', known: false })
+  const late = never.place()
+  await never.clock.advance(5_000)
+  assert.deepEqual([late.placed, never.calls], [false, []])
+})

@@ -1,0 +1,103 @@
+import type { Cache } from '../../cache/cache.js'
+import { sleep } from '../../support/clock.js'
+import type { Environment } from '../../support/environment.js'
+import { messageOf } from '../../support/errors.js'
+import type { Frame } from '../frame.js'
+import type { Grid } from '../grid.js'
+
+/** Columns of a frame that answer "not stored", which may mean a miss, a full cell or a full server, before it waits. */
+const REFUSALS = 3
+
+/** Wait before a frame is tried again. */
+const RETRY_MS = 500
+
+/** How often one frame tries a cache that is known to be down. */
+const PROBE_MS = 1_000
+
+interface PlacerParts {
+  readonly cache: Cache
+  /** The grid to place in; `undefined` as long as SQL has not told. */
+  readonly grid: () => Grid | undefined
+  /** Resolves when SQL has told; may reject. */
+  readonly entered: () => Promise<void>
+  /** Collectors use another cache: nobody would drain what is placed in this one. */
+  readonly apart: () => boolean
+  readonly environment: Environment
+  readonly cellTtlSeconds: number
+}
+
+/**
+ * Places frames: appends each to a random cell of the present layer, making the cell where there is none.
+ * Knows whether the cache is down, so that frames need not wait for it.
+ */
+export class Placer {
+  readonly #parts: PlacerParts
+  #down = false
+  #probeAt = 0
+  #why = ''
+
+  constructor(parts: PlacerParts) {
+    this.#parts = parts
+  }
+
+  /** There is no sense in trying to place a frame now. */
+  get down(): boolean {
+    return this.#down || this.#parts.apart()
+  }
+
+  /** Why the last frame that could not be placed could not. */
+  get why(): string {
+    if (this.#parts.apart()) return 'the collectors use another cache'
+    return this.#parts.grid() ? this.#why : 'the database had not been reached before'
+  }
+
+  /** Tries until the frame is placed (`true`), is no longer wanted, the cache is down, or `deadline` has come. */
+  async place(frame: Frame, wanted: () => boolean, deadline: number): Promise<boolean> {
+    const { environment: { clock }, grid, entered } = this.#parts
+    if (!grid()) await Promise.race([entered().catch(() => undefined), sleep(clock, Math.max(0, deadline - clock.elapsed()))])
+    while (wanted()) {
+      const now = clock.elapsed()
+      if (this.#parts.apart()) return false
+      if (this.#down) {
+        if (now < this.#probeAt) return false
+        this.#probeAt = now + PROBE_MS
+      }
+      const place = grid()
+      if (place && await this.#tryColumns(place, frame, deadline)) return true
+      if (this.#down || clock.elapsed() + RETRY_MS >= deadline) return false
+      await sleep(clock, RETRY_MS)
+    }
+    return false
+  }
+
+  /** Tries one column after another, from a random one on: the next is likely on another server, and a server known to be down costs no time. */
+  async #tryColumns(grid: Grid, frame: Frame, deadline: number): Promise<boolean> {
+    const { clock, random } = this.#parts.environment
+    const first = Math.floor(random() * grid.width)
+    let refusals = 0
+    for (let tried = 0; tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS; tried++) {
+      if (tried >= REFUSALS && clock.elapsed() >= deadline) break
+      try {
+        if (await this.#put(grid.cellKey(grid.layerAt(clock.now()), (first + tried) % grid.width), frame.bytes)) {
+          this.#down = false
+          return true
+        }
+        refusals++
+        this.#why = `the cache does not store frames of ${frame.bytes.length} bytes: a cell would be over its item size limit, or its memory is full`
+      } catch (error) {
+        // It may have come there all the same: the ledger takes it once.
+        if (refusals === 0) this.#why = `no cache server answers (${messageOf(error)})`
+      }
+    }
+    this.#down = refusals === 0
+    if (this.#down) this.#probeAt = clock.elapsed() + PROBE_MS
+    return false
+  }
+
+  /** `append` needs a cell and `add` needs none; between the two another writer may have made it. */
+  async #put(key: string, bytes: Buffer): Promise<boolean> {
+    return await this.#parts.cache.append(key, bytes)
+      || await this.#parts.cache.add(key, bytes, this.#parts.cellTtlSeconds)
+      || await this.#parts.cache.append(key, bytes)
+  }
+}

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Cache, CacheError } from '../../cache/cache.js'
+import { DatabaseError } from '../../database/database.js'
+import { systemEnvironment } from '../../support/environment.js'
+import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
+import { BurstLogger } from '../../support/logger.js'
+import { jsonCodec } from '../codec.js'
+import type { Frame } from '../frame.js'
+import { Grid } from '../grid.js'
+import type { Settled, Totals } from '../ledger/ledger.js'
+import { Writer } from './writer.js'
+
+const DAY_MS = 24 * 3600 * 1000
+
+/** A writer on a cache and a ledger that a test may break; frames have up to five rows. */
+function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}) {
+  const [clock, log] = [new ManualClock(0), keptLog()]
+  const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 10 })
+  const world = { cache: 'up' as 'up' | 'down' | 'full', database: true, prefix: -1, quarantined: new Set<number>(), stoodStill: 0 }
+  const placed: number[] = []
+  const committed: { writer: string; sequence: number }[] = []
+  const said: Totals[] = []
+  const asked: string[] = []
+  let ids = 0
+  const sql = <T>(answer: () => T): Promise<T> =>
+    (world.database ? Promise.resolve(answer()) : Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')))
+  const cached = (bytes: Buffer): Promise<boolean> => {
+    if (world.cache === 'down') return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no cache'))
+    if (world.cache === 'up') placed.push(bytes.length)
+    return Promise.resolve(world.cache === 'up')
+  }
+  const commit = (frames: readonly Frame[]): Promise<Settled> => sql(() => {
+    committed.push(...frames.map(({ writer, sequence }) => ({ writer, sequence })))
+    return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }
+  })
+  const writer = new Writer<string>({
+    name: 'test', cache: { scope: options.scope ?? 'shared', append: (_: string, bytes: Buffer) => cached(bytes), add: (_: string, bytes: Buffer) => cached(bytes) } as never,
+    grid: () => grid, apart: () => false,
+    ledger: {
+      commit, quarantine: commit,
+      enterTotals: (totals) => sql(() => { said.push(totals) }),
+      prefixOf: (id) => {
+        asked.push(id)
+        return sql(() => world.prefix)
+      },
+      quarantinedOf: () => sql(() => world.quarantined),
+      enter: () => sql(() => undefined),
+      compare: () => sql(() => undefined),
+    },
+    codec: jsonCodec<string>(), stamp: 0, environment: { ...systemEnvironment, clock: { ...clock, elapsed: () => clock.elapsed() + world.stoodStill, after: (ms, callback) => clock.after(ms, callback) }, random: () => 0.5, newId: () => Buffer.alloc(16, ++ids) },
+    logger: new BurstLogger(log, clock.elapsed), flushMs: 500, confirmSeconds: 60, cellTtlSeconds: 90, maxFrameBytes: 200,
+    maxOutboxBytes: options.maxOutboxBytes ?? 100_000, closeTimeoutMs: 3_000, maxCommitRows: 1_000,
+  })
+  return {
+    clock, log, world, writer, placed, committed, said, asked,
+    /** Appends a row and lets its frame close and be placed. */
+    visit: async () => {
+      writer.append('x')
+      await clock.advance(500)
+    },
+    close: async () => {
+      const closing = writer.close()
+      await clock.advance(4_000)
+      return closing
+    },
+  }
+}
+
+const idOf = (number: number): string => Buffer.alloc(16, number).toString('hex')
+
+test('a writer takes a new id after a day of silence, if the ledger has all of the old one, whose sums it says', async () => {
+  const { visit, world, clock, writer, said } = bench()
+  assert.equal(writer.totals(), undefined)
+  await visit()
+  world.prefix = 0
+  await clock.advance(DAY_MS - 500)
+  await visit()
+  assert.deepEqual(writer.totals()?.writer.toString('hex'), idOf(1), 'not before')
+  world.prefix = 1
+  await clock.advance(DAY_MS)
+  await visit()
+  assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 2), issued: 1, dropped: 0 })
+  assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 }])
+})
+
+test('a writer keeps its id, however long it rests, while it holds frames that the ledger has not confirmed', async () => {
+  const { visit, world, clock, writer, committed } = bench()
+  await visit()
+  world.database = false
+  world.stoodStill = 3 * DAY_MS
+  await visit()
+  assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 })
+  world.database = true
+  await clock.advance(120_000)
+  assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }, { writer: idOf(1), sequence: 1 }])
+})
+
+test('a writer keeps its id, however long it rests, while the ledger does not know of rows that it has dropped', async () => {
+  const { visit, world, clock, writer, said } = bench()
+  await visit()
+  world.prefix = 0
+  await clock.advance(20_000)
+  world.database = false
+  writer.append('x'.repeat(500))
+  world.stoodStill = 2 * DAY_MS
+  await visit()
+  assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 2, dropped: 1 })
+  assert.deepEqual(said, [])
+})
+
+test('a frame closes when it is half a second old, full, or flushed, and is placed', async () => {
+  const { writer, placed, clock } = bench()
+  writer.append('x')
+  await clock.advance(499)
+  assert.equal(placed.length, 0)
+  await clock.advance(1)
+  assert.equal(placed.length, 1)
+  for (let i = 0; i < 12; i++) writer.append('y'.repeat(40))
+  await clock.advance(0)
+  assert.equal(placed.length, 4, 'three rows a frame, and the last three wait')
+  await writer.flush()
+  assert.equal(placed.length, 5)
+  await clock.advance(500)
+  assert.equal(placed.length, 5)
+  assert.equal(writer.totals()?.issued, 13)
+})
+
+test('frames that SQL confirms are let go of, and nothing more is asked', async () => {
+  const { visit, world, clock, asked, committed } = bench()
+  await visit()
+  await clock.advance(8_999)
+  assert.equal(asked.length, 0)
+  world.prefix = 0
+  await clock.advance(2_001)
+  assert.equal(asked.length, 1)
+  await clock.advance(600_000)
+  assert.deepEqual([asked.length, committed.length, clock.pending], [1, 0, 0])
+})
+
+test('a placed frame that nobody confirms goes straight to SQL after confirmSeconds, and not before', async () => {
+  const { visit, clock, committed, log } = bench()
+  await visit()
+  await clock.advance(59_000)
+  assert.equal(committed.length, 0)
+  await clock.advance(2_500)
+  assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }])
+  assert.match(log.lines.join('\n'), /go straight to SQL: they waited 60 s in the cache/)
+})
+
+test('of frames that go straight to SQL together, one that the cache did not take gives the reason', async () => {
+  const { visit, writer, world, clock, committed, log } = bench()
+  await visit()
+  world.cache = 'full'
+  await clock.advance(54_500)
+  writer.append('y')
+  await clock.advance(7_000)
+  assert.equal(committed.length, 2)
+  assert.equal(log.lines.length, 1)
+  assert.match(log.lines[0]!, /go straight to SQL: the cache does not store frames/)
+})
+
+test('with the cache down frames go straight to SQL within seconds, and the log says why', async () => {
+  const { visit, world, clock, committed, log } = bench()
+  world.cache = 'down'
+  await visit()
+  await clock.advance(1_000)
+  assert.equal(committed.length, 1)
+  assert.match(log.lines.join('\n'), /go straight to SQL: no cache server answers/)
+})
+
+test('a cache that does not store frames has them go straight to SQL after five seconds', async () => {
+  const { visit, world, clock, committed } = bench()
+  world.cache = 'full'
+  await visit()
+  await clock.advance(3_900)
+  assert.equal(committed.length, 0)
+  await clock.advance(2_100)
+  assert.equal(committed.length, 1)
+})
+
+test('flush() takes to SQL what the cache does not take, and rejects if SQL does not take it either', async () => {
+  const { writer, world, committed, clock } = bench()
+  world.cache = 'down'
+  writer.append('x')
+  await writer.flush()
+  assert.equal(committed.length, 1)
+  world.database = false
+  writer.append('x')
+  await assert.rejects(writer.flush(), { code: 'ECONNREFUSED' })
+  world.database = true
+  await clock.advance(120_000)
+  assert.equal(committed.length, 2)
+})
+
+test('rows that cannot be encoded, are over a frame, or find no room are dropped and counted, and the log says so', async () => {
+  const { writer, log, world, clock, said } = bench({ maxOutboxBytes: 2_000 })
+  writer.append(undefined as unknown as string)
+  writer.append('x'.repeat(300))
+  assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 0, dropped: 2 })
+  assert.match(log.lines.join('\n'), /codec cannot write[^]*over the 200 bytes of a frame[^]*dropped and counted/)
+  world.cache = 'down'
+  world.database = false
+  for (let i = 0; i < 20; i++) writer.append('y'.repeat(90))
+  const { issued, dropped } = writer.totals()!
+  assert.equal(issued + dropped, 22)
+  assert(dropped > 12 && issued > 1, `${issued} issued, ${dropped} dropped`)
+  world.database = true
+  await clock.advance(120_000)
+  assert.deepEqual(said.at(-1), { writer: Buffer.alloc(16, 1), issued, dropped })
+})
+
+test('close() brings all that is held to SQL, says the sums, and reports; what comes later is dropped', async () => {
+  const { writer, close, committed, said, world, clock } = bench()
+  writer.append('x')
+  await writer.flush()
+  writer.append('y')
+  world.quarantined = new Set([1])
+  const report = await close()
+  assert.deepEqual(report, { committed: 1, quarantined: 1, inCache: 0, lost: 0 })
+  assert.deepEqual(committed.map(({ sequence }) => sequence), [0, 1])
+  assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 }])
+  assert.deepEqual(await writer.close(), report)
+  writer.append('z')
+  assert.equal(writer.totals()?.dropped, 1)
+  assert.equal(clock.pending, 0)
+})
+
+test('close() leaves in a shared cache what SQL does not take in time, and reports the rest as lost', async () => {
+  for (const [scope, cache, expected] of [
+    ['shared', 'up', { committed: 0, quarantined: 0, inCache: 1, lost: 0 }],
+    ['private', 'up', { committed: 0, quarantined: 0, inCache: 0, lost: 1 }],
+    ['shared', 'down', { committed: 0, quarantined: 0, inCache: 0, lost: 1 }],
+  ] as const) {
+    const { writer, close, world, log } = bench({ scope })
+    world.database = false
+    world.cache = cache
+    writer.append('x')
+    assert.deepEqual(await close(), expected)
+    assert.equal(log.lines.some((line) => /closed with 1 rows that neither cache nor database took/.test(line)), expected.lost === 1)
+  }
+})
+
+test('close() tries SQL again until it answers', async () => {
+  const { writer, world, clock, committed } = bench()
+  world.database = false
+  writer.append('x')
+  const closing = writer.close()
+  await clock.advance(1_000)
+  world.database = true
+  await clock.advance(200)
+  assert.deepEqual([(await closing).committed, committed.length], [1, 1])
+})
+
+test('rows appended while all is being closed are said to SQL by end(), and what comes later only to the log', async () => {
+  const { writer, close, said, log } = bench()
+  writer.append('x')
+  await close()
+  writer.append('y')
+  await writer.end(new Promise(() => undefined))
+  assert.deepEqual(said.map(({ issued, dropped }) => [issued, dropped]), [[1, 0], [1, 1]])
+  assert(!log.lines.some((line) => line.includes('are in no report')))
+  writer.append('z')
+  assert.match(log.lines.at(-1)!, /rows of "test" were appended after close\(\) and are in no report/)
+})
+
+test('end() waits for SQL as long as it is told', async () => {
+  const { writer, world, close } = bench()
+  writer.append('x')
+  await close()
+  world.database = false
+  writer.append('y')
+  await writer.end(new Promise(() => undefined))
+  await writer.end(Promise.resolve())
+})
