@@ -83,3 +83,12 @@ test('a frame of another kind is foreign, whole as it is', () => {
     assert.deepEqual(Buffer.concat(foreign), bytes)
   }))
 })
+
+test('a frame whose rows do not add up is an error, not fewer rows', () => {
+  fc.assert(fc.property(frames, fc.constantFrom('one row more', 'one row less', 'a byte left over'), ({ header, rows, bytes }, how) => {
+    fc.pre(rows.length > 0)
+    const wrong = { ...header, bytes: how === 'a byte left over' ? Buffer.concat([bytes, Buffer.alloc(1)]) : bytes,
+      rowCount: header.rowCount + (how === 'one row more' ? 1 : how === 'one row less' ? -1 : 0) }
+    assert.throws(() => rowsOf(wrong), RangeError)
+  }))
+})

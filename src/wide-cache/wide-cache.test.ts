@@ -104,6 +104,36 @@ test('rows of many frames keep their order in a frame and all arrive', async () 
   await wide.close()
 })
 
+test('flush with nothing recorded since the last one asks neither cache nor database', async () => {
+  const { wide, open, broken } = await bench()
+  wide.append('row')
+  await wide.flush()
+  const fresh = open()
+  broken.cache = broken.database = true
+  for (const one of [wide, fresh]) await assert.doesNotReject(one.flush())
+  broken.cache = broken.database = false
+  await Promise.all([wide.close(), fresh.close()])
+})
+
+test('a collector says when it fails, and when it collects again', async () => {
+  const said: string[] = []
+  const say = (line: string): void => void said.push(line)
+  const { broken, open } = await bench({ logger: { info: say, warn: say, error: say } })
+  const wide = open({ collect: '* * * * * *' })
+  await wide.migrate()
+  const heard = async (what: RegExp): Promise<void> => {
+    for (const deadline = performance.now() + 20_000; !said.some((line) => what.test(line));) {
+      assert(performance.now() < deadline, `not said: ${what}`)
+      await delay(20)
+    }
+  }
+  broken.database = true
+  await heard(/collecting "test" failed/)
+  broken.database = false
+  await heard(/collecting again/)
+  await wide.close()
+})
+
 test('with the cache down, flush brings the rows straight to SQL', async () => {
   const { wide, taken, broken } = await bench()
   broken.cache = true

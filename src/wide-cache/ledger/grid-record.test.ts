@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { GridRecord } from './grid-record.js'
+import { forgetOld } from './report.js'
+
+const DAY_MS = 24 * 3600 * 1000
+const newId = (): Buffer => randomBytes(16)
+
+async function records() {
+  const database = sqlite(':memory:')
+  await database.migrate(['wide-cache'])
+  const record = (name: string, geometry = { width: 15, layerSeconds: 3 }) =>
+    new GridRecord({ database, name, geometry, owner: newId(), scope: 'shared', newId })
+  return { database, record }
+}
+
+test('each name and each shape has a grid and a mark of its own', async () => {
+  const { database, record } = await records()
+  const shapes = [{ width: 15, layerSeconds: 3 }, { width: 4, layerSeconds: 3 }, { width: 15, layerSeconds: 1 }]
+  const all = ['one', 'other'].flatMap((name) => shapes.map((shape) => record(name, shape)))
+  for (const [index, one] of all.entries()) {
+    await one.enter(DAY_MS, 0)
+    await database.query('UPDATE wide_cache_grids SET mark = ? WHERE id = ?', [Buffer.alloc(16, index), one.grid!.id])
+  }
+  for (const [index, one] of all.entries()) assert.deepEqual(await one.newestMark(), Buffer.alloc(16, index))
+  assert.equal(new Set(all.map(({ grid }) => grid!.id.toString('hex'))).size, all.length)
+  await database.close()
+})
+
+test('a grid that a process enters again is not forgotten as one that nobody uses', async () => {
+  const { database, record } = await records()
+  await record('visits').enter(0, 0)
+  const again = record('visits')
+  await again.enter(29 * DAY_MS, 0)
+  await forgetOld(database, 'visits', 40 * DAY_MS)
+  assert.deepEqual((await again.states()).map(({ grid }) => grid.id), [again.grid!.id])
+  await forgetOld(database, 'visits', 60 * DAY_MS)
+  assert.deepEqual(await again.states(), [])
+  await database.close()
+})
