@@ -107,7 +107,7 @@ describe('the width', () => {
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647
     for (const [frames, width] of [[30, 15], [600, 15], [5_000, 64]] as const) {
       for (let layer = 0; layer < 200; layer++) {
-        const cells = new Array<number>(width).fill(0)
+        const cells = Array.from({ length: width }, () => 0)
         for (let i = 0; i < frames; i++) cells[Math.floor(random() * width)]!++
         assert.ok(Math.max(...cells) <= largestCell(frames, 1, width))
       }

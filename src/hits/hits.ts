@@ -250,7 +250,7 @@ export class ItemHits implements Hits {
     if (this.#ownsDatabase) await Promise.race([this.#database.close(), timeout.then(() => sleep(clock, RELEASE_MS))])
   }
 
-  #count(item: unknown, identity: string | undefined, userAgent?: string | undefined): void {
+  #count(item: unknown, identity: string | undefined, userAgent?: string): void {
     if (typeof item === 'string' && isItem(item)) this.#identifier.identify(this.#environment.clock.now(), identity, item, userAgent)
     else this.#refused('item', item, `a text of 1 to ${MAX_ITEM_BYTES} bytes`, 'the hit is not counted')
   }

@@ -61,7 +61,7 @@ async function install(name: string, sources: { readonly [file: string]: string 
     compilerOptions: {
       module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true, esModuleInterop: true, types: ['node'],
     },
-    files: Object.keys(sources).filter((file) => /ts$/.test(file)),
+    files: Object.keys(sources).filter((file) => file.endsWith('ts')),
   }))
   await run('npm', ['install', '--no-audit', '--no-fund', ...packages, '@types/node@20'], project)
   return project

@@ -28,8 +28,8 @@ export function disaster(run: Run): void {
     case 'kill': run.replace(actor); break
     case 'clock step': process.skew += random.between(-MAX_SKEW_MS, MAX_SKEW_MS); break
     case 'clock far off': stepAndBack(run, (by) => { process.skew += by }, random.pick([30 * DAY_MS, -10 * MINUTE_MS])); break
-    case 'evict': for (const key of [...server.items.keys()]) if (random.chance(0.5)) server.remove(key); break
-    case 'all but cells evicted': for (const key of [...server.items.keys()]) if (!isCell(key)) server.remove(key); break
+    case 'evict': for (const key of server.items.keys()) if (random.chance(0.5)) server.remove(key); break
+    case 'all but cells evicted': for (const key of server.items.keys()) if (!isCell(key)) server.remove(key); break
     case 'flush': server.clear(); break
     case 'restart':
       server.clear()

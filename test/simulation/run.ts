@@ -269,7 +269,7 @@ export class Run {
       const grids = gridsOf(database.look)
       for (const server of this.servers) {
         if (!server.up) continue
-        for (const key of [...server.items.keys()]) {
+        for (const key of server.items.keys()) {
           const value = isCell(key) ? server.get(key) : undefined
           if (value) truth.left(key, value, grids)
         }
