@@ -154,7 +154,7 @@ export class Writer<Row> {
     if (this.#openRows === 1) {
       this.#flushTimer = this.#parts.environment.clock.after(this.#parts.flushMs, () => {
         this.#flushTimer = undefined
-        if (this.#openRows > 0) void this.#place(this.#closeFrame())
+        void this.#place(this.#closeFrame())
       })
     }
   }
