@@ -1,12 +1,11 @@
 /** What a global counter promises, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter } from './global-counter.js'
-import { type CacheFault, type DatabaseFault, FaultyCache, FaultyDatabase, hurried, type Pair, randomFrom, type Site } from './pairs.suite.js'
+import { type CacheFault, type DatabaseFault, FaultyCache, FaultyDatabase, hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 30
@@ -362,18 +361,7 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     const counter = new GlobalCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
     for (let n = 1; n <= 2; n++) assert.equal(await counter.increment(), n)
     fault = 'silent'
-    for (const [call, expected] of [
-      [() => counter.increment(), { name: 'OutcomeUnknownError', message: /did not answer within 10 s/ }],
-      [() => counter.get(), { name: 'DatabaseError', message: /did not answer within 10 s/ }],
-    ] as const) {
-      const asked = database.statements.length + database.transactions
-      const refused = assert.rejects(call(), expected)
-      while (database.statements.length + database.transactions === asked) await delay(1)
-      environment.pass(9_900)
-      await delay(5)
-      environment.pass(200)
-      await refused
-    }
+    await rejectsAfterTenSeconds(counter, database, environment)
     fault = 'none'
     environment.pass(1_001)
     await counter.increment()

@@ -1,7 +1,9 @@
 /** The pairs of adapters that the counters' tests run on, and what goes wrong with them on purpose. */
+import assert from 'node:assert/strict'
 import { rm, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Cache, CacheError, type CacheErrorCode } from '../cache/cache.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
@@ -212,4 +214,19 @@ export class FaultyCache implements Cache {
 
 function noAnswer(code: CacheErrorCode): CacheError {
   return new CacheError(code, 'No answer, says the test')
+}
+
+/** A counter whose database never answers: each call rejects after ten seconds, an increment with an unknown outcome. */
+export async function rejectsAfterTenSeconds(
+  counter: { increment(): Promise<unknown>; get(): Promise<unknown> }, database: FaultyDatabase, environment: ReturnType<typeof hurried>,
+): Promise<void> {
+  for (const [call, name] of [[() => counter.increment(), 'OutcomeUnknownError'], [() => counter.get(), 'DatabaseError']] as const) {
+    const asked = database.statements.length + database.transactions
+    const refused = assert.rejects(call(), { name, message: /did not answer within 10 s/ })
+    while (database.statements.length + database.transactions === asked) await delay(1)
+    environment.pass(9_900)
+    await delay(5)
+    environment.pass(200)
+    await refused
+  }
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
-import { FaultyCache, FaultyDatabase, type DatabaseFault, hurried, type Pair, randomFrom, type Site } from './pairs.suite.js'
+import { FaultyCache, FaultyDatabase, type DatabaseFault, hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
 import { ShardedCounter } from './sharded-counter.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
@@ -427,18 +427,7 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     const counter = new ShardedCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
     await counter.increment()
     fault = 'silent'
-    for (const [call, expected] of [
-      [() => counter.increment(), { name: 'OutcomeUnknownError', message: /did not answer within 10 s/ }],
-      [() => counter.get(), { name: 'DatabaseError', message: /did not answer within 10 s/ }],
-    ] as const) {
-      const asked = database.statements.length + database.transactions
-      const refused = assert.rejects(call(), expected)
-      while (database.statements.length + database.transactions === asked) await delay(1)
-      environment.pass(9_900)
-      await delay(5)
-      environment.pass(200)
-      await refused
-    }
+    await rejectsAfterTenSeconds(counter, database, environment)
     fault = 'none'
     environment.pass(1_001)
     await counter.increment()
