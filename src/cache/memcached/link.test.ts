@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { memcached } from './memcached.js'
 import { behindProxy, PATIENT, recovery, SHORT } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
-import { memcached } from './memcached.js'
 
 const x = Buffer.from('x')
 const TIMEOUT = { name: 'CacheError', code: 'CACHE_TIMEOUT' }

@@ -4,11 +4,11 @@ import { createServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { cacheSuite } from '../cache.suite.js'
+import { memcached } from './memcached.js'
 import { behindProxy, PATIENT } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
-import { cacheSuite } from '../cache.suite.js'
-import { memcached } from './memcached.js'
 
 const MIB = 1024 * 1024
 const x = Buffer.from('x')

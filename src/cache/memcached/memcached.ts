@@ -3,8 +3,8 @@ import { given, integer, onlyKnown } from '../../support/options.js'
 import { type Cache, CacheError } from '../cache.js'
 import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from '../checks.js'
 import { type MemcachedAddress, memcachedAddresses } from './addresses.js'
-import { MemcachedServer } from './server.js'
 import { Ring } from './ring.js'
+import { MemcachedServer } from './server.js'
 
 /** Options of {@link memcached}. */
 export interface MemcachedOptions {

@@ -8,11 +8,11 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { after, before, describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
-import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import type { DatabaseError } from '../database.js'
 import { rejects } from '../database.suite.js'
 import { MysqlDatabase } from './mysql.js'
+import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 /** A TCP proxy whose new connections go to `target`; those that are there may be frozen: silent, and open on both sides. */
 class SwitchableTcp {

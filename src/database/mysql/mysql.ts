@@ -11,11 +11,11 @@ import { closedError } from '../closed.js'
 import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from '../database.js'
 import { databaseNow } from '../dialect.js'
 import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, PARTS, migrationsBusy, type MigrationHost } from '../migrations.js'
+import { OpenTransaction } from '../open-transaction.js'
 import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
 import { poolOptions, type MysqlOptions } from './options.js'
 import type { MysqlSession } from './session.js'
 import { MysqlSessions } from './sessions.js'
-import { OpenTransaction } from '../open-transaction.js'
 
 export type { MysqlOptions } from './options.js'
 

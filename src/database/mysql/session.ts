@@ -5,9 +5,9 @@
  */
 import type { PoolConnection, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
+import { checkedValues, exactInteger } from '../values.js'
 import { mysqlError, silence, withHolder } from './errors.js'
 import { located } from './place.js'
-import { checkedValues, exactInteger } from '../values.js'
 
 /** The most callers that wait for a connection. */
 export const QUEUE_LIMIT = 1_000

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { poolOptions } from './options.js'
+import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 
 const folder = temporaryFolder('mysql-url')
 after(() => removeFolder(folder))

@@ -11,9 +11,9 @@ import { DatabaseError, type Database, type Queryable, type QueryResult, type Sq
 import { databaseNow } from '../dialect.js'
 import { migrate, migrationsFolder, PARTS, type MigrationHost } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
-import { SqliteLink } from './link.js'
 import { Turns } from '../turns.js'
 import { checkedValues } from '../values.js'
+import { SqliteLink } from './link.js'
 
 /** SQLITE_MAX_LENGTH and SQLITE_MAX_SQL_LENGTH, as SQLite is built: https://sqlite.org/limits.html */
 const MAX_STATEMENT_BYTES = 1_000_000_000

@@ -1,5 +1,5 @@
-import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
+import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
 
 /** Drains that may begin anew without the watermark having risen. */

@@ -6,14 +6,14 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemClock } from '../../support/clock.js'
 import { BurstLogger } from '../../support/logger.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { ClockWatch } from '../clock-watch.js'
 import { jsonCodec } from '../codec.js'
 import { type Frame, HEADER_BYTES, readCell, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../frame.js'
-import { ClockWatch } from '../clock-watch.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
 import { forgetOld, ledgerReport } from './report.js'
 import { settle } from './settle.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 const TTL_SECONDS = 100
 const STAMP = stampOf('rows')

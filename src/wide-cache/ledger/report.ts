@@ -1,7 +1,7 @@
 import type { Database, SqlValue, Transaction } from '../../database/database.js'
 import { forUpdate, upsert } from '../../database/dialect.js'
-import { FORGOTTEN, type Totals } from './ledger.js'
 import { MARKS_KEPT_MS } from '../collector/marks.js'
+import { FORGOTTEN, type Totals } from './ledger.js'
 
 /**
  * What became of all rows, of all writers there ever were. `issued` is the sum of `committed`, `quarantined`,

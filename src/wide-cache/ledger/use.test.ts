@@ -7,9 +7,9 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/fixtures.suite.js'
 import type { Logger } from '../../support/logger.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
-import { enterUse, KindDiffersError, sharedUses, type Use, useOf } from './use.js'
 import { type OwnUse, WideCache } from '../wide-cache.js'
+import { enterUse, KindDiffersError, sharedUses, type Use, useOf } from './use.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 const silent: Logger = { info() {}, warn() {}, error() {} }
 

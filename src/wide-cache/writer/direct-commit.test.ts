@@ -4,9 +4,9 @@ import { DatabaseError } from '../../database/database.js'
 import { systemEnvironment } from '../../support/environment.js'
 import { keptLog, ManualClock, settle } from '../../support/fixtures.suite.js'
 import { BurstLogger } from '../../support/logger.js'
-import { DirectCommit } from './direct-commit.js'
 import type { Frame } from '../frame.js'
 import type { Settled } from '../ledger/ledger.js'
+import { DirectCommit } from './direct-commit.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 
 /** An outbox with ten frames of one row, committed five at a time, and a ledger that fails while told to. */

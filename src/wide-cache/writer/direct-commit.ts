@@ -2,8 +2,8 @@ import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { batchesOf } from '../ledger/batches.js'
-import type { HeldFrame, Outbox } from './outbox.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
+import type { HeldFrame, Outbox } from './outbox.js'
 
 /** Waits between attempts that fail: doubling between these. */
 const BACKOFF_FIRST_MS = 1_000
