@@ -24,14 +24,22 @@ import { markdown } from './harness/table.js'
 const PARTS = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
 
 try {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: 'boolean', default: false }, full: { type: 'boolean', default: false } } })
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
+    },
+  })
   if (positionals[0] === 'compare') process.exitCode = comparison(positionals.slice(1))
   else if (positionals[0] === 'model') await model(positionals.slice(1))
   else {
     const mode = modeOf(values)
     process.exitCode = await bench(positionals, mode)
     // Said once, by the process that was asked; and a quick run's results are not for the docs.
-    if (process.send === undefined && mode !== 'quick') console.log('\nBring the results into the README and the docs: npm run figures')
+    if (process.send === undefined && mode !== 'quick') {
+      console.log('\nBring the results into the README and the docs: npm run figures')
+    }
   }
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
@@ -46,7 +54,11 @@ function modeOf({ quick, full }: { quick: boolean; full: boolean }): Mode {
 /** The exit code: 1 if a part failed, or something that is promised was not shown. */
 async function bench(names: readonly string[], mode: Mode): Promise<number> {
   const unknown = names.find((name) => !PARTS.includes(name))
-  if (unknown !== undefined) throw new Error(`There is no part "${unknown}"; there are: ${PARTS.join(', ')}, and compare and model`)
+  if (unknown !== undefined) {
+    throw new Error(
+      `There is no part "${unknown}"; there are: ${PARTS.join(', ')}, and compare and model`,
+    )
+  }
   if (names.length === 1) {
     const { part } = (await import(`./parts/${names[0]}.js`)) as { part: Part }
     return (await run(part, mode)) ? 0 : 1
@@ -54,16 +66,25 @@ async function bench(names: readonly string[], mode: Mode): Promise<number> {
   const failed: string[] = []
   for (const name of names.length === 0 ? PARTS : names) {
     // Each part in a process of its own: no part pays for the heap of the one before it.
-    const child = fork(fileURLToPath(import.meta.url), mode === 'normal' ? [name] : [name, `--${mode}`])
+    const child = fork(
+      fileURLToPath(import.meta.url),
+      mode === 'normal' ? [name] : [name, `--${mode}`],
+    )
     const [code] = (await once(child, 'exit')) as [number | null]
     if (code !== 0) failed.push(name)
   }
-  if (failed.length > 0) console.log(`\nFailed, or did not show what is promised: ${failed.join(', ')}`)
+  if (failed.length > 0) {
+    console.log(`\nFailed, or did not show what is promised: ${failed.join(', ')}`)
+  }
   return failed.length === 0 ? 0 : 1
 }
 
 async function model(others: readonly string[]): Promise<void> {
-  if (others.length > 0) throw new Error('model takes nothing more: it calculates from the newest result of the part "scale"')
+  if (others.length > 0) {
+    throw new Error(
+      'model takes nothing more: it calculates from the newest result of the part "scale"',
+    )
+  }
   const { calculated } = await import('./scale/calculated.js')
   for (const table of calculated()) console.log(markdown(table))
 }
@@ -71,10 +92,16 @@ async function model(others: readonly string[]): Promise<void> {
 /** The exit code: 1 if something got worse. */
 function comparison(files: readonly string[]): number {
   const [file] = files
-  if (file === undefined || files.length > 1) throw new Error('compare takes one file: an earlier bench/results/<part>.json')
+  if (file === undefined || files.length > 1) {
+    throw new Error('compare takes one file: an earlier bench/results/<part>.json')
+  }
   const old = parse(readFileSync(file, 'utf8'))
   const { table, worse } = compare(old, newest(old.part))
   console.log(markdown(table))
-  console.log(worse === 0 ? 'Nothing is worse beyond the spread' : `${worse} measures are worse, beyond the spread of both`)
+  console.log(
+    worse === 0
+      ? 'Nothing is worse beyond the spread'
+      : `${worse} measures are worse, beyond the spread of both`,
+  )
   return worse === 0 ? 0 : 1
 }

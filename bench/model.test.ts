@@ -3,8 +3,28 @@ import { describe, it } from 'node:test'
 import { CAPACITY, type Constants, endsOf, needsOf, type Needs } from './model.js'
 import { calculated } from './scale/calculated.js'
 import { constantsOf } from './scale/constants.js'
-import { cacheWorkOf, framesOf, GRID, hit, largestCell, LIMITS, widthFor } from './scale/grid-model.js'
-import { APPEND, CELL_BYTES, COLLECTOR_TIME, DATABASE_CPU, ROWS_PER_FRAME, ROWS_WRITTEN, SERVER, UNEVENNESS, USABLE, WEB, WIDE_CACHE } from './scale/metrics.js'
+import {
+  cacheWorkOf,
+  framesOf,
+  GRID,
+  hit,
+  largestCell,
+  LIMITS,
+  widthFor,
+} from './scale/grid-model.js'
+import {
+  APPEND,
+  CELL_BYTES,
+  COLLECTOR_TIME,
+  DATABASE_CPU,
+  ROWS_PER_FRAME,
+  ROWS_WRITTEN,
+  SERVER,
+  UNEVENNESS,
+  USABLE,
+  WEB,
+  WIDE_CACHE,
+} from './scale/metrics.js'
 
 /** Round figures of about what was measured. */
 const constants: Constants = {
@@ -22,42 +42,84 @@ const constants: Constants = {
 
 const RATES = [1, 10, 100, 300, 1_000, 3_000, 10_000]
 const PROCESSES = [1, 2, 10, 100, 333, 1_000, 4_000, 10_000]
-const GROWING = ['visits', 'grids', 'cacheOperations', 'cacheBytes', 'cacheMemory', 'servers', 'sqlRows', 'ledgerFrames', 'databases'] as const satisfies (keyof Needs)[]
+const GROWING = [
+  'visits',
+  'grids',
+  'cacheOperations',
+  'cacheBytes',
+  'cacheMemory',
+  'servers',
+  'sqlRows',
+  'ledgerFrames',
+  'databases',
+] as const satisfies (keyof Needs)[]
 
 describe('the model', () => {
   it('never asks for less when there are more processes', () => {
     for (const rate of RATES) {
       const needs = PROCESSES.map((processes) => needsOf({ processes, rate }, constants))
-      for (const name of GROWING) notFalling(needs.map((need) => need[name]), `${name} at ${rate}/s`)
+      for (const name of GROWING) {
+        notFalling(
+          needs.map((need) => need[name]),
+          `${name} at ${rate}/s`,
+        )
+      }
     }
   })
 
   it('never asks for less of SQL, memory and web processes when each process has more visits', () => {
     for (const processes of PROCESSES) {
       const needs = RATES.map((rate) => needsOf({ processes, rate }, constants))
-      for (const name of ['visits', 'grids', 'cacheMemory', 'sqlRows', 'ledgerFrames', 'databases', 'outboxBytes', 'webShare'] as const) {
-        notFalling(needs.map((need) => need[name]), `${name} with ${processes} processes`)
+      for (const name of [
+        'visits',
+        'grids',
+        'cacheMemory',
+        'sqlRows',
+        'ledgerFrames',
+        'databases',
+        'outboxBytes',
+        'webShare',
+      ] as const) {
+        notFalling(
+          needs.map((need) => need[name]),
+          `${name} with ${processes} processes`,
+        )
       }
     }
   })
 
   it('asks for twice as many servers, grids and databases for twice as many processes, but for rounding', () => {
     for (const processes of [10_000, 50_000, 100_000]) {
-      const [one, two] = [needsOf({ processes, rate: 1_000 }, constants), needsOf({ processes: 2 * processes, rate: 1_000 }, constants)]
+      const [one, two] = [
+        needsOf({ processes, rate: 1_000 }, constants),
+        needsOf({ processes: 2 * processes, rate: 1_000 }, constants),
+      ]
       for (const name of ['servers', 'grids', 'databases'] as const) {
-        assert.ok(Math.abs(two[name] - 2 * one[name]) <= 1 + 0.03 * two[name], `${name}: ${one[name]} and ${two[name]}`)
+        assert.ok(
+          Math.abs(two[name] - 2 * one[name]) <= 1 + 0.03 * two[name],
+          `${name}: ${one[name]} and ${two[name]}`,
+        )
       }
     }
   })
 
   it('is content with one of each and the default width on a small site', () => {
-    const { servers, grids, databases, width, leastWidth } = needsOf({ processes: 10, rate: 100 }, constants)
-    assert.deepEqual({ servers, grids, databases, width }, { servers: 1, grids: 1, databases: 1, width: GRID.defaultWidth })
+    const { servers, grids, databases, width, leastWidth } = needsOf(
+      { processes: 10, rate: 100 },
+      constants,
+    )
+    assert.deepEqual(
+      { servers, grids, databases, width },
+      { servers: 1, grids: 1, databases: 1, width: GRID.defaultWidth },
+    )
     assert.ok(leastWidth <= GRID.defaultWidth)
   })
 
   it('holds what is a rate times a time', () => {
-    const { outboxBytes, rowsPerFrame, sqlRows, webShare, ledgerFrames } = needsOf({ processes: 7, rate: 1_000 }, constants)
+    const { outboxBytes, rowsPerFrame, sqlRows, webShare, ledgerFrames } = needsOf(
+      { processes: 7, rate: 1_000 },
+      constants,
+    )
     assert.equal(rowsPerFrame, 51)
     assert.equal(ledgerFrames, 7_000 / 51)
     close(sqlRows, 7_000 * 1.3 + (7_000 / 51) * 2)
@@ -67,13 +129,19 @@ describe('the model', () => {
 
   it('names the ends in the order in which they come, and means what it says', () => {
     const ends = endsOf(1_000, constants)
-    notFalling(ends.map(({ visits }) => visits), 'ends')
+    notFalling(
+      ends.map(({ visits }) => visits),
+      'ends',
+    )
     const one = ends.find(({ resource }) => resource === 'one memcached server')!.visits / 1_000
     assert.equal(needsOf({ processes: one, rate: 1_000 }, constants).servers, 1)
     assert.ok(needsOf({ processes: one + 10, rate: 1_000 }, constants).servers > 1)
     const lease = ends.find(({ resource }) => resource.includes('lease'))!.visits
     assert.equal(needsOf({ processes: Math.floor(lease / 1_000), rate: 1_000 }, constants).grids, 1)
-    assert.equal(needsOf({ processes: Math.ceil(lease / 1_000) + 1, rate: 1_000 }, constants).grids, 2)
+    assert.equal(
+      needsOf({ processes: Math.ceil(lease / 1_000) + 1, rate: 1_000 }, constants).grids,
+      2,
+    )
     close(lease, (1e6 * CAPACITY.used) / (30 + 300 / 51))
   })
 })
@@ -105,7 +173,11 @@ describe('the width', () => {
     // A random sequence of its own, the same each time (Park and Miller).
     let seed = 1
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647
-    for (const [frames, width] of [[30, 15], [600, 15], [5_000, 64]] as const) {
+    for (const [frames, width] of [
+      [30, 15],
+      [600, 15],
+      [5_000, 64],
+    ] as const) {
       for (let layer = 0; layer < 200; layer++) {
         const cells = Array.from({ length: width }, () => 0)
         for (let i = 0; i < frames; i++) cells[Math.floor(random() * width)]!++
@@ -115,13 +187,26 @@ describe('the width', () => {
   })
 })
 
-describe('the cache\'s work', () => {
-  const layer = { frames: 60, frameBytes: 2_612, rowsPerFrame: 51, writers: 1, width: 15, keyBytes: 42 }
+describe("the cache's work", () => {
+  const layer = {
+    frames: 60,
+    frameBytes: 2_612,
+    rowsPerFrame: 51,
+    writers: 1,
+    width: 15,
+    keyBytes: 42,
+  }
 
   it('is an append a frame, an add and a delete a cell, a get a column, a prefix a writer and where batches cut', () => {
-    for (const [frames, ofWriter] of [[60, 1], [500, 2]] as const) {
+    for (const [frames, ofWriter] of [
+      [60, 1],
+      [500, 2],
+    ] as const) {
       const { operations, cells, prefixes } = cacheWorkOf({ ...layer, frames, width: 1 })
-      assert.deepEqual({ operations, cells, prefixes }, { operations: frames + 1 + 1 + 1 + ofWriter, cells: 1, prefixes: ofWriter })
+      assert.deepEqual(
+        { operations, cells, prefixes },
+        { operations: frames + 1 + 1 + 1 + ofWriter, cells: 1, prefixes: ofWriter },
+      )
     }
   })
 
@@ -137,8 +222,14 @@ describe('the cache\'s work', () => {
 
   it('grows with the width, while what is copied falls', () => {
     const works = [1, 4, 15, 64].map((width) => cacheWorkOf({ ...layer, width }))
-    notFalling(works.map(({ operations }) => operations), 'operations')
-    notFalling(works.map(({ copiedBytes }) => -copiedBytes), 'copied')
+    notFalling(
+      works.map(({ operations }) => operations),
+      'operations',
+    )
+    notFalling(
+      works.map(({ copiedBytes }) => -copiedBytes),
+      'copied',
+    )
   })
 
   it('hits as many cells as chance does', () => {
@@ -150,11 +241,38 @@ describe('the cache\'s work', () => {
 })
 
 describe('the constants', () => {
-  const measure = (contender: string, setting: string, { metric }: { metric: string }, value: number) =>
-    ({ contender, setting, metric, better: null, samples: [value], median: value, low: value, high: value })
+  const measure = (
+    contender: string,
+    setting: string,
+    { metric }: { metric: string },
+    value: number,
+  ) => ({
+    contender,
+    setting,
+    metric,
+    better: null,
+    samples: [value],
+    median: value,
+    low: value,
+    high: value,
+  })
   const measures = [
-    ...[['large', 100], ['small', 2], ['middle', 10]].map(([setting, value]) => measure(WIDE_CACHE, String(setting), ROWS_PER_FRAME, Number(value))),
-    ...[WEB, COLLECTOR_TIME, DATABASE_CPU, ROWS_WRITTEN].flatMap((metric) => [['large', 100], ['middle', 10], ['small', 2]].map(([setting, visits]) => measure(WIDE_CACHE, String(setting), metric, 10 + 300 / Number(visits)))),
+    ...[
+      ['large', 100],
+      ['small', 2],
+      ['middle', 10],
+    ].map(([setting, value]) =>
+      measure(WIDE_CACHE, String(setting), ROWS_PER_FRAME, Number(value)),
+    ),
+    ...[WEB, COLLECTOR_TIME, DATABASE_CPU, ROWS_WRITTEN].flatMap((metric) =>
+      [
+        ['large', 100],
+        ['middle', 10],
+        ['small', 2],
+      ].map(([setting, visits]) =>
+        measure(WIDE_CACHE, String(setting), metric, 10 + 300 / Number(visits)),
+      ),
+    ),
     measure(WIDE_CACHE, 'large', UNEVENNESS, 1),
     measure(WIDE_CACHE, 'small', UNEVENNESS, 1.2),
     ...CELL_BYTES.map((size) => measure(SERVER, String(size), APPEND, 20 + (size / 2) * 1e-4)),
@@ -173,13 +291,27 @@ describe('the constants', () => {
 
   it('are refused where something has not been measured, with what to do', () => {
     const without = measures.filter(({ metric }) => metric !== APPEND.metric)
-    assert.throws(() => constantsOf({ date: 'then', mode: 'normal', measures: without }), /memcached CPU µs\/append.*npm run bench -- scale/)
-    assert.throws(() => calculated(() => { throw new Error('none') }), /bench\/results\/scale.json is missing; run `npm run bench -- scale` first/)
+    assert.throws(
+      () => constantsOf({ date: 'then', mode: 'normal', measures: without }),
+      /memcached CPU µs\/append.*npm run bench -- scale/,
+    )
+    assert.throws(
+      () =>
+        calculated(() => {
+          throw new Error('none')
+        }),
+      /bench\/results\/scale.json is missing; run `npm run bench -- scale` first/,
+    )
   })
 })
 
 function notFalling(values: readonly number[], what: string): void {
-  for (let at = 1; at < values.length; at++) assert.ok(values[at]! >= values[at - 1]! * (1 - 1e-12) - (values[at]! < 0 ? 1e-6 : 0), `${what} falls: ${values.join(', ')}`)
+  for (let at = 1; at < values.length; at++) {
+    assert.ok(
+      values[at]! >= values[at - 1]! * (1 - 1e-12) - (values[at]! < 0 ? 1e-6 : 0),
+      `${what} falls: ${values.join(', ')}`,
+    )
+  }
 }
 
 function close(actual: number, expected: number): void {

@@ -1,12 +1,22 @@
 /**
- * What a site of any size needs, calculated: memcached servers, width, collectors, SQL, memory. Pure arithmetic
- * over measured {@link Constants}; what is assumed beside them stands in {@link CAPACITY} and in the docstrings.
+ * What a site of any size needs, calculated: memcached servers, width, collectors, SQL, memory.
+ * Pure arithmetic over measured {@link Constants}; what is assumed beside them stands in
+ * {@link CAPACITY} and in the docstrings.
  *
- * Words are those of docs/architecture.md. Times are seconds, costs are µs, sizes are bytes, rates are per second,
- * unless a name says otherwise. Visits come at random (Poisson), independently in all processes.
+ * Words are those of docs/architecture.md. Times are seconds, costs are µs, sizes are bytes, rates
+ * are per second, unless a name says otherwise. Visits come at random (Poisson), independently in
+ * all processes.
  */
 
-import { type CacheWork, cacheWorkOf, framesOf, GRID, LIMITS, mostFrames, widthFor } from './scale/grid-model.js'
+import {
+  type CacheWork,
+  cacheWorkOf,
+  framesOf,
+  GRID,
+  LIMITS,
+  mostFrames,
+  widthFor,
+} from './scale/grid-model.js'
 
 export interface Load {
   readonly processes: number
@@ -14,7 +24,10 @@ export interface Load {
   readonly rate: number
 }
 
-/** What one machine of each kind is taken to be, and how much of it is to be used: the rest is for peaks and outages. */
+/**
+ * What one machine of each kind is taken to be, and how much of it is to be used: the rest is for
+ * peaks and outages.
+ */
 export const CAPACITY = {
   cacheCores: 2,
   cacheNetworkBytes: 125e6,
@@ -24,7 +37,9 @@ export const CAPACITY = {
   used: 0.5,
 } as const
 
-/** A cost that has a part for each visit and one for each frame: `visit + frame / rows of a frame`. */
+/**
+ * A cost that has a part for each visit and one for each frame: `visit + frame / rows of a frame`.
+ */
 export interface Cost {
   readonly visit: number
   readonly frame: number
@@ -38,9 +53,15 @@ export interface Constants {
   readonly rowBytes: number
   /** CPU of a web process. */
   readonly web: Cost
-  /** Wall-clock time of a collector that drains, its waiting for SQL included: it does one thing after the other. */
+  /**
+   * Wall-clock time of a collector that drains, its waiting for SQL included: it does one thing
+   * after the other.
+   */
   readonly collector: Cost
-  /** CPU of the SQL server, taken to spread over its cores; its disks are not looked at. Without the retention's deletes, which come a day later. */
+  /**
+   * CPU of the SQL server, taken to spread over its cores; its disks are not looked at. Without the
+   * retention's deletes, which come a day later.
+   */
   readonly database: Cost
   /** Rows written in SQL, sums and ledger included. */
   readonly rowsWritten: Cost
@@ -64,7 +85,9 @@ export interface Needs {
   readonly rowsPerFrame: number
   /** The share of a core that each web process spends. */
   readonly webShare: number
-  /** Grids, each of its own name, and each with one collector at work: its lease lets no second one. */
+  /**
+   * Grids, each of its own name, and each with one collector at work: its lease lets no second one.
+   */
   readonly grids: number
   readonly leastWidth: number
   /** Of each grid: the least, the default, or what spreads a layer over the servers. */
@@ -73,9 +96,15 @@ export interface Needs {
   readonly framesPerCell: number
   readonly cacheOperations: number
   readonly cacheBytes: number
-  /** Cells that wait: the drain age, the period, and the drain itself. They go with the commit, not with its confirmation. */
+  /**
+   * Cells that wait: the drain age, the period, and the drain itself. They go with the commit, not
+   * with its confirmation.
+   */
   readonly cacheMemory: number
-  /** The same if collectors are away for as long as writers hold frames. Beyond that writers commit themselves. */
+  /**
+   * The same if collectors are away for as long as writers hold frames. Beyond that writers commit
+   * themselves.
+   */
   readonly cacheMemoryAway: number
   readonly servers: number
   /** Which of a server's means asks for so many. */
@@ -88,7 +117,9 @@ export interface Needs {
   readonly confirmSeconds: number
 }
 
-/** Columns of a layer for each server: with fewer, chance leaves servers without work in a layer. */
+/**
+ * Columns of a layer for each server: with fewer, chance leaves servers without work in a layer.
+ */
 const COLUMNS_A_SERVER = 8
 
 export function needsOf({ processes, rate }: Load, constants: Constants): Needs {
@@ -99,23 +130,39 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
   const oneCollector = (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used
   const byWidth = (frames * layerSeconds) / mostFrames(frame.bytes, LIMITS.width)
   const byRetention = (visits * GRID.periodSeconds) / LIMITS.retainedRowsPerRun
-  const grids = Math.max(1, Math.ceil(visits / oneCollector), Math.ceil(byWidth), Math.ceil(byRetention))
+  const grids = Math.max(
+    1,
+    Math.ceil(visits / oneCollector),
+    Math.ceil(byWidth),
+    Math.ceil(byRetention),
+  )
 
-  const layer = { frames: (frames * layerSeconds) / grids, frameBytes: frame.bytes, rowsPerFrame: frame.rowsPerFrame, writers: processes / grids, keyBytes: 42 }
+  const layer = {
+    frames: (frames * layerSeconds) / grids,
+    frameBytes: frame.bytes,
+    rowsPerFrame: frame.rowsPerFrame,
+    writers: processes / grids,
+    keyBytes: 42,
+  }
   const leastWidth = widthFor(layer.frames, frame.bytes)
   const drainAge = (drainAfterLayers + 1) * layerSeconds
   const waiting = drainAge + periodSeconds * (1 + CAPACITY.used)
   const cacheMemory = (frames * frame.bytes * waiting) / constants.cacheUsableShare
   const work = (width: number): CacheWork => cacheWorkOf({ ...layer, width })
 
-  // More servers ask for more columns, and more columns for a few operations more: one look back is enough.
+  // More servers ask for more columns, and more columns for a few operations more: one look back is
+  // enough.
   let width = Math.max(GRID.defaultWidth, leastWidth)
   let servers = serversFor(work(width), grids, cacheMemory, constants)
-  width = Math.min(LIMITS.width, Math.max(width, Math.ceil((servers.count * COLUMNS_A_SERVER) / grids)))
+  width = Math.min(
+    LIMITS.width,
+    Math.max(width, Math.ceil((servers.count * COLUMNS_A_SERVER) / grids)),
+  )
   servers = serversFor(work(width), grids, cacheMemory, constants)
 
   const { operations, bytes } = work(width)
-  const confirm = drainAge + periodSeconds * (1 + CAPACITY.used) + LIMITS.confirmEverySeconds + LIMITS.tickSeconds
+  const confirm =
+    drainAge + periodSeconds * (1 + CAPACITY.used) + LIMITS.confirmEverySeconds + LIMITS.tickSeconds
   const held = Math.max(confirm, GRID.confirmSeconds)
   return {
     visits,
@@ -134,24 +181,43 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
     serversFor: servers.by,
     sqlRows: visits * costOf(constants.rowsWritten, frame.rowsPerFrame),
     ledgerFrames: frames,
-    databases: Math.ceil((visits * costOf(constants.database, frame.rowsPerFrame)) / (CAPACITY.databaseCores * CAPACITY.used * 1e6)),
+    databases: Math.ceil(
+      (visits * costOf(constants.database, frame.rowsPerFrame)) /
+        (CAPACITY.databaseCores * CAPACITY.used * 1e6),
+    ),
     outboxBytes: held * frame.perSecond * (frame.bytes + LIMITS.frameOverheadBytes),
     confirmSeconds: confirm,
   }
 }
 
-/** Servers for `grids` times such a layer, and by what: processor, network (the busier way) or memory. */
-function serversFor(layer: CacheWork, grids: number, memory: number, constants: Constants): { count: number; by: string } {
+/**
+ * Servers for `grids` times such a layer, and by what: processor, network (the busier way) or
+ * memory.
+ */
+function serversFor(
+  layer: CacheWork,
+  grids: number,
+  memory: number,
+  constants: Constants,
+): { count: number; by: string } {
   const perSecond = grids / GRID.layerSeconds
-  const cpu = (layer.operations * constants.cacheOperation + layer.copiedBytes * constants.cacheCopiedByte) * perSecond
+  const cpu =
+    (layer.operations * constants.cacheOperation + layer.copiedBytes * constants.cacheCopiedByte) *
+    perSecond
   const [most] = [
     { by: 'processor', count: cpu / (CAPACITY.cacheCores * 1e6) / CAPACITY.used },
     // What goes in comes out: about half of the bytes each way.
-    { by: 'network', count: ((layer.bytes / 2) * perSecond) / CAPACITY.cacheNetworkBytes / CAPACITY.used },
+    {
+      by: 'network',
+      count: ((layer.bytes / 2) * perSecond) / CAPACITY.cacheNetworkBytes / CAPACITY.used,
+    },
     { by: 'memory', count: memory / CAPACITY.cacheMemoryBytes },
   ].sort((a, b) => b.count - a.count)
   // One server has all, evenly.
-  return { by: most!.by, count: most!.count <= 1 ? 1 : Math.ceil(most!.count * constants.cacheUnevenness) }
+  return {
+    by: most!.by,
+    count: most!.count <= 1 ? 1 : Math.ceil(most!.count * constants.cacheUnevenness),
+  }
 }
 
 /** Where something gives out. */
@@ -162,37 +228,75 @@ export interface End {
   readonly change: string
 }
 
-/** What gives out first, second, and so on, as processes of `rate` visits a second each are added to one grid on one database. */
+/**
+ * What gives out first, second, and so on, as processes of `rate` visits a second each are added to
+ * one grid on one database.
+ */
 export function endsOf(rate: number, constants: Constants): End[] {
   const frame = framesOf(rate, constants.rowBytes)
-  const visitsOf = (framesPerLayer: number): number => (framesPerLayer / GRID.layerSeconds) * frame.rowsPerFrame
+  const visitsOf = (framesPerLayer: number): number =>
+    (framesPerLayer / GRID.layerSeconds) * frame.rowsPerFrame
   const wide = (width: number): number => visitsOf(mostFrames(frame.bytes, width))
   const oneServer = capacityOfOneServer(rate, constants)
   return [
-    { resource: 'retention, 200,000 rows a collecting run', visits: LIMITS.retainedRowsPerRun / GRID.periodSeconds, change: 'partition `activities` by day and drop whole partitions; or a WideCache whose commit keeps sums only' },
+    {
+      resource: 'retention, 200,000 rows a collecting run',
+      visits: LIMITS.retainedRowsPerRun / GRID.periodSeconds,
+      change:
+        'partition `activities` by day and drop whole partitions; or a WideCache whose ' +
+        'commit keeps sums only',
+    },
     {
       resource: 'the one collector that the lease lets work',
       visits: (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used,
-      change: 'several grids: a name for each group of processes, or of sites; views add up, unique visitors only if each visitor keeps to one group',
+      change:
+        'several grids: a name for each group of processes, or of sites; views add up, ' +
+        'unique visitors only if each visitor keeps to one group',
     },
     {
       resource: `one SQL server of ${CAPACITY.databaseCores} cores, by its CPU alone`,
-      visits: (CAPACITY.databaseCores * CAPACITY.used * 1e6) / costOf(constants.database, frame.rowsPerFrame),
-      change: 'a database for each group of grids; or Vitess or TiDB under the same SQL, sharded by grid name; or sums only',
+      visits:
+        (CAPACITY.databaseCores * CAPACITY.used * 1e6) /
+        costOf(constants.database, frame.rowsPerFrame),
+      change:
+        'a database for each group of grids; or Vitess or TiDB under the same SQL, sharded ' +
+        'by grid name; or sums only',
     },
-    { resource: 'one memcached server', visits: oneServer, change: 'more servers, and a width of eight columns each' },
-    { resource: `${LIMITS.servers} memcached servers, the most of one list`, visits: oneServer * LIMITS.servers, change: 'a list of servers for each group of grids' },
-    { resource: `width ${GRID.defaultWidth} (cells reach 1 MiB)`, visits: wide(GRID.defaultWidth), change: `a greater width, under a new name, up to ${LIMITS.width}` },
-    { resource: `width ${LIMITS.width} (cells reach 1 MiB)`, visits: wide(LIMITS.width), change: 'shorter layers, several grids, or memcached -I 4m' },
+    {
+      resource: 'one memcached server',
+      visits: oneServer,
+      change: 'more servers, and a width of eight columns each',
+    },
+    {
+      resource: `${LIMITS.servers} memcached servers, the most of one list`,
+      visits: oneServer * LIMITS.servers,
+      change: 'a list of servers for each group of grids',
+    },
+    {
+      resource: `width ${GRID.defaultWidth} (cells reach 1 MiB)`,
+      visits: wide(GRID.defaultWidth),
+      change: `a greater width, under a new name, up to ${LIMITS.width}`,
+    },
+    {
+      resource: `width ${LIMITS.width} (cells reach 1 MiB)`,
+      visits: wide(LIMITS.width),
+      change: 'shorter layers, several grids, or memcached -I 4m',
+    },
     {
       resource: `a collector's memory (${LIMITS.firstLayersFetched} layers at once)`,
-      visits: visitsOf((CAPACITY.collectorMemoryBytes * CAPACITY.used) / (LIMITS.firstLayersFetched * frame.bytes)),
+      visits: visitsOf(
+        (CAPACITY.collectorMemoryBytes * CAPACITY.used) / (LIMITS.firstLayersFetched * frame.bytes),
+      ),
       change: 'several grids, or shorter layers',
     },
     {
       resource: 'one process: its outbox of 32 MiB, collectors away',
-      visits: (GRID.maxOutboxBytes / (GRID.confirmSeconds * (frame.bytes + LIMITS.frameOverheadBytes))) * frame.rowsPerFrame,
-      change: 'a greater maxOutboxBytes; beyond it the oldest placed frames are let go of, which only matters if the cache loses them',
+      visits:
+        (GRID.maxOutboxBytes / (GRID.confirmSeconds * (frame.bytes + LIMITS.frameOverheadBytes))) *
+        frame.rowsPerFrame,
+      change:
+        'a greater maxOutboxBytes; beyond it the oldest placed frames are let go of, which ' +
+        'only matters if the cache loses them',
     },
   ].sort((a, b) => a.visits - b.visits)
 }

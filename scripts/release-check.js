@@ -1,10 +1,13 @@
-// Fails when changelog, version and tag disagree: npm run release:check, and before npm publish. Reads the folder it runs in.
+// Fails when changelog, version and tag disagree: npm run release:check, and before npm publish.
+// Reads the folder it runs in.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 const problems = [...versions(), ...changelog(), ...tag()]
 for (const problem of problems) console.error(`release check: ${problem}`)
-if (problems.length === 0) console.log(`release check: changelog, version and tag agree on ${version()}`)
+if (problems.length === 0) {
+  console.log(`release check: changelog, version and tag agree on ${version()}`)
+}
 process.exitCode = problems.length > 0 ? 1 : 0
 
 function json(file) {
@@ -18,7 +21,12 @@ function version() {
 function versions() {
   const lock = json('package-lock.json')
   const locked = [...new Set([lock.version, lock.packages[''].version])].join(' and ')
-  return locked === version() ? [] : [`package.json has version ${version()}, package-lock.json has ${locked}; npm version changes both`]
+  return locked === version()
+    ? []
+    : [
+        `package.json has version ${version()}, package-lock.json has ${locked}; npm version ` +
+          'changes both',
+      ]
 }
 
 function changelog() {
@@ -26,7 +34,9 @@ function changelog() {
   const problems = []
   if (sections[0]?.startsWith('[Unreleased]')) {
     const [, ...waiting] = sections.shift().split('\n')
-    if (waiting.some((line) => line.trim() !== '')) problems.push(`CHANGELOG.md has entries under [Unreleased]; move them under [${version()}]`)
+    if (waiting.some((line) => line.trim() !== '')) {
+      problems.push(`CHANGELOG.md has entries under [Unreleased]; move them under [${version()}]`)
+    }
   }
   const [heading = ''] = (sections[0] ?? '').split('\n')
   const [, newest, date] = /^\[(.+?)\] - (\d{4}-\d{2}-\d{2})\s*$/.exec(heading) ?? []
@@ -41,14 +51,28 @@ function tag() {
   const wanted = `v${version()}`
   const problems = []
   const tags = git('tag', '--points-at', 'HEAD')
-  if (!tags.includes(wanted)) problems.push(`the commit has no tag ${wanted}; ${tags.length === 0 ? 'it has no tag' : `its tags are ${tags.join(', ')}`}`)
+  if (!tags.includes(wanted)) {
+    problems.push(
+      `the commit has no tag ${wanted}; ` +
+        `${tags.length === 0 ? 'it has no tag' : `its tags are ${tags.join(', ')}`}`,
+    )
+  }
   const others = tags.filter((name) => /^v\d/.test(name) && name !== wanted)
-  if (others.length > 0) problems.push(`the commit is tagged ${others.join(', ')} too; package.json has version ${version()}`)
+  if (others.length > 0) {
+    problems.push(
+      `the commit is tagged ${others.join(', ')} too; package.json has version ${version()}`,
+    )
+  }
   const changed = git('status', '--porcelain')
-  if (changed.length > 0) problems.push(`files differ from the tagged commit: ${changed.join(', ')}`)
+  if (changed.length > 0) {
+    problems.push(`files differ from the tagged commit: ${changed.join(', ')}`)
+  }
   return problems
 }
 
 function git(...args) {
-  return execFileSync('git', args, { encoding: 'utf8' }).split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  return execFileSync('git', args, { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
 }

@@ -9,7 +9,15 @@ export { type Cache, CacheError, type CacheErrorCode } from './cache/cache.js'
 export { memcached, type MemcachedOptions } from './cache/memcached/memcached.js'
 export { memory, type MemoryOptions } from './cache/memory.js'
 export {
-  type Database, DatabaseError, type DatabaseErrorKind, type Dialect, type Queryable, type QueryResult, type SqlRow, type SqlValue, type Transaction,
+  type Database,
+  DatabaseError,
+  type DatabaseErrorKind,
+  type Dialect,
+  type Queryable,
+  type QueryResult,
+  type SqlRow,
+  type SqlValue,
+  type Transaction,
 } from './database/database.js'
 export { mysql, type MysqlOptions } from './database/mysql/mysql.js'
 export { sqlite } from './database/sqlite/sqlite.js'
@@ -20,7 +28,13 @@ export { ClosedError } from './support/closed-error.js'
 export type { Logger } from './support/logger.js'
 export { type Codec, jsonCodec } from './wide-cache/codec.js'
 export type { DrainReport } from './wide-cache/collector/grid-drain.js'
-export type { CommitContext, GridOptions, ReadContext, TidyContext, WideCacheOptions } from './wide-cache/options.js'
+export type {
+  CommitContext,
+  GridOptions,
+  ReadContext,
+  TidyContext,
+  WideCacheOptions,
+} from './wide-cache/options.js'
 export type { LedgerReport } from './wide-cache/ledger/report.js'
 export { KindDiffersError } from './wide-cache/ledger/use.js'
 export { WideCache } from './wide-cache/wide-cache.js'

@@ -1,4 +1,7 @@
-/** The house of docs/architecture.md, held by its sources: who may know whom, and where time and chance come from. */
+/**
+ * The house of docs/architecture.md, held by its sources: who may know whom, and where time and
+ * chance come from.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -7,7 +10,10 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 
-/** From the roof to the ground; imports point down only, and rooms of one storey do not know each other. */
+/**
+ * From the roof to the ground; imports point down only, and rooms of one storey do not know each
+ * other.
+ */
 const STOREYS: readonly (readonly string[])[] = [
   ['index', 'cli'],
   ['activity', 'hits'],
@@ -19,10 +25,18 @@ const STOREYS: readonly (readonly string[])[] = [
 ]
 
 /** Packages that only one room may know. */
-const OWNED: Readonly<Record<string, string>> = { memjs: 'cache', ketama: 'cache', mysql2: 'database', libsql: 'database', 'node-cron': 'wide-cache', isbot: 'page-views' }
+const OWNED: Readonly<Record<string, string>> = {
+  memjs: 'cache',
+  ketama: 'cache',
+  mysql2: 'database',
+  libsql: 'database',
+  'node-cron': 'wide-cache',
+  isbot: 'page-views',
+}
 
 /** Time and chance, which the protocol is handed so that a simulation can own them. */
-const HANDED_IN = /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g
+const HANDED_IN =
+  /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g
 const MAY_REACH_OUT = ['support/environment.ts']
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -37,8 +51,12 @@ interface Import {
 
 /** All static and dynamic imports of a source, by what is in their quotes. */
 function importsIn(file: string, source: string): Import[] {
-  const pattern = /(?:^|[\s;}])(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g
-  return [...withoutComments(source).matchAll(pattern)].map((match) => ({ file, from: match[1] ?? match[2] ?? '' }))
+  const pattern =
+    /(?:^|[\s;}])(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g
+  return [...withoutComments(source).matchAll(pattern)].map((match) => ({
+    file,
+    from: match[1] ?? match[2] ?? '',
+  }))
 }
 
 function withoutComments(source: string): string {
@@ -55,7 +73,12 @@ function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
   if (reached.has(file)) return reached
   reached.add(file)
   for (const found of imports.filter((one) => one.file === file && one.from.startsWith('.'))) {
-    reachedFrom(relative(SRC, normalize(join(SRC, dirname(file), found.from))).replaceAll('\\', '/').replace(/\.js$/, '.ts'), reached)
+    reachedFrom(
+      relative(SRC, normalize(join(SRC, dirname(file), found.from)))
+        .replaceAll('\\', '/')
+        .replace(/\.js$/, '.ts'),
+      reached,
+    )
   }
   return reached
 }
@@ -64,15 +87,26 @@ function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
 function trespass({ file, from }: Import): string | undefined {
   const room = roomOf(file)
   if (from.startsWith('.')) {
-    const target = roomOf(relative(SRC, normalize(join(SRC, dirname(file), from))).replaceAll('\\', '/'))
+    const target = roomOf(
+      relative(SRC, normalize(join(SRC, dirname(file), from))).replaceAll('\\', '/'),
+    )
     if (target === room) return undefined
-    const [mine, theirs] = [room, target].map((name) => STOREYS.findIndex((storey) => storey.includes(name)))
-    if (mine === -1 || theirs === -1) return `${file} imports ${from}: "${mine === -1 ? room : target}" has no place in the house`
+    const [mine, theirs] = [room, target].map((name) =>
+      STOREYS.findIndex((storey) => storey.includes(name)),
+    )
+    if (mine === -1 || theirs === -1) {
+      return `${file} imports ${from}: "${mine === -1 ? room : target}" has no place in the house`
+    }
     return theirs! > mine! ? undefined : `${file} imports ${from}, which is not below it`
   }
-  const name = from.split('/').slice(0, from.startsWith('@') ? 2 : 1).join('/')
+  const name = from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/')
   const owner = OWNED[name]
-  return owner === undefined || owner === room ? undefined : `${file} imports ${name}, which only src/${owner} may know`
+  return owner === undefined || owner === room
+    ? undefined
+    : `${file} imports ${name}, which only src/${owner} may know`
 }
 
 const sources = files.map((file) => ({ file, source: readFileSync(join(SRC, file), 'utf8') }))
@@ -81,24 +115,43 @@ const imports = sources.flatMap(({ file, source }) => importsIn(file, source))
 describe('the house', () => {
   test('the sources are found, and so are their imports', () => {
     assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
-    for (const [file, from] of [['index.ts', './wide-cache/wide-cache.js'], ['database/mysql/sessions.ts', 'mysql2'], ['wide-cache/schedule.ts', 'node-cron']]) {
-      assert(imports.some((found) => found.file === file && found.from === from), `${from} of ${file}`)
+    for (const [file, from] of [
+      ['index.ts', './wide-cache/wide-cache.js'],
+      ['database/mysql/sessions.ts', 'mysql2'],
+      ['wide-cache/schedule.ts', 'node-cron'],
+    ]) {
+      assert(
+        imports.some((found) => found.file === file && found.from === from),
+        `${from} of ${file}`,
+      )
     }
   })
 
   test('counters, sequence and map need neither requests nor widget', () => {
     for (const room of ['counters', 'sequence', 'collision-free-map']) {
       const reached = reachedFrom(`${room}/index.ts`)
-      assert(reached.has('database/database.ts') && reached.has('support/package-file.ts'), `what ${room} needs is found`)
-      assert.deepEqual([...reached].filter((file) => ['activity', 'hits', 'page-views'].includes(roomOf(file)) || file === 'index.ts'), [])
+      assert(
+        reached.has('database/database.ts') && reached.has('support/package-file.ts'),
+        `what ${room} needs is found`,
+      )
+      assert.deepEqual(
+        [...reached].filter(
+          (file) =>
+            ['activity', 'hits', 'page-views'].includes(roomOf(file)) || file === 'index.ts',
+        ),
+        [],
+      )
     }
   })
 
   test('imports point down, and each package has one room that knows it', () => {
-    assert.deepEqual(imports.map(trespass).filter((found) => found !== undefined), [])
+    assert.deepEqual(
+      imports.map(trespass).filter((found) => found !== undefined),
+      [],
+    )
   })
 
-  test('an import that points up, or beside, or at another room\'s package would be seen', () => {
+  test("an import that points up, or beside, or at another room's package would be seen", () => {
     const forbidden: Import[] = [
       { file: 'cache/memory.ts', from: '../wide-cache/grid.js' },
       { file: 'cache/memory.ts', from: '../database/database.js' },
@@ -111,14 +164,21 @@ describe('the house', () => {
     ]
     for (const one of forbidden) assert(trespass(one), `${one.from} in ${one.file}`)
     assert.equal(trespass({ file: 'activity/visit.ts', from: '../support/clock.js' }), undefined)
-    const written = "import type { A } from './a.js'\nexport {\n  b,\n} from './b.js'\nimport './c.js'\nawait import('./d.js')\n// import './e.js'\n/* from './f.js' */"
-    assert.deepEqual(importsIn('x.ts', written).map(({ from }) => from), ['./a.js', './b.js', './c.js', './d.js'])
+    const written =
+      "import type { A } from './a.js'\nexport {\n  b,\n} from './b.js'\nimport " +
+      "'./c.js'\nawait import('./d.js')\n// import './e.js'\n/* from './f.js' */"
+    assert.deepEqual(
+      importsIn('x.ts', written).map(({ from }) => from),
+      ['./a.js', './b.js', './c.js', './d.js'],
+    )
   })
 
   test('the heart reaches for no clock, timer or chance behind its back', () => {
     const reached = sources
       .filter(({ file }) => file.startsWith('wide-cache/') && !MAY_REACH_OUT.includes(file))
-      .flatMap(({ file, source }) => (withoutComments(source).match(HANDED_IN) ?? []).map((what) => `${file}: ${what}`))
+      .flatMap(({ file, source }) =>
+        (withoutComments(source).match(HANDED_IN) ?? []).map((what) => `${file}: ${what}`),
+      )
     assert.deepEqual(reached, [])
   })
 })

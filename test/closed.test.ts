@@ -1,6 +1,6 @@
 /**
- * After `close()` every class does the same. What can be closed is found among the exports, and its methods on its
- * prototype, so that a new one is not forgotten.
+ * After `close()` every class does the same. What can be closed is found among the exports, and its
+ * methods on its prototype, so that a new one is not forgotten.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readlinkSync } from 'node:fs'
@@ -46,11 +46,27 @@ const KINDS: Readonly<Record<string, Kind>> = {
   createHits: {
     what: `Hits "${name}"`,
     make: (ports) => wideCache.createHits({ ...ports, name, logger }),
-    args: { record: ['a'], middleware: [{ item: () => 'a' }], count: ['a'], counts: [['a']], top: [1], delete: ['a'], rename: ['a', 'b'], drain: [{ all: true }] },
+    args: {
+      record: ['a'],
+      middleware: [{ item: () => 'a' }],
+      count: ['a'],
+      counts: [['a']],
+      top: [1],
+      delete: ['a'],
+      rename: ['a', 'b'],
+      drain: [{ all: true }],
+    },
   },
   WideCache: {
     what: `WideCache "${name}"`,
-    make: (ports) => new wideCache.WideCache({ ...ports, name, logger, commit: async (_rows: number[]) => undefined, read: async () => 7 }),
+    make: (ports) =>
+      new wideCache.WideCache({
+        ...ports,
+        name,
+        logger,
+        commit: async (_rows: number[]) => undefined,
+        read: async () => 7,
+      }),
     args: { append: [1], drain: [{ all: true }] },
   },
   ShardedCounter: {
@@ -58,21 +74,43 @@ const KINDS: Readonly<Record<string, Kind>> = {
     make: (ports) => new wideCache.ShardedCounter({ ...ports, name }),
     args: { increaseShards: [30] },
   },
-  GlobalCounter: { what: `GlobalCounter "${name}"`, make: (ports) => new wideCache.GlobalCounter({ ...ports, name }), args: {} },
-  Sequence: { what: `Sequence "${name}"`, make: (ports) => new wideCache.Sequence({ ...ports, name, logger }), args: {} },
+  GlobalCounter: {
+    what: `GlobalCounter "${name}"`,
+    make: (ports) => new wideCache.GlobalCounter({ ...ports, name }),
+    args: {},
+  },
+  Sequence: {
+    what: `Sequence "${name}"`,
+    make: (ports) => new wideCache.Sequence({ ...ports, name, logger }),
+    args: {},
+  },
   CollisionFreeMap: {
     what: `CollisionFreeMap "${name}"`,
-    make: ({ database }) => new wideCache.CollisionFreeMap({ database, id: name, logger, combine: (_key: string, sum: number | undefined, updates) => updates.reduce((a, b) => a + b, sum ?? 0) }),
+    make: ({ database }) =>
+      new wideCache.CollisionFreeMap({
+        database,
+        id: name,
+        logger,
+        combine: (_key: string, sum: number | undefined, updates) =>
+          updates.reduce((a, b) => a + b, sum ?? 0),
+      }),
     args: { update: [[['a', 1]]], get: ['a'], changeBuckets: [7] },
   },
   ExportQueue: {
     what: `ExportQueue "${name}"`,
-    make: ({ database }) => new wideCache.ExportQueue({ database, id: name, logger, exporter: () => undefined }),
-    args: { changeBuckets: [7], add: ['a', 1, { query: () => undefined, beforeCommit: () => undefined }] },
+    make: ({ database }) =>
+      new wideCache.ExportQueue({ database, id: name, logger, exporter: () => undefined }),
+    args: {
+      changeBuckets: [7],
+      add: ['a', 1, { query: () => undefined, beforeCommit: () => undefined }],
+    },
   },
 }
 
-/** Caches and databases have errors of their own, CACHE_CLOSED and DATABASE_CLOSED; their suites test them. */
+/**
+ * Caches and databases have errors of their own, CACHE_CLOSED and DATABASE_CLOSED; their suites
+ * test them.
+ */
 const PORTS = ['memcached', 'memory', 'mysql', 'sqlite']
 /** Functions that make nothing to close. */
 const OTHERS = ['jsonCodec']
@@ -91,13 +129,20 @@ function openFiles(folder: string): number {
       return ''
     }
   }
-  return readdirSync('/proc/self/fd').filter((descriptor) => linkOf(descriptor).startsWith(folder)).length
+  return readdirSync('/proc/self/fd').filter((descriptor) => linkOf(descriptor).startsWith(folder))
+    .length
 }
 
 function methodsOf(object: object): string[] {
   const names = new Set<string>()
-  for (let level = object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
-    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) if (typeof value === 'function') names.add(key)
+  for (
+    let level = object;
+    level !== Object.prototype;
+    level = Object.getPrototypeOf(level) as object
+  ) {
+    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      if (typeof value === 'function') names.add(key)
+    }
   }
   return [...names].filter((method) => method !== 'constructor')
 }
@@ -107,17 +152,31 @@ async function allRefused(object: Closable, { what, args }: Kind): Promise<void>
   const refusal = (method: string) => (error: unknown) => {
     assert(error instanceof wideCache.ClosedError, `${method}: ${String(error)}`)
     assert.deepEqual([error.name, error.code], ['ClosedError', 'CLOSED'])
-    assert.match(error.message, new RegExp(`^wide-cache: ${what} has been closed by close\\(\\)\\. Call close\\(\\) after the last use, or create a new ${what.split(' ')[0]}$`))
+    assert.match(
+      error.message,
+      new RegExp(
+        `^wide-cache: ${what} has been closed by close\\(\\)\\. Call close\\(\\) after the ` +
+          `last use, or create a new ${what.split(' ')[0]}$`,
+      ),
+    )
     return true
   }
-  const refused = methodsOf(object).filter((method) => method !== 'close' && !NEVER_REFUSED.includes(method))
+  const refused = methodsOf(object).filter(
+    (method) => method !== 'close' && !NEVER_REFUSED.includes(method),
+  )
   assert(refused.includes('migrate'), `the methods are found: ${refused.join(' ')}`)
-  await Promise.all(refused.map((method) => {
-    const call = () => object[method]!(...(args[method] ?? [])) as Promise<unknown>
-    return THROW.includes(method) ? assert.throws(call, refusal(method)) : assert.rejects(call(), refusal(method))
-  }))
+  await Promise.all(
+    refused.map((method) => {
+      const call = () => object[method]!(...(args[method] ?? [])) as Promise<unknown>
+      return THROW.includes(method)
+        ? assert.throws(call, refusal(method))
+        : assert.rejects(call(), refusal(method))
+    }),
+  )
   // Before all other errors, those of wrong arguments too.
-  await Promise.all(refused.map((method) => assert.rejects(async () => object[method]!(), refusal(method))))
+  await Promise.all(
+    refused.map((method) => assert.rejects(async () => object[method]!(), refusal(method))),
+  )
   for (const method of NEVER_REFUSED) object[method]?.(...(args[method] ?? []))
 }
 
@@ -165,18 +224,29 @@ describe('after close()', () => {
       await rm(folder, { recursive: true })
     })
 
-    test(`${key}: calls under way end as if it went on, or with the same error`, { timeout: 20_000 }, async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'wide-cache-closed-'))
-      const object = kind.make({ database: `sqlite:${join(folder, 'own.db')}`, cache: 'memory:' }) as Closable
-      const methods = methodsOf(object).filter((method) => method !== 'close')
-      const calls = methods.map(async (method) => object[method]!(...(kind.args[method] ?? [])))
-      const closed = object.close()
-      const ends = await Promise.allSettled(calls)
-      const failed = ends.flatMap((end) => (end.status === 'rejected' && !(end.reason instanceof wideCache.ClosedError) ? [end.reason as unknown] : []))
-      assert.deepEqual(failed, [])
-      await closed
-      await allRefused(object, kind)
-      await rm(folder, { recursive: true })
-    })
+    test(
+      `${key}: calls under way end as if it went on, or with the same error`,
+      { timeout: 20_000 },
+      async () => {
+        const folder = await mkdtemp(join(tmpdir(), 'wide-cache-closed-'))
+        const object = kind.make({
+          database: `sqlite:${join(folder, 'own.db')}`,
+          cache: 'memory:',
+        }) as Closable
+        const methods = methodsOf(object).filter((method) => method !== 'close')
+        const calls = methods.map(async (method) => object[method]!(...(kind.args[method] ?? [])))
+        const closed = object.close()
+        const ends = await Promise.allSettled(calls)
+        const failed = ends.flatMap((end) =>
+          end.status === 'rejected' && !(end.reason instanceof wideCache.ClosedError)
+            ? [end.reason as unknown]
+            : [],
+        )
+        assert.deepEqual(failed, [])
+        await closed
+        await allRefused(object, kind)
+        await rm(folder, { recursive: true })
+      },
+    )
   }
 })

@@ -1,6 +1,7 @@
 /**
- * Runs the tests: `node --import tsx test/run.ts [part of a file's path …]`. Sees to the server programs,
- * starts one MariaDB and one memcached for all files, and runs the files, three at a time (many wait more than they work), each in a process.
+ * Runs the tests: `node --import tsx test/run.ts [part of a file's path …]`. Sees to the server
+ * programs, starts one MariaDB and one memcached for all files, and runs the files, three at a time
+ * (many wait more than they work), each in a process.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,8 +53,16 @@ process.exit(ok ? 0 : 1)
 function testFiles(parts: readonly string[]): string[] {
   return ['src', 'test', 'bench']
     .filter((folder) => existsSync(join(ROOT, folder)))
-    .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
-    .filter((file) => file.endsWith('.test.ts') && (parts.length === 0 || parts.some((part) => file.includes(part))))
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+        join(folder, file),
+      ),
+    )
+    .filter(
+      (file) =>
+        file.endsWith('.test.ts') &&
+        (parts.length === 0 || parts.some((part) => file.includes(part))),
+    )
     .sort()
     .map((file) => join(ROOT, file))
 }

@@ -1,4 +1,7 @@
-/** Fills the grid as a site's web processes would have, had no collector come by: their frames, in the package's own encoding. */
+/**
+ * Fills the grid as a site's web processes would have, had no collector come by: their frames, in
+ * the package's own encoding.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
 import { visitCodec } from '../../src/activity/visit.js'
@@ -16,7 +19,10 @@ const CELL_TTL_SECONDS = 3600
 /** Visits of all processes that become frames at one time. */
 const VISITS_A_FLUSH = (RATE * FLUSH_MS) / 1000
 
-/** So far back does the youngest frame lie: old enough to be drained, as a collector finds it that comes every ten seconds. */
+/**
+ * So far back does the youngest frame lie: old enough to be drained, as a collector finds it that
+ * comes every ten seconds.
+ */
 const AGE_MS = 12_000
 
 export interface Backlog {
@@ -31,17 +37,36 @@ export function startOf(count: number): number {
   return Math.floor((Date.now() - (count * 1000) / RATE - AGE_MS) / layerMs) * layerMs
 }
 
-/** Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid: that with the id given. */
-export async function fill(cache: Cache, gridId: Buffer, from: number, count: number): Promise<Backlog> {
+/**
+ * Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid: that
+ * with the id given.
+ */
+export async function fill(
+  cache: Cache,
+  gridId: Buffer,
+  from: number,
+  count: number,
+): Promise<Backlog> {
   const grid = new Grid(gridId, { width: WIDTH, layerSeconds: LAYER_SECONDS })
-  const writers = Array.from({ length: PROCESSES }, () => ({ id: randomBytes(16), sequence: 0, issued: 0 }))
+  const writers = Array.from({ length: PROCESSES }, () => ({
+    id: randomBytes(16),
+    sequence: 0,
+    issued: 0,
+  }))
   let layer = grid.layerAt(from)
   let cells: Buffer[][] = []
   let frames = 0
   const store = async (): Promise<void> => {
-    await Promise.all(cells.map(async (cell, column) => {
-      if (cell.length > 0 && !await cache.set(grid.cellKey(layer, column), Buffer.concat(cell), CELL_TTL_SECONDS)) throw new Error('memcached does not store a cell: give it more memory')
-    }))
+    await Promise.all(
+      cells.map(async (cell, column) => {
+        if (
+          cell.length > 0 &&
+          !(await cache.set(grid.cellKey(layer, column), Buffer.concat(cell), CELL_TTL_SECONDS))
+        ) {
+          throw new Error('memcached does not store a cell: give it more memory')
+        }
+      }),
+    )
     cells = Array.from({ length: WIDTH }, () => [])
   }
   await store()
@@ -53,10 +78,24 @@ export async function fill(cache: Cache, gridId: Buffer, from: number, count: nu
     }
     for (const [process, writer] of writers.entries()) {
       const rows: Buffer[] = []
-      for (let i = first + process; i < Math.min(first + VISITS_A_FLUSH, count); i += PROCESSES) rows.push(rowOf(from, i))
+      for (let i = first + process; i < Math.min(first + VISITS_A_FLUSH, count); i += PROCESSES) {
+        rows.push(rowOf(from, i))
+      }
       if (rows.length === 0) continue
       const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows])
-      sealFrame(bytes, { sequence: writer.sequence, issued: writer.issued, floor: 0, floorIssued: 0, dropped: 0, rowCount: rows.length }, writer.id, STAMP)
+      sealFrame(
+        bytes,
+        {
+          sequence: writer.sequence,
+          issued: writer.issued,
+          floor: 0,
+          floorIssued: 0,
+          dropped: 0,
+          rowCount: rows.length,
+        },
+        writer.id,
+        STAMP,
+      )
       writer.sequence++
       writer.issued += rows.length
       cells[Math.floor(Math.random() * WIDTH)]!.push(bytes)

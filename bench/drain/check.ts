@@ -4,23 +4,57 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { visitAt } from './visits.js'
 
 /** @throws Error if `activities` has not exactly the first `count` visits since `from` */
-export async function checkRows(sql: Connection, database: string, from: number, count: number): Promise<void> {
-  const { n, contents } = await one(sql, `SELECT COUNT(*) AS n, SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))) AS contents FROM ${database}.activities`, [from])
+export async function checkRows(
+  sql: Connection,
+  database: string,
+  from: number,
+  count: number,
+): Promise<void> {
+  const { n, contents } = await one(
+    sql,
+    `SELECT COUNT(*) AS n, SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))) AS ` +
+      `contents FROM ${database}.activities`,
+    [from],
+  )
   if (Number(n) !== count) throw new Error(`${database}: ${n} rows came to SQL of ${count}`)
-  if (BigInt(String(contents)) !== contentsOf(count)) throw new Error(`${database}: other rows came to SQL than were waiting`)
+  if (BigInt(String(contents)) !== contentsOf(count)) {
+    throw new Error(`${database}: other rows came to SQL than were waiting`)
+  }
 }
 
 /** @throws Error if the sums are not those of the rows */
 export async function checkSums(sql: Connection, database: string, count: number): Promise<void> {
-  const { views, visitors, different } = await one(sql, `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS views,
-    (SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, (SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different`)
-  if (Number(views) !== count || Number(visitors) !== Number(different)) throw new Error(`${database}: the sums say ${views} views of ${visitors} visitors, the rows ${count} of ${different}`)
+  const { views, visitors, different } = await one(
+    sql,
+    `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS views,
+    (SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, (SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different`,
+  )
+  if (Number(views) !== count || Number(visitors) !== Number(different)) {
+    throw new Error(
+      `${database}: the sums say ${views} views of ${visitors} visitors, the rows ${count} ` +
+        `of ${different}`,
+    )
+  }
 }
 
 /** @throws Error if the ledger says anything else than that each row came once */
-export async function checkLedger(sql: Connection, database: string, count: number, frames: number): Promise<void> {
-  const { committed, other, settled } = await one(sql, `SELECT SUM(committed) AS committed, SUM(duplicate + quarantined + lost) AS other, SUM(prefix + 1) AS settled FROM ${database}.wide_cache_writers`)
-  if (Number(committed) !== count || Number(other) !== 0 || Number(settled) !== frames) throw new Error(`${database}: the ledger says ${committed} of ${count} rows, ${settled} of ${frames} frames, ${other} others`)
+export async function checkLedger(
+  sql: Connection,
+  database: string,
+  count: number,
+  frames: number,
+): Promise<void> {
+  const { committed, other, settled } = await one(
+    sql,
+    'SELECT SUM(committed) AS committed, SUM(duplicate + quarantined + lost) AS other, ' +
+      `SUM(prefix + 1) AS settled FROM ${database}.wide_cache_writers`,
+  )
+  if (Number(committed) !== count || Number(other) !== 0 || Number(settled) !== frames) {
+    throw new Error(
+      `${database}: the ledger says ${committed} of ${count} rows, ${settled} of ${frames} ` +
+        `frames, ${other} others`,
+    )
+  }
 }
 
 const contents = new Map<number, bigint>()

@@ -1,6 +1,6 @@
 /**
- * A contender in a process of its own, without anything that a user's would not have. Asked to bring so many visits
- * to SQL it says how long that took and what memory the process has had.
+ * A contender in a process of its own, without anything that a user's would not have. Asked to
+ * bring so many visits to SQL it says how long that took and what memory the process has had.
  */
 import { answer } from '../harness/answer.js'
 import { NAME, visitAt } from './visits.js'
@@ -8,7 +8,10 @@ import { NAME, visitAt } from './visits.js'
 /** Visits made at a time, off the clock, for those who have them in memory. */
 const CHUNK = 100_000
 
-/** How often the memory is looked at while the work goes on: the system's own peak would be that since the start. */
+/**
+ * How often the memory is looked at while the work goes on: the system's own peak would be that
+ * since the start.
+ */
 const LOOK_MS = 50
 
 let peer
@@ -27,7 +30,9 @@ answer({
     if (peer.reads === 'grid') ms = await timed(() => peer.bring(count))
     else {
       for (let at = 0; at < count; at += CHUNK) {
-        const visits = Array.from({ length: Math.min(CHUNK, count - at) }, (_, i) => visitAt(from, at + i))
+        const visits = Array.from({ length: Math.min(CHUNK, count - at) }, (_, i) =>
+          visitAt(from, at + i),
+        )
         ms += await timed(() => peer.bring(visits))
       }
     }

@@ -1,4 +1,7 @@
-/** Retention on what the collector has brought, all of it past its time: the other half of a day's work. */
+/**
+ * Retention on what the collector has brought, all of it past its time: the other half of a day's
+ * work.
+ */
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { tidyActivity } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
@@ -9,7 +12,10 @@ export interface Removal {
   readonly ms: number
 }
 
-/** Calls it until nothing is left, each time as a collecting run does. @throws Error if it leaves rows, sums or visitors */
+/**
+ * Calls it until nothing is left, each time as a collecting run does. @throws Error if it leaves
+ * rows, sums or visitors
+ */
 export async function removeAll(database: Database, sql: Connection): Promise<Removal[]> {
   const rowsLeft = async (table: string): Promise<number> => {
     const [[row]] = await sql.query<RowDataPacket[]>(`SELECT COUNT(*) AS n FROM ${table}`)
@@ -22,7 +28,7 @@ export async function removeAll(database: Database, sql: Connection): Promise<Re
     const began = performance.now()
     more = await tidyActivity(database, { now, name: NAME }, 0)
     const ms = performance.now() - began
-    removals.push({ rows: before - await rowsLeft('activities'), ms })
+    removals.push({ rows: before - (await rowsLeft('activities')), ms })
   }
   for (const table of ['activities', 'activity_seconds', 'activity_visitors']) {
     const left = await rowsLeft(table)

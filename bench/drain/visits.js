@@ -1,6 +1,6 @@
 /**
- * The visits of a busy site, the same ones for every contender: visit number `i` is always the same, whoever asks.
- * Without types, since plain Node processes share it.
+ * The visits of a busy site, the same ones for every contender: visit number `i` is always the
+ * same, whoever asks. Without types, since plain Node processes share it.
  */
 import { createHash } from 'node:crypto'
 
@@ -12,11 +12,17 @@ export const PAGES = 500
 /** The grid that they wait in. */
 export const NAME = 'activity'
 
-const visitors = Array.from({ length: VISITORS }, (_, i) => createHash('sha256').update(`visitor ${i}`).digest().subarray(0, 12))
-const pages = Array.from({ length: PAGES }, (_, i) => `/forum/threads/${1000 + i * 37}-${'a-title-of-some-length'.slice(0, 4 + (i % 19))}`)
+const visitors = Array.from({ length: VISITORS }, (_, i) =>
+  createHash('sha256').update(`visitor ${i}`).digest().subarray(0, 12),
+)
+const pages = Array.from(
+  { length: PAGES },
+  (_, i) => `/forum/threads/${1000 + i * 37}-${'a-title-of-some-length'.slice(0, 4 + (i % 19))}`,
+)
 
 /**
- * Visit number `i` of a site that has been visited since `from`, in milliseconds since the Unix epoch.
+ * Visit number `i` of a site that has been visited since `from`, in milliseconds since the Unix
+ * epoch.
  *
  * @param {number} from
  * @param {number} i
@@ -25,7 +31,11 @@ const pages = Array.from({ length: PAGES }, (_, i) => `/forum/threads/${1000 + i
 export function visitAt(from, i) {
   const [who, what] = [mixed(2 * i), mixed(2 * i + 1)]
   // Few pages have most of the views.
-  return { time: from + Math.floor((i * 1000) / RATE), visitor: visitors[who % VISITORS], page: pages[Math.floor(PAGES * (what / 2 ** 32) ** 3)] }
+  return {
+    time: from + Math.floor((i * 1000) / RATE),
+    visitor: visitors[who % VISITORS],
+    page: pages[Math.floor(PAGES * (what / 2 ** 32) ** 3)],
+  }
 }
 
 /** A number of 32 bits that looks like chance (the finaliser of MurmurHash3). */

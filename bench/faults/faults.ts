@@ -45,13 +45,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'cache flushed',
     writersLive: true,
-    run: async ({ memcached, redis }) => void (await Promise.all([memcached.flush(), redis.flush()])),
+    run: async ({ memcached, redis }) =>
+      void (await Promise.all([memcached.flush(), redis.flush()])),
   },
   {
     // SIGKILL, and started again at once.
     name: 'cache restarted',
     writersLive: true,
-    run: async ({ memcached, redis }) => void (await Promise.all([memcached.restart(), redis.restart()])),
+    run: async ({ memcached, redis }) =>
+      void (await Promise.all([memcached.restart(), redis.restart()])),
   },
   {
     name: 'cache silent 10 s',
@@ -78,5 +80,10 @@ export const FAULTS: readonly Fault[] = [
       }
     },
   },
-  { name: 'database restarted', writersLive: true, ownDatabase: true, run: ({ mariadb }) => mariadb.restart() },
+  {
+    name: 'database restarted',
+    writersLive: true,
+    ownDatabase: true,
+    run: ({ mariadb }) => mariadb.restart(),
+  },
 ]

@@ -1,4 +1,7 @@
-/** One contender in one timeline: its web processes, its collector, its database, and what came to be there. */
+/**
+ * One contender in one timeline: its web processes, its collector, its database, and what came to
+ * be there.
+ */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -9,7 +12,9 @@ import type { Contender } from './contenders.js'
 const COLLECT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const WEB_PROCESSES = 2
 const CLOSE_TIMEOUT_MS = 15_000
-const COLUMNS = 'COUNT(*) AS visits, COUNT(DISTINCT page) AS different, MAX(CAST(SUBSTRING_INDEX(page, \'/\', -1) AS UNSIGNED)) + 1 AS upTo'
+const COLUMNS =
+  'COUNT(*) AS visits, COUNT(DISTINCT page) AS different, MAX(CAST(SUBSTRING_INDEX(page, ' +
+  "'/', -1) AS UNSIGNED)) + 1 AS upTo"
 
 export interface Environment {
   readonly memcached: string
@@ -33,7 +38,11 @@ export class Site {
   readonly #database: string
   readonly #pool: Pool
   readonly #environment: Environment
-  readonly #web: { readonly child: ChildProcess; readonly prefix: string; readonly file: string }[] = []
+  readonly #web: {
+    readonly child: ChildProcess
+    readonly prefix: string
+    readonly file: string
+  }[] = []
   #collector: ChildProcess | undefined
 
   /** `pool` may read `database`. */
@@ -50,7 +59,11 @@ export class Site {
     for (let at = 0; at < WEB_PROCESSES; at++) {
       const [prefix, file] = [`/${at}/`, `${folder}/${peer}-${at}`]
       const given = { peer, env: this.#environment, rate: rate / WEB_PROCESSES, prefix, file }
-      this.#web.push({ child: forked('./web.js', { WEB_PROCESS: JSON.stringify(given) }), prefix, file })
+      this.#web.push({
+        child: forked('./web.js', { WEB_PROCESS: JSON.stringify(given) }),
+        prefix,
+        file,
+      })
     }
     const ready = this.#web.map(({ child }) => once(child, 'message'))
     await Promise.all([...ready, this.startCollector()])
@@ -73,22 +86,37 @@ export class Site {
   }
 
   async startCollector(): Promise<void> {
-    const { contender: { collector, peer } } = this
+    const {
+      contender: { collector, peer },
+    } = this
     const { memcached, mysqlUrl } = this.#environment
     if (collector === 'wide-cache collect') {
       const { collect, layerSeconds, drainAfterLayers } = this.#environment.options
-      const flags = Object.entries({ collect, 'layer-seconds': layerSeconds, 'drain-after-layers': drainAfterLayers })
-        .flatMap(([flag, value]) => (value === undefined || value === false ? [] : [`--${flag}`, String(value)]))
-      this.#collector = spawn(process.execPath, [COLLECT, 'collect', ...flags], { stdio: 'ignore', env: { ...process.env, MEMCACHE_SERVERS: memcached, DATABASE_URL: mysqlUrl } })
+      const flags = Object.entries({
+        collect,
+        'layer-seconds': layerSeconds,
+        'drain-after-layers': drainAfterLayers,
+      }).flatMap(([flag, value]) =>
+        value === undefined || value === false ? [] : [`--${flag}`, String(value)],
+      )
+      this.#collector = spawn(process.execPath, [COLLECT, 'collect', ...flags], {
+        stdio: 'ignore',
+        env: { ...process.env, MEMCACHE_SERVERS: memcached, DATABASE_URL: mysqlUrl },
+      })
     } else if (collector) {
-      this.#collector = forked('./worker.js', { WORKER_PROCESS: JSON.stringify({ peer, env: this.#environment }) })
+      this.#collector = forked('./worker.js', {
+        WORKER_PROCESS: JSON.stringify({ peer, env: this.#environment }),
+      })
       await once(this.#collector, 'message')
     }
   }
 
   /** Rows of visits up to this moment (milliseconds since the Unix epoch). */
   async rows(until: number): Promise<number> {
-    const [[row]] = await this.#pool.query<RowDataPacket[]>(`SELECT COUNT(*) AS n FROM ${this.#table} WHERE created_at <= ?`, [until])
+    const [[row]] = await this.#pool.query<RowDataPacket[]>(
+      `SELECT COUNT(*) AS n FROM ${this.#table} WHERE created_at <= ?`,
+      [until],
+    )
     return Number(row!['n'])
   }
 
@@ -99,22 +127,45 @@ export class Site {
 
   /** By web process. @throws Error if there is a visit that nobody recorded */
   outcomes(): Promise<Outcome[]> {
-    return Promise.all(this.#web.map(async ({ prefix, file }) => {
-      const [[row]] = await this.#pool.query<RowDataPacket[]>(`SELECT ${COLUMNS} FROM ${this.#table} WHERE page LIKE ?`, [`${prefix}%`])
-      const [visits, different, upTo] = [Number(row!['visits']), Number(row!['different']), Number(row!['upTo'] ?? 0)]
-      const recorded = Number(readFileSync(file, 'utf8'))
-      if (upTo > recorded) throw new Error(`${this.contender.label} has visit ${upTo}, of ${recorded} that were recorded`)
-      return { recorded, lost: recorded - different, duplicated: visits - different, holes: upTo - different }
-    }))
+    return Promise.all(
+      this.#web.map(async ({ prefix, file }) => {
+        const [[row]] = await this.#pool.query<RowDataPacket[]>(
+          `SELECT ${COLUMNS} FROM ${this.#table} WHERE page LIKE ?`,
+          [`${prefix}%`],
+        )
+        const [visits, different, upTo] = [
+          Number(row!['visits']),
+          Number(row!['different']),
+          Number(row!['upTo'] ?? 0),
+        ]
+        const recorded = Number(readFileSync(file, 'utf8'))
+        if (upTo > recorded) {
+          throw new Error(
+            `${this.contender.label} has visit ${upTo}, of ${recorded} that were recorded`,
+          )
+        }
+        return {
+          recorded,
+          lost: recorded - different,
+          duplicated: visits - different,
+          holes: upTo - different,
+        }
+      }),
+    )
   }
 
   /** Ends its processes in order: as before a deployment, all that they hold comes to SQL. */
   async finish(): Promise<void> {
     await Promise.all(this.#web.map(({ child }) => ended(child, () => child.send('close'))))
     const collector = this.#collector
-    if (collector) await ended(collector, () => (collector.connected ? collector.send('finish') : collector.kill('SIGTERM')))
+    if (collector) {
+      await ended(collector, () =>
+        collector.connected ? collector.send('finish') : collector.kill('SIGTERM'),
+      )
+    }
     if (this.contender.collector === 'wide-cache collect') {
-      // What a killed process left in the youngest layers, for which the collector would have come later.
+      // What a killed process left in the youngest layers, for which the collector would have come
+      // later.
       const { start } = await import('../peers/wide-cache.js')
       const last = start(this.#environment)
       await last.settle()
@@ -123,7 +174,9 @@ export class Site {
   }
 
   kill(): void {
-    for (const child of [...this.#web.map(({ child }) => child), this.#collector]) child?.kill('SIGKILL')
+    for (const child of [...this.#web.map(({ child }) => child), this.#collector]) {
+      child?.kill('SIGKILL')
+    }
   }
 
   get #table(): string {
@@ -133,7 +186,11 @@ export class Site {
 
 /** Plain JavaScript that imports the built package: no loader of ours in what is measured. */
 function forked(file: string, environment: Readonly<Record<string, string>>): ChildProcess {
-  return fork(new URL(file, import.meta.url), { execArgv: [], stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: { ...process.env, ...environment } })
+  return fork(new URL(file, import.meta.url), {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: { ...process.env, ...environment },
+  })
 }
 
 /** Asks it to end, and waits; one that takes too long is killed. */

@@ -1,4 +1,7 @@
-/** One fault: all contenders side by side on the same servers, visits coming before, meanwhile and after. */
+/**
+ * One fault: all contenders side by side on the same servers, visits coming before, meanwhile and
+ * after.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from 'mysql2/promise'
 import type { MariaDb } from '../../test/servers/mariadb.js'
@@ -9,7 +12,10 @@ import type { Fault } from './faults.js'
 import { type Outcome, Site } from './site.js'
 
 const LOOK_MS = 500
-/** As careful users run Redis: what is acknowledged is in the kernel's hands (a killed server loses nothing), and on disk within a second. */
+/**
+ * As careful users run Redis: what is acknowledged is in the kernel's hands (a killed server loses
+ * nothing), and on disk within a second.
+ */
 const PERSISTENCE = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
 export interface Settings {
@@ -31,8 +37,17 @@ export interface Result {
   readonly seconds: number
 }
 
-/** Resolves when the visits have ended, to what waits for the rest of the way: the next timeline may begin meanwhile. */
-export async function timeline(bench: Bench, fault: Fault, mariadb: MariaDb, id: string, settings: Settings): Promise<{ rest: Promise<Result[]> }> {
+/**
+ * Resolves when the visits have ended, to what waits for the rest of the way: the next timeline may
+ * begin meanwhile.
+ */
+export async function timeline(
+  bench: Bench,
+  fault: Fault,
+  mariadb: MariaDb,
+  id: string,
+  settings: Settings,
+): Promise<{ rest: Promise<Result[]> }> {
   const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis(PERSISTENCE)])
   const pool = createPool({ uri: mariadb.url(), connectionLimit: 3 })
   bench.after(() => pool.end())
@@ -44,7 +59,14 @@ export async function timeline(bench: Bench, fault: Fault, mariadb: MariaDb, id:
     const database = `${id}_${contender.peer.replaceAll('-', '_')}`
     await mariadb.createDatabase(database)
     const { options } = settings
-    sites.push(new Site(contender, database, pool, { memcached: memcached.address, redisUrl: redis.url, mysqlUrl: mariadb.url(database), options }))
+    sites.push(
+      new Site(contender, database, pool, {
+        memcached: memcached.address,
+        redisUrl: redis.url,
+        mysqlUrl: mariadb.url(database),
+        options,
+      }),
+    )
   }
   await Promise.all(sites.map((site) => site.start(settings.rate, folder)))
 
@@ -60,16 +82,26 @@ export async function timeline(bench: Bench, fault: Fault, mariadb: MariaDb, id:
 
   async function rest(): Promise<Result[]> {
     try {
-      await arrived(sites.find(({ contender }) => contender === WIDE_CACHE)!, settings.waitSeconds)
+      await arrived(
+        sites.find(({ contender }) => contender === WIDE_CACHE)!,
+        settings.waitSeconds,
+      )
       await Promise.all(sites.map((site) => site.finish()))
     } finally {
       await looking.stop()
     }
-    return Promise.all(sites.map(async (site) => {
-      const own = arrivals.get(site)!
-      await own.look()
-      return { fault, contender: site.contender, processes: await site.outcomes(), seconds: own.seconds }
-    }))
+    return Promise.all(
+      sites.map(async (site) => {
+        const own = arrivals.get(site)!
+        await own.look()
+        return {
+          fault,
+          contender: site.contender,
+          processes: await site.outcomes(),
+          seconds: own.seconds,
+        }
+      }),
+    )
   }
 }
 
@@ -110,7 +142,10 @@ function look(arrivals: readonly Arrivals[]): { stop(): Promise<void> } {
   }
 }
 
-async function arrived(site: Site, { least, most }: { least: number; most: number }): Promise<void> {
+async function arrived(
+  site: Site,
+  { least, most }: { least: number; most: number },
+): Promise<void> {
   const began = performance.now()
   await delay(least * 1000)
   while (performance.now() - began < most * 1000 && !(await site.complete())) await delay(LOOK_MS)

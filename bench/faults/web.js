@@ -1,5 +1,6 @@
-// A web process of the fault experiment: records visits at random moments (Poisson), each with a page of its own,
-// from "go" to "stop". How many, it writes to a file before each one, so that SIGKILL does not take the count away.
+// A web process of the fault experiment: records visits at random moments (Poisson), each with a
+// page of its own, from "go" to "stop". How many, it writes to a file before each one, so that
+// SIGKILL does not take the count away.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -17,10 +18,16 @@ const steps = {
       const wait = next - performance.now()
       if (wait > 0) await delay(wait)
       writeSync(count, String(visits + 1), 0)
-      contender.record({ time: Date.now(), visitor: `visitor ${Math.floor(Math.random() * VISITORS)}`, page: prefix + visits++ })
+      contender.record({
+        time: Date.now(),
+        visitor: `visitor ${Math.floor(Math.random() * VISITORS)}`,
+        page: prefix + visits++,
+      })
     }
   },
-  stop() { running = false },
+  stop() {
+    running = false
+  },
   async close() {
     await contender.close()
     process.exit()

@@ -1,4 +1,5 @@
-// The worker of a contender that has one of its own; at SIGTERM it finishes what nobody adds to any more.
+// The worker of a contender that has one of its own; at SIGTERM it finishes what nobody adds to any
+// more.
 const { peer, env } = JSON.parse(process.env.WORKER_PROCESS)
 const { startWorker } = await import(`../peers/${peer}.js`)
 const worker = await startWorker(env)

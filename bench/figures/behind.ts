@@ -21,10 +21,14 @@ export const collecting: Figures = (read) => {
       'rows waiting': number(Number(setting)),
       'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
       '% of raw `INSERT`s': share(samples.ratio(COLLECTOR, RAW, setting, SPEED)),
-      '% of raw `INSERT`s that keep the same sums': share(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED)),
+      '% of raw `INSERT`s that keep the same sums': share(
+        samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED),
+      ),
       'times single `INSERT`s': shown(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
       'peak memory, MiB': shown(samples.spread(COLLECTOR, setting, metric('peak RSS, MiB'))),
-      'heap afterwards, MiB': shown(samples.spread(COLLECTOR, setting, metric('heap after gc, MiB'))),
+      'heap afterwards, MiB': shown(
+        samples.spread(COLLECTOR, setting, metric('heap after gc, MiB')),
+      ),
     })),
   }
 }
@@ -51,7 +55,12 @@ export const reading: Figures = (read) => {
     rows: windows.map(({ setting, visits, visitors }) => ({
       'visits in the window': visits,
       'visitors among them': visitors,
-      ...Object.fromEntries(READERS.map((contender) => [`\`${contender}\`, ms`, shown(measured.samples.spread(contender, setting, MS))])),
+      ...Object.fromEntries(
+        READERS.map((contender) => [
+          `\`${contender}\`, ms`,
+          shown(measured.samples.spread(contender, setting, MS)),
+        ]),
+      ),
     })),
   }
 }
@@ -59,10 +68,12 @@ export const reading: Figures = (read) => {
 export const readingAtOnce: Figures = (read) => {
   const measured = read('stats')
   return {
-    rows: settingsOf(measured, REFRESH).filter((setting) => setting.endsWith('at once')).map((setting) => ({
-      'who asks': setting,
-      queries: shown(measured.samples.spread(REFRESH, setting, metric('queries'))),
-      'ms until the last is answered': shown(measured.samples.spread(REFRESH, setting, MS)),
-    })),
+    rows: settingsOf(measured, REFRESH)
+      .filter((setting) => setting.endsWith('at once'))
+      .map((setting) => ({
+        'who asks': setting,
+        queries: shown(measured.samples.spread(REFRESH, setting, metric('queries'))),
+        'ms until the last is answered': shown(measured.samples.spread(REFRESH, setting, MS)),
+      })),
   }
 }

@@ -1,16 +1,40 @@
 /** What a visit costs as a site grows: the part `scale`, and the model that calculates from it. */
 import { calculated } from '../scale/calculated.js'
-import { ALL_CPU, CACHE_BYTES, COLLECTOR_CPU, DATABASE_CPU, OPERATIONS, ROWS_PER_FRAME, ROWS_WRITTEN, WEB, WIDE_CACHE } from '../scale/metrics.js'
+import {
+  ALL_CPU,
+  CACHE_BYTES,
+  COLLECTOR_CPU,
+  DATABASE_CPU,
+  OPERATIONS,
+  ROWS_PER_FRAME,
+  ROWS_WRITTEN,
+  WEB,
+  WIDE_CACHE,
+} from '../scale/metrics.js'
 import { type Figures, settingsOf, shown } from './measured.js'
 
-const COLUMNS = [ROWS_PER_FRAME, WEB, OPERATIONS, CACHE_BYTES, COLLECTOR_CPU, DATABASE_CPU, ROWS_WRITTEN, ALL_CPU]
+const COLUMNS = [
+  ROWS_PER_FRAME,
+  WEB,
+  OPERATIONS,
+  CACHE_BYTES,
+  COLLECTOR_CPU,
+  DATABASE_CPU,
+  ROWS_WRITTEN,
+  ALL_CPU,
+]
 
 export const growing: Figures = (read) => {
   const measured = read('scale')
   return {
     rows: settingsOf(measured, WIDE_CACHE).map((setting) => ({
       setting,
-      ...Object.fromEntries(COLUMNS.map((metric) => [metric.metric, shown(measured.samples.spread(WIDE_CACHE, setting, metric))])),
+      ...Object.fromEntries(
+        COLUMNS.map((metric) => [
+          metric.metric,
+          shown(measured.samples.spread(WIDE_CACHE, setting, metric)),
+        ]),
+      ),
     })),
   }
 }

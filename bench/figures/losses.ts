@@ -1,7 +1,12 @@
 /** What is lost: the parts `loss` and `faults`, and what it is worth beside its cost. */
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { FAULTS } from '../faults/faults.js'
-import { APPEND as APPENDING, ORIGINAL, ORIGINAL_WIDTH, WIDE_CACHE as OURS } from '../loss/batches.js'
+import {
+  APPEND as APPENDING,
+  ORIGINAL,
+  ORIGINAL_WIDTH,
+  WIDE_CACHE as OURS,
+} from '../loss/batches.js'
 import * as overhead from '../overhead/throughput.js'
 import { type Figures, loss, type Measured, metric, settingsOf, share, shown } from './measured.js'
 import { nameOf, ONE_PROCESS } from './requests.js'
@@ -13,16 +18,33 @@ const CAUGHT_UP = metric('s until caught up')
 /** By the width of the grid: the original at each rate, and the worst of the others at any rate. */
 export const losses: Figures = (read) => {
   const measured = read('loss')
-  const settings = settingsOf(measured, ORIGINAL.label).filter((setting) => !setting.includes('fast cache'))
-  const distinct = (pattern: RegExp): string[] => [...new Set(settings.map((setting) => pattern.exec(setting)?.[1] ?? ''))]
+  const settings = settingsOf(measured, ORIGINAL.label).filter(
+    (setting) => !setting.includes('fast cache'),
+  )
+  const distinct = (pattern: RegExp): string[] => [
+    ...new Set(settings.map((setting) => pattern.exec(setting)?.[1] ?? '')),
+  ]
   const rates = distinct(/^([\d,]+)\/s/)
   const widths = distinct(/width (\d+)$/).sort((a, b) => Number(a) - Number(b))
   return {
     rows: widths.map((width) => ({
       'width of the grid': width,
-      ...Object.fromEntries(rates.map((rate) => [`get and set, ${rate}/s`, shown(measured.samples.spread(ORIGINAL.label, `${rate}/s, width ${width}`, LOST), loss)])),
-      'one `append` per visit, at any rate': most(measured, APPENDING.label, rates.map((rate) => `${rate}/s, width ${width}`)),
-      '**wide-cache**, at any rate': most(measured, OURS.label, rates.map((rate) => `${rate}/s, width ${width}`)),
+      ...Object.fromEntries(
+        rates.map((rate) => [
+          `get and set, ${rate}/s`,
+          shown(measured.samples.spread(ORIGINAL.label, `${rate}/s, width ${width}`, LOST), loss),
+        ]),
+      ),
+      'one `append` per visit, at any rate': most(
+        measured,
+        APPENDING.label,
+        rates.map((rate) => `${rate}/s, width ${width}`),
+      ),
+      '**wide-cache**, at any rate': most(
+        measured,
+        OURS.label,
+        rates.map((rate) => `${rate}/s, width ${width}`),
+      ),
     })),
   }
 }
@@ -31,12 +53,14 @@ export const losses: Figures = (read) => {
 export const lossesOnFastCache: Figures = (read) => {
   const measured = read('loss')
   return {
-    rows: settingsOf(measured, ORIGINAL.label).filter((setting) => setting.endsWith(`width ${ORIGINAL_WIDTH}, fast cache`)).map((setting) => ({
-      'visits/s': setting.replace(/\/s.*$/, ''),
-      'get and set': shown(measured.samples.spread(ORIGINAL.label, setting, LOST), loss),
-      'one `append` per visit': most(measured, APPENDING.label, [setting]),
-      '**wide-cache**': most(measured, OURS.label, [setting]),
-    })),
+    rows: settingsOf(measured, ORIGINAL.label)
+      .filter((setting) => setting.endsWith(`width ${ORIGINAL_WIDTH}, fast cache`))
+      .map((setting) => ({
+        'visits/s': setting.replace(/\/s.*$/, ''),
+        'get and set': shown(measured.samples.spread(ORIGINAL.label, setting, LOST), loss),
+        'one `append` per visit': most(measured, APPENDING.label, [setting]),
+        '**wide-cache**': most(measured, OURS.label, [setting]),
+      })),
   }
 }
 
@@ -47,7 +71,12 @@ function most({ samples }: Measured, contender: string, settings: readonly strin
 export const faults: Figures = (read) => {
   const measured = read('faults')
   return {
-    rows: FAULTS.map(({ name }) => ({ fault: name, ...Object.fromEntries(CONTENDERS.map(({ label }) => [column(label), lostIn(measured, label, name)])) })),
+    rows: FAULTS.map(({ name }) => ({
+      fault: name,
+      ...Object.fromEntries(
+        CONTENDERS.map(({ label }) => [column(label), lostIn(measured, label, name)]),
+      ),
+    })),
   }
 }
 
@@ -60,8 +89,14 @@ function lostIn({ samples }: Measured, contender: string, fault: string): string
 
 export const catchingUp: Figures = (read) => {
   const { samples } = read('faults')
-  const seconds = (label: string, fault: string): string => shown(samples.spread(label, fault, CAUGHT_UP), (value) => value.toFixed(1))
-  return { rows: FAULTS.map(({ name }) => ({ fault: name, ...Object.fromEntries(CONTENDERS.map(({ label }) => [column(label), seconds(label, name)])) })) }
+  const seconds = (label: string, fault: string): string =>
+    shown(samples.spread(label, fault, CAUGHT_UP), (value) => value.toFixed(1))
+  return {
+    rows: FAULTS.map(({ name }) => ({
+      fault: name,
+      ...Object.fromEntries(CONTENDERS.map(({ label }) => [column(label), seconds(label, name)])),
+    })),
+  }
 }
 
 function column(label: string): string {
@@ -84,15 +119,18 @@ export const costsAndLosses: Figures = (read) => {
   const [cost, lost] = [read('overhead').samples, read('faults')]
   const row = (contender: string, lossesIn: (fault: string) => string) => ({
     'how visits are counted': nameOf(contender),
-    'throughput, % of an empty hook': share(cost.ratio(contender, overhead.EMPTY_HOOK.label, ONE_PROCESS, overhead.RATE)),
+    'throughput, % of an empty hook': share(
+      cost.ratio(contender, overhead.EMPTY_HOOK.label, ONE_PROCESS, overhead.RATE),
+    ),
     'CPU, µs a request': shown(cost.spread(contender, ONE_PROCESS, overhead.CPU)),
     ...Object.fromEntries(TELLING.map((fault) => [`${fault}: lost, %`, lossesIn(fault)])),
   })
   return {
     rows: [
       row(overhead.EMPTY_HOOK.label, () => ''),
-      ...BOTH.map(([label, { label: contender }]) => row(contender, (fault) => lostIn(lost, label, fault))),
+      ...BOTH.map(([label, { label: contender }]) =>
+        row(contender, (fault) => lostIn(lost, label, fault)),
+      ),
     ],
   }
 }
-

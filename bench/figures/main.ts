@@ -1,4 +1,7 @@
-/** `npm run figures`: brings the results of the benchmark into the tables of the README and the docs. */
+/**
+ * `npm run figures`: brings the results of the benchmark into the tables of the README and the
+ * docs.
+ */
 import { writeFileSync } from 'node:fs'
 import { reader } from './measured.js'
 import { pages, render } from './pages.js'
@@ -6,7 +9,9 @@ import { pages, render } from './pages.js'
 try {
   const read = reader()
   // All are rendered before the first is written: an error leaves every file as it was.
-  const changed = pages().map((page) => ({ ...page, now: render(page, read) })).filter(({ text, now }) => text !== now)
+  const changed = pages()
+    .map((page) => ({ ...page, now: render(page, read) }))
+    .filter(({ text, now }) => text !== now)
   for (const { file, url, now } of changed) {
     writeFileSync(url, now)
     console.log(`${file}: new figures`)

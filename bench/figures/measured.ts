@@ -27,13 +27,24 @@ export function reader(folder?: URL): Read {
 
 function open(part: string, folder: URL | undefined): Measured {
   const result = newest(part, folder)
-  if (result.mode === 'quick') throw new Error(`bench/results/${part}.json is of a quick run, which shows nothing but that it runs: run \`npm run bench -- ${part}\``)
+  if (result.mode === 'quick') {
+    throw new Error(
+      `bench/results/${part}.json is of a quick run, which shows nothing but that it runs: ` +
+        `run \`npm run bench -- ${part}\``,
+    )
+  }
   return { result, samples: new Samples(result.measures) }
 }
 
 /** The settings of a contender in the order in which they were measured. */
 export function settingsOf({ result }: Measured, contender: string): string[] {
-  return [...new Set(result.measures.flatMap((measure) => (measure.contender === contender ? measure.setting : [])))]
+  return [
+    ...new Set(
+      result.measures.flatMap((measure) =>
+        measure.contender === contender ? measure.setting : [],
+      ),
+    ),
+  ]
 }
 
 /** Where only the name of a metric matters. */

@@ -25,7 +25,12 @@ export interface Page {
 
 /** The README, and all Markdown files of `docs/`. */
 export function pages(): Page[] {
-  const docs = readdirSync(fileURLToPath(new URL('docs/', ROOT)), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')).sort()
+  const docs = readdirSync(fileURLToPath(new URL('docs/', ROOT)), {
+    recursive: true,
+    encoding: 'utf8',
+  })
+    .filter((file) => file.endsWith('.md'))
+    .sort()
   return ['README.md', ...docs.map((file) => `docs/${file.replaceAll('\\', '/')}`)].map((file) => {
     const url = new URL(file, ROOT)
     return { file, url, text: readFileSync(url, 'utf8') }
@@ -40,7 +45,11 @@ export function render({ file, text }: Pick<Page, 'file' | 'text'>, read: Read):
     const place = `${file}:${index + 1}`
     const name = BEGIN.exec(line)?.[1]
     if (name !== undefined) {
-      if (open) throw new Error(`${open}: <!-- /figures --> is missing before the next table at line ${index + 1}`)
+      if (open) {
+        throw new Error(
+          `${open}: <!-- /figures --> is missing before the next table at line ${index + 1}`,
+        )
+      }
       open = place
       rendered.push(line, '', ...table(name, place, read), '')
     } else if (END.test(line)) {
@@ -58,21 +67,32 @@ export function tablesIn(text: string): string[] {
   return text.split('\n').flatMap((line) => BEGIN.exec(line)?.[1] ?? [])
 }
 
-/** The first line in which two texts of a file differ, as a sentence; nothing if they are the same. */
+/**
+ * The first line in which two texts of a file differ, as a sentence; nothing if they are the same.
+ */
 export function difference(file: string, is: string, shouldBe: string): string | undefined {
   if (is === shouldBe) return undefined
   const [found, wanted] = [is.split('\n'), shouldBe.split('\n')]
   const at = wanted.findIndex((line, index) => line !== found[index])
-  return `${file}:${at + 1} differs from bench/results; run \`npm run figures\`\n  it says     ${found[at] ?? ''}\n  it should   ${wanted[at] ?? ''}`
+  return (
+    `${file}:${at + 1} differs from bench/results; run \`npm run figures\`\n  it says   ` +
+    `  ${found[at] ?? ''}\n  it should   ${wanted[at] ?? ''}`
+  )
 }
 
 function table(name: string, place: string, read: Read): string[] {
   const figures = TABLES.get(name)
-  if (!figures) throw new Error(`${place}: there is no table "${name}"; there are ${[...TABLES.keys()].join(', ')}`)
+  if (!figures) {
+    throw new Error(
+      `${place}: there is no table "${name}"; there are ${[...TABLES.keys()].join(', ')}`,
+    )
+  }
   try {
     const { title, rows } = figures(read)
     return [...(title ? [title, ''] : []), ...(rows.length === 0 ? ['None.'] : compact(rows))]
   } catch (cause) {
-    throw new Error(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
   }
 }

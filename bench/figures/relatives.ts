@@ -2,7 +2,9 @@
 import { number } from '../harness/table.js'
 import { type Figures, type Measured, metric, shown } from './measured.js'
 
-/** How many callers the table is about, of those that a pair was measured with: the most of these. */
+/**
+ * How many callers the table is about, of those that a pair was measured with: the most of these.
+ */
 const CALLERS = ['64 callers', '32 callers']
 const ALONE = '1 caller'
 const NO_LOG = ', no binary log'
@@ -30,12 +32,19 @@ export const relatives: Figures = (read) => {
   return { rows: PAIRS.map((pair) => row(measured, pair)) }
 }
 
-function row({ result, samples }: Measured, [ours, twin, name]: (typeof PAIRS)[number]): Record<string, string> {
-  const of = (contender: string): string[] => result.measures.flatMap((measure) => (measure.contender === contender && measure.metric === name ? measure.setting : []))
+function row(
+  { result, samples }: Measured,
+  [ours, twin, name]: (typeof PAIRS)[number],
+): Record<string, string> {
+  const of = (contender: string): string[] =>
+    result.measures.flatMap((measure) =>
+      measure.contender === contender && measure.metric === name ? measure.setting : [],
+    )
   const both = of(ours).filter((setting) => of(twin).includes(setting))
   const callers = CALLERS.find((setting) => both.includes(setting)) ?? CALLERS[0]!
   const speed = metric(name)
-  const rate = (contender: string): string => shown(samples.spread(contender, callers, speed), (value) => number(Math.round(value)))
+  const rate = (contender: string): string =>
+    shown(samples.spread(contender, callers, speed), (value) => number(Math.round(value)))
   return {
     relative: ours,
     beside: twin,

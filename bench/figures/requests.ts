@@ -1,6 +1,21 @@
 /** What a request costs: the parts `overhead` and `micro`. */
 import { CASES, TWIN, WELL } from '../overhead/outages.js'
-import { APPEND, BUFFER, CONTENDERS, CPU, CPU_WHOLE, EMPTY_HOOK, INSERT, NOTHING, ORIGINAL, P50, P99, RATE, REDIS, WIDE_CACHE } from '../overhead/throughput.js'
+import {
+  APPEND,
+  BUFFER,
+  CONTENDERS,
+  CPU,
+  CPU_WHOLE,
+  EMPTY_HOOK,
+  INSERT,
+  NOTHING,
+  ORIGINAL,
+  P50,
+  P99,
+  RATE,
+  REDIS,
+  WIDE_CACHE,
+} from '../overhead/throughput.js'
 import { type Figures, metric, settingsOf, share, shown } from './measured.js'
 
 export const ONE_PROCESS = 'hello, 1 process'
@@ -25,7 +40,8 @@ export function nameOf(label: string): string {
 
 export const overhead: Figures = (read) => {
   const { samples } = read('overhead')
-  const ofHook = (label: string, setting: string): string => share(samples.ratio(label, EMPTY_HOOK.label, setting, RATE))
+  const ofHook = (label: string, setting: string): string =>
+    share(samples.ratio(label, EMPTY_HOOK.label, setting, RATE))
   return {
     rows: CONTENDERS.map(({ label }) => ({
       contender: nameOf(label),
@@ -42,11 +58,13 @@ export const overhead: Figures = (read) => {
 export const overheadBehind: Figures = (read) => {
   const { samples } = read('overhead')
   return {
-    rows: CONTENDERS.filter((contender) => contender.keepsAll || contender === NOTHING).map(({ label }) => ({
-      contender: nameOf(label),
-      'CPU until the answer, µs a request': shown(samples.spread(label, ONE_PROCESS, CPU)),
-      'CPU until the visit is in SQL': shown(samples.spread(label, ONE_PROCESS, CPU_WHOLE)),
-    })),
+    rows: CONTENDERS.filter((contender) => contender.keepsAll || contender === NOTHING).map(
+      ({ label }) => ({
+        contender: nameOf(label),
+        'CPU until the answer, µs a request': shown(samples.spread(label, ONE_PROCESS, CPU)),
+        'CPU until the visit is in SQL': shown(samples.spread(label, ONE_PROCESS, CPU_WHOLE)),
+      }),
+    ),
   }
 }
 
@@ -56,10 +74,14 @@ export const outages: Figures = (read) => {
   const { samples } = measured
   return {
     rows: CASES.map(({ label }) => ({
-      site: label === WELL.label ? '**wide-cache**, all healthy' : nameOf(label).replace('a second such site', 'all healthy, a second site'),
+      site:
+        label === WELL.label
+          ? '**wide-cache**, all healthy'
+          : nameOf(label).replace('a second such site', 'all healthy, a second site'),
       'p50, ms': shown(samples.spread(label, setting, P50)),
       'p99, ms': shown(samples.spread(label, setting, P99)),
-      'p99, times the healthy site': label === WELL.label ? '1' : shown(samples.ratio(label, WELL.label, setting, P99)),
+      'p99, times the healthy site':
+        label === WELL.label ? '1' : shown(samples.ratio(label, WELL.label, setting, P99)),
     })),
   }
 }

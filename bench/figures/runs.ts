@@ -12,37 +12,61 @@ function results(read: Read): Result[] {
 
 export const machine: Figures = (read) => {
   const all = results(read)
-  const of = (say: (result: Result) => string | undefined): string => [...new Set(all.map(say).filter((text) => text !== undefined))].sort().join('; ')
+  const of = (say: (result: Result) => string | undefined): string =>
+    [...new Set(all.map(say).filter((text) => text !== undefined))].sort().join('; ')
   const programs = [...new Set(all.flatMap(({ versions }) => Object.keys(versions)))]
   return {
     rows: [
-      { what: 'processor', 'measured with': of(({ machine }) => `${machine.cores} cores of ${machine.cpu}`) },
+      {
+        what: 'processor',
+        'measured with': of(({ machine }) => `${machine.cores} cores of ${machine.cpu}`),
+      },
       { what: 'memory', 'measured with': of(({ machine }) => `${machine.memoryGiB} GiB`) },
       { what: 'system', 'measured with': of(({ machine }) => machine.system) },
-      ...programs.map((program) => ({ what: program, 'measured with': of(({ versions }) => versions[program]) })),
+      ...programs.map((program) => ({
+        what: program,
+        'measured with': of(({ versions }) => versions[program]),
+      })),
     ],
   }
 }
 
 export const runs: Figures = (read) => ({
   rows: results(read).map(({ part, date, mode, seconds, claims }) => ({
-    part, date: date.slice(0, 10), mode, seconds: number(seconds), targets: claims.length, reached: claims.filter(({ holds }) => holds).length,
+    part,
+    date: date.slice(0, 10),
+    mode,
+    seconds: number(seconds),
+    targets: claims.length,
+    reached: claims.filter(({ holds }) => holds).length,
   })),
 })
 
 /** What a run of the benchmark prints as NOT SHOWN. */
 export const missed: Figures = (read) => ({
-  rows: results(read).flatMap(({ part, claims }) => claims.filter(({ holds }) => !holds).map(({ text }) => ({ part, 'aimed at, and in brackets measured': text }))),
+  rows: results(read).flatMap(({ part, claims }) =>
+    claims
+      .filter(({ holds }) => !holds)
+      .map(({ text }) => ({ part, 'aimed at, and in brackets measured': text })),
+  ),
 })
 
 export const reached: Figures = (read) => ({
-  rows: results(read).flatMap(({ part, claims }) => claims.filter(({ holds }) => holds).map(({ text }) => ({ part, 'aimed at, and measured': text }))),
+  rows: results(read).flatMap(({ part, claims }) =>
+    claims
+      .filter(({ holds }) => holds)
+      .map(({ text }) => ({ part, 'aimed at, and measured': text })),
+  ),
 })
 
 export const settings: Figures = (read) => ({
-  rows: results(read).flatMap(({ part, settings }) => Object.entries(settings).map(([setting, value]) => ({
-    part, setting, value: Array.isArray(value) ? value.map(plain).join('; ') : plain(value),
-  }))),
+  rows: results(read).flatMap(({ part, settings }) =>
+    Object.entries(settings).map(([setting, value]) => ({
+      part,
+      setting,
+      value: Array.isArray(value) ? value.map(plain).join('; ') : plain(value),
+    })),
+  ),
 })
 
 function plain(value: unknown): string {

@@ -1,4 +1,5 @@
-// The other side of child.ts: answers each question of the parent by the function of its name, and ends with the parent.
+// The other side of child.ts: answers each question of the parent by the function of its name, and
+// ends with the parent.
 export function answer(answers) {
   process.on('message', async ({ ask, ...what }) => {
     try {

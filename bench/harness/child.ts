@@ -1,4 +1,7 @@
-/** A program of ours in a process of its own, which answers what it is asked, one question at a time; see answer.js. */
+/**
+ * A program of ours in a process of its own, which answers what it is asked, one question at a
+ * time; see answer.js.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
@@ -7,7 +10,10 @@ export class Child {
 
   /** `flags`: of Node. It has none of this process's: these are programs as users run them. */
   constructor(program: URL, flags: readonly string[] = []) {
-    this.#process = fork(program, { execArgv: [...flags], env: { ...process.env, NODE_ENV: 'production' } })
+    this.#process = fork(program, {
+      execArgv: [...flags],
+      env: { ...process.env, NODE_ENV: 'production' },
+    })
   }
 
   /** @throws Error what the child threw, or that it has ended */
@@ -15,10 +21,18 @@ export class Child {
     const settled = new AbortController()
     const { signal } = settled
     try {
-      const reply = once(this.#process, 'message', { signal }) as Promise<[{ answer: Answer; error?: string }]>
-      const exit = once(this.#process, 'exit', { signal }).then(([code, killed]) => { throw new Error(`the child process ended (${code ?? killed}) when asked to ${question}`) })
+      const reply = once(this.#process, 'message', { signal }) as Promise<
+        [{ answer: Answer; error?: string }]
+      >
+      const exit = once(this.#process, 'exit', { signal }).then(([code, killed]) => {
+        throw new Error(`the child process ended (${code ?? killed}) when asked to ${question}`)
+      })
       // If it has ended already, `exit` is never heard; then sending says so.
-      const sent = new Promise<void>((resolve, reject) => this.#process.send({ ask: question, ...what }, (error) => (error ? reject(error) : resolve())))
+      const sent = new Promise<void>((resolve, reject) =>
+        this.#process.send({ ask: question, ...what }, (error) =>
+          error ? reject(error) : resolve(),
+        ),
+      )
       const [{ answer, error }] = await Promise.race([reply, exit, sent.then(() => reply)])
       if (error !== undefined) throw new Error(error)
       return answer

@@ -25,10 +25,16 @@ export interface Bench {
   readonly mode: Mode
   readonly samples: Samples
   /** The value of this mode, kept under `name` among the settings of the result. */
-  setting<T extends string | number | readonly (string | number)[]>(name: string, values: { quick: T; normal: T; full?: T }): T
+  setting<T extends string | number | readonly (string | number)[]>(
+    name: string,
+    values: { quick: T; normal: T; full?: T },
+  ): T
   /** Shown on a terminal, in the place of what was shown before. */
   progress(text: string): void
-  /** Something the project promises, and whether this run has shown it: printed and kept with the result. */
+  /**
+   * Something the project promises, and whether this run has shown it: printed and kept with the
+   * result.
+   */
   claim(text: string, holds: boolean): void
   /** A server of this part's own, stopped after it. */
   memcached(options?: MemcachedOptions): Promise<Memcached>

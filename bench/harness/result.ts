@@ -38,13 +38,19 @@ export function newest(part: string, folder = RESULTS): Result {
   try {
     return parse(readFileSync(file, 'utf8'))
   } catch (cause) {
-    throw new Error(`There is no result of "${part}", bench/results/${part}.json: run \`npm run bench -- ${part}\` first`, { cause })
+    throw new Error(
+      `There is no result of "${part}", bench/results/${part}.json: run \`npm run bench -- ` +
+        `${part}\` first`,
+      { cause },
+    )
   }
 }
 
 /** @throws Error if the text is no result of a benchmark */
 export function parse(text: string): Result {
   const result = JSON.parse(text) as Partial<Result>
-  if (typeof result.part !== 'string' || !Array.isArray(result.measures)) throw new Error('The file is no result of this benchmark: it has no "part" and "measures"')
+  if (typeof result.part !== 'string' || !Array.isArray(result.measures)) {
+    throw new Error('The file is no result of this benchmark: it has no "part" and "measures"')
+  }
   return result as Result
 }

@@ -14,7 +14,9 @@ import type { Metric } from './samples.js'
 const RATE: Metric = { metric: 'operations/s', better: 'more' }
 
 /** Runs a part that does `work`, and reads back what it left. */
-async function ran(work: (bench: Bench) => Promise<void>): Promise<{ shown: boolean; result: Result; svg: string }> {
+async function ran(
+  work: (bench: Bench) => Promise<void>,
+): Promise<{ shown: boolean; result: Result; svg: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'wide-cache-bench-'))
   const part: Part = {
     name: 'probe',
@@ -24,13 +26,23 @@ async function ran(work: (bench: Bench) => Promise<void>): Promise<{ shown: bool
       const { median, low, high } = bench.samples.spread('ours', 'hello', RATE)
       return {
         tables: [{ title: 'Rates', rows: [{ contender: 'ours', rate: median }] }],
-        chart: { kind: 'bars', title: 'Rates <of> hello', y: { name: 'operations/s' }, groups: ['hello'], bars: [{ name: 'ours', values: [{ median, low, high }] }] },
+        chart: {
+          kind: 'bars',
+          title: 'Rates <of> hello',
+          y: { name: 'operations/s' },
+          groups: ['hello'],
+          bars: [{ name: 'ours', values: [{ median, low, high }] }],
+        },
       }
     },
   }
   try {
     const shown = await run(part, 'quick', pathToFileURL(`${folder}/`))
-    return { shown, result: parse(await readFile(join(folder, 'probe.json'), 'utf8')), svg: await readFile(join(folder, 'probe.svg'), 'utf8') }
+    return {
+      shown,
+      result: parse(await readFile(join(folder, 'probe.json'), 'utf8')),
+      svg: await readFile(join(folder, 'probe.svg'), 'utf8'),
+    }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -55,7 +67,17 @@ test('a part has its own servers while it runs, and its result says on what, wit
   })
   assert(shown)
   assert.deepEqual(result.settings, { callers: 3 })
-  assert.deepEqual(result.measures, [{ contender: 'ours', setting: 'hello', ...RATE, samples: [100, 300, 200], median: 200, low: 150, high: 250 }])
+  assert.deepEqual(result.measures, [
+    {
+      contender: 'ours',
+      setting: 'hello',
+      ...RATE,
+      samples: [100, 300, 200],
+      median: 200,
+      low: 150,
+      high: 250,
+    },
+  ])
   assert.match(result.versions['memcached'] ?? '', /^\d+\.\d+/)
   assert(result.machine.cores > 0 && result.mode === 'quick' && Date.parse(result.date) > 0)
   assert.match(svg, /^<svg [^]*<\/svg>\s*$/)
@@ -73,34 +95,55 @@ test('a claim that was not shown is told, and what a failed part has started is 
   assert.equal(shown, false)
   assert.deepEqual(result.claims, [{ text: 'pigs fly', holds: false }])
   const ended: string[] = []
-  await assert.rejects(ran(async (bench) => {
-    bench.after(() => ended.push('first'))
-    bench.after(() => ended.push('last'))
-    throw new Error('a contender counted wrongly')
-  }), /counted wrongly/)
+  await assert.rejects(
+    ran(async (bench) => {
+      bench.after(() => ended.push('first'))
+      bench.after(() => ended.push('last'))
+      throw new Error('a contender counted wrongly')
+    }),
+    /counted wrongly/,
+  )
   assert.deepEqual(ended, ['last', 'first'])
   await assert.rejects(ran(rates(1, NaN)), /operations\/s is NaN/)
 })
 
 test('ratios are taken within a round', async () => {
   await ran(async (bench) => {
-    for (const [ours, theirs] of [[100, 50], [10, 5], [30, 15]] as const) {
+    for (const [ours, theirs] of [
+      [100, 50],
+      [10, 5],
+      [30, 15],
+    ] as const) {
       bench.samples.add('ours', 'hello', RATE, ours)
       bench.samples.add('theirs', 'hello', RATE, theirs)
     }
-    assert.deepEqual(bench.samples.ratio('ours', 'theirs', 'hello', RATE), { median: 2, low: 2, high: 2 })
+    assert.deepEqual(bench.samples.ratio('ours', 'theirs', 'hello', RATE), {
+      median: 2,
+      low: 2,
+      high: 2,
+    })
     assert.throws(() => bench.samples.of('nobody', 'hello', RATE), /no samples of nobody, hello/)
   })
 })
 
 test('compare tells what got worse beyond the spread of both, and nothing else', async () => {
-  const [old, slower, noisy] = (await Promise.all([ran(rates(100, 104, 108)), ran(rates(50, 52, 54)), ran(rates(60, 101, 140))])).map(({ result }) => result)
+  const [old, slower, noisy] = (
+    await Promise.all([ran(rates(100, 104, 108)), ran(rates(50, 52, 54)), ran(rates(60, 101, 140))])
+  ).map(({ result }) => result)
   assert.equal(compare(old!, old!).worse, 0)
   assert.equal(compare(old!, slower!).worse, 1)
   assert.equal(compare(slower!, old!).worse, 0)
   assert.equal(compare(old!, noisy!).worse, 0)
   assert.deepEqual(compare(old!, slower!).table.rows, [
-    { contender: 'ours', setting: 'hello', metric: 'operations/s', then: '104 (102-106)', now: '52 (51-53)', ratio: '0.50', verdict: 'worse' },
+    {
+      contender: 'ours',
+      setting: 'hello',
+      metric: 'operations/s',
+      then: '104 (102-106)',
+      now: '52 (51-53)',
+      ratio: '0.50',
+      verdict: 'worse',
+    },
   ])
   assert.throws(() => parse('{"rows":[]}'), /no result of this benchmark/)
 })

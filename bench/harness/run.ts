@@ -10,7 +10,9 @@ import { type Claim, RESULTS, write } from './result.js'
 import { Samples } from './samples.js'
 import { markdown } from './table.js'
 
-/** Whether all that was claimed has been shown. The result goes to `folder`, named after the part. */
+/**
+ * Whether all that was claimed has been shown. The result goes to `folder`, named after the part.
+ */
 export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boolean> {
   const began = performance.now()
   const settings: Record<string, unknown> = {}
@@ -19,7 +21,11 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
   const afterwards: (() => unknown)[] = []
   const progress = progressOf(part.name)
 
-  async function started<T>(program: Program, start: () => Promise<T>, stop: (server: T) => unknown): Promise<T> {
+  async function started<T>(
+    program: Program,
+    start: () => Promise<T>,
+    stop: (server: T) => unknown,
+  ): Promise<T> {
     programs.add(program)
     ensureBinaries([program])
     const server = await start()
@@ -37,9 +43,24 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     },
     progress,
     claim: (text, holds) => void claims.push({ text, holds }),
-    memcached: (options) => started('memcached', () => startMemcached(options), (server) => server.stop()),
-    mariadb: (options) => started('mariadb', () => startMariadb(options), (server) => server.stop()),
-    redis: (options) => started('redis', () => startRedis(options), (server) => server.stop()),
+    memcached: (options) =>
+      started(
+        'memcached',
+        () => startMemcached(options),
+        (server) => server.stop(),
+      ),
+    mariadb: (options) =>
+      started(
+        'mariadb',
+        () => startMariadb(options),
+        (server) => server.stop(),
+      ),
+    redis: (options) =>
+      started(
+        'redis',
+        () => startRedis(options),
+        (server) => server.stop(),
+      ),
     after: (work) => void afterwards.push(work),
   }
 
@@ -48,21 +69,34 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     const { tables, chart } = await part.run(bench)
     progress('')
     const result = {
-      part: part.name, mode, date: new Date().toISOString(), seconds: Math.round((performance.now() - began) / 1000),
-      machine: machine(), versions: versions(programs), settings, claims, measures: bench.samples.measures(),
+      part: part.name,
+      mode,
+      date: new Date().toISOString(),
+      seconds: Math.round((performance.now() - began) / 1000),
+      machine: machine(),
+      versions: versions(programs),
+      settings,
+      claims,
+      measures: bench.samples.measures(),
     }
     write(result, chart, folder)
     for (const table of tables) console.log(markdown(table))
     for (const { text, holds } of claims) console.log(`${holds ? 'shown' : 'NOT SHOWN'}: ${text}`)
     const { cpu, cores, memoryGiB } = result.machine
-    console.log(`${cores} x ${cpu}, ${memoryGiB} GiB; ${Object.entries(result.versions).map((pair) => pair.join(' ')).join(', ')}; ${result.seconds} s; median (middle half)`)
+    console.log(
+      `${cores} x ${cpu}, ${memoryGiB} GiB; ${Object.entries(result.versions)
+        .map((pair) => pair.join(' '))
+        .join(', ')}; ${result.seconds} s; median (middle half)`,
+    )
   } finally {
     progress('')
     for (const work of afterwards.reverse()) {
       try {
         await work()
       } catch (error) {
-        console.error(`${part.name}: tidying up: ${error instanceof Error ? error.message : String(error)}`)
+        console.error(
+          `${part.name}: tidying up: ${error instanceof Error ? error.message : String(error)}`,
+        )
       }
     }
   }

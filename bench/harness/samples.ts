@@ -26,7 +26,9 @@ export class Samples {
   }
 
   add(contender: string, setting: string, { metric, better }: Metric, value: number): void {
-    if (!Number.isFinite(value)) throw new RangeError(`${contender}, ${setting}: ${metric} is ${value}`)
+    if (!Number.isFinite(value)) {
+      throw new RangeError(`${contender}, ${setting}: ${metric} is ${value}`)
+    }
     const key = JSON.stringify([contender, setting, metric])
     const series = this.#series.get(key) ?? { contender, setting, metric, better, samples: [] }
     this.#series.set(key, series)
@@ -44,7 +46,10 @@ export class Samples {
     return spread(this.of(contender, setting, metric))
   }
 
-  /** `contender` over `other`, within each round, so that what the machine did in a round falls on both. */
+  /**
+   * `contender` over `other`, within each round, so that what the machine did in a round falls on
+   * both.
+   */
   ratio(contender: string, other: string, setting: string, metric: Metric): Spread {
     const others = this.of(other, setting, metric)
     return spread(this.of(contender, setting, metric).map((value, round) => value / others[round]!))

@@ -3,17 +3,22 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { lineThrough, median, quantile, spread, wilson } from './statistics.js'
 
-const samples = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 })
+const samples = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), {
+  minLength: 1,
+  maxLength: 40,
+})
 
 test('the middle half of the samples lies around the median, in whatever order they come', () => {
   assert.deepEqual(spread([5, 1, 4, 2, 3]), { median: 3, low: 2, high: 4 })
   assert.equal(median([1, 2]), 1.5)
   assert.throws(() => median([]), RangeError)
-  fc.assert(fc.property(samples, fc.double({ min: 0, max: 1, noNaN: true }), (values, q) => {
-    const at = quantile(values, q)
-    assert.equal(at, quantile([...values].reverse(), q))
-    assert(at >= Math.min(...values) && at <= Math.max(...values))
-  }))
+  fc.assert(
+    fc.property(samples, fc.double({ min: 0, max: 1, noNaN: true }), (values, q) => {
+      const at = quantile(values, q)
+      assert.equal(at, quantile([...values].reverse(), q))
+      assert(at >= Math.min(...values) && at <= Math.max(...values))
+    }),
+  )
 })
 
 test('the confidence interval holds what was seen, narrows with tries, and has a width where nothing was seen', () => {
@@ -21,23 +26,43 @@ test('the confidence interval holds what was seen, narrows with tries, and has a
   const { low, high } = wilson(1, 10)
   assert(Math.abs(low - 0.0179) < 1e-3 && Math.abs(high - 0.4042) < 1e-3)
   assert(wilson(0, 1000).low < 1e-12 && wilson(0, 1000).high > 0.003)
-  fc.assert(fc.property(fc.nat(500), fc.nat(500), (hits, misses) => {
-    const tries = hits + misses
-    if (tries === 0) return assert.deepEqual(wilson(0, 0), { low: 0, high: 1 })
-    const [one, ten] = [wilson(hits, tries), wilson(10 * hits, 10 * tries)]
-    assert(one.low <= hits / tries + 1e-12 && one.high >= hits / tries - 1e-12)
-    assert(ten.high - ten.low < one.high - one.low)
-  }))
+  fc.assert(
+    fc.property(fc.nat(500), fc.nat(500), (hits, misses) => {
+      const tries = hits + misses
+      if (tries === 0) return assert.deepEqual(wilson(0, 0), { low: 0, high: 1 })
+      const [one, ten] = [wilson(hits, tries), wilson(10 * hits, 10 * tries)]
+      assert(one.low <= hits / tries + 1e-12 && one.high >= hits / tries - 1e-12)
+      assert(ten.high - ten.low < one.high - one.low)
+    }),
+  )
 })
 
 test('the line through points is that on which they lie, and the best one where they lie beside it', () => {
   const number = fc.integer({ min: -1000, max: 1000 })
-  fc.assert(fc.property(number, number, fc.uniqueArray(number, { minLength: 2, maxLength: 20 }), fc.array(number, { minLength: 20, maxLength: 20 }), (slope, intercept, xs, errors) => {
-    const on = lineThrough(xs.map((x) => ({ x, y: intercept + slope * x })))
-    assert(Math.abs(on.slope - slope) < 1e-6 && Math.abs(on.intercept - intercept) < 1e-3)
-    const points = xs.map((x, i) => ({ x, y: intercept + slope * x + errors[i]! }))
-    const off = (line: { slope: number; intercept: number }): number => points.reduce((sum, { x, y }) => sum + (y - line.intercept - line.slope * x) ** 2, 0)
-    const best = lineThrough(points)
-    for (const [by, and] of [[0.01, 0], [-0.01, 0], [0, 0.1], [0, -0.1]] as const) assert(off(best) <= off({ slope: best.slope + by, intercept: best.intercept + and }) + 1e-6)
-  }))
+  fc.assert(
+    fc.property(
+      number,
+      number,
+      fc.uniqueArray(number, { minLength: 2, maxLength: 20 }),
+      fc.array(number, { minLength: 20, maxLength: 20 }),
+      (slope, intercept, xs, errors) => {
+        const on = lineThrough(xs.map((x) => ({ x, y: intercept + slope * x })))
+        assert(Math.abs(on.slope - slope) < 1e-6 && Math.abs(on.intercept - intercept) < 1e-3)
+        const points = xs.map((x, i) => ({ x, y: intercept + slope * x + errors[i]! }))
+        const off = (line: { slope: number; intercept: number }): number =>
+          points.reduce((sum, { x, y }) => sum + (y - line.intercept - line.slope * x) ** 2, 0)
+        const best = lineThrough(points)
+        for (const [by, and] of [
+          [0.01, 0],
+          [-0.01, 0],
+          [0, 0.1],
+          [0, -0.1],
+        ] as const) {
+          assert(
+            off(best) <= off({ slope: best.slope + by, intercept: best.intercept + and }) + 1e-6,
+          )
+        }
+      },
+    ),
+  )
 })

@@ -7,7 +7,10 @@ export interface Spread {
   readonly high: number
 }
 
-/** The value below which the share `q` (0..1) of `samples` lies, interpolated. @throws RangeError without samples */
+/**
+ * The value below which the share `q` (0..1) of `samples` lies, interpolated. @throws RangeError
+ * without samples
+ */
 export function quantile(samples: readonly number[], q: number): number {
   const sorted = [...samples].sort((a, b) => a - b)
   const at = (sorted.length - 1) * q
@@ -26,23 +29,35 @@ export function spread(samples: readonly number[]): Spread {
 }
 
 /**
- * The 95 % confidence interval of a probability of which `hits` in `tries` were seen (E. B. Wilson, 1927):
- * right for few hits and for none, where the usual one has no width.
+ * The 95 % confidence interval of a probability of which `hits` in `tries` were seen (E. B. Wilson,
+ * 1927): right for few hits and for none, where the usual one has no width.
  */
-export function wilson(hits: number, tries: number): { readonly low: number; readonly high: number } {
+export function wilson(
+  hits: number,
+  tries: number,
+): { readonly low: number; readonly high: number } {
   if (tries === 0) return { low: 0, high: 1 }
   const z = 1.959964
   const rate = hits / tries
   const middle = (rate + z ** 2 / (2 * tries)) / (1 + z ** 2 / tries)
-  const half = (z / (1 + z ** 2 / tries)) * Math.sqrt((rate * (1 - rate)) / tries + z ** 2 / (4 * tries ** 2))
+  const half =
+    (z / (1 + z ** 2 / tries)) * Math.sqrt((rate * (1 - rate)) / tries + z ** 2 / (4 * tries ** 2))
   return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) }
 }
 
-/** The straight line that fits `points` best: with the least sum of squared distances in y. Needs two different x. */
-export function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): { readonly slope: number; readonly intercept: number } {
+/**
+ * The straight line that fits `points` best: with the least sum of squared distances in y. Needs
+ * two different x.
+ */
+export function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): {
+  readonly slope: number
+  readonly intercept: number
+} {
   const x = mean(points.map((point) => point.x))
   const y = mean(points.map((point) => point.y))
-  const slope = mean(points.map((point) => (point.x - x) * (point.y - y))) / mean(points.map((point) => (point.x - x) ** 2))
+  const slope =
+    mean(points.map((point) => (point.x - x) * (point.y - y))) /
+    mean(points.map((point) => (point.x - x) ** 2))
   return { slope, intercept: y - slope * x }
 }
 

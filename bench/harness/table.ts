@@ -10,30 +10,51 @@ export function markdown({ title, rows }: Table): string {
   const columns = Object.keys(rows[0] ?? {})
   const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))]
   const widths = columns.map((_, at) => Math.max(3, ...cells.map((row) => row[at]!.length)))
-  const lines = cells.map((row) => `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`)
-  lines.splice(1, 0, `| ${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`)
+  const lines = cells.map(
+    (row) =>
+      '| ' +
+      `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} ` +
+      '|',
+  )
+  lines.splice(
+    1,
+    0,
+    '| ' +
+      `${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} ` +
+      '|',
+  )
   return `${title}\n\n${lines.join('\n')}\n`
 }
 
 /**
- * The lines of a table of Markdown for a file: cells as short as they are, so that a new figure changes its own line
- * only. Columns of figures are aligned to the right.
+ * The lines of a table of Markdown for a file: cells as short as they are, so that a new figure
+ * changes its own line only. Columns of figures are aligned to the right.
  */
 export function compact(rows: Table['rows']): string[] {
   const columns = Object.keys(rows[0] ?? {})
-  const cell = (row: Table['rows'][number], column: string): string => String(row[column] ?? '').replaceAll('|', '\\|')
-  const isOfFigures = (column: string): boolean => rows.every((row) => /^(?:\d|$)/.test(cell(row, column)))
-  return [columns, columns.map((column, at) => (at > 0 && isOfFigures(column) ? '---:' : '---')), ...rows.map((row) => columns.map((column) => cell(row, column)))]
-    .map((cells) => `| ${cells.join(' | ')} |`)
+  const cell = (row: Table['rows'][number], column: string): string =>
+    String(row[column] ?? '').replaceAll('|', '\\|')
+  const isOfFigures = (column: string): boolean =>
+    rows.every((row) => /^(?:\d|$)/.test(cell(row, column)))
+  return [
+    columns,
+    columns.map((column, at) => (at > 0 && isOfFigures(column) ? '---:' : '---')),
+    ...rows.map((row) => columns.map((column) => cell(row, column))),
+  ].map((cells) => `| ${cells.join(' | ')} |`)
 }
 
 /** `1,234,567`, `12.3`, `0.0123`: three digits, or all of a whole number. */
 export function number(value: number): string {
-  return Math.abs(value) >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
+  return Math.abs(value) >= 100 || Number.isInteger(value)
+    ? Math.round(value).toLocaleString('en')
+    : String(Number(value.toPrecision(3)))
 }
 
 /** `12.3 (11.9-12.8)`: the median and the middle half. */
-export function withSpread({ median, low, high }: { median: number; low: number; high: number }, show = number): string {
+export function withSpread(
+  { median, low, high }: { median: number; low: number; high: number },
+  show = number,
+): string {
   return `${show(median)} (${show(low)}-${show(high)})`
 }
 

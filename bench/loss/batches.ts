@@ -8,9 +8,21 @@ export interface Contender {
   readonly table: 'visits' | 'activities'
 }
 
-export const ORIGINAL: Contender = { peer: 'original', label: 'the original: get, push, set', table: 'visits' }
-export const APPEND: Contender = { peer: 'append-per-visit', label: 'one append per visit', table: 'visits' }
-export const WIDE_CACHE: Contender = { peer: 'wide-cache', label: 'wide-cache', table: 'activities' }
+export const ORIGINAL: Contender = {
+  peer: 'original',
+  label: 'the original: get, push, set',
+  table: 'visits',
+}
+export const APPEND: Contender = {
+  peer: 'append-per-visit',
+  label: 'one append per visit',
+  table: 'visits',
+}
+export const WIDE_CACHE: Contender = {
+  peer: 'wide-cache',
+  label: 'wide-cache',
+  table: 'activities',
+}
 export const CONTENDERS = [ORIGINAL, APPEND, WIDE_CACHE] as const
 
 /** A contender at a rate and width; several copies of it have grids of their own. */
@@ -20,7 +32,10 @@ export interface Setting {
   readonly width: number
   readonly copies: number
   readonly slow: boolean
-  /** Collectors run on their schedule meanwhile, as in production; otherwise what is left is collected at the end. */
+  /**
+   * Collectors run on their schedule meanwhile, as in production; otherwise what is left is
+   * collected at the end.
+   */
   readonly collect: boolean
 }
 
@@ -35,26 +50,82 @@ export interface Batch {
 export const ORIGINAL_WIDTH = 15
 
 export function batches(bench: Bench): Batch[] {
-  const widths = bench.setting<readonly number[]>('widths', { quick: [1, 15, 64], normal: [1, 2, 4, 8, 15, 32, 64] })
+  const widths = bench.setting<readonly number[]>('widths', {
+    quick: [1, 15, 64],
+    normal: [1, 2, 4, 8, 15, 32, 64],
+  })
   const seconds = {
     35: bench.setting('seconds at 35/s (all widths at once)', { quick: 4, normal: 36, full: 195 }),
-    350: bench.setting('seconds at 350/s (every other width at once)', { quick: 2, normal: 8, full: 30 }),
-    2000: bench.setting('seconds at 2,000/s (one width at a time)', { quick: 1, normal: 3, full: 15 }),
+    350: bench.setting('seconds at 350/s (every other width at once)', {
+      quick: 2,
+      normal: 8,
+      full: 30,
+    }),
+    2000: bench.setting('seconds at 2,000/s (one width at a time)', {
+      quick: 1,
+      normal: 3,
+      full: 15,
+    }),
   }
   const copies = bench.setting('copies of the original at 35/s', { quick: 2, normal: 4 })
-  const fast = bench.setting('seconds on a fast cache (all rates at once)', { quick: 1, normal: 5, full: 60 })
-  const long = bench.setting('seconds of wide-cache alone at 2,000/s', { quick: 1, normal: 4, full: 520 })
+  const fast = bench.setting('seconds on a fast cache (all rates at once)', {
+    quick: 1,
+    normal: 5,
+    full: 60,
+  })
+  const long = bench.setting('seconds of wide-cache alone at 2,000/s', {
+    quick: 1,
+    normal: 4,
+    full: 520,
+  })
 
-  const slow = (rate: number, widths: readonly number[], copies = 1): Setting[] => widths.flatMap((width) => CONTENDERS.map((contender) =>
-    ({ contender, rate, width, copies: contender === ORIGINAL ? copies : 1, slow: true, collect: false })))
-  const direct = (rate: number): Setting[] => CONTENDERS.map((contender) =>
-    ({ contender, rate, width: ORIGINAL_WIDTH, copies: 1, slow: false, collect: false }))
+  const slow = (rate: number, widths: readonly number[], copies = 1): Setting[] =>
+    widths.flatMap((width) =>
+      CONTENDERS.map((contender) => ({
+        contender,
+        rate,
+        width,
+        copies: contender === ORIGINAL ? copies : 1,
+        slow: true,
+        collect: false,
+      })),
+    )
+  const direct = (rate: number): Setting[] =>
+    CONTENDERS.map((contender) => ({
+      contender,
+      rate,
+      width: ORIGINAL_WIDTH,
+      copies: 1,
+      slow: false,
+      collect: false,
+    }))
   const every = (other: number): number[] => widths.filter((_, at) => at % 2 === other)
   return [
     { title: '35/s', seconds: seconds[35], settings: slow(35, widths, copies) },
-    ...[every(0), every(1)].map((half) => ({ title: `350/s, widths ${half.join(', ')}`, seconds: seconds[350], settings: slow(350, half) })),
-    ...widths.map((width) => ({ title: `2,000/s, width ${width}`, seconds: seconds[2000], settings: slow(2000, [width]) })),
+    ...[every(0), every(1)].map((half) => ({
+      title: `350/s, widths ${half.join(', ')}`,
+      seconds: seconds[350],
+      settings: slow(350, half),
+    })),
+    ...widths.map((width) => ({
+      title: `2,000/s, width ${width}`,
+      seconds: seconds[2000],
+      settings: slow(2000, [width]),
+    })),
     { title: 'on a fast cache', seconds: fast, settings: [35, 350, 2000].flatMap(direct) },
-    { title: 'wide-cache alone', seconds: long, settings: [{ contender: WIDE_CACHE, rate: 2000, width: ORIGINAL_WIDTH, copies: 1, slow: false, collect: true }] },
+    {
+      title: 'wide-cache alone',
+      seconds: long,
+      settings: [
+        {
+          contender: WIDE_CACHE,
+          rate: 2000,
+          width: ORIGINAL_WIDTH,
+          copies: 1,
+          slow: false,
+          collect: true,
+        },
+      ],
+    },
   ]
 }

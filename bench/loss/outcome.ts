@@ -1,4 +1,7 @@
-/** What became of the visits of each job, row by row: all pages are different, so no loss hides behind a duplicate. */
+/**
+ * What became of the visits of each job, row by row: all pages are different, so no loss hides
+ * behind a duplicate.
+ */
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
 
 export interface Outcome {
@@ -7,26 +10,53 @@ export interface Outcome {
   readonly duplicated: number
 }
 
-/** Of the rows in `table`, whose pages are `/job/process/number`. @throws Error if there is a visit that nobody recorded */
-export async function outcomes(url: string, table: string, recorded: ReadonlyMap<string, number>): Promise<Map<string, Outcome>> {
+/**
+ * Of the rows in `table`, whose pages are `/job/process/number`. @throws Error if there is a visit
+ * that nobody recorded
+ */
+export async function outcomes(
+  url: string,
+  table: string,
+  recorded: ReadonlyMap<string, number>,
+): Promise<Map<string, Outcome>> {
   const database = await createConnection(url)
   try {
-    return new Map(await Promise.all([...recorded].map(async ([id, count]) => [id, await outcome(database, table, id, count)] as const)))
+    return new Map(
+      await Promise.all(
+        [...recorded].map(
+          async ([id, count]) => [id, await outcome(database, table, id, count)] as const,
+        ),
+      ),
+    )
   } finally {
     await database.end()
   }
 }
 
-async function outcome(database: Connection, table: string, id: string, recorded: number): Promise<Outcome> {
-  const sql = `SELECT COUNT(*) AS visits, COUNT(DISTINCT page) AS different FROM ${table} WHERE page LIKE ?`
+async function outcome(
+  database: Connection,
+  table: string,
+  id: string,
+  recorded: number,
+): Promise<Outcome> {
+  const sql =
+    `SELECT COUNT(*) AS visits, COUNT(DISTINCT page) AS different FROM ${table} ` +
+    'WHERE page LIKE ?'
   const [[row]] = await database.query<RowDataPacket[]>(sql, [`/${id}/%`])
   const [visits, different] = [Number(row!['visits']), Number(row!['different'])]
-  if (different > recorded) throw new Error(`${id} has ${different} visits, of ${recorded} that were recorded`)
+  if (different > recorded) {
+    throw new Error(`${id} has ${different} visits, of ${recorded} that were recorded`)
+  }
   return { recorded, lost: recorded - different, duplicated: visits - different }
 }
 
 /** Of several jobs together. */
 export function total(outcomes: readonly Outcome[]): Outcome {
-  const sum = (of: (outcome: Outcome) => number) => outcomes.reduce((all, outcome) => all + of(outcome), 0)
-  return { recorded: sum(({ recorded }) => recorded), lost: sum(({ lost }) => lost), duplicated: sum(({ duplicated }) => duplicated) }
+  const sum = (of: (outcome: Outcome) => number) =>
+    outcomes.reduce((all, outcome) => all + of(outcome), 0)
+  return {
+    recorded: sum(({ recorded }) => recorded),
+    lost: sum(({ lost }) => lost),
+    duplicated: sum(({ duplicated }) => duplicated),
+  }
 }

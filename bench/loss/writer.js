@@ -1,5 +1,6 @@
-// One writer process of the loss experiment: opens a contender for each job, records visits at random moments
-// (Poisson), each with a page of its own, and says how many. Asked to "open", "go", "settle" and "close".
+// One writer process of the loss experiment: opens a contender for each job, records visits at
+// random moments (Poisson), each with a page of its own, and says how many. Asked to "open", "go",
+// "settle" and "close".
 import { setTimeout as delay } from 'node:timers/promises'
 import { answer } from '../harness/answer.js'
 
@@ -8,17 +9,22 @@ let jobs = []
 
 answer({
   async open({ process: number, jobs: wanted }) {
-    jobs = await Promise.all(wanted.map(async ({ id, peer, rate, env }) => {
-      const { start } = await import(`../peers/${peer}.js`)
-      return { id, rate, prefix: `/${id}/${number}/`, recorded: 0, contender: await start(env) }
-    }))
+    jobs = await Promise.all(
+      wanted.map(async ({ id, peer, rate, env }) => {
+        const { start } = await import(`../peers/${peer}.js`)
+        return { id, rate, prefix: `/${id}/${number}/`, recorded: 0, contender: await start(env) }
+      }),
+    )
   },
   /** Answers how many visits were recorded in this time. */
   async go({ seconds }) {
     await Promise.all(jobs.map((job) => visitsFor(job, seconds)))
     return jobs.map(({ id, recorded }) => ({ id, recorded }))
   },
-  /** All is in the cache. Answers how long cells were open to be overwritten, where the contender knows. */
+  /**
+   * All is in the cache. Answers how long cells were open to be overwritten, where the contender
+   * knows.
+   */
   async settle() {
     await Promise.all(jobs.map(({ contender }) => (contender.flush ?? contender.settle)()))
     return jobs.map(({ id, contender: { windows } }) => ({ id, windows }))
@@ -35,6 +41,10 @@ async function visitsFor(job, seconds) {
   for (let next = performance.now() + gap(); next < end; next += gap()) {
     const wait = next - performance.now()
     if (wait > 0) await delay(wait)
-    job.contender.record({ time: Date.now(), visitor: `visitor ${Math.floor(Math.random() * VISITORS)}`, page: job.prefix + job.recorded++ })
+    job.contender.record({
+      time: Date.now(),
+      visitor: `visitor ${Math.floor(Math.random() * VISITORS)}`,
+      page: job.prefix + job.recorded++,
+    })
   }
 }

@@ -29,24 +29,44 @@ export class Writers {
   readonly #children: readonly Child[]
 
   constructor(processes: number) {
-    this.#children = Array.from({ length: processes }, () => new Child(new URL('./writer.js', import.meta.url)))
+    this.#children = Array.from(
+      { length: processes },
+      () => new Child(new URL('./writer.js', import.meta.url)),
+    )
   }
 
   /** `collect` is done when all is in the cache, while the writers are still there. */
-  async write(jobs: readonly Job[], seconds: number, collect: () => Promise<void>): Promise<Written> {
+  async write(
+    jobs: readonly Job[],
+    seconds: number,
+    collect: () => Promise<void>,
+  ): Promise<Written> {
     const shares = jobs.map((job) => ({ ...job, rate: job.rate / this.#children.length }))
     await this.#all('open', (process) => ({ process, jobs: shares }))
-    const recorded = (await this.#all<{ id: string; recorded: number }[]>('go', () => ({ seconds }))).flat()
+    const recorded = (
+      await this.#all<{ id: string; recorded: number }[]>('go', () => ({ seconds }))
+    ).flat()
     const windows = (await this.#all<Windows[]>('settle')).flat()
     await collect()
     await this.#all('close')
     return {
-      recorded: new Map(jobs.map(({ id }) => [id, sum(recorded.filter((entry) => entry.id === id).map((entry) => entry.recorded))])),
-      windowSeconds: new Map(jobs.flatMap(({ id }) => {
-        const own = windows.flatMap((entry) => (entry.id === id && entry.windows ? [entry.windows] : []))
-        const count = sum(own.map((entry) => entry.count))
-        return count === 0 ? [] : [[id, sum(own.map((entry) => entry.milliseconds)) / count / 1000] as const]
-      })),
+      recorded: new Map(
+        jobs.map(({ id }) => [
+          id,
+          sum(recorded.filter((entry) => entry.id === id).map((entry) => entry.recorded)),
+        ]),
+      ),
+      windowSeconds: new Map(
+        jobs.flatMap(({ id }) => {
+          const own = windows.flatMap((entry) =>
+            entry.id === id && entry.windows ? [entry.windows] : [],
+          )
+          const count = sum(own.map((entry) => entry.count))
+          return count === 0
+            ? []
+            : [[id, sum(own.map((entry) => entry.milliseconds)) / count / 1000] as const]
+        }),
+      ),
     }
   }
 

@@ -1,7 +1,8 @@
 /**
- * Visits as a middleware meets them: Node's own request and response, made without a connection, on their way
- * through an Express app. Each is used once, since Express gives every request and response a prototype of the app,
- * and with it a hidden class of its own: what is touched first on one costs many times what it costs again.
+ * Visits as a middleware meets them: Node's own request and response, made without a connection, on
+ * their way through an Express app. Each is used once, since Express gives every request and
+ * response a prototype of the app, and with it a hidden class of its own: what is touched first on
+ * one costs many times what it costs again.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
@@ -31,10 +32,16 @@ const PAGES = 100
 /** Connections are kept alive: a socket serves several requests. */
 const SOCKETS = 50
 
-const AGENTS = Array.from({ length: USER_AGENTS }, (_, i) => i % 2
-  ? `Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${80 + (i >> 1)}.0.0.0 Safari/537.36`
-  : `Mozilla/5.0 (X11; Linux x86_64; rv:${60 + (i >> 1)}.0) Gecko/20100101 Firefox/${60 + (i >> 1)}.0`)
-const TARGETS = Array.from({ length: PAGES }, (_, i) => (i % 4 ? `/threads/${i}-why-counting-visits-is-dear` : `/search?q=${i}&page=2`))
+const AGENTS = Array.from({ length: USER_AGENTS }, (_, i) =>
+  i % 2
+    ? 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) ' +
+      `Chrome/${80 + (i >> 1)}.0.0.0 Safari/537.36`
+    : `Mozilla/5.0 (X11; Linux x86_64; rv:${60 + (i >> 1)}.0) Gecko/20100101 ` +
+      `Firefox/${60 + (i >> 1)}.0`,
+)
+const TARGETS = Array.from({ length: PAGES }, (_, i) =>
+  i % 4 ? `/threads/${i}-why-counting-visits-is-dear` : `/search?q=${i}&page=2`,
+)
 const BODY = '<h1>hello</h1>'.repeat(100)
 
 /** What Node knows of a request that came over a connection. */
@@ -44,21 +51,37 @@ interface Internals {
 }
 
 /** Makes visits that have come to an app's first middleware, one after the other. */
-export function visits({ proxies, newVisitors = false, type = 'html', userAgent }: Kind = {}): () => Visiting {
+export function visits({
+  proxies,
+  newVisitors = false,
+  type = 'html',
+  userAgent,
+}: Kind = {}): () => Visiting {
   let here: { readonly req: Request; readonly res: Response; readonly next: () => void } | undefined
   const app = express()
   if (proxies !== undefined) app.set('trust proxy', proxies)
   app.use((req, res, next) => void (here = { req, res, next }))
   app.get('/{*path}', (_req, res) => void res.type(type).send(BODY))
 
-  const sockets = proxies === undefined ? Array.from({ length: VISITORS }, (_, i) => socketFrom(addressOf(i))) : Array.from({ length: SOCKETS }, () => socketFrom('127.0.0.1'))
+  const sockets =
+    proxies === undefined
+      ? Array.from({ length: VISITORS }, (_, i) => socketFrom(addressOf(i)))
+      : Array.from({ length: SOCKETS }, () => socketFrom('127.0.0.1'))
   let made = 0
   return () => {
     const number = made++
     const visitor = newVisitors ? number : (number * 7919) % VISITORS
     const socket = newVisitors ? socketFrom(addressOf(visitor)) : sockets[visitor % sockets.length]!
-    const forwarded = proxies === undefined ? [] : ['X-Forwarded-For', addressOf(visitor), 'X-Forwarded-Proto', 'https']
-    const request = requestFor(TARGETS[number % PAGES]!, userAgent ?? AGENTS[visitor % USER_AGENTS]!, forwarded, socket)
+    const forwarded =
+      proxies === undefined
+        ? []
+        : ['X-Forwarded-For', addressOf(visitor), 'X-Forwarded-Proto', 'https']
+    const request = requestFor(
+      TARGETS[number % PAGES]!,
+      userAgent ?? AGENTS[visitor % USER_AGENTS]!,
+      forwarded,
+      socket,
+    )
     const response = new ServerResponse(request)
     // Node's server listens first.
     response.on('finish', () => {})
@@ -77,16 +100,39 @@ export function visits({ proxies, newVisitors = false, type = 'html', userAgent 
   }
 }
 
-function requestFor(target: string, userAgent: string, further: readonly string[], socket: Socket): IncomingMessage {
+function requestFor(
+  target: string,
+  userAgent: string,
+  further: readonly string[],
+  socket: Socket,
+): IncomingMessage {
   const request = new IncomingMessage(socket) as IncomingMessage & Internals
   request.httpVersionMajor = request.httpVersionMinor = 1
   request.httpVersion = '1.1'
   request.method = 'GET'
   request.url = target
   const lines = [
-    'Host', 'forum.example', ...further, 'User-Agent', userAgent, 'Accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-    'Accept-Language', 'en-GB,en;q=0.5', 'Accept-Encoding', 'gzip, deflate, br', 'Connection', 'keep-alive', 'Cookie', 'session=0123456789abcdef',
-    'Sec-Fetch-Dest', 'document', 'Sec-Fetch-Mode', 'navigate', 'Sec-Fetch-Site', 'same-origin',
+    'Host',
+    'forum.example',
+    ...further,
+    'User-Agent',
+    userAgent,
+    'Accept',
+    'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    'Accept-Language',
+    'en-GB,en;q=0.5',
+    'Accept-Encoding',
+    'gzip, deflate, br',
+    'Connection',
+    'keep-alive',
+    'Cookie',
+    'session=0123456789abcdef',
+    'Sec-Fetch-Dest',
+    'document',
+    'Sec-Fetch-Mode',
+    'navigate',
+    'Sec-Fetch-Site',
+    'same-origin',
   ]
   request._addHeaderLines(lines, lines.length)
   // They are parsed when they are first looked at: by Node's server, for `Expect`.

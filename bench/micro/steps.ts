@@ -1,4 +1,7 @@
-/** The steps of a visit on the request path, each on the function that does it, and the whole of them. */
+/**
+ * The steps of a visit on the request path, each on the function that does it, and the whole of
+ * them.
+ */
 import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pageOf, pathOf } from '../../src/activity/page.js'
@@ -8,7 +11,13 @@ import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import { Identifier } from '../../src/visitors/identifier.js'
 import { pageViews } from '../../src/page-views/middleware.js'
-import { asksForPrivacy, Bots, isPage, isPrefetch, isWhole } from '../../src/page-views/page-view.js'
+import {
+  asksForPrivacy,
+  Bots,
+  isPage,
+  isPrefetch,
+  isWhole,
+} from '../../src/page-views/page-view.js'
 import type { Codec } from '../../src/wide-cache/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
@@ -23,7 +32,10 @@ export interface Meter {
 
 export interface Step {
   readonly name: string
-  /** `step`: one of those that make up the whole; `whole`; `beside`: another kind of request, or part of a step. */
+  /**
+   * `step`: one of those that make up the whole; `whole`; `beside`: another kind of request, or
+   * part of a step.
+   */
   readonly role: 'step' | 'whole' | 'beside'
   /** Makes what one run is given. */
   prepare(): Prepared
@@ -44,7 +56,9 @@ const GOOGLE = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/b
 /** A codec that does nothing: what is left of `append` is the frame. */
 const nothingToEncode: Codec<Visit> = {
   encode: (_row, target, offset) => (offset + ROW_BYTES > target.length ? -1 : offset + ROW_BYTES),
-  decode() { throw new Error('nobody reads here') },
+  decode() {
+    throw new Error('nobody reads here')
+  },
 }
 
 /** What holds the results, so that no compiler leaves out what nobody looks at. */
@@ -52,12 +66,40 @@ export const held: { result: unknown } = { result: undefined }
 
 export async function steps(bench: Bench): Promise<Step[]> {
   const { clock } = systemEnvironment
-  const grid = { cache: takesAll, database: noDatabase, collect: false, confirmSeconds: 3600, closeTimeoutMs: 100, logger: silent } as const
+  const grid = {
+    cache: takesAll,
+    database: noDatabase,
+    collect: false,
+    confirmSeconds: 3600,
+    closeTimeoutMs: 100,
+    logger: silent,
+  } as const
   const logger = new BurstLogger(silent, () => clock.elapsed())
-  const hook = pageViews({ skip: undefined, visitor: undefined, bots: 'skip', privacySignals: 'anonymous', callsBack: false }, () => {}, logger)()
+  const hook = pageViews(
+    {
+      skip: undefined,
+      visitor: undefined,
+      bots: 'skip',
+      privacySignals: 'anonymous',
+      callsBack: false,
+    },
+    () => {},
+    logger,
+  )()
   const robots = new Bots()
-  const identifier = new Identifier<string>({ cache: takesAll, name: 'micro', clock, logger, handOn: (_time, visitor) => void (held.result = visitor) })
-  const frames = new WideCache<Visit>({ ...grid, name: 'frames', codec: nothingToEncode, commit: async () => {} })
+  const identifier = new Identifier<string>({
+    cache: takesAll,
+    name: 'micro',
+    clock,
+    logger,
+    handOn: (_time, visitor) => void (held.result = visitor),
+  })
+  const frames = new WideCache<Visit>({
+    ...grid,
+    name: 'frames',
+    codec: nothingToEncode,
+    commit: async () => {},
+  })
   const open = Buffer.alloc(64 * 1024)
   const activity = createActivity({ ...grid, name: 'whole' })
   const middleware = activity.middleware()
@@ -68,7 +110,9 @@ export async function steps(bench: Bench): Promise<Step[]> {
   // Until the day's salt has come.
   await turn()
 
-  const identify = measured(({ ip, page, userAgent }) => identifier.identify(clock.now(), ip, page, userAgent))
+  const identify = measured(({ ip, page, userAgent }) =>
+    identifier.identify(clock.now(), ip, page, userAgent),
+  )
   const address = measured(({ req }) => req.ip)
   const whole: Step['run'] = ({ req, res, answer }, meter) => {
     meter.on()
@@ -80,23 +124,95 @@ export async function steps(bench: Bench): Promise<Step[]> {
     meter.off()
   }
   return [
-    { name: 'hook', role: 'step', prepare: arrived(), run: measured(({ req, res }) => void hook(req, res, next)) },
-    { name: 'event', role: 'step', prepare: sent({}, ({ res }) => res.on('close', () => res.headersSent)), run: measured(({ res }) => res.emit('close')) },
-    { name: 'filter', role: 'step', prepare: sent(), run: measured(({ req, res }) => isPage(req, res) && isWhole(req) && !isPrefetch(req) && !robots.isBot(req) && !asksForPrivacy(req)) },
+    {
+      name: 'hook',
+      role: 'step',
+      prepare: arrived(),
+      run: measured(({ req, res }) => void hook(req, res, next)),
+    },
+    {
+      name: 'event',
+      role: 'step',
+      prepare: sent({}, ({ res }) => res.on('close', () => res.headersSent)),
+      run: measured(({ res }) => res.emit('close')),
+    },
+    {
+      name: 'filter',
+      role: 'step',
+      prepare: sent(),
+      run: measured(
+        ({ req, res }) =>
+          isPage(req, res) &&
+          isWhole(req) &&
+          !isPrefetch(req) &&
+          !robots.isBot(req) &&
+          !asksForPrivacy(req),
+      ),
+    },
     { name: 'address', role: 'step', prepare: sent(), run: address },
     { name: 'visitor', role: 'step', prepare: sent(), run: identify },
-    { name: 'page', role: 'step', prepare: sent(), run: measured(({ req }) => pageOf(pathOf(req.originalUrl))) },
-    { name: 'encode', role: 'step', prepare: sent(), run: measured((visit) => visitCodec.encode(visit, open, HEADER_BYTES)) },
-    { name: 'frame', role: 'step', prepare: sent(), run: measured((visit) => frames.append(visit)) },
+    {
+      name: 'page',
+      role: 'step',
+      prepare: sent(),
+      run: measured(({ req }) => pageOf(pathOf(req.originalUrl))),
+    },
+    {
+      name: 'encode',
+      role: 'step',
+      prepare: sent(),
+      run: measured((visit) => visitCodec.encode(visit, open, HEADER_BYTES)),
+    },
+    {
+      name: 'frame',
+      role: 'step',
+      prepare: sent(),
+      run: measured((visit) => frames.append(visit)),
+    },
     { name: 'the whole', role: 'whole', prepare: arrived(), run: whole },
-    { name: 'the whole, a new visitor', role: 'beside', prepare: arrived({ newVisitors: true }), run: whole },
-    { name: 'the whole, behind a proxy', role: 'beside', prepare: arrived({ proxies: 1 }), run: whole },
-    { name: 'the whole, a bot', role: 'beside', prepare: arrived({ userAgent: GOOGLE }), run: whole },
+    {
+      name: 'the whole, a new visitor',
+      role: 'beside',
+      prepare: arrived({ newVisitors: true }),
+      run: whole,
+    },
+    {
+      name: 'the whole, behind a proxy',
+      role: 'beside',
+      prepare: arrived({ proxies: 1 }),
+      run: whole,
+    },
+    {
+      name: 'the whole, a bot',
+      role: 'beside',
+      prepare: arrived({ userAgent: GOOGLE }),
+      run: whole,
+    },
     { name: 'the whole, no page', role: 'beside', prepare: arrived({ type: 'json' }), run: whole },
-    { name: 'visitor, hashed for the first time', role: 'beside', prepare: sent({ newVisitors: true }), run: identify },
-    { name: 'address, behind a proxy', role: 'beside', prepare: sent({ proxies: 1 }), run: address },
-    { name: "address, by the socket's own word", role: 'beside', prepare: sent(), run: measured(({ req }) => req.socket.remoteAddress) },
-    { name: 'event without a listener: Node\'s own', role: 'beside', prepare: sent(), run: measured(({ res }) => res.emit('close')) },
+    {
+      name: 'visitor, hashed for the first time',
+      role: 'beside',
+      prepare: sent({ newVisitors: true }),
+      run: identify,
+    },
+    {
+      name: 'address, behind a proxy',
+      role: 'beside',
+      prepare: sent({ proxies: 1 }),
+      run: address,
+    },
+    {
+      name: "address, by the socket's own word",
+      role: 'beside',
+      prepare: sent(),
+      run: measured(({ req }) => req.socket.remoteAddress),
+    },
+    {
+      name: "event without a listener: Node's own",
+      role: 'beside',
+      prepare: sent(),
+      run: measured(({ res }) => res.emit('close')),
+    },
   ]
 }
 
@@ -114,7 +230,16 @@ function arrived(kind?: Kind): () => Prepared {
   return () => {
     const visiting = make()
     const { req, res, answer } = visiting
-    return { req, res, answer, ip: req.socket.remoteAddress!, userAgent: req.headers['user-agent']!, time: Date.now(), visitor: VISITOR, page: pathOf(req.originalUrl) }
+    return {
+      req,
+      res,
+      answer,
+      ip: req.socket.remoteAddress!,
+      userAgent: req.headers['user-agent']!,
+      time: Date.now(),
+      visitor: VISITOR,
+      page: pathOf(req.originalUrl),
+    }
   }
 }
 

@@ -1,4 +1,7 @@
-/** A cache that takes everything at once, and a database that is away: what the request path does not wait for. */
+/**
+ * A cache that takes everything at once, and a database that is away: what the request path does
+ * not wait for.
+ */
 import { type Cache, type Database, DatabaseError, type Logger } from '../../src/index.js'
 
 export const takesAll: Cache = {
@@ -17,6 +20,14 @@ async function away(): Promise<never> {
   throw new DatabaseError('ECONNREFUSED', 'unreachable', 'there is no database')
 }
 
-export const noDatabase: Database = { dialect: 'mysql', maxStatementBytes: Infinity, query: away, now: away, transaction: away, migrate: away, close: async () => {} }
+export const noDatabase: Database = {
+  dialect: 'mysql',
+  maxStatementBytes: Infinity,
+  query: away,
+  now: away,
+  transaction: away,
+  migrate: away,
+  close: async () => {},
+}
 
 export const silent: Logger = { info() {}, warn() {}, error() {} }

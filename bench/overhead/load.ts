@@ -1,16 +1,26 @@
 /**
- * The visitors: keep-alive connections that ask, wait for the whole answer and time it. Every request that was
- * begun is waited for, so what was served is known exactly. A client of its own because it has to be light (it
- * shares two cores with what it measures), times in fractions of a millisecond, and at a fixed rate sends
- * each request at its own moment, not all of a second's at once.
+ * The visitors: keep-alive connections that ask, wait for the whole answer and time it. Every
+ * request that was begun is waited for, so what was served is known exactly. A client of its own
+ * because it has to be light (it shares two cores with what it measures), times in fractions of a
+ * millisecond, and at a fixed rate sends each request at its own moment, not all of a second's at
+ * once.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Browsers: so many that hashes are remembered, as on a real site, but not all visits are one visitor's. */
-const USER_AGENTS = Array.from({ length: 200 }, (_, i) => `Mozilla/5.0 (X11; Linux x86_64; rv:${100 + i}.0) Gecko/20100101 Firefox/${100 + i}.0`)
+/**
+ * Browsers: so many that hashes are remembered, as on a real site, but not all visits are one
+ * visitor's.
+ */
+const USER_AGENTS = Array.from(
+  { length: 200 },
+  (_, i) => `Mozilla/5.0 (X11; Linux x86_64; rv:${100 + i}.0) Gecko/20100101 Firefox/${100 + i}.0`,
+)
 const TICK_MS = 1
-/** A site that has let so many requests wait at a fixed rate is not keeping up: there is no latency to speak of. */
+/**
+ * A site that has let so many requests wait at a fixed rate is not keeping up: there is no latency
+ * to speak of.
+ */
 const MAX_WAITING = 5000
 
 let visits = 0
@@ -33,7 +43,10 @@ export class Connection {
       if (this.#socket.destroyed) return reject(new Error('the connection is closed'))
       this.#waiting = { began: performance.now(), resolve, reject }
       const agent = USER_AGENTS[visits++ % USER_AGENTS.length]!
-      this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: ${agent}\r\nAccept: text/html\r\n\r\n`)
+      this.#socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: ${agent}\r\nAccept: ` +
+          'text/html\r\n\r\n',
+      )
     })
   }
 
@@ -46,7 +59,9 @@ export class Connection {
     const head = this.#text.indexOf('\r\n\r\n')
     if (head < 0) return
     const length = /\r\ncontent-length: (\d+)/i.exec(this.#text)?.[1]
-    if (!this.#text.startsWith('HTTP/1.1 200 ') || length === undefined) return this.#fail(new Error(`a bad answer: ${this.#text.slice(0, 200)}`))
+    if (!this.#text.startsWith('HTTP/1.1 200 ') || length === undefined) {
+      return this.#fail(new Error(`a bad answer: ${this.#text.slice(0, 200)}`))
+    }
     if (this.#text.length < head + 4 + Number(length)) return
     this.#text = ''
     const waiting = this.#waiting
@@ -67,23 +82,35 @@ export interface Load {
   readonly seconds: number
 }
 
-/** So many connections, each asking anew as soon as it has its answer: as much as the site can do. */
-export async function saturate(port: number, path: string, connections: number, seconds: number): Promise<Load> {
+/**
+ * So many connections, each asking anew as soon as it has its answer: as much as the site can do.
+ */
+export async function saturate(
+  port: number,
+  path: string,
+  connections: number,
+  seconds: number,
+): Promise<Load> {
   const open = Array.from({ length: connections }, () => new Connection(port))
   const latencies: number[] = []
   const began = performance.now()
   const until = began + seconds * 1000
   try {
-    await Promise.all(open.map(async (connection) => {
-      while (performance.now() < until) latencies.push(await connection.get(path))
-    }))
+    await Promise.all(
+      open.map(async (connection) => {
+        while (performance.now() < until) latencies.push(await connection.get(path))
+      }),
+    )
     return { latencies, seconds: (performance.now() - began) / 1000 }
   } finally {
     for (const connection of open) connection.close()
   }
 }
 
-/** Asks several sites at a fixed rate each, whether they have answered or not: in turns, in another order each turn. */
+/**
+ * Asks several sites at a fixed rate each, whether they have answered or not: in turns, in another
+ * order each turn.
+ */
 export class Pace {
   readonly #ports: readonly number[]
   readonly #path: string
@@ -105,14 +132,28 @@ export class Pace {
     const total = this.#ports.length * Math.round(rate * seconds)
     let turn: number[] = []
     for (let sent = 0; sent < total && !failure;) {
-      const due = Math.min(total, Math.floor(((performance.now() - began) / 1000) * rate * this.#ports.length))
+      const due = Math.min(
+        total,
+        Math.floor(((performance.now() - began) / 1000) * rate * this.#ports.length),
+      )
       for (; sent < due; sent++) {
         if (turn.length === 0) turn = shuffled(this.#ports.map((_, site) => site))
         const site = turn.pop()!
-        const visit = this.#visit(site).then((ms) => void latencies[site]!.push(ms), (error: Error) => { failure = error }).finally(() => waiting.delete(visit))
+        const visit = this.#visit(site)
+          .then(
+            (ms) => void latencies[site]!.push(ms),
+            (error: Error) => {
+              failure = error
+            },
+          )
+          .finally(() => waiting.delete(visit))
         waiting.add(visit)
       }
-      if (waiting.size > MAX_WAITING) failure = new Error(`${waiting.size} requests wait: the sites do not keep up with ${rate}/s each`)
+      if (waiting.size > MAX_WAITING) {
+        failure = new Error(
+          `${waiting.size} requests wait: the sites do not keep up with ${rate}/s each`,
+        )
+      }
       await delay(TICK_MS)
     }
     await Promise.all(waiting)

@@ -1,7 +1,7 @@
 /**
- * What a visitor waits at a modest, fixed rate: of sites that are well, and of sites on wide-cache whose cache, or
- * cache and database, have gone away. All are asked in turns, request by request, so that what the machine
- * does at a time falls on all of them.
+ * What a visitor waits at a modest, fixed rate: of sites that are well, and of sites on wide-cache
+ * whose cache, or cache and database, have gone away. All are asked in turns, request by request,
+ * so that what the machine does at a time falls on all of them.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
@@ -11,9 +11,21 @@ import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { Pace } from './load.js'
 import { type Door, Site } from './site.js'
-import { BUFFER, CPU_WHOLE, type Contender, EMPTY_HOOK, INSERT, P50, P99, REDIS, WIDE_CACHE } from './throughput.js'
+import {
+  BUFFER,
+  CPU_WHOLE,
+  type Contender,
+  EMPTY_HOOK,
+  INSERT,
+  P50,
+  P99,
+  REDIS,
+  WIDE_CACHE,
+} from './throughput.js'
 
-/** `refused`: nobody listens there any more. `silent`: connections stay open, and nobody answers. */
+/**
+ * `refused`: nobody listens there any more. `silent`: connections stay open, and nobody answers.
+ */
 type Fault = 'refused' | 'silent'
 
 export interface Case {
@@ -25,16 +37,40 @@ export interface Case {
 
 export const WELL: Case = { contender: WIDE_CACHE, label: WIDE_CACHE.label }
 /** How far two sites differ that are the same: the noise. */
-export const TWIN: Case = { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, a second such site` }
+export const TWIN: Case = {
+  contender: WIDE_CACHE,
+  label: `${WIDE_CACHE.label}, a second such site`,
+}
 export const DOWN: readonly Case[] = [
   { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, cache refused`, cache: 'refused' },
   { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, cache silent`, cache: 'silent' },
-  { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, both refused`, cache: 'refused', database: 'refused' },
-  { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, both silent`, cache: 'silent', database: 'silent' },
+  {
+    contender: WIDE_CACHE,
+    label: `${WIDE_CACHE.label}, both refused`,
+    cache: 'refused',
+    database: 'refused',
+  },
+  {
+    contender: WIDE_CACHE,
+    label: `${WIDE_CACHE.label}, both silent`,
+    cache: 'silent',
+    database: 'silent',
+  },
 ]
-export const CASES: readonly Case[] = [...[EMPTY_HOOK, INSERT, REDIS, BUFFER].map((contender) => ({ contender, label: contender.label })), WELL, TWIN, ...DOWN]
+export const CASES: readonly Case[] = [
+  ...[EMPTY_HOOK, INSERT, REDIS, BUFFER].map((contender) => ({
+    contender,
+    label: contender.label,
+  })),
+  WELL,
+  TWIN,
+  ...DOWN,
+]
 
-/** The default: unlike under full load, the site's own process collects, so that it feels all that the collector does. */
+/**
+ * The default: unlike under full load, the site's own process collects, so that it feels all that
+ * the collector does.
+ */
 const COLLECT = '*/10 * * * * *'
 const RECOVERY_MS = 60_000
 const RECOVERY_POLL_MS = 500
@@ -47,17 +83,32 @@ interface Running {
 }
 
 /** Runs all cases side by side; a round is a slice of time. Their samples' setting is `setting`. */
-export async function outages(bench: Bench, mariadb: MariaDb, { setting, rate, rounds, seconds, warmUpSeconds }: {
-  setting: string
-  rate: number
-  rounds: number
-  seconds: number
-  warmUpSeconds: number
-}): Promise<void> {
+export async function outages(
+  bench: Bench,
+  mariadb: MariaDb,
+  {
+    setting,
+    rate,
+    rounds,
+    seconds,
+    warmUpSeconds,
+  }: {
+    setting: string
+    rate: number
+    rounds: number
+    seconds: number
+    warmUpSeconds: number
+  },
+): Promise<void> {
   bench.progress(`${setting}: starting`)
   const redis = await bench.redis()
-  const running = await Promise.all(CASES.map((each, at) => start(bench, mariadb, redis.url, each, at)))
-  const pace = new Pace(running.map(({ door }) => door.port), '/')
+  const running = await Promise.all(
+    CASES.map((each, at) => start(bench, mariadb, redis.url, each, at)),
+  )
+  const pace = new Pace(
+    running.map(({ door }) => door.port),
+    '/',
+  )
   bench.after(() => pace.close())
   const visit = async (seconds: number): Promise<number[][]> => {
     const latencies = await pace.run(rate, seconds)
@@ -67,7 +118,8 @@ export async function outages(bench: Bench, mariadb: MariaDb, { setting, rate, r
 
   bench.progress(`${setting}: warming up`)
   await visit(warmUpSeconds)
-  // What the cache takes with it is in SQL already: how losses are made good is the question of the part `faults`.
+  // What the cache takes with it is in SQL already: how losses are made good is the question of the
+  // part `faults`.
   await Promise.all(running.map(({ door }) => door.settle()))
   await Promise.all(running.map((each, at) => takeAway(each, CASES[at]!)))
   for (let round = 0; round < rounds; round++) {
@@ -78,7 +130,12 @@ export async function outages(bench: Bench, mariadb: MariaDb, { setting, rate, r
       const { label } = CASES[at]!
       bench.samples.add(label, setting, P50, quantile(latencies[at]!, 0.5))
       bench.samples.add(label, setting, P99, quantile(latencies[at]!, 0.99))
-      bench.samples.add(label, setting, CPU_WHOLE, (await site.cpu() - before[at]!) / latencies[at]!.length)
+      bench.samples.add(
+        label,
+        setting,
+        CPU_WHOLE,
+        ((await site.cpu()) - before[at]!) / latencies[at]!.length,
+      )
     }
   }
 
@@ -89,16 +146,33 @@ export async function outages(bench: Bench, mariadb: MariaDb, { setting, rate, r
   await Promise.all(running.map(({ site }) => site.stop()))
 }
 
-async function start(bench: Bench, mariadb: MariaDb, redisUrl: string, { contender }: Case, at: number): Promise<Running> {
+async function start(
+  bench: Bench,
+  mariadb: MariaDb,
+  redisUrl: string,
+  { contender }: Case,
+  at: number,
+): Promise<Running> {
   const database = `outage_${at}`
   await mariadb.createDatabase(database)
-  const [memcached, proxy] = await Promise.all([bench.memcached(), startFaultyTcp(`127.0.0.1:${mariadb.port}`)])
+  const [memcached, proxy] = await Promise.all([
+    bench.memcached(),
+    startFaultyTcp(`127.0.0.1:${mariadb.port}`),
+  ])
   bench.after(() => proxy.close())
   const mysqlUrl = new URL(mariadb.url(database))
   mysqlUrl.port = String(proxy.port)
-  const site = await Site.start({
-    contenders: [{ peer: contender.peer, mysqlUrl: mysqlUrl.href }], processes: 1, renderings: 1, memcached: memcached.address, redisUrl, options: { collect: COLLECT },
-  }, bench.after)
+  const site = await Site.start(
+    {
+      contenders: [{ peer: contender.peer, mysqlUrl: mysqlUrl.href }],
+      processes: 1,
+      renderings: 1,
+      memcached: memcached.address,
+      redisUrl,
+      options: { collect: COLLECT },
+    },
+    bench.after,
+  )
   return { site, door: site.doors[0]!, memcached, proxy }
 }
 
@@ -115,7 +189,8 @@ async function giveBack({ memcached, proxy }: Running, { cache, database }: Case
   if (database === 'refused') await proxy.listen()
   if (database === 'silent') {
     proxy.pass()
-    // As of a server that was started anew: what was asked into the silence is told that it is never answered.
+    // As of a server that was started anew: what was asked into the silence is told that it is
+    // never answered.
     proxy.drop('rst')
   }
 }
@@ -123,7 +198,12 @@ async function giveBack({ memcached, proxy }: Running, { cache, database }: Case
 /** Resolves when SQL has each visit once. @throws Error if it does not come to that */
 async function recovered(door: Door): Promise<void> {
   const deadline = performance.now() + RECOVERY_MS
-  while (!(await door.count().then((count) => count === door.served, () => false))) {
+  while (
+    !(await door.count().then(
+      (count) => count === door.served,
+      () => false,
+    ))
+  ) {
     if (performance.now() > deadline) return door.check()
     await delay(RECOVERY_POLL_MS)
   }

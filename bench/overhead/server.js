@@ -1,6 +1,7 @@
-// An Express site, in one process or in a cluster, with a door (a port) for each contender: what the compiler and the
-// system make of a process falls on all of them. Says its ports, then answers { question, door }:
-// "settle" (until no work waits), "count"; and "cpu" and "close", which concern all doors.
+// An Express site, in one process or in a cluster, with a door (a port) for each contender: what
+// the compiler and the system make of a process falls on all of them. Says its ports, then answers
+// { question, door }: "settle" (until no work waits), "count"; and "cpu" and "close", which concern
+// all doors.
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import express from 'express'
@@ -17,21 +18,32 @@ process.on('message', async ({ question, door }) => {
     await answers.close()
     process.disconnect()
   } else {
-    process.send(await answers[question](door).then((answer) => ({ answer }), (error) => ({ error: error.message })))
+    process.send(
+      await answers[question](door).then(
+        (answer) => ({ answer }),
+        (error) => ({ error: error.message }),
+      ),
+    )
   }
 })
 process.send({ answer: answers.ports })
 
 async function serve() {
-  const peers = await Promise.all(contenders.map(async ({ peer, mysqlUrl }) => {
-    const { start } = await import(`../peers/${peer}.js`)
-    return start({ ...env, mysqlUrl })
-  }))
+  const peers = await Promise.all(
+    contenders.map(async ({ peer, mysqlUrl }) => {
+      const { start } = await import(`../peers/${peer}.js`)
+      return start({ ...env, mysqlUrl })
+    }),
+  )
   const apps = peers.map(() => express())
-  // Requests of one shape, as on a site: else none of the process's code could be compiled for the one it has.
-  for (const app of apps) Object.assign(app, { request: apps[0].request, response: apps[0].response })
+  // Requests of one shape, as on a site: else none of the process's code could be compiled for the
+  // one it has.
+  for (const app of apps) {
+    Object.assign(app, { request: apps[0].request, response: apps[0].response })
+  }
   const servers = []
-  // In a cluster all workers are given the same free port for the first that they listen on, the same for the second, …
+  // In a cluster all workers are given the same free port for the first that they listen on, the
+  // same for the second, …
   for (const [at, peer] of peers.entries()) servers.push(await listen(apps[at], peer))
   return {
     ports: servers.map((server) => server.address().port),
@@ -53,8 +65,12 @@ async function serve() {
 
 async function listen(app, peer) {
   peer.use(app)
-  app.get('/', (_req, res) => { res.type('html').send('<h1>hello</h1>') })
-  app.get('/page', (_req, res) => { res.type('html').send(render(renderings)) })
+  app.get('/', (_req, res) => {
+    res.type('html').send('<h1>hello</h1>')
+  })
+  app.get('/page', (_req, res) => {
+    res.type('html').send(render(renderings))
+  })
   const server = app.listen(0, '127.0.0.1')
   // No connection that rests between two rounds is to be closed under the next request.
   server.keepAliveTimeout = 600_000
@@ -81,10 +97,12 @@ async function lead() {
     // Each brings what it holds to where all is counted: the last one's count has everything.
     count: (door) => inTurn('count', door),
     async close() {
-      await Promise.all(workers.map((worker) => {
-        worker.send({ question: 'close' })
-        return once(worker, 'exit')
-      }))
+      await Promise.all(
+        workers.map((worker) => {
+          worker.send({ question: 'close' })
+          return once(worker, 'exit')
+        }),
+      )
     },
   }
 }

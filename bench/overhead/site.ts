@@ -1,4 +1,7 @@
-/** A site, running: `server.js` in a process (or several) of its own, with a door for each contender, and what may be asked of it. */
+/**
+ * A site, running: `server.js` in a process (or several) of its own, with a door for each
+ * contender, and what may be asked of it.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -49,7 +52,9 @@ export class Door {
   /** @throws Error if it has not counted each answer once */
   async check(): Promise<void> {
     const count = await this.count()
-    if (count !== this.served) throw new Error(`${this.peer} has counted ${count} visits, and ${this.served} were served`)
+    if (count !== this.served) {
+      throw new Error(`${this.peer} has counted ${count} visits, and ${this.served} were served`)
+    }
   }
 }
 
@@ -60,12 +65,17 @@ export class Site {
   readonly #child: ChildProcess
   #said = ''
 
-  /** Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never comes to that. */
+  /**
+   * Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never
+   * comes to that.
+   */
   static async start(options: SiteOptions, after: Bench['after']): Promise<Site> {
     const site = new Site(options)
     after(() => site.stop())
     const ports = (await site.#reply()) as number[]
-    site.doors = options.contenders.map(({ peer }, at) => new Door(peer, ports[at]!, (question) => site.#ask(question, at)))
+    site.doors = options.contenders.map(
+      ({ peer }, at) => new Door(peer, ports[at]!, (question) => site.#ask(question, at)),
+    )
     return site
   }
 
@@ -73,7 +83,9 @@ export class Site {
     this.#names = options.contenders.map(({ peer }) => peer).join(', ')
     const env = { ...process.env, NODE_ENV: 'production', SITE: JSON.stringify(options) }
     this.#child = fork(PROGRAM, { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
-    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
+    this.#child.stderr
+      ?.setEncoding('utf8')
+      .on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
   }
 
   /** Microseconds of CPU that its processes have taken. */
@@ -106,7 +118,10 @@ export class Site {
         reject(new Error(`the site of ${this.#names} ${what}; it said: ${this.#said}`))
       }
       const ended = (): void => fail('has ended')
-      const late = setTimeout(() => fail(`has not answered for ${ANSWER_TIMEOUT_MS} ms`), ANSWER_TIMEOUT_MS)
+      const late = setTimeout(
+        () => fail(`has not answered for ${ANSWER_TIMEOUT_MS} ms`),
+        ANSWER_TIMEOUT_MS,
+      )
       const answered = (message: unknown): void => {
         done()
         const { answer, error } = message as { answer?: unknown; error?: string }

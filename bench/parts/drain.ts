@@ -1,7 +1,8 @@
 /**
- * How fast one collector empties the grid, beside what the database takes at most, without and with the sums that it
- * keeps, and beside one INSERT a visit; and how fast the retention removes what it brought.
- * The backlog is that of a site of four processes with 1,000 visits a second each, whose collector was away.
+ * How fast one collector empties the grid, beside what the database takes at most, without and with
+ * the sums that it keeps, and beside one INSERT a visit; and how fast the retention removes what it
+ * brought. The backlog is that of a site of four processes with 1,000 visits a second each, whose
+ * collector was away.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
@@ -19,7 +20,12 @@ const LIMIT = 'raw INSERTs of 1,000'
 const WITH_SUMS = 'raw INSERTs and their sums'
 const SINGLE = 'single INSERTs'
 const RETENTION = 'retention'
-const PEERS = new Map([[COLLECTOR, 'collector'], [LIMIT, 'bulk-insert'], [WITH_SUMS, 'bulk-insert-sums'], [SINGLE, 'single-insert']])
+const PEERS = new Map([
+  [COLLECTOR, 'collector'],
+  [LIMIT, 'bulk-insert'],
+  [WITH_SUMS, 'bulk-insert-sums'],
+  [SINGLE, 'single-insert'],
+])
 
 const SPEED = { metric: 'rows/s', better: 'more' } as const
 const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
@@ -34,8 +40,16 @@ const FLAT_MIB = 96
 /** The collecting period: with a call in each, retention must leave time to collect. */
 const PERIOD_MS = 10_000
 
-/** As an operator would have it, the same for all: each commit is on the disk, and the tables fit into memory. */
-const MARIADB = ['--innodb-flush-log-at-trx-commit=1', '--innodb-buffer-pool-size=512M', '--innodb-log-file-size=512M', '--max-allowed-packet=64M']
+/**
+ * As an operator would have it, the same for all: each commit is on the disk, and the tables fit
+ * into memory.
+ */
+const MARIADB = [
+  '--innodb-flush-log-at-trx-commit=1',
+  '--innodb-buffer-pool-size=512M',
+  '--innodb-log-file-size=512M',
+  '--max-allowed-packet=64M',
+]
 
 /** The grid, some of it empty since memcached has fixed sizes of items. */
 const MEMCACHED_MB = { quick: 128, normal: 512, full: 2048 }
@@ -59,8 +73,16 @@ export const part: Part = {
 }
 
 async function run(bench: Bench): Promise<Report> {
-  const sizes = bench.setting('rows waiting', { quick: [1_000, 10_000], normal: [1_000, 10_000, 100_000, 1_000_000], full: [1_000, 10_000, 100_000, 1_000_000, 10_000_000] })
-  const rounds = bench.setting('rounds', { quick: [3, 2], normal: [7, 5, 3, 1], full: [25, 15, 11, 5, 1] })
+  const sizes = bench.setting('rows waiting', {
+    quick: [1_000, 10_000],
+    normal: [1_000, 10_000, 100_000, 1_000_000],
+    full: [1_000, 10_000, 100_000, 1_000_000, 10_000_000],
+  })
+  const rounds = bench.setting('rounds', {
+    quick: [3, 2],
+    normal: [7, 5, 3, 1],
+    full: [25, 15, 11, 5, 1],
+  })
   // More rows would show no other speed, only later.
   const enough = new Map([
     [SINGLE, bench.setting(`${SINGLE}, rows at most`, { quick: 300, normal: 500, full: 5_000 })],
@@ -69,7 +91,9 @@ async function run(bench: Bench): Promise<Report> {
   // Collectors run for days: the compiler has seen them begin and end more than once.
   const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 10 })
   const warmUpRows = bench.setting('rows of a run to warm up', { quick: 2_000, normal: 2_000 })
-  const site = `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ${number(VISITORS)} visitors, ${PAGES} pages`
+  const site =
+    `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ` +
+    `${number(VISITORS)} visitors, ${PAGES} pages`
   bench.setting('site', { quick: site, normal: site })
 
   const memcached = await bench.memcached({ memoryMb: MEMCACHED_MB[bench.mode] })
@@ -92,17 +116,31 @@ async function run(bench: Bench): Promise<Report> {
     contenders.push({ label, child, database })
   }
 
-  const rowsOf = (label: string, count: number): number => Math.min(count, enough.get(label) ?? count)
+  const rowsOf = (label: string, count: number): number =>
+    Math.min(count, enough.get(label) ?? count)
 
-  /** Empty tables, a new backlog, and that many rows of it brought to SQL; what came there is checked. */
+  /**
+   * Empty tables, a new backlog, and that many rows of it brought to SQL; what came there is
+   * checked.
+   */
   async function measure({ label, child, database }: Contender, count: number): Promise<Answer> {
-    for (const table of ['activities', 'activity_seconds', 'activity_visitors', 'wide_cache_writers', 'wide_cache_ranges']) await sql.query(`TRUNCATE ${database}.${table}`)
+    for (const table of [
+      'activities',
+      'activity_seconds',
+      'activity_visitors',
+      'wide_cache_writers',
+      'wide_cache_ranges',
+    ]) {
+      await sql.query(`TRUNCATE ${database}.${table}`)
+    }
     const rows = rowsOf(label, count)
     const from = startOf(rows)
     let backlog: Backlog | undefined
     if (label === COLLECTOR) {
       await memcached.flush()
-      const [[grid]] = await sql.query<RowDataPacket[]>(`SELECT id FROM ${database}.wide_cache_grids`)
+      const [[grid]] = await sql.query<RowDataPacket[]>(
+        `SELECT id FROM ${database}.wide_cache_grids`,
+      )
       backlog = await fill(cache, grid!['id'] as Buffer, from, rows)
       // The collector was last here before the first of them.
       await sql.query(`UPDATE ${database}.wide_cache_grids SET watermark = ?`, [backlog.watermark])
@@ -114,14 +152,23 @@ async function run(bench: Bench): Promise<Report> {
     return answer
   }
 
-  for (let run = 0; run < warmUps; run++) for (const contender of contenders) await measure(contender, warmUpRows)
+  for (let run = 0; run < warmUps; run++) {
+    for (const contender of contenders) await measure(contender, warmUpRows)
+  }
   for (const [index, size] of sizes.entries()) {
     for (let round = 0; round < rounds[index]!; round++) {
       for (let i = 0; i < contenders.length; i++) {
         const contender = contenders[(i + round) % contenders.length]!
-        bench.progress(`${number(size)} rows, round ${round + 1} of ${rounds[index]}: ${contender.label}`)
+        bench.progress(
+          `${number(size)} rows, round ${round + 1} of ${rounds[index]}: ${contender.label}`,
+        )
         const { ms, peakMiB, heapMiB } = await measure(contender, size)
-        bench.samples.add(contender.label, String(size), SPEED, (rowsOf(contender.label, size) / ms) * 1000)
+        bench.samples.add(
+          contender.label,
+          String(size),
+          SPEED,
+          (rowsOf(contender.label, size) / ms) * 1000,
+        )
         if (contender.label !== COLLECTOR) continue
         bench.samples.add(contender.label, String(size), PEAK, peakMiB)
         bench.samples.add(contender.label, String(size), HEAP, heapMiB)
@@ -149,26 +196,50 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
   for (const size of sizes) {
     const ofLimit = samples.ratio(COLLECTOR, LIMIT, String(size), SPEED)
     const ofSingle = samples.ratio(COLLECTOR, SINGLE, String(size), SPEED)
-    claim(`${number(size)} rows waiting: at least ${percent(LEAST_OF_LIMIT)} of the speed of raw INSERTs (${percent(ofLimit.median)})`, ofLimit.median >= LEAST_OF_LIMIT)
-    claim(`${number(size)} rows waiting: at least ${LEAST_OF_SINGLE} times the speed of single INSERTs (${number(ofSingle.median)})`, ofSingle.median >= LEAST_OF_SINGLE)
+    claim(
+      `${number(size)} rows waiting: at least ${percent(LEAST_OF_LIMIT)} of the speed of raw ` +
+        `INSERTs (${percent(ofLimit.median)})`,
+      ofLimit.median >= LEAST_OF_LIMIT,
+    )
+    claim(
+      `${number(size)} rows waiting: at least ${LEAST_OF_SINGLE} times the speed of single ` +
+        `INSERTs (${number(ofSingle.median)})`,
+      ofSingle.median >= LEAST_OF_SINGLE,
+    )
   }
   const slowest = Math.max(...samples.of(RETENTION, String(sizes.at(-1)), CALL))
-  claim(`A call of the retention takes at most half a collecting period of ${PERIOD_MS / 1000} s (${number(slowest / 1000)} s)`, slowest <= PERIOD_MS / 2)
+  claim(
+    `A call of the retention takes at most half a collecting period of ${PERIOD_MS / 1000} s ` +
+      `(${number(slowest / 1000)} s)`,
+    slowest <= PERIOD_MS / 2,
+  )
   const large = sizes.filter((size) => size >= FLAT_FROM_ROWS)
   const [first, last] = [large[0], large.at(-1)]
   if (first === undefined || last === undefined || first === last) return
   const peak = (size: number): number => Math.max(...samples.of(COLLECTOR, String(size), PEAK))
   claim(
-    `Memory does not grow with the backlog: the peak at ${number(last)} rows is at most ${FLAT_MIB} MiB over that at ${number(first)} (${number(peak(last))} and ${number(peak(first))} MiB)`,
-    peak(last) <= peak(first) + FLAT_MIB)
+    `Memory does not grow with the backlog: the peak at ${number(last)} rows is at most ` +
+      `${FLAT_MIB} MiB over that at ${number(first)} (${number(peak(last))} and ` +
+      `${number(peak(first))} MiB)`,
+    peak(last) <= peak(first) + FLAT_MIB,
+  )
 }
 
-function report({ samples }: Bench, sizes: readonly number[], enough: ReadonlyMap<string, number>): Report {
+function report(
+  { samples }: Bench,
+  sizes: readonly number[],
+  enough: ReadonlyMap<string, number>,
+): Report {
   const rows = sizes.map((size) => {
     const setting = String(size)
     return {
       'rows waiting': number(size),
-      ...Object.fromEntries([...PEERS.keys()].map((label) => [label === COLLECTOR ? `${label}, rows/s` : label, withSpread(samples.spread(label, setting, SPEED))])),
+      ...Object.fromEntries(
+        [...PEERS.keys()].map((label) => [
+          label === COLLECTOR ? `${label}, rows/s` : label,
+          withSpread(samples.spread(label, setting, SPEED)),
+        ]),
+      ),
       'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),
       'of raw and sums': withSpread(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED), percent),
       'these, of raw': withSpread(samples.ratio(WITH_SUMS, LIMIT, setting, SPEED), percent),
@@ -179,12 +250,22 @@ function report({ samples }: Bench, sizes: readonly number[], enough: ReadonlyMa
   })
   const largest = String(sizes.at(-1))
   const removed = {
-    'rows in SQL': number(Number(largest)), [SPEED.metric]: withSpread(samples.spread(RETENTION, largest, SPEED)), [CALL.metric]: withSpread(samples.spread(RETENTION, largest, CALL)),
+    'rows in SQL': number(Number(largest)),
+    [SPEED.metric]: withSpread(samples.spread(RETENTION, largest, SPEED)),
+    [CALL.metric]: withSpread(samples.spread(RETENTION, largest, CALL)),
   }
   return {
     tables: [
-      { title: `From the grid to SQL (${[...enough].map(([label, most]) => `${label}: per row, of ${number(most)} at most`).join('; ')})`, rows },
-      { title: 'Retention: what was collected, with its sums and visitors, removed again', rows: [removed] },
+      {
+        title:
+          'From the grid to SQL ' +
+          `(${[...enough].map(([label, most]) => `${label}: per row, of ${number(most)} at most`).join('; ')})`,
+        rows,
+      },
+      {
+        title: 'Retention: what was collected, with its sums and visitors, removed again',
+        rows: [removed],
+      },
     ],
     chart: {
       kind: 'lines',

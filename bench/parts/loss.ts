@@ -1,13 +1,23 @@
 /**
- * What is lost when many write to one cache at once: the experiment the original wide cache began with (350 of 6,800
- * visits lost at 35 a second, on slow requests), with its loss beside the collision model, and beside wide-cache.
+ * What is lost when many write to one cache at once: the experiment the original wide cache began
+ * with (350 of 6,800 visits lost at 35 a second, on slow requests), with its loss beside the
+ * collision model, and beside wide-cache.
  */
 import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part } from '../harness/part.js'
 import { wilson } from '../harness/statistics.js'
 import { number, type Table } from '../harness/table.js'
-import { type Batch, batches, type Contender, CONTENDERS, ORIGINAL, ORIGINAL_WIDTH, type Setting, WIDE_CACHE } from '../loss/batches.js'
+import {
+  type Batch,
+  batches,
+  type Contender,
+  CONTENDERS,
+  ORIGINAL,
+  ORIGINAL_WIDTH,
+  type Setting,
+  WIDE_CACHE,
+} from '../loss/batches.js'
 import { lostShare } from '../loss/model.js'
 import { type Outcome, outcomes, total } from '../loss/outcome.js'
 import { type Job, Writers } from '../loss/writers.js'
@@ -64,11 +74,25 @@ async function start(bench: Bench) {
     clearInterval(forgetting)
     return proxy.close()
   })
-  return { urlOf: (contender: Contender) => urls.get(contender)!, direct: memcached.address, slow: proxy.address }
+  return {
+    urlOf: (contender: Contender) => urls.get(contender)!,
+    direct: memcached.address,
+    slow: proxy.address,
+  }
 }
 
-async function run({ settings, seconds }: Batch, batch: number, servers: Servers, writers: Writers): Promise<Found[]> {
-  const entries = settings.flatMap((setting, at) => Array.from({ length: setting.copies }, (_, copy) => ({ setting, id: `b${batch}s${at}c${copy}` })))
+async function run(
+  { settings, seconds }: Batch,
+  batch: number,
+  servers: Servers,
+  writers: Writers,
+): Promise<Found[]> {
+  const entries = settings.flatMap((setting, at) =>
+    Array.from({ length: setting.copies }, (_, copy) => ({
+      setting,
+      id: `b${batch}s${at}c${copy}`,
+    })),
+  )
   const jobs = entries.map(({ setting, id }): Job => ({
     id,
     peer: setting.contender.peer,
@@ -82,22 +106,45 @@ async function run({ settings, seconds }: Batch, batch: number, servers: Servers
     },
   }))
   const { recorded, windowSeconds } = await writers.write(jobs, seconds, async () => {
-    await Promise.all(CONTENDERS.map(async (contender) => {
-      for (const { setting, id: name } of entries) {
-        if (setting.contender === contender) await collect(contender, { memcached: servers.direct, mysqlUrl: servers.urlOf(contender), name, width: setting.width })
-      }
-    }))
+    await Promise.all(
+      CONTENDERS.map(async (contender) => {
+        for (const { setting, id: name } of entries) {
+          if (setting.contender === contender) {
+            await collect(contender, {
+              memcached: servers.direct,
+              mysqlUrl: servers.urlOf(contender),
+              name,
+              width: setting.width,
+            })
+          }
+        }
+      }),
+    )
   })
-  const found = await Promise.all(CONTENDERS.map((contender) => {
-    const own = entries.filter(({ setting }) => setting.contender === contender).map(({ id }) => [id, recorded.get(id)!] as const)
-    return outcomes(servers.urlOf(contender), contender.table, new Map(own))
-  }))
+  const found = await Promise.all(
+    CONTENDERS.map((contender) => {
+      const own = entries
+        .filter(({ setting }) => setting.contender === contender)
+        .map(({ id }) => [id, recorded.get(id)!] as const)
+      return outcomes(servers.urlOf(contender), contender.table, new Map(own))
+    }),
+  )
   const outcomeOf = new Map(found.flatMap((outcomes) => [...outcomes]))
-  return entries.map(({ setting, id }) => ({ ...setting, ...outcomeOf.get(id)!, windowSeconds: windowSeconds.get(id) ?? NaN }))
+  return entries.map(({ setting, id }) => ({
+    ...setting,
+    ...outcomeOf.get(id)!,
+    windowSeconds: windowSeconds.get(id) ?? NaN,
+  }))
 }
 
-/** Brings to SQL what waits in the cells of a grid, in which nobody writes any more; on a fast way to the cache. */
-async function collect(contender: Contender, env: { memcached: string; mysqlUrl: string; name: string; width: number }): Promise<void> {
+/**
+ * Brings to SQL what waits in the cells of a grid, in which nobody writes any more; on a fast way
+ * to the cache.
+ */
+async function collect(
+  contender: Contender,
+  env: { memcached: string; mysqlUrl: string; name: string; width: number },
+): Promise<void> {
   if (contender === WIDE_CACHE) {
     const collector = wideCache.start(env)
     await collector.settle()
@@ -108,34 +155,71 @@ async function collect(contender: Contender, env: { memcached: string; mysqlUrl:
   await worker.close()
 }
 
-function record(bench: Bench, { contender, rate, width, slow, collect, recorded, lost, windowSeconds }: Found): void {
-  const setting = `${number(rate)}/s, width ${width}${slow ? '' : ', fast cache'}${collect ? ', collecting' : ''}`
-  bench.samples.add(contender.label, setting, contender === WIDE_CACHE ? LOST_BY_US : LOST, (lost / recorded) * 100)
-  if (!Number.isNaN(windowSeconds)) bench.samples.add(contender.label, setting, WINDOW, windowSeconds * 1000)
+function record(
+  bench: Bench,
+  { contender, rate, width, slow, collect, recorded, lost, windowSeconds }: Found,
+): void {
+  const setting =
+    `${number(rate)}/s, width ` +
+    `${width}${slow ? '' : ', fast cache'}${collect ? ', collecting' : ''}`
+  bench.samples.add(
+    contender.label,
+    setting,
+    contender === WIDE_CACHE ? LOST_BY_US : LOST,
+    (lost / recorded) * 100,
+  )
+  if (!Number.isNaN(windowSeconds)) {
+    bench.samples.add(contender.label, setting, WINDOW, windowSeconds * 1000)
+  }
 }
 
 function claims(bench: Bench, found: readonly Found[]): void {
   const own = found.filter(({ contender }) => contender === WIDE_CACHE)
   const claim = (where: string, of: readonly Found[]): void => {
     const { recorded, lost, duplicated } = total(of)
-    bench.claim(`wide-cache lost ${number(lost)} and duplicated ${number(duplicated)} of ${number(recorded)} visits ${where}`, recorded > 0 && lost === 0 && duplicated === 0)
+    bench.claim(
+      `wide-cache lost ${number(lost)} and duplicated ${number(duplicated)} of ` +
+        `${number(recorded)} visits ${where}`,
+      recorded > 0 && lost === 0 && duplicated === 0,
+    )
   }
-  for (const rate of RATES) claim(`at ${number(rate)}/s, all widths`, own.filter((one) => one.rate === rate && !one.collect))
-  claim('at 2,000/s with collectors at work', own.filter(({ collect }) => collect))
+  for (const rate of RATES) {
+    claim(
+      `at ${number(rate)}/s, all widths`,
+      own.filter((one) => one.rate === rate && !one.collect),
+    )
+  }
+  claim(
+    'at 2,000/s with collectors at work',
+    own.filter(({ collect }) => collect),
+  )
   claim('in all', own)
-  if (bench.mode === 'full') bench.claim('wide-cache was given at least 1,000,000 visits', total(own).recorded >= 1_000_000)
+  if (bench.mode === 'full') {
+    bench.claim('wide-cache was given at least 1,000,000 visits', total(own).recorded >= 1_000_000)
+  }
 }
 
 function totals(found: readonly Found[]): Table {
   return {
     title: 'All settings together',
-    rows: CONTENDERS.map((contender) => row(contender, found.filter((one) => one.contender === contender))),
+    rows: CONTENDERS.map((contender) =>
+      row(
+        contender,
+        found.filter((one) => one.contender === contender),
+      ),
+    ),
   }
 }
 
 function row(contender: Contender, of: readonly Found[]) {
   const outcome = total(of)
-  return { contender: contender.label, recorded: number(outcome.recorded), lost: number(outcome.lost), 'lost, 95 % interval': share(outcome), duplicated: number(outcome.duplicated) }
+  return {
+    contender: contender.label,
+    recorded: number(outcome.recorded),
+    lost: number(outcome.lost),
+    'lost, 95 % interval': share(outcome),
+    duplicated: number(outcome.duplicated),
+  }
 }
 
 /** `5.1 % (4.6-5.7)` */
@@ -149,37 +233,75 @@ function hundredths(ratio: number): string {
   return ratio < 1e-9 ? '0' : (ratio * 100).toPrecision(ratio < 0.1 ? 2 : 3)
 }
 
-/** What each point of the picture is: all copies of the original at one rate and width, on a slow cache. */
+/**
+ * What each point of the picture is: all copies of the original at one rate and width, on a slow
+ * cache.
+ */
 function points(found: readonly Found[], rate: number) {
   const of = found.filter((one) => one.contender === ORIGINAL && one.rate === rate && one.slow)
-  return [...new Set(of.map(({ width }) => width))].sort((a, b) => a - b).map((width) => {
-    const copies = of.filter((one) => one.width === width)
-    const windowSeconds = copies.reduce((sum, one) => sum + one.windowSeconds, 0) / copies.length
-    return { width, windowSeconds, outcome: total(copies), model: lostShare({ rate, windowSeconds, width }) }
-  })
+  return [...new Set(of.map(({ width }) => width))]
+    .sort((a, b) => a - b)
+    .map((width) => {
+      const copies = of.filter((one) => one.width === width)
+      const windowSeconds = copies.reduce((sum, one) => sum + one.windowSeconds, 0) / copies.length
+      return {
+        width,
+        windowSeconds,
+        outcome: total(copies),
+        model: lostShare({ rate, windowSeconds, width }),
+      }
+    })
 }
 
 function byWidth(found: readonly Found[]): Table {
   const rates = RATES.map((rate) => ({ rate, of: points(found, rate) }))
   return {
-    title: 'Lost by the original on a slow cache (95 % interval; what the collision model says of the window measured)',
+    title:
+      'Lost by the original on a slow cache (95 % interval; what the collision model says of ' +
+      'the window measured)',
     rows: rates[0]!.of.map(({ width }) => ({
       width,
-      ...Object.fromEntries(rates.map(({ rate, of }) => {
-        const point = of.find((one) => one.width === width)
-        return [`${number(rate)}/s`, point ? `${share(point.outcome)}; ${hundredths(point.model)} %` : '']
-      })),
+      ...Object.fromEntries(
+        rates.map(({ rate, of }) => {
+          const point = of.find((one) => one.width === width)
+          return [
+            `${number(rate)}/s`,
+            point ? `${share(point.outcome)}; ${hundredths(point.model)} %` : '',
+          ]
+        }),
+      ),
     })),
   }
 }
 
 function regime(found: readonly Found[]): Table {
-  const rows = RATES.flatMap((rate) => [true, false].flatMap((slow) => CONTENDERS.map((contender) => {
-    const of = found.filter((one) => one.contender === contender && one.rate === rate && one.slow === slow && one.width === ORIGINAL_WIDTH && !one.collect)
-    const ms = of.reduce((sum, one) => sum + one.windowSeconds, 0) / of.length * 1000
-    return { 'visits/s': number(rate), cache: slow ? 'slow' : 'fast', ...row(contender, of), 'get to set': Number.isNaN(ms) ? '' : `${number(Number(ms.toPrecision(2)))} ms` }
-  })))
-  return { title: `Width ${ORIGINAL_WIDTH}, as the original had (it lost 350 of 6,800, 5.1 %, at 35/s on a slow cache)`, rows }
+  const rows = RATES.flatMap((rate) =>
+    [true, false].flatMap((slow) =>
+      CONTENDERS.map((contender) => {
+        const of = found.filter(
+          (one) =>
+            one.contender === contender &&
+            one.rate === rate &&
+            one.slow === slow &&
+            one.width === ORIGINAL_WIDTH &&
+            !one.collect,
+        )
+        const ms = (of.reduce((sum, one) => sum + one.windowSeconds, 0) / of.length) * 1000
+        return {
+          'visits/s': number(rate),
+          cache: slow ? 'slow' : 'fast',
+          ...row(contender, of),
+          'get to set': Number.isNaN(ms) ? '' : `${number(Number(ms.toPrecision(2)))} ms`,
+        }
+      }),
+    ),
+  )
+  return {
+    title:
+      `Width ${ORIGINAL_WIDTH}, as the original had (it lost 350 of 6,800, 5.1 %, at ` +
+      '35/s on a slow cache)',
+    rows,
+  }
 }
 
 function chart(found: readonly Found[]): LineChart {
@@ -198,13 +320,25 @@ function chart(found: readonly Found[]): LineChart {
             name: `the original, ${number(rate)}/s`,
             points: of.map(({ width, outcome }) => {
               const { low, high } = wilson(outcome.lost, outcome.recorded)
-              return { x: width, y: (outcome.lost / outcome.recorded) * 100, low: low * 100, high: high * 100 }
+              return {
+                x: width,
+                y: (outcome.lost / outcome.recorded) * 100,
+                low: low * 100,
+                high: high * 100,
+              }
             }),
           },
-          { name: `model, ${number(rate)}/s`, dashed: true, points: of.map(({ width, model }) => ({ x: width, y: model * 100 })) },
+          {
+            name: `model, ${number(rate)}/s`,
+            dashed: true,
+            points: of.map(({ width, model }) => ({ x: width, y: model * 100 })),
+          },
         ]
       }),
-      { name: 'wide-cache, all rates', points: widths.map((x) => ({ x, y: (all.lost / all.recorded) * 100 })) },
+      {
+        name: 'wide-cache, all rates',
+        points: widths.map((x) => ({ x, y: (all.lost / all.recorded) * 100 })),
+      },
     ],
   }
 }

@@ -1,4 +1,7 @@
-/** Where the time of a visit goes, and its memory, on the request path: every step by itself, and the whole. */
+/**
+ * Where the time of a visit goes, and its memory, on the request path: every step by itself, and
+ * the whole.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
@@ -42,7 +45,10 @@ export const part: Part = {
         measured.set(step.name, await cost(step, runs))
       }
       const parts = all.flatMap(({ name, role }) => (role === 'step' ? measured.get(name)! : []))
-      measured.set(SUM, { ns: sum(parts.map(({ ns }) => ns)), bytes: sum(parts.map(({ bytes }) => bytes)) })
+      measured.set(SUM, {
+        ns: sum(parts.map(({ ns }) => ns)),
+        bytes: sum(parts.map(({ bytes }) => bytes)),
+      })
       for (const [name, { ns, bytes }] of measured) {
         bench.samples.add(name, VISIT, NS, ns)
         bench.samples.add(name, VISIT, BYTES, bytes)
@@ -54,26 +60,34 @@ export const part: Part = {
 
 /** Of a round: the median run, less what it takes to look. */
 async function cost(step: Step, runs: number): Promise<Cost> {
-  return { ns: await reading(step, runs, nanoseconds), bytes: await reading(step, Math.ceil(runs * BYTES_SHARE), heapBytes) }
+  return {
+    ns: await reading(step, runs, nanoseconds),
+    bytes: await reading(step, Math.ceil(runs * BYTES_SHARE), heapBytes),
+  }
 }
 
 async function reading({ prepare, run }: Step, runs: number, read: () => number): Promise<number> {
   const meter = new Reader(read)
   let given = 0
-  const stats = await measure(function* () {
-    yield {
-      0: () => (given++ % TURN === 0 ? delay(1).then(prepare) : prepare()),
-      manual(prepared: Prepared) {
-        meter.sum = 0
-        run(prepared, meter)
-        return meter.sum
-      },
-    }
-  }, { min_samples: runs, max_samples: runs, gc: false })
+  const stats = await measure(
+    function* () {
+      yield {
+        0: () => (given++ % TURN === 0 ? delay(1).then(prepare) : prepare()),
+        manual(prepared: Prepared) {
+          meter.sum = 0
+          run(prepared, meter)
+          return meter.sum
+        },
+      }
+    },
+    { min_samples: runs, max_samples: runs, gc: false },
+  )
   return stats.p50
 }
 
-/** Adds up how far a reading has come between `on` and `off`, without what the reading itself takes. */
+/**
+ * Adds up how far a reading has come between `on` and `off`, without what the reading itself takes.
+ */
 class Reader implements Meter {
   sum = 0
   readonly #read: () => number
@@ -104,7 +118,8 @@ function heapBytes(): number {
 }
 
 function report(bench: Bench, all: readonly Step[]): Report {
-  const names = (role: Step['role']): string[] => all.flatMap((step) => (step.role === role ? step.name : []))
+  const names = (role: Step['role']): string[] =>
+    all.flatMap((step) => (step.role === role ? step.name : []))
   const [whole] = names('whole')
   const row = (name: string) => ({
     'request path': name,
@@ -114,7 +129,11 @@ function report(bench: Bench, all: readonly Step[]): Report {
   })
   return {
     tables: [
-      { title: 'The steps of a visit, without the work of the garbage collector, which is in the bytes', rows: [...names('step'), SUM, ...names('whole')].map(row) },
+      {
+        title:
+          'The steps of a visit, without the work of the garbage collector, which is in the bytes',
+        rows: [...names('step'), SUM, ...names('whole')].map(row),
+      },
       { title: 'Other requests, and other ways of a step', rows: names('beside').map(row) },
     ],
     chart: chart(bench, [...names('step'), ...names('whole')]),
@@ -122,13 +141,17 @@ function report(bench: Bench, all: readonly Step[]): Report {
 }
 
 function chart(bench: Bench, names: readonly string[]): BarChart {
-  const bar = (metric: typeof NS | typeof BYTES) => names.map((name) => bench.samples.spread(name, VISIT, metric))
+  const bar = (metric: typeof NS | typeof BYTES) =>
+    names.map((name) => bench.samples.spread(name, VISIT, metric))
   return {
     kind: 'bars',
     title: 'A visit on the request path',
     y: { name: 'ns, bytes' },
     groups: names,
-    bars: [{ name: 'ns/visit', values: bar(NS) }, { name: 'bytes/visit', values: bar(BYTES) }],
+    bars: [
+      { name: 'ns/visit', values: bar(NS) },
+      { name: 'bytes/visit', values: bar(BYTES) },
+    ],
   }
 }
 

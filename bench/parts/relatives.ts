@@ -1,23 +1,40 @@
 /**
- * The wide cache's relatives, each beside its naive twin, on one memcached and one MariaDB that is as durable as MySQL 8
- * is by default: at each commit both the log of InnoDB and the binary log are on the disk. MariaDB by default has no
- * binary log, so what hangs on it most is raced on a second server, without.
+ * The wide cache's relatives, each beside its naive twin, on one memcached and one MariaDB that is
+ * as durable as MySQL 8 is by default: at each commit both the log of InnoDB and the binary log are
+ * on the disk. MariaDB by default has no binary log, so what hangs on it most is raced on a second
+ * server, without.
  */
 import { type Database, mysql } from '../../src/index.js'
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { number, type Table, withSpread } from '../harness/table.js'
 import { exports } from '../relatives/exports.js'
-import { globalCounter, LARGER_SEQUENCE, LAST_INSERT_ID, sequence, SEQUENCE } from '../relatives/numbers.js'
+import {
+  globalCounter,
+  LARGER_SEQUENCE,
+  LAST_INSERT_ID,
+  sequence,
+  SEQUENCE,
+} from '../relatives/numbers.js'
 import type { Race } from '../relatives/race.js'
-import { COALESCING, shardedCounter, TWIN, UNLOGGED, UNSHARED } from '../relatives/sharded-counter.js'
+import {
+  COALESCING,
+  shardedCounter,
+  TWIN,
+  UNLOGGED,
+  UNSHARED,
+} from '../relatives/sharded-counter.js'
 import { views } from '../relatives/views.js'
 import { IN_PLACE, MAP, wordCount, WRITERS } from '../relatives/word-count.js'
 
 /** The number of callers that the issue's factors are for. */
 const CALLERS = 64
 const CONNECTIONS = 20
-const DURABLE = ['--innodb-flush-log-at-trx-commit=1', '--innodb-buffer-pool-size=256M', '--max-connections=500']
+const DURABLE = [
+  '--innodb-flush-log-at-trx-commit=1',
+  '--innodb-buffer-pool-size=256M',
+  '--max-connections=500',
+]
 /** As MySQL 8 does by default: transactions hold their locks until the log is on disk. */
 const BINARY_LOG = ['--log-bin=binlog', '--sync-binlog=1', '--server-id=1']
 
@@ -31,16 +48,22 @@ interface Lap {
 
 export const part: Part = {
   name: 'relatives',
-  question: 'What do the counters, the sequence, the collision-free map and hits do a second, beside the naive way, with 1 to 128 callers?',
+  question:
+    'What do the counters, the sequence, the collision-free map and hits do a second, beside ' +
+    'the naive way, with 1 to 128 callers?',
   async run(bench) {
     const laps = await open(bench)
     const rounds = bench.setting('rounds', { quick: 1, normal: 5, full: 15 })
     const warmUpMs = bench.setting('milliseconds to warm up', { quick: 50, normal: 200 })
     for (const { race, callers } of laps) {
       bench.progress(`warming up: ${race.name}`)
-      for (const contender of race.contenders) await contender.rate(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
+      for (const contender of race.contenders) {
+        await contender.rate(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
+      }
     }
-    for (let round = 0; round < rounds; round++) for (const lap of laps) await raced(bench, lap, round, `round ${round + 1} of ${rounds}`)
+    for (let round = 0; round < rounds; round++) {
+      for (const lap of laps) await raced(bench, lap, round, `round ${round + 1} of ${rounds}`)
+    }
     for (const { race } of laps) await race.check?.()
     claims(bench)
     return report(bench, laps)
@@ -48,19 +71,49 @@ export const part: Part = {
 }
 
 async function open(bench: Bench): Promise<Lap[]> {
-  const [mariadb, unlogged, memcached] = await Promise.all([bench.mariadb([...DURABLE, ...BINARY_LOG]), bench.mariadb(DURABLE), bench.memcached()])
+  const [mariadb, unlogged, memcached] = await Promise.all([
+    bench.mariadb([...DURABLE, ...BINARY_LOG]),
+    bench.mariadb(DURABLE),
+    bench.memcached(),
+  ])
   bench.setting('connections', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const callers = bench.setting('callers', { quick: [1, CALLERS], normal: [1, 8, 32, CALLERS, 128], full: [1, 2, 4, 8, 16, 32, CALLERS, 128] })
+  const callers = bench.setting('callers', {
+    quick: [1, CALLERS],
+    normal: [1, 8, 32, CALLERS, 128],
+    full: [1, 2, 4, 8, 16, 32, CALLERS, 128],
+  })
   const ms = bench.setting('milliseconds a sample', { quick: 60, normal: 60, full: 500 })
-  const claimMs = bench.setting(`milliseconds a sample of ${CALLERS} callers`, { quick: 120, normal: 200, full: 1000 })
-  const writers = bench.setting('writers of documents', { quick: [1, WRITERS], normal: [1, 4, WRITERS, 128], full: [1, 2, 4, 8, 16, WRITERS, 64, 128] })
-  const documentsMs = bench.setting('milliseconds a sample of documents', { quick: 200, normal: 350, full: 4000 })
+  const claimMs = bench.setting(`milliseconds a sample of ${CALLERS} callers`, {
+    quick: 120,
+    normal: 200,
+    full: 1000,
+  })
+  const writers = bench.setting('writers of documents', {
+    quick: [1, WRITERS],
+    normal: [1, 4, WRITERS, 128],
+    full: [1, 2, 4, 8, 16, WRITERS, 64, 128],
+  })
+  const documentsMs = bench.setting('milliseconds a sample of documents', {
+    quick: 200,
+    normal: 350,
+    full: 4000,
+  })
   const mysqlUrl = mariadb.url()
   const database = await opened(bench, mysqlUrl)
   const servers = { database, mysqlUrl, memcachedAddress: memcached.address }
   return [
     { race: await shardedCounter(bench, database, mysqlUrl), callers, ms, claimMs },
-    { race: await shardedCounter(bench, await opened(bench, unlogged.url()), unlogged.url(), UNLOGGED), callers: [CALLERS], ms, claimMs },
+    {
+      race: await shardedCounter(
+        bench,
+        await opened(bench, unlogged.url()),
+        unlogged.url(),
+        UNLOGGED,
+      ),
+      callers: [CALLERS],
+      ms,
+      claimMs,
+    },
     { race: await globalCounter(bench, servers), callers, ms },
     { race: await sequence(bench, servers), callers, ms, claimMs },
     { race: await wordCount(bench, mysqlUrl), callers: writers, ms: documentsMs },
@@ -76,33 +129,81 @@ async function opened(bench: Bench, mysqlUrl: string): Promise<Database> {
   return database
 }
 
-/** All contenders of a race right after each other, with each number of callers, each round in another order. */
-async function raced(bench: Bench, { race, callers, ms, claimMs = ms }: Lap, round: number, what: string): Promise<void> {
+/**
+ * All contenders of a race right after each other, with each number of callers, each round in
+ * another order.
+ */
+async function raced(
+  bench: Bench,
+  { race, callers, ms, claimMs = ms }: Lap,
+  round: number,
+  what: string,
+): Promise<void> {
   for (const count of callers) {
     bench.progress(`${what}: ${race.name}, ${of(count)}`)
-    const contenders = race.contenders.filter((contender) => contender.callers?.includes(count) ?? true)
+    const contenders = race.contenders.filter(
+      (contender) => contender.callers?.includes(count) ?? true,
+    )
     for (const at of contenders.keys()) {
       const contender = contenders[(at + round) % contenders.length]!
-      bench.samples.add(contender.name, of(count), race.metric, await contender.rate(count, count === CALLERS ? claimMs : ms))
+      bench.samples.add(
+        contender.name,
+        of(count),
+        race.metric,
+        await contender.rate(count, count === CALLERS ? claimMs : ms),
+      )
     }
   }
 }
 
 function claims(bench: Bench): void {
-  const ratio = (ours: string, theirs: string, callers: number, metric: string) => bench.samples.ratio(ours, theirs, of(callers), { metric, better: 'more' })
+  const ratio = (ours: string, theirs: string, callers: number, metric: string) =>
+    bench.samples.ratio(ours, theirs, of(callers), { metric, better: 'more' })
   for (const [claim, ours, theirs, least] of [
-    [`ShardedCounter does at least 10 times what a single-row UPDATE does under ${CALLERS} callers`, COALESCING, TWIN, 10],
-    [`without coalescing 20 shards do more than 1 under ${CALLERS} callers`, UNSHARED.twenty, UNSHARED.one, 1],
+    [
+      `ShardedCounter does at least 10 times what a single-row UPDATE does under ${CALLERS} ` +
+        'callers',
+      COALESCING,
+      TWIN,
+      10,
+    ],
+    [
+      `without coalescing 20 shards do more than 1 under ${CALLERS} callers`,
+      UNSHARED.twenty,
+      UNSHARED.one,
+      1,
+    ],
   ] as const) {
-    const [logged, unlogged] = ['', UNLOGGED].map((suffix) => ratio(ours + suffix, theirs + suffix, CALLERS, 'increments/s'))
-    bench.claim(`${claim}: ${withSpread(logged!)} times; on a server without a binary log ${withSpread(unlogged!)} times`, logged!.median > least)
+    const [logged, unlogged] = ['', UNLOGGED].map((suffix) =>
+      ratio(ours + suffix, theirs + suffix, CALLERS, 'increments/s'),
+    )
+    bench.claim(
+      `${claim}: ${withSpread(logged!)} times; on a server without a binary log ` +
+        `${withSpread(unlogged!)} times`,
+      logged!.median > least,
+    )
   }
-  const [large, small] = [ratio(LARGER_SEQUENCE, LAST_INSERT_ID, CALLERS, 'numbers/s'), ratio(SEQUENCE, LAST_INSERT_ID, CALLERS, 'numbers/s')]
-  bench.claim(`Sequence does at least 20 times what LAST_INSERT_ID(n + 1) does under ${CALLERS} callers: ${withSpread(small)} times; ` +
-    `with a block of 1,000 instead of 100 ${withSpread(large)} times`, small.median >= 20)
-  const [byWord, sorted, one] = [IN_PLACE.byWord, IN_PLACE.sorted, IN_PLACE.one].map((way) => ratio(MAP, way, WRITERS, 'documents/s'))
-  bench.claim(`CollisionFreeMap does at least 5 times what a transaction does that updates the counts in place, with ${WRITERS} documents at once: ${withSpread(byWord!)} times, word by word; ` +
-    `with the words sorted, so that there are no deadlocks, ${withSpread(sorted!)} times; all in one sorted statement ${withSpread(one!)} times`, byWord!.median >= 5)
+  const [large, small] = [
+    ratio(LARGER_SEQUENCE, LAST_INSERT_ID, CALLERS, 'numbers/s'),
+    ratio(SEQUENCE, LAST_INSERT_ID, CALLERS, 'numbers/s'),
+  ]
+  bench.claim(
+    `Sequence does at least 20 times what LAST_INSERT_ID(n + 1) does under ${CALLERS} ` +
+      `callers: ${withSpread(small)} times; ` +
+      `with a block of 1,000 instead of 100 ${withSpread(large)} times`,
+    small.median >= 20,
+  )
+  const [byWord, sorted, one] = [IN_PLACE.byWord, IN_PLACE.sorted, IN_PLACE.one].map((way) =>
+    ratio(MAP, way, WRITERS, 'documents/s'),
+  )
+  bench.claim(
+    'CollisionFreeMap does at least 5 times what a transaction does that updates the counts ' +
+      `in place, with ${WRITERS} documents at once: ${withSpread(byWord!)} times, word by ` +
+      'word; ' +
+      `with the words sorted, so that there are no deadlocks, ${withSpread(sorted!)} times; ` +
+      `all in one sorted statement ${withSpread(one!)} times`,
+    byWord!.median >= 5,
+  )
 }
 
 function report(bench: Bench, laps: readonly Lap[]): Report {
@@ -114,28 +215,47 @@ function table(bench: Bench, { race, callers }: Lap): Table {
   const shown = callers.filter((count) => [1, 8, WRITERS, CALLERS, 128].includes(count))
   const rows = race.contenders.map((contender) => ({
     [`${race.name}, ${race.metric.metric} (times the first row)`]: contender.name,
-    ...Object.fromEntries(shown.map((count) => {
-      if (contender.callers?.includes(count) === false) return [of(count), '']
-      const { median } = bench.samples.spread(contender.name, of(count), race.metric)
-      const times = contender === twin ? '' : ` (${withSpread(bench.samples.ratio(contender.name, twin!.name, of(count), race.metric))})`
-      return [of(count), `${number(Math.round(median))}${times}`]
-    })),
+    ...Object.fromEntries(
+      shown.map((count) => {
+        if (contender.callers?.includes(count) === false) return [of(count), '']
+        const { median } = bench.samples.spread(contender.name, of(count), race.metric)
+        const times =
+          contender === twin
+            ? ''
+            : ' ' +
+              `(${withSpread(bench.samples.ratio(contender.name, twin!.name, of(count), race.metric))})`
+        return [of(count), `${number(Math.round(median))}${times}`]
+      }),
+    ),
   }))
   return { title: race.name, rows }
 }
 
 function chart(bench: Bench, laps: readonly Lap[]): LineChart {
-  const lines = laps.filter(({ callers }) => callers.length > 1).map(({ race, callers }) => {
-    const [twin, ours] = race.contenders
-    return {
-      name: race.name,
-      points: callers.map((count) => {
-        const { median, low, high } = bench.samples.ratio(ours!.name, twin!.name, of(count), race.metric)
-        return { x: count, y: median, low, high }
-      }),
-    }
-  })
-  return { kind: 'lines', title: 'Times the throughput of the naive twin', x: { name: 'callers', log: true }, y: { name: 'times', log: true }, lines }
+  const lines = laps
+    .filter(({ callers }) => callers.length > 1)
+    .map(({ race, callers }) => {
+      const [twin, ours] = race.contenders
+      return {
+        name: race.name,
+        points: callers.map((count) => {
+          const { median, low, high } = bench.samples.ratio(
+            ours!.name,
+            twin!.name,
+            of(count),
+            race.metric,
+          )
+          return { x: count, y: median, low, high }
+        }),
+      }
+    })
+  return {
+    kind: 'lines',
+    title: 'Times the throughput of the naive twin',
+    x: { name: 'callers', log: true },
+    y: { name: 'times', log: true },
+    lines,
+  }
 }
 
 function of(callers: number): string {

@@ -1,4 +1,7 @@
-/** What a visit costs, and whether one is lost, as processes, memcached servers, width and writers grow, one at a time. */
+/**
+ * What a visit costs, and whether one is lost, as processes, memcached servers, width and writers
+ * grow, one at a time.
+ */
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import type { Metric } from '../harness/samples.js'
@@ -30,24 +33,49 @@ interface Series {
 
 export const part: Part = {
   name: 'scale',
-  question: 'what does a visit cost, and is one lost, as processes, memcached servers, width and writers grow?',
+  question:
+    'what does a visit cost, and is one lost, as processes, memcached servers, width and ' +
+    'writers grow?',
 
   async run(bench: Bench): Promise<Report> {
     const rate = bench.setting('visits/s of each process', { quick: 2_000, normal: 2_000 })
     const seconds = bench.setting('seconds', { quick: 1, normal: 2, full: 10 })
     const rounds = bench.setting('rounds', { quick: 1, normal: 2, full: 5 })
-    const appends = bench.setting('appends to cells of each size', { quick: 1_000, normal: 3_000, full: 20_000 })
+    const appends = bench.setting('appends to cells of each size', {
+      quick: 1_000,
+      normal: 3_000,
+      full: 20_000,
+    })
     const series: readonly Series[] = [
-      { name: 'processes', values: bench.setting('processes', { quick: [2, 4], normal: [1, 2, 4, 8] }) },
-      { name: 'servers', values: bench.setting('memcached servers', { quick: [1, 2], normal: [1, 2, 4] }) },
+      {
+        name: 'processes',
+        values: bench.setting('processes', { quick: [2, 4], normal: [1, 2, 4, 8] }),
+      },
+      {
+        name: 'servers',
+        values: bench.setting('memcached servers', { quick: [1, 2], normal: [1, 2, 4] }),
+      },
       { name: 'width', values: bench.setting('width', { quick: [15], normal: [1, 4, 15, 64] }) },
-      { name: 'writers', values: bench.setting('writers, in 2 processes', { quick: [2, 64], normal: [2, 32, 256] }) },
+      {
+        name: 'writers',
+        values: bench.setting('writers, in 2 processes', { quick: [2, 64], normal: [2, 32, 256] }),
+      },
     ]
-    const settings = [...new Map(series.flatMap(({ name, values }) => values.map((value) => settingOf(name, value, rate))).map((setting) => [labelOf(setting), setting])).values()]
-    const most = (name: 'processes' | 'servers'): number => Math.max(...settings.map((setting) => setting[name]))
+    const settings = [
+      ...new Map(
+        series
+          .flatMap(({ name, values }) => values.map((value) => settingOf(name, value, rate)))
+          .map((setting) => [labelOf(setting), setting]),
+      ).values(),
+    ]
+    const most = (name: 'processes' | 'servers'): number =>
+      Math.max(...settings.map((setting) => setting[name]))
 
     bench.progress('starting the servers')
-    const [mariadb, ...caches] = await Promise.all([bench.mariadb(), ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 }))])
+    const [mariadb, ...caches] = await Promise.all([
+      bench.mariadb(),
+      ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 })),
+    ])
     const experiment = await Experiment.start(caches, mariadb, most('processes'))
     bench.after(() => experiment.end())
 
@@ -57,7 +85,9 @@ export const part: Part = {
     for (let round = 0; round < rounds; round++) {
       bench.progress(`round ${round + 1} of ${rounds}: the generator alone`)
       const idle = new Map<number, number>()
-      for (const processes of new Set(settings.map((setting) => setting.processes))) idle.set(processes, await experiment.idle(processes, rate, IDLE_SECONDS))
+      for (const processes of new Set(settings.map((setting) => setting.processes))) {
+        idle.set(processes, await experiment.idle(processes, rate, IDLE_SECONDS))
+      }
       for (let i = 0; i < settings.length; i++) {
         // Another order each round.
         const setting = settings[(i + round * 4) % settings.length]!
@@ -67,15 +97,25 @@ export const part: Part = {
         totals.visits += outcome.visits
         totals.lost += outcome.visits - outcome.different
         totals.duplicated += outcome.rows - outcome.different
-        totals.ledgers &&= outcome.ledger.issued === outcome.visits && outcome.ledger.committed === outcome.visits && outcome.ledger.lost === 0
+        totals.ledgers &&=
+          outcome.ledger.issued === outcome.visits &&
+          outcome.ledger.committed === outcome.visits &&
+          outcome.ledger.lost === 0
       }
     }
     bench.progress('memcached alone')
     await measureServer(bench, appends)
 
     claims(bench, settings, totals)
-    const constants = constantsOf({ date: new Date().toISOString(), mode: bench.mode, measures: bench.samples.measures() })
-    return { tables: [...settingTables(bench, settings), serverTable(bench), ...modelTables(constants)], chart: chart(bench, series, rate) }
+    const constants = constantsOf({
+      date: new Date().toISOString(),
+      mode: bench.mode,
+      measures: bench.samples.measures(),
+    })
+    return {
+      tables: [...settingTables(bench, settings), serverTable(bench), ...modelTables(constants)],
+      chart: chart(bench, series, rate),
+    }
   },
 }
 
@@ -87,12 +127,17 @@ function settingOf(name: Series['name'], value: number, rate: number): Setting {
 
 function labelOf({ processes, servers, width, writers }: Setting): string {
   const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`
-  return `${count(processes, 'process', 'processes')}, ${count(servers, 'server', 'servers')}, width ${width}${writers === processes ? '' : `, ${writers} writers`}`
+  return (
+    `${count(processes, 'process', 'processes')}, ` +
+    `${count(servers, 'server', 'servers')}, width ` +
+    `${width}${writers === processes ? '' : `, ${writers} writers`}`
+  )
 }
 
 function keep(bench: Bench, setting: Setting, outcome: Outcome, idle: number): void {
   const { visits, cache, sql, collector } = outcome
-  const add = (metric: Metric, value: number): void => bench.samples.add(WIDE_CACHE, labelOf(setting), metric, value)
+  const add = (metric: Metric, value: number): void =>
+    bench.samples.add(WIDE_CACHE, labelOf(setting), metric, value)
   const web = outcome.webCpuMicros / visits - idle
   add(metrics.WEB, web)
   add(metrics.ROWS_PER_FRAME, visits / collector.frames)
@@ -111,19 +156,34 @@ function keep(bench: Bench, setting: Setting, outcome: Outcome, idle: number): v
   add(metrics.MODEL_BYTES, calculated.bytes / cache.bytes)
 }
 
-/** What the model says of such a run: of each layer that has got its part of the frames, and of those without any. */
-function calculate({ width, writers }: Setting, { ended, visits, collector, ...outcome }: Outcome): { operations: number; bytes: number } {
+/**
+ * What the model says of such a run: of each layer that has got its part of the frames, and of
+ * those without any.
+ */
+function calculate(
+  { width, writers }: Setting,
+  { ended, visits, collector, ...outcome }: Outcome,
+): { operations: number; bytes: number } {
   // The first frame is placed when the first visit has waited for others.
   const began = outcome.began + GRID.flushSeconds * 1000
   const rowsPerFrame = visits / collector.frames
-  const layer = { rowsPerFrame, frameBytes: LIMITS.frameHeaderBytes + rowsPerFrame * metrics.ROW_BYTES, writers, width, keyBytes: 'wide-cache:scale-0-0:cell:1234567890:12'.length }
+  const layer = {
+    rowsPerFrame,
+    frameBytes: LIMITS.frameHeaderBytes + rowsPerFrame * metrics.ROW_BYTES,
+    writers,
+    width,
+    keyBytes: 'wide-cache:scale-0-0:cell:1234567890:12'.length,
+  }
   const layerMs = LAYER_SECONDS * 1000
   const sum = { operations: 0, bytes: 0 }
   const first = Math.floor(began / layerMs)
   for (let at = 0; at < collector.layers; at++) {
     const begin = (first + at) * layerMs
     const overlap = Math.max(0, Math.min(ended, begin + layerMs) - Math.max(began, begin))
-    const { operations, bytes } = cacheWorkOf({ ...layer, frames: (collector.frames * overlap) / (ended - began) })
+    const { operations, bytes } = cacheWorkOf({
+      ...layer,
+      frames: (collector.frames * overlap) / (ended - began),
+    })
     sum.operations += operations
     sum.bytes += bytes
   }
@@ -132,56 +192,136 @@ function calculate({ width, writers }: Setting, { ended, visits, collector, ...o
 
 async function measureServer(bench: Bench, appends: number): Promise<void> {
   const server = await bench.memcached({ memoryMb: 512 })
-  for (const [at, { cpuMicros }] of (await appendCosts(server, metrics.CELL_BYTES, appends)).entries()) {
+  for (const [at, { cpuMicros }] of (
+    await appendCosts(server, metrics.CELL_BYTES, appends)
+  ).entries()) {
     bench.samples.add(metrics.SERVER, String(metrics.CELL_BYTES[at]), metrics.APPEND, cpuMicros)
   }
   const small = await bench.memcached({ memoryMb: SMALL_SERVER_MB })
   const share = await usableShare(small, SMALL_SERVER_MB * 2 ** 20, SMALL_SERVER_CELL_BYTES)
-  bench.samples.add(metrics.SERVER, `${SMALL_SERVER_MB} MiB, cells of ${SMALL_SERVER_CELL_BYTES} bytes`, metrics.USABLE, share)
+  bench.samples.add(
+    metrics.SERVER,
+    `${SMALL_SERVER_MB} MiB, cells of ${SMALL_SERVER_CELL_BYTES} bytes`,
+    metrics.USABLE,
+    share,
+  )
 }
 
-function claims(bench: Bench, settings: readonly Setting[], { visits, lost, duplicated, ledgers }: { visits: number; lost: number; duplicated: number; ledgers: boolean }): void {
+function claims(
+  bench: Bench,
+  settings: readonly Setting[],
+  {
+    visits,
+    lost,
+    duplicated,
+    ledgers,
+  }: { visits: number; lost: number; duplicated: number; ledgers: boolean },
+): void {
   const { samples } = bench
-  bench.claim(`of ${visits.toLocaleString('en')} visits in all settings ${lost} are lost and ${duplicated} duplicated in SQL`, lost === 0 && duplicated === 0)
+  bench.claim(
+    `of ${visits.toLocaleString('en')} visits in all settings ${lost} are lost and ` +
+      `${duplicated} duplicated in SQL`,
+    lost === 0 && duplicated === 0,
+  )
   bench.claim('the ledger says the same: all issued, all committed, none lost', ledgers)
   for (const metric of [metrics.MODEL_OPERATIONS, metrics.MODEL_BYTES]) {
-    const off = Math.max(...settings.map((setting) => Math.abs(samples.spread(WIDE_CACHE, labelOf(setting), metric).median - 1)))
-    bench.claim(`${metric.metric}: within ${percent(TOLERANCE)} in every setting (at most ${percent(off)} off)`, off <= TOLERANCE)
+    const off = Math.max(
+      ...settings.map((setting) =>
+        Math.abs(samples.spread(WIDE_CACHE, labelOf(setting), metric).median - 1),
+      ),
+    )
+    bench.claim(
+      `${metric.metric}: within ${percent(TOLERANCE)} in every setting (at most ` +
+        `${percent(off)} off)`,
+      off <= TOLERANCE,
+    )
   }
-  const of = (processes: number): number => samples.spread(WIDE_CACHE, labelOf({ ...BASE, processes, writers: processes, rate: 0 }), metrics.OPERATIONS).median
-  const processes = settings.filter((setting) => setting.writers === setting.processes && setting.servers === BASE.servers && setting.width === BASE.width).map((setting) => setting.processes).sort((a, b) => a - b)
+  const of = (processes: number): number =>
+    samples.spread(
+      WIDE_CACHE,
+      labelOf({ ...BASE, processes, writers: processes, rate: 0 }),
+      metrics.OPERATIONS,
+    ).median
+  const processes = settings
+    .filter(
+      (setting) =>
+        setting.writers === setting.processes &&
+        setting.servers === BASE.servers &&
+        setting.width === BASE.width,
+    )
+    .map((setting) => setting.processes)
+    .sort((a, b) => a - b)
   const [few, many] = [processes[0]!, processes.at(-1)!]
-  bench.claim(`a visit causes no more cache operations with ${many} processes than with ${few}`, of(many) <= of(few))
+  bench.claim(
+    `a visit causes no more cache operations with ${many} processes than with ${few}`,
+    of(many) <= of(few),
+  )
 }
 
 function settingTables({ samples }: Bench, settings: readonly Setting[]): Table[] {
   const row = (setting: Setting, columns: readonly Metric[]) => ({
     setting: labelOf(setting),
-    ...Object.fromEntries(columns.map((metric) => [metric.metric, withSpread(samples.spread(WIDE_CACHE, labelOf(setting), metric))])),
+    ...Object.fromEntries(
+      columns.map((metric) => [
+        metric.metric,
+        withSpread(samples.spread(WIDE_CACHE, labelOf(setting), metric)),
+      ]),
+    ),
   })
-  const table = (title: string, columns: readonly Metric[]): Table => ({ title, rows: settings.map((setting) => row(setting, columns)) })
+  const table = (title: string, columns: readonly Metric[]): Table => ({
+    title,
+    rows: settings.map((setting) => row(setting, columns)),
+  })
   return [
-    table('Cost of a visit in web processes and memcached; the generator of visits is taken off, the collector\'s operations are in it', [metrics.ROWS_PER_FRAME, metrics.WEB, metrics.OPERATIONS, metrics.CACHE_BYTES, metrics.CACHE_CPU]),
-    table('Cost of a visit at the collector and in SQL', [metrics.COLLECTOR_CPU, metrics.COLLECTOR_TIME, metrics.STATEMENTS, metrics.ROWS_WRITTEN, metrics.DATABASE_CPU]),
+    table(
+      'Cost of a visit in web processes and memcached; the generator of visits is taken off, ' +
+        "the collector's operations are in it",
+      [
+        metrics.ROWS_PER_FRAME,
+        metrics.WEB,
+        metrics.OPERATIONS,
+        metrics.CACHE_BYTES,
+        metrics.CACHE_CPU,
+      ],
+    ),
+    table('Cost of a visit at the collector and in SQL', [
+      metrics.COLLECTOR_CPU,
+      metrics.COLLECTOR_TIME,
+      metrics.STATEMENTS,
+      metrics.ROWS_WRITTEN,
+      metrics.DATABASE_CPU,
+    ]),
   ]
 }
 
 function serverTable({ samples }: Bench): Table {
   return {
     title: 'memcached alone: an append copies its cell',
-    rows: metrics.CELL_BYTES.map((size) => ({ 'bytes that a cell grows to': size.toLocaleString('en'), [metrics.APPEND.metric]: withSpread(samples.spread(metrics.SERVER, String(size), metrics.APPEND)) })),
+    rows: metrics.CELL_BYTES.map((size) => ({
+      'bytes that a cell grows to': size.toLocaleString('en'),
+      [metrics.APPEND.metric]: withSpread(
+        samples.spread(metrics.SERVER, String(size), metrics.APPEND),
+      ),
+    })),
   }
 }
 
 function chart({ samples }: Bench, series: readonly Series[], rate: number): LineChart {
   // More writers at the same rate are smaller frames: another question, which the tables answer.
-  const line = (metric: Metric, who: string) => series.filter(({ name, values }) => name !== 'writers' && values.length > 1).map(({ name, values }) => ({
-    name: `${who}, over ${name}`,
-    points: values.map((x) => {
-      const { median: y, low, high } = samples.spread(WIDE_CACHE, labelOf(settingOf(name, x, rate)), metric)
-      return { x, y, low, high }
-    }),
-  }))
+  const line = (metric: Metric, who: string) =>
+    series
+      .filter(({ name, values }) => name !== 'writers' && values.length > 1)
+      .map(({ name, values }) => ({
+        name: `${who}, over ${name}`,
+        points: values.map((x) => {
+          const {
+            median: y,
+            low,
+            high,
+          } = samples.spread(WIDE_CACHE, labelOf(settingOf(name, x, rate)), metric)
+          return { x, y, low, high }
+        }),
+      }))
   return {
     kind: 'lines',
     title: 'CPU time of a visit: in its web process, and of all servers and processes together',

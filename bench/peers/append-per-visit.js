@@ -12,7 +12,13 @@ export function start({ memcached, name = NAME, width, layerMs }) {
     const line = `${JSON.stringify(visit)}\n`
     // memjs rejects where there is no cell.
     const append = () => client.append(key, line).catch(() => false)
-    if (!(await append() || await client.add(key, line, { expires: cells.expires }).catch(() => false) || await append())) throw new Error('not stored')
+    if (!(
+      (await append()) ||
+      (await client.add(key, line, { expires: cells.expires }).catch(() => false)) ||
+      (await append())
+    )) {
+      throw new Error('not stored')
+    }
   })
   return {
     use: visits.use,
@@ -22,10 +28,16 @@ export function start({ memcached, name = NAME, width, layerMs }) {
       await visits.idle()
       return visits.recorded
     },
-    async close() { client.close() },
+    async close() {
+      client.close()
+    },
   }
 }
 
-const parse = (text) => text.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+const parse = (text) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
 
 export const startWorker = (env) => startCellWorker({ name: NAME, parse, ...env })

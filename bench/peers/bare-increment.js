@@ -1,4 +1,5 @@
-// The next number from memcached's own `increment`, kept nowhere else: a flush, a restart or an eviction loses it.
+// The next number from memcached's own `increment`, kept nowhere else: a flush, a restart or an
+// eviction loses it.
 import memjs from 'memjs'
 
 const KEY = 'bench:bare-increment'
@@ -11,6 +12,8 @@ export async function start({ memcached }) {
       if (!success) throw new Error('memcached did not count')
       return value
     },
-    async close() { client.close() },
+    async close() {
+      client.close()
+    },
   }
 }

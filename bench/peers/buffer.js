@@ -1,5 +1,6 @@
-// An array in the process, brought to SQL by bulk INSERTs every 10 s, as GoatCounter does; what SQL does not
-// take is kept for the next time (GoatCounter lets it go). The INSERT is the web process's own work.
+// An array in the process, brought to SQL by bulk INSERTs every 10 s, as GoatCounter does; what SQL
+// does not take is kept for the next time (GoatCounter lets it go). The INSERT is the web process's
+// own work.
 import { tracker } from './express.js'
 import { openVisits } from './visits.js'
 
@@ -21,7 +22,9 @@ export async function start({ mysqlUrl }) {
   }
   const flush = () => (flushing = flushing.then(write))
   const timer = setInterval(flush, FLUSH_MS)
-  const { record, use } = tracker(async (visit) => { buffer.push(visit) })
+  const { record, use } = tracker(async (visit) => {
+    buffer.push(visit)
+  })
   return {
     use,
     record,

@@ -1,5 +1,5 @@
-// The limit: rows that are in memory already go to `activities` in INSERTs of 1,000, forty to a transaction as the
-// collector's, and nothing else.
+// The limit: rows that are in memory already go to `activities` in INSERTs of 1,000, forty to a
+// transaction as the collector's, and nothing else.
 import mysql from 'mysql2/promise'
 
 export const ROWS_A_STATEMENT = 1_000
@@ -15,8 +15,13 @@ export async function open({ mysqlUrl, name }, beside = async () => {}) {
         const chunk = visits.slice(at, at + ROWS_A_TRANSACTION)
         await connection.query('START TRANSACTION')
         for (let from = 0; from < chunk.length; from += ROWS_A_STATEMENT) {
-          const rows = chunk.slice(from, from + ROWS_A_STATEMENT).map(({ time, visitor, page }) => [name, time, visitor, page])
-          await connection.query('INSERT INTO activities (name, created_at, visitor, page) VALUES ?', [rows])
+          const rows = chunk
+            .slice(from, from + ROWS_A_STATEMENT)
+            .map(({ time, visitor, page }) => [name, time, visitor, page])
+          await connection.query(
+            'INSERT INTO activities (name, created_at, visitor, page) VALUES ?',
+            [rows],
+          )
         }
         await beside(connection, chunk, name)
         await connection.query('COMMIT')

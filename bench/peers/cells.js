@@ -1,4 +1,5 @@
-// The grid of the contenders that write a cell for each visit, and the worker that brings it to SQL in bulk.
+// The grid of the contenders that write a cell for each visit, and the worker that brings it to SQL
+// in bulk.
 import { setTimeout as delay } from 'node:timers/promises'
 import memjs from 'memjs'
 import { openVisits } from './visits.js'
@@ -10,7 +11,10 @@ const DRAIN_AFTER_LAYERS = 2
 const EXPIRES_SECONDS = 300
 const WORK_MS = 1000
 
-/** `retries: 1` means one try: memjs would send an append again of which it does not know what became. */
+/**
+ * `retries: 1` means one try: memjs would send an append again of which it does not know what
+ * became.
+ */
 export function connect(memcached) {
   return memjs.Client.create(memcached, { retries: 1, logger: { log() {} } })
 }
@@ -25,14 +29,22 @@ export function startCells({ name, width = WIDTH, layerMs = LAYER_MS }) {
 /**
  * Drains, layer by layer, all that lies far enough back: bulk INSERT, then the cells are deleted.
  *
- * @param {{ memcached: string, mysqlUrl: string, name: string, width?: number, layerMs?: number, parse(text: string): object[] }} env
+ * @param {{ memcached: string, mysqlUrl: string, name: string, width?: number, layerMs?: number,
+ * parse(text: string): object[] }} env
  */
-export async function startCellWorker({ memcached, mysqlUrl, name, width = WIDTH, layerMs = LAYER_MS, parse }) {
+export async function startCellWorker({
+  memcached,
+  mysqlUrl,
+  name,
+  width = WIDTH,
+  layerMs = LAYER_MS,
+  parse,
+}) {
   const client = connect(memcached)
   const visits = await openVisits(mysqlUrl, 1)
   const now = () => Math.floor(Date.now() / layerMs)
   // After a restart, back to the oldest cells there may be.
-  let next = now() - Math.ceil(EXPIRES_SECONDS * 1000 / layerMs)
+  let next = now() - Math.ceil((EXPIRES_SECONDS * 1000) / layerMs)
   let closing = false
 
   async function drainBefore(end) {

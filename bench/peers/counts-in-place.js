@@ -1,6 +1,6 @@
-// Documents with the counts of their words: one transaction inserts the document and updates the counts where they
-// are, and is begun anew after a deadlock. A statement a word, in the document's order or sorted (no deadlocks), or
-// one sorted multi-row upsert a document.
+// Documents with the counts of their words: one transaction inserts the document and updates the
+// counts where they are, and is begun anew after a deadlock. A statement a word, in the document's
+// order or sorted (no deadlocks), or one sorted multi-row upsert a document.
 import mysql from 'mysql2/promise'
 
 const DEADLOCK = 1213
@@ -9,12 +9,23 @@ const LOCK_WAIT = 1205
 export async function start({ mysqlUrl, connections, way, name }) {
   const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: connections })
   // Fewer locks than the default, and all that this needs.
-  pool.pool.on('connection', (connection) => connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'))
-  await pool.query(`CREATE TABLE ${name}_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body VARCHAR(2000) NOT NULL) ENGINE=InnoDB`)
-  await pool.query(`CREATE TABLE ${name}_counts (word VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB`)
+  pool.pool.on('connection', (connection) =>
+    connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'),
+  )
+  await pool.query(
+    `CREATE TABLE ${name}_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body ` +
+      'VARCHAR(2000) NOT NULL) ENGINE=InnoDB',
+  )
+  await pool.query(
+    `CREATE TABLE ${name}_counts (word VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT ` +
+      'NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB',
+  )
 
-  const upsert = (connection, entries) => connection.query(
-    `INSERT INTO ${name}_counts (word, n) VALUES ? ON DUPLICATE KEY UPDATE n = n + VALUES(n)`, [entries])
+  const upsert = (connection, entries) =>
+    connection.query(
+      `INSERT INTO ${name}_counts (word, n) VALUES ? ON DUPLICATE KEY UPDATE n = n + VALUES(n)`,
+      [entries],
+    )
 
   async function count(connection, counts) {
     const entries = [...counts]

@@ -9,7 +9,9 @@ export function start() {
     },
     record() {},
     async settle() {},
-    async count() { return undefined },
+    async count() {
+      return undefined
+    },
     async close() {},
   }
 }

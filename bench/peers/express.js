@@ -1,5 +1,6 @@
-// What the contenders share in an Express site: a visit is recorded when its response has been sent, and
-// nobody waits for it. A visit whose `record` rejects is lost; nobody is told, as on a site.
+// What the contenders share in an Express site: a visit is recorded when its response has been
+// sent, and nobody waits for it. A visit whose `record` rejects is lost; nobody is told, as on a
+// site.
 import { setTimeout as delay } from 'node:timers/promises'
 
 // Promises of memjs never settle when their connection is closed under them.
@@ -10,13 +11,28 @@ export function tracker(record) {
   let recorded = 0
   function start(visit) {
     pending++
-    record(visit).then(() => { recorded++ }, () => {}).finally(() => { pending-- })
+    record(visit)
+      .then(
+        () => {
+          recorded++
+        },
+        () => {},
+      )
+      .finally(() => {
+        pending--
+      })
   }
   return {
     record: start,
     use(app) {
       app.use((req, res, next) => {
-        res.on('finish', () => start({ time: Date.now(), visitor: `${req.ip} ${req.get('user-agent')}`, page: req.path }))
+        res.on('finish', () =>
+          start({
+            time: Date.now(),
+            visitor: `${req.ip} ${req.get('user-agent')}`,
+            page: req.path,
+          }),
+        )
         next()
       })
     },
@@ -26,6 +42,8 @@ export function tracker(record) {
       while (pending > 0 && performance.now() < deadline) await delay(10)
     },
     /** Visits whose `record` has resolved. */
-    get recorded() { return recorded },
+    get recorded() {
+      return recorded
+    },
   }
 }

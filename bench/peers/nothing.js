@@ -1,4 +1,12 @@
 // (a) No tracking at all: the ceiling.
 export function start() {
-  return { use() {}, record() {}, async settle() {}, async count() { return undefined }, async close() {} }
+  return {
+    use() {},
+    record() {},
+    async settle() {},
+    async count() {
+      return undefined
+    },
+    async close() {},
+  }
 }

@@ -1,5 +1,5 @@
-// (e) The original wide cache: read the cell's array, push, write it back. Layers of 3 s, 15 columns. Two
-// visits that meet in a cell overwrite each other.
+// (e) The original wide cache: read the cell's array, push, write it back. Layers of 3 s, 15
+// columns. Two visits that meet in a cell overwrite each other.
 import { connect, startCells, startCellWorker } from './cells.js'
 import { tracker } from './express.js'
 
@@ -30,7 +30,9 @@ export function start({ memcached, name = NAME, width, layerMs }) {
       return visits.recorded
     },
     windows,
-    async close() { client.close() },
+    async close() {
+      client.close()
+    },
   }
 }
 

@@ -1,5 +1,5 @@
-// One RPUSH per visit to a list in Redis, as queued trackers (Matomo's QueuedTracking) do. A worker takes
-// batches from its head into SQL: LRANGE, one bulk INSERT, only then LTRIM.
+// One RPUSH per visit to a list in Redis, as queued trackers (Matomo's QueuedTracking) do. A worker
+// takes batches from its head into SQL: LRANGE, one bulk INSERT, only then LTRIM.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from 'redis'
 import { tracker } from './express.js'
@@ -10,7 +10,10 @@ const BATCH = 1000
 // How long the worker rests when the list is empty, or when a server is away.
 const REST_MS = 500
 
-/** Resolves when connected. node-redis pipelines what is pushed in one tick, and connects again by itself. */
+/**
+ * Resolves when connected. node-redis pipelines what is pushed in one tick, and connects again by
+ * itself.
+ */
 async function connect(redisUrl) {
   const redis = createClient({ url: redisUrl })
   redis.on('error', () => {})

@@ -7,7 +7,10 @@ export async function open({ mysqlUrl, name }) {
     reads: 'visits',
     async bring(visits) {
       for (const { time, visitor, page } of visits) {
-        await connection.execute('INSERT INTO activities (name, created_at, visitor, page) VALUES (?, ?, ?, ?)', [name, time, visitor, page])
+        await connection.execute(
+          'INSERT INTO activities (name, created_at, visitor, page) VALUES (?, ?, ?, ?)',
+          [name, time, visitor, page],
+        )
       }
     },
     close: () => connection.end(),

@@ -7,16 +7,26 @@ const ROWS_A_STATEMENT = 1000
 /** Makes the table, and resolves when it is there. */
 export async function openVisits(mysqlUrl, connectionLimit = 10) {
   const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit })
-  await pool.query('CREATE TABLE IF NOT EXISTS visits (id BIGINT AUTO_INCREMENT PRIMARY KEY, created_at BIGINT, visitor VARCHAR(300), page VARCHAR(1024), KEY (created_at))')
+  await pool.query(
+    'CREATE TABLE IF NOT EXISTS visits (id BIGINT AUTO_INCREMENT PRIMARY KEY, created_at ' +
+      'BIGINT, visitor VARCHAR(300), page VARCHAR(1024), KEY (created_at))',
+  )
   return {
-    insertOne: ({ time, visitor, page }) => pool.query('INSERT INTO visits (created_at, visitor, page) VALUES (?, ?, ?)', [time, visitor, page]),
+    insertOne: ({ time, visitor, page }) =>
+      pool.query('INSERT INTO visits (created_at, visitor, page) VALUES (?, ?, ?)', [
+        time,
+        visitor,
+        page,
+      ]),
     /** All or none: in one transaction where one statement does not do. */
     async insert(visits) {
       const connection = await pool.getConnection()
       try {
         if (visits.length > ROWS_A_STATEMENT) await connection.beginTransaction()
         for (let at = 0; at < visits.length; at += ROWS_A_STATEMENT) {
-          const rows = visits.slice(at, at + ROWS_A_STATEMENT).map(({ time, visitor, page }) => [time, visitor, page])
+          const rows = visits
+            .slice(at, at + ROWS_A_STATEMENT)
+            .map(({ time, visitor, page }) => [time, visitor, page])
           await connection.query('INSERT INTO visits (created_at, visitor, page) VALUES ?', [rows])
         }
         if (visits.length > ROWS_A_STATEMENT) await connection.commit()

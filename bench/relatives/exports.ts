@@ -1,6 +1,7 @@
 /**
- * `ExportQueue` beside a table of outgoing entries that one process reads in the order of ids: entries of hot keys,
- * each added in a transaction of its own, until the last one has been exported.
+ * `ExportQueue` beside a table of outgoing entries that one process reads in the order of ids:
+ * entries of hot keys, each added in a transaction of its own, until the last one has been
+ * exported.
  */
 import { mysql } from '../../src/index.js'
 import { ExportQueue } from '../../src/collision-free-map/index.js'
@@ -18,9 +19,19 @@ interface Queue {
 
 export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
   const exported = new Set<number>()
-  const twin = await start({ mysqlUrl, connections: CONNECTIONS, exporter: (entries: { value: string }[]) => entries.forEach(({ value }) => exported.add(Number(value))) })
+  const twin = await start({
+    mysqlUrl,
+    connections: CONNECTIONS,
+    exporter: (entries: { value: string }[]) =>
+      entries.forEach(({ value }) => exported.add(Number(value))),
+  })
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
-  const queue = new ExportQueue<string, number>({ id: 'bench', database, every: false, exporter: (entries) => entries.forEach(({ value }) => exported.add(value)) })
+  const queue = new ExportQueue<string, number>({
+    id: 'bench',
+    database,
+    every: false,
+    exporter: (entries) => entries.forEach(({ value }) => exported.add(value)),
+  })
   await queue.migrate()
   bench.after(() => Promise.all([twin.close(), database.close()]))
   return {
@@ -28,7 +39,14 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
     metric: { metric: 'entries/s', better: 'more' },
     contenders: [
       contender('outbox table, one reader', twin, exported),
-      contender('ExportQueue', { add: (key, value) => database.transaction((tx) => queue.add(key, value, tx)), process: () => queue.process() }, exported),
+      contender(
+        'ExportQueue',
+        {
+          add: (key, value) => database.transaction((tx) => queue.add(key, value, tx)),
+          process: () => queue.process(),
+        },
+        exported,
+      ),
     ],
   }
 }
@@ -40,8 +58,15 @@ function contender(name: string, queue: Queue, exported: Set<number>): Contender
       exported.clear()
       const began = performance.now()
       let entries = 0
-      await processing(() => queue.process(), callAgainAndAgain(callers, ms, () => queue.add(`key ${Math.floor(Math.random() * KEYS)}`, entries++)))
-      if (exported.size !== entries) throw new Error(`${name}: of ${entries} entries ${exported.size} have been exported`)
+      await processing(
+        () => queue.process(),
+        callAgainAndAgain(callers, ms, () =>
+          queue.add(`key ${Math.floor(Math.random() * KEYS)}`, entries++),
+        ),
+      )
+      if (exported.size !== entries) {
+        throw new Error(`${name}: of ${entries} entries ${exported.size} have been exported`)
+      }
       return entries / ((performance.now() - began) / 1000)
     },
   }

@@ -1,4 +1,7 @@
-/** `GlobalCounter` and `Sequence`, which give each caller a number of its own, beside what SQL and memcached do by themselves. */
+/**
+ * `GlobalCounter` and `Sequence`, which give each caller a number of its own, beside what SQL and
+ * memcached do by themselves.
+ */
 import { type Database, memcached } from '../../src/index.js'
 import { GlobalCounter } from '../../src/counters/index.js'
 import { Sequence } from '../../src/sequence/index.js'
@@ -21,8 +24,15 @@ interface Servers {
   readonly memcachedAddress: string
 }
 
-export async function globalCounter(bench: Bench, { database, mysqlUrl, memcachedAddress }: Servers): Promise<Race> {
-  const twin = await startLastInsertId({ mysqlUrl, connections: CONNECTIONS, table: 'bench_global' })
+export async function globalCounter(
+  bench: Bench,
+  { database, mysqlUrl, memcachedAddress }: Servers,
+): Promise<Race> {
+  const twin = await startLastInsertId({
+    mysqlUrl,
+    connections: CONNECTIONS,
+    table: 'bench_global',
+  })
   const bare = await startIncrement({ memcached: memcachedAddress })
   const cache = memcached(memcachedAddress)
   const safe = new GlobalCounter({ name: 'safe', database, cache })
@@ -43,8 +53,15 @@ export async function globalCounter(bench: Bench, { database, mysqlUrl, memcache
   }
 }
 
-export async function sequence(bench: Bench, { database, mysqlUrl, memcachedAddress }: Servers): Promise<Race> {
-  const twin = await startLastInsertId({ mysqlUrl, connections: CONNECTIONS, table: 'bench_sequence' })
+export async function sequence(
+  bench: Bench,
+  { database, mysqlUrl, memcachedAddress }: Servers,
+): Promise<Race> {
+  const twin = await startLastInsertId({
+    mysqlUrl,
+    connections: CONNECTIONS,
+    table: 'bench_sequence',
+  })
   const cache = memcached(memcachedAddress)
   const small = new Sequence({ name: 'small', database, cache })
   const large = new Sequence({ name: 'large', database, cache, block: 1000 })

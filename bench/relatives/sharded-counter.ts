@@ -1,6 +1,7 @@
 /**
- * `ShardedCounter` beside `UPDATE … SET n = n + 1`: 20 connections each. With coalescing the callers are those of
- * one counter, as in one process; without, each has a counter of its own, so that nobody shares a transaction.
+ * `ShardedCounter` beside `UPDATE … SET n = n + 1`: 20 connections each. With coalescing the
+ * callers are those of one counter, as in one process; without, each has a counter of its own, so
+ * that nobody shares a transaction.
  */
 import { type Database, memory } from '../../src/index.js'
 import { ShardedCounter } from '../../src/counters/index.js'
@@ -10,14 +11,22 @@ import { adding, type Contender, type Race } from './race.js'
 
 export const TWIN = 'single-row UPDATE'
 export const COALESCING = 'ShardedCounter, 20 shards'
-export const UNSHARED = { one: '1 shard, without coalescing', twenty: '20 shards, without coalescing' }
+export const UNSHARED = {
+  one: '1 shard, without coalescing',
+  twenty: '20 shards, without coalescing',
+}
 /** Added to the names of those on a server without a binary log. */
 export const UNLOGGED = ', no binary log'
 
 const CONNECTIONS = 20
 
 /** `suffix` tells its contenders from those of another such race. */
-export async function shardedCounter(bench: Bench, database: Database, mysqlUrl: string, suffix: '' | typeof UNLOGGED = ''): Promise<Race> {
+export async function shardedCounter(
+  bench: Bench,
+  database: Database,
+  mysqlUrl: string,
+  suffix: '' | typeof UNLOGGED = '',
+): Promise<Race> {
   const twin = await start({ mysqlUrl, connections: CONNECTIONS })
   const counter = new ShardedCounter({ name: 'shared', database, cache: 'memory:' })
   bench.after(() => Promise.all([twin.close(), counter.close()]))
@@ -26,7 +35,10 @@ export async function shardedCounter(bench: Bench, database: Database, mysqlUrl:
     metric: { metric: 'increments/s', better: 'more' },
     contenders: [
       adding(TWIN + suffix, { add: () => twin.increment(), total: () => twin.total() }),
-      adding(COALESCING + suffix, { add: () => counter.increment(), total: () => counter.get({ exact: true }) }),
+      adding(COALESCING + suffix, {
+        add: () => counter.increment(),
+        total: () => counter.get({ exact: true }),
+      }),
       unshared(UNSHARED.twenty + suffix, 'twenty', 20, database),
       unshared(UNSHARED.one + suffix, 'one', 1, database),
     ],
@@ -40,7 +52,10 @@ function unshared(label: string, name: string, shards: number, database: Databas
     add: (caller) => counters[caller]!.increment(),
     total: () => counters[0]!.get({ exact: true }),
     async ready(callers) {
-      const fresh = Array.from({ length: Math.max(0, callers - counters.length) }, () => new ShardedCounter({ name, database, cache, shards }))
+      const fresh = Array.from(
+        { length: Math.max(0, callers - counters.length) },
+        () => new ShardedCounter({ name, database, cache, shards }),
+      )
       counters.push(...fresh)
       // The first increment of each also enters it among the writers.
       await Promise.all(fresh.map((counter) => counter.increment()))

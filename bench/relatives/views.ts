@@ -1,6 +1,7 @@
 /**
- * `Hits` beside `UPDATE items SET views = views + 1`: views of hot items, until their counts are in SQL. A caller of
- * `record` does not wait; it gives way to the others after each view, as requests do.
+ * `Hits` beside `UPDATE items SET views = views + 1`: views of hot items, until their counts are in
+ * SQL. A caller of `record` does not wait; it gives way to the others after each view, as requests
+ * do.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { createHits, type Database, type HitParties, type Hits } from '../../src/index.js'
@@ -10,12 +11,24 @@ import { adding, type Contender, type Race } from './race.js'
 
 const CONNECTIONS = 20
 const ITEMS = 100
-/** Views that are brought to SQL at one time: those of ten seconds, the period of collectors, at 300 a second. */
+/**
+ * Views that are brought to SQL at one time: those of ten seconds, the period of collectors, at 300
+ * a second.
+ */
 const VIEWS_A_DRAIN = 3_000
 
-export async function views(bench: Bench, { database, mysqlUrl, memcachedAddress }: { database: Database; mysqlUrl: string; memcachedAddress: string }): Promise<Race> {
+export async function views(
+  bench: Bench,
+  {
+    database,
+    mysqlUrl,
+    memcachedAddress,
+  }: { database: Database; mysqlUrl: string; memcachedAddress: string },
+): Promise<Race> {
   const twin = await start({ mysqlUrl, connections: CONNECTIONS, items: ITEMS })
-  const [plain, viewers] = (['plain', 'viewers'] as const).map((name) => createHits({ name, database, cache: `memcached://${memcachedAddress}`, collect: false })) as [Hits, Hits]
+  const [plain, viewers] = (['plain', 'viewers'] as const).map((name) =>
+    createHits({ name, database, cache: `memcached://${memcachedAddress}`, collect: false }),
+  ) as [Hits, Hits]
   bench.after(() => Promise.all([twin.close(), plain.close(), viewers.close()]))
   let viewer = 0
   return {
@@ -30,20 +43,25 @@ export async function views(bench: Bench, { database, mysqlUrl, memcachedAddress
 }
 
 function hits(name: string, hits: Hits, parties: () => HitParties): Contender {
-  const total = async (): Promise<number> => [...(await hits.counts(Array.from({ length: ITEMS }, (_, item) => String(item)))).values()].reduce((a, b) => a + b, 0)
+  const total = async (): Promise<number> =>
+    [
+      ...(await hits.counts(Array.from({ length: ITEMS }, (_, item) => String(item)))).values(),
+    ].reduce((a, b) => a + b, 0)
   return {
     name,
     async rate(callers, ms) {
       const before = await total()
       const began = performance.now()
       let views = 0
-      await Promise.all(Array.from({ length: callers }, async () => {
-        while (performance.now() - began < ms && views < VIEWS_A_DRAIN) {
-          views++
-          hits.record(String(hotItem()), parties())
-          await turn()
-        }
-      }))
+      await Promise.all(
+        Array.from({ length: callers }, async () => {
+          while (performance.now() - began < ms && views < VIEWS_A_DRAIN) {
+            views++
+            hits.record(String(hotItem()), parties())
+            await turn()
+          }
+        }),
+      )
       await hits.flush()
       await hits.drain({ all: true })
       const seconds = (performance.now() - began) / 1000

@@ -1,6 +1,7 @@
 /**
- * `CollisionFreeMap` beside transactions that update in place: documents are written together with the counts of
- * their words, a few of which are in nearly every document. In the map's time is the processing of the last update.
+ * `CollisionFreeMap` beside transactions that update in place: documents are written together with
+ * the counts of their words, a few of which are in nearly every document. In the map's time is the
+ * processing of the last update.
  */
 import assert from 'node:assert/strict'
 import { mysql } from '../../src/index.js'
@@ -10,7 +11,11 @@ import { start } from '../peers/counts-in-place.js'
 import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'
 
 export const MAP = 'CollisionFreeMap'
-export const IN_PLACE = { byWord: 'in place, a statement a word', sorted: 'in place, a statement a word, sorted', one: 'in place, one sorted statement' }
+export const IN_PLACE = {
+  byWord: 'in place, a statement a word',
+  sorted: 'in place, a statement a word, sorted',
+  one: 'in place, one sorted statement',
+}
 /** How many documents at once the issue asks about. */
 export const WRITERS = 32
 
@@ -21,7 +26,9 @@ const VOCABULARY = 2_000
 /** One processor works here; every bucket is a transaction. */
 const BUCKETS = 16
 
-/** What writes documents and can be looked at: each word's count, and the documents to count again. */
+/**
+ * What writes documents and can be looked at: each word's count, and the documents to count again.
+ */
 interface Site {
   write(body: string, counts: ReadonlyMap<string, number>, until: number): Promise<boolean>
   /** Brings some of what is queued to the counts; how much. */
@@ -32,7 +39,8 @@ interface Site {
 }
 
 export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
-  const inPlace = (name: string, way: string): Promise<Site> => start({ mysqlUrl, connections: CONNECTIONS, way, name })
+  const inPlace = (name: string, way: string): Promise<Site> =>
+    start({ mysqlUrl, connections: CONNECTIONS, way, name })
   const sites = {
     byWord: await inPlace('by_word', 'word by word'),
     map: await throughMap(mysqlUrl),
@@ -50,7 +58,12 @@ export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
       { ...contender(IN_PLACE.one, sites.one), callers: [WRITERS] },
     ],
     async check() {
-      for (const site of Object.values(sites)) assert.deepEqual(await site.counts(), counted((await site.bodies()).flatMap((body) => body.split(' '))))
+      for (const site of Object.values(sites)) {
+        assert.deepEqual(
+          await site.counts(),
+          counted((await site.bodies()).flatMap((body) => body.split(' '))),
+        )
+      }
     },
   }
 }
@@ -61,7 +74,8 @@ function contender(name: string, site: Site): Contender {
     async rate(callers, ms) {
       const began = performance.now()
       let documents = 0
-      // Whoever is still in a deadlock at the end is not waited for: what was not written does not count.
+      // Whoever is still in a deadlock at the end is not waited for: what was not written does not
+      // count.
       const writing = callAgainAndAgain(callers, ms, async () => {
         const words = someWords()
         if (await site.write(words.join(' '), counted(words), began + ms)) documents++
@@ -74,10 +88,19 @@ function contender(name: string, site: Site): Contender {
 
 async function throughMap(mysqlUrl: string): Promise<Site> {
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
-  const map = new CollisionFreeMap<string, number>({ database, id: 'words', buckets: BUCKETS, every: false, combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) })
+  const map = new CollisionFreeMap<string, number>({
+    database,
+    id: 'words',
+    buckets: BUCKETS,
+    every: false,
+    combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current),
+  })
   await database.migrate()
   await map.process()
-  await database.query('CREATE TABLE map_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body VARCHAR(2000) NOT NULL) ENGINE=InnoDB')
+  await database.query(
+    'CREATE TABLE map_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body ' +
+      'VARCHAR(2000) NOT NULL) ENGINE=InnoDB',
+  )
   return {
     async write(body, counts) {
       await database.transaction(async (tx) => {
@@ -87,10 +110,18 @@ async function throughMap(mysqlUrl: string): Promise<Site> {
       return true
     },
     process: () => map.process(),
-    bodies: async () => (await database.query('SELECT body FROM map_documents')).rows.map(({ body }) => String(body)),
+    bodies: async () =>
+      (await database.query('SELECT body FROM map_documents')).rows.map(({ body }) => String(body)),
     async counts() {
-      const { rows } = await database.query("SELECT map_key, map_value FROM collision_free_map_values WHERE map = 'words'")
-      return new Map(rows.map((row) => [JSON.parse(String(row['map_key'])) as string, JSON.parse(String(row['map_value'])) as number]))
+      const { rows } = await database.query(
+        "SELECT map_key, map_value FROM collision_free_map_values WHERE map = 'words'",
+      )
+      return new Map(
+        rows.map((row) => [
+          JSON.parse(String(row['map_key'])) as string,
+          JSON.parse(String(row['map_value'])) as number,
+        ]),
+      )
     },
     close: () => database.close(),
   }
@@ -98,7 +129,10 @@ async function throughMap(mysqlUrl: string): Promise<Site> {
 
 /** Few words are in nearly every document, most in few. */
 function someWords(): string[] {
-  return Array.from({ length: WORDS_A_DOCUMENT }, () => `word${Math.floor(Math.random() ** 3 * VOCABULARY)}`)
+  return Array.from(
+    { length: WORDS_A_DOCUMENT },
+    () => `word${Math.floor(Math.random() ** 3 * VOCABULARY)}`,
+  )
 }
 
 function counted(words: Iterable<string>): Map<string, number> {

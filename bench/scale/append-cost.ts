@@ -1,6 +1,7 @@
 /**
- * What cells that grow cost memcached: CPU time of an append over the size of the cell (which is copied each
- * time), and how much of its memory they can use (they leave a slab class behind at each step).
+ * What cells that grow cost memcached: CPU time of an append over the size of the cell (which is
+ * copied each time), and how much of its memory they can use (they leave a slab class behind at
+ * each step).
  */
 import { type Cache } from '../../src/cache/cache.js'
 import { memcached } from '../../src/cache/memcached/memcached.js'
@@ -16,8 +17,15 @@ export interface AppendCost {
   readonly cpuMicros: number
 }
 
-/** Fills cells up to each of `sizes`, several at a time, with `appends` in all, each. @throws Error if one was refused */
-export async function appendCosts(server: Memcached, sizes: readonly number[], appends: number): Promise<AppendCost[]> {
+/**
+ * Fills cells up to each of `sizes`, several at a time, with `appends` in all, each. @throws Error
+ * if one was refused
+ */
+export async function appendCosts(
+  server: Memcached,
+  sizes: readonly number[],
+  appends: number,
+): Promise<AppendCost[]> {
   const cache = memcached(server.address)
   try {
     const costs: AppendCost[] = []
@@ -28,7 +36,9 @@ export async function appendCosts(server: Memcached, sizes: readonly number[], a
       for (const key of keys) await must(cache.add(key, FRAME, 600))
       const before = await lookAtCaches([server.port])
       // So many at once that the server seldom waits, so few that no cell's appends time out.
-      for (let at = 0; at < keys.length; at += 16) await Promise.all(keys.slice(at, at + 16).map((key) => fill(cache, key, frames - 1)))
+      for (let at = 0; at < keys.length; at += 16) {
+        await Promise.all(keys.slice(at, at + 16).map((key) => fill(cache, key, frames - 1)))
+      }
       const { cpuMicros, operations } = cacheWork(before, await lookAtCaches([server.port]))
       costs.push({ cellBytes: (frames * FRAME.length) / 2, cpuMicros: cpuMicros / operations })
       await Promise.all(keys.map((key) => cache.delete(key)))
@@ -40,21 +50,32 @@ export async function appendCosts(server: Memcached, sizes: readonly number[], a
 }
 
 /**
- * The share of a server's memory that cells of `cellBytes` fill before the first is evicted or refused. They
- * grow eight at a time, as the cells of a layer do, none is deleted, and the server has not been used before.
+ * The share of a server's memory that cells of `cellBytes` fill before the first is evicted or
+ * refused. They grow eight at a time, as the cells of a layer do, none is deleted, and the server
+ * has not been used before.
  */
-export async function usableShare(server: Memcached, memoryBytes: number, cellBytes: number): Promise<number> {
+export async function usableShare(
+  server: Memcached,
+  memoryBytes: number,
+  cellBytes: number,
+): Promise<number> {
   const cache = memcached(server.address)
   try {
     const frames = Math.floor(cellBytes / FRAME.length)
     let stored = 0
     for (let batch = 0; stored < memoryBytes; batch++) {
-      for (const cell of Array(8).keys()) if (!(await cache.add(`usable:${batch}:${cell}`, FRAME, 600))) return stored / memoryBytes
+      for (const cell of Array(8).keys()) {
+        if (!(await cache.add(`usable:${batch}:${cell}`, FRAME, 600))) return stored / memoryBytes
+      }
       for (let at = 1; at < frames; at++) {
-        const answers = await Promise.all([...Array(8).keys()].map((cell) => cache.append(`usable:${batch}:${cell}`, FRAME)))
+        const answers = await Promise.all(
+          [...Array(8).keys()].map((cell) => cache.append(`usable:${batch}:${cell}`, FRAME)),
+        )
         if (answers.includes(false)) return stored / memoryBytes
       }
-      if ((await lookAtCaches([server.port])).some(({ evictions }) => evictions > 0)) return stored / memoryBytes
+      if ((await lookAtCaches([server.port])).some(({ evictions }) => evictions > 0)) {
+        return stored / memoryBytes
+      }
       stored += 8 * frames * FRAME.length
     }
     return stored / memoryBytes

@@ -10,7 +10,11 @@ export function calculated(read: (part: string) => Result = newest): Table[] {
   try {
     result = read('scale')
   } catch (cause) {
-    throw new Error('The model has nothing to calculate from: bench/results/scale.json is missing; run `npm run bench -- scale` first', { cause })
+    throw new Error(
+      'The model has nothing to calculate from: bench/results/scale.json is missing; run ' +
+        '`npm run bench -- scale` first',
+      { cause },
+    )
   }
   return modelTables(constantsOf(result))
 }

@@ -1,4 +1,5 @@
-// A collector in a process of its own: drains again and again, and says what it did and what that took.
+// A collector in a process of its own: drains again and again, and says what it did and what that
+// took.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createActivity, memcached, mysql } from 'wide-cache'
 import { answer } from '../harness/answer.js'
@@ -16,7 +17,8 @@ const answers = {
     database = mysql(mysqlUrl)
     activity = createActivity({ ...options, cache, database, collect: false })
     await activity.migrate()
-    // The layers that lie between the making of the grid and now, all empty, and not of this measurement.
+    // The layers that lie between the making of the grid and now, all empty, and not of this
+    // measurement.
     await activity.drain()
   },
 

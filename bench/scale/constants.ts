@@ -3,34 +3,68 @@ import type { Constants, Cost } from '../model.js'
 import type { Result } from '../harness/result.js'
 import type { Measure } from '../harness/samples.js'
 import { lineThrough } from '../harness/statistics.js'
-import { APPEND, CELL_BYTES, COLLECTOR_TIME, DATABASE_CPU, ROW_BYTES, ROWS_PER_FRAME, ROWS_WRITTEN, SERVER, UNEVENNESS, USABLE, WEB, WIDE_CACHE } from './metrics.js'
+import {
+  APPEND,
+  CELL_BYTES,
+  COLLECTOR_TIME,
+  DATABASE_CPU,
+  ROW_BYTES,
+  ROWS_PER_FRAME,
+  ROWS_WRITTEN,
+  SERVER,
+  UNEVENNESS,
+  USABLE,
+  WEB,
+  WIDE_CACHE,
+} from './metrics.js'
 
 type Kept = Pick<Result, 'date' | 'mode'> & { readonly measures: readonly Measure[] }
 
 /**
- * A cost's parts for a visit and for a frame are those of the line that fits all settings best, by least squares over
- * frames a visit; an append's, for itself and for a byte that it copies, come from the smallest and the largest cells.
+ * A cost's parts for a visit and for a frame are those of the line that fits all settings best, by
+ * least squares over frames a visit; an append's, for itself and for a byte that it copies, come
+ * from the smallest and the largest cells.
  *
  * @throws Error if `result` has not what it takes
  */
 export function constantsOf({ date, mode, measures }: Kept): Constants {
   const of = (contender: string, metric: { readonly metric: string }): Measure[] => {
-    const found = measures.filter((measure) => measure.contender === contender && measure.metric === metric.metric)
-    if (found.length === 0) throw new Error(`The result of "scale" of ${date} has no "${metric.metric}": run \`npm run bench -- scale\` again`)
+    const found = measures.filter(
+      (measure) => measure.contender === contender && measure.metric === metric.metric,
+    )
+    if (found.length === 0) {
+      throw new Error(
+        `The result of "scale" of ${date} has no "${metric.metric}": run \`npm run bench -- ` +
+          `scale\` again`,
+      )
+    }
     return found
   }
-  const framesPerVisit = new Map(of(WIDE_CACHE, ROWS_PER_FRAME).map(({ setting, median }) => [setting, 1 / median]))
-  if (new Set(framesPerVisit.values()).size === 1) throw new Error(`The result of "scale" of ${date} knows one size of frames only: run \`npm run bench -- scale\` again`)
+  const framesPerVisit = new Map(
+    of(WIDE_CACHE, ROWS_PER_FRAME).map(({ setting, median }) => [setting, 1 / median]),
+  )
+  if (new Set(framesPerVisit.values()).size === 1) {
+    throw new Error(
+      `The result of "scale" of ${date} knows one size of frames only: run \`npm run bench ` +
+        `-- scale\` again`,
+    )
+  }
 
   const cost = (metric: { readonly metric: string }): Cost => {
-    const points = of(WIDE_CACHE, metric).map(({ setting, median }) => ({ x: framesPerVisit.get(setting) ?? NaN, y: median }))
+    const points = of(WIDE_CACHE, metric).map(({ setting, median }) => ({
+      x: framesPerVisit.get(setting) ?? NaN,
+      y: median,
+    }))
     const { slope, intercept } = lineThrough(points)
     return { frame: Math.max(0, slope), visit: Math.max(0, intercept) }
   }
   const appends = of(SERVER, APPEND).sort((a, b) => Number(a.setting) - Number(b.setting))
   const [least, most] = [CELL_BYTES[0], CELL_BYTES.at(-1)!]
   // On the average of its growing a cell is half as large.
-  const copiedByte = Math.max(0, (appends.at(-1)!.median - appends[0]!.median) / ((most - least) / 2))
+  const copiedByte = Math.max(
+    0,
+    (appends.at(-1)!.median - appends[0]!.median) / ((most - least) / 2),
+  )
   return {
     source: `bench/results/scale.json of ${date} (${mode})`,
     rowBytes: ROW_BYTES,

@@ -1,4 +1,7 @@
-/** What servers count of their own work, as the difference of two looks; what looking costs is taken off. */
+/**
+ * What servers count of their own work, as the difference of two looks; what looking costs is taken
+ * off.
+ */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
@@ -8,7 +11,10 @@ export interface CacheWork {
   /** To and from all servers. */
   readonly bytes: number
   readonly cpuMicros: number
-  /** The share of the server that had most of the operations, times the number of servers: 1 is even. */
+  /**
+   * The share of the server that had most of the operations, times the number of servers: 1 is
+   * even.
+   */
   readonly unevenness: number
 }
 
@@ -22,31 +28,55 @@ interface Look {
 
 const QUESTION = 'stats\r\n'
 
-/** Every command that the wide cache uses, each counted once: a `cmd_set` is a set, an add or an append. */
-const COMMANDS = ['cmd_get', 'cmd_set', 'cmd_touch', 'delete_hits', 'delete_misses', 'incr_hits', 'incr_misses'] as const
+/**
+ * Every command that the wide cache uses, each counted once: a `cmd_set` is a set, an add or an
+ * append.
+ */
+const COMMANDS = [
+  'cmd_get',
+  'cmd_set',
+  'cmd_touch',
+  'delete_hits',
+  'delete_misses',
+  'incr_hits',
+  'incr_misses',
+] as const
 
 export async function lookAtCaches(ports: readonly number[]): Promise<readonly Look[]> {
-  return Promise.all(ports.map(async (port) => {
-    const text = await stats(port)
-    const of = (name: string): number => Number(new RegExp(`STAT ${name} (\\S+)`).exec(text)?.[1] ?? NaN)
-    return {
-      operations: COMMANDS.reduce((sum, name) => sum + of(name), 0),
-      bytes: of('bytes_read') + of('bytes_written'),
-      cpuMicros: Math.round((of('rusage_user') + of('rusage_system')) * 1e6),
-      evictions: of('evictions'),
-      lookBytes: text.length + QUESTION.length,
-    }
-  }))
+  return Promise.all(
+    ports.map(async (port) => {
+      const text = await stats(port)
+      const of = (name: string): number =>
+        Number(new RegExp(`STAT ${name} (\\S+)`).exec(text)?.[1] ?? NaN)
+      return {
+        operations: COMMANDS.reduce((sum, name) => sum + of(name), 0),
+        bytes: of('bytes_read') + of('bytes_written'),
+        cpuMicros: Math.round((of('rusage_user') + of('rusage_system')) * 1e6),
+        evictions: of('evictions'),
+        lookBytes: text.length + QUESTION.length,
+      }
+    }),
+  )
 }
 
 export function cacheWork(before: readonly Look[], after: readonly Look[]): CacheWork {
   const each = after.map((now, at) => {
     const then = before[at]!
-    return { operations: now.operations - then.operations, bytes: now.bytes - then.bytes - then.lookBytes, cpuMicros: now.cpuMicros - then.cpuMicros }
+    return {
+      operations: now.operations - then.operations,
+      bytes: now.bytes - then.bytes - then.lookBytes,
+      cpuMicros: now.cpuMicros - then.cpuMicros,
+    }
   })
-  const sum = (name: keyof (typeof each)[number]): number => each.reduce((total, server) => total + server[name], 0)
+  const sum = (name: keyof (typeof each)[number]): number =>
+    each.reduce((total, server) => total + server[name], 0)
   const operations = sum('operations')
-  return { operations, bytes: sum('bytes'), cpuMicros: sum('cpuMicros'), unevenness: (Math.max(...each.map((server) => server.operations)) * each.length) / operations }
+  return {
+    operations,
+    bytes: sum('bytes'),
+    cpuMicros: sum('cpuMicros'),
+    unevenness: (Math.max(...each.map((server) => server.operations)) * each.length) / operations,
+  }
 }
 
 function stats(port: number): Promise<string> {
@@ -60,7 +90,9 @@ function stats(port: number): Promise<string> {
       resolve(text)
     })
     socket.once('error', reject)
-    socket.setTimeout(10_000, () => socket.destroy(new Error(`memcached on port ${port} does not say its stats`)))
+    socket.setTimeout(10_000, () =>
+      socket.destroy(new Error(`memcached on port ${port} does not say its stats`)),
+    )
   })
 }
 
@@ -75,8 +107,12 @@ export interface SqlWork {
 /** `pid`: of the server, whose CPU time Linux tells in hundredths of a second. */
 export async function lookAtDatabase(connection: Connection, pid: number): Promise<SqlWork> {
   const [rows] = await connection.query<RowDataPacket[]>(
-    "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit', 'Handler_write', 'Handler_update', 'Handler_delete')")
-  const of = new Map(rows.map((row) => [String(row['Variable_name']).toLowerCase(), Number(row['Value'])]))
+    "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit', 'Handler_write', " +
+      "'Handler_update', 'Handler_delete')",
+  )
+  const of = new Map(
+    rows.map((row) => [String(row['Variable_name']).toLowerCase(), Number(row['Value'])]),
+  )
   const number = (name: string): number => of.get(name) ?? NaN
   return {
     statements: number('questions'),
@@ -105,6 +141,10 @@ function cpuMicros(pid: number): number {
     return 0
   }
   // The name before them, in brackets, may hold spaces.
-  const [user, system] = text.slice(text.lastIndexOf(')') + 2).split(' ').slice(11, 13).map(Number)
+  const [user, system] = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number)
   return (user! + system!) * 10_000
 }

@@ -1,10 +1,20 @@
-/** One measurement: writers record visits at a stated rate, a collector drains meanwhile, all close in order, all is counted. */
+/**
+ * One measurement: writers record visits at a stated rate, a collector drains meanwhile, all close
+ * in order, all is counted.
+ */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import { Child } from '../harness/child.js'
-import { type CacheWork, cacheWork, lookAtCaches, lookAtDatabase, type SqlWork, sqlWork } from './counters.js'
+import {
+  type CacheWork,
+  cacheWork,
+  lookAtCaches,
+  lookAtDatabase,
+  type SqlWork,
+  sqlWork,
+} from './counters.js'
 
 export interface Setting {
   readonly processes: number
@@ -32,7 +42,10 @@ export interface Outcome {
   readonly ended: number
 }
 
-/** What the collector did from the first visit until the last cell was drained; `layers` with those that were empty. */
+/**
+ * What the collector did from the first visit until the last cell was drained; `layers` with those
+ * that were empty.
+ */
 export interface Collected {
   readonly rows: number
   readonly frames: number
@@ -46,9 +59,17 @@ export interface Collected {
 
 /** Short layers, so that seconds show many of them; drained when the next has ended. */
 export const LAYER_SECONDS = 1
-const OPTIONS = { layerSeconds: LAYER_SECONDS, drainAfterLayers: 1, cellTtlSeconds: 60, closeTimeoutMs: 60_000 }
+const OPTIONS = {
+  layerSeconds: LAYER_SECONDS,
+  drainAfterLayers: 1,
+  cellTtlSeconds: 60,
+  closeTimeoutMs: 60_000,
+}
 
-/** How long the collector may take for what is left after the last visit, on a machine that is busy with other things. */
+/**
+ * How long the collector may take for what is left after the last visit, on a machine that is busy
+ * with other things.
+ */
 const PATIENCE_MS = 60_000
 
 interface Metered {
@@ -65,48 +86,93 @@ export class Experiment {
   readonly #collector = new Child(new URL('./collector.js', import.meta.url))
   readonly #connection: Connection
 
-  private constructor(memcached: readonly Memcached[], mariadb: MariaDb, processes: number, connection: Connection) {
+  private constructor(
+    memcached: readonly Memcached[],
+    mariadb: MariaDb,
+    processes: number,
+    connection: Connection,
+  ) {
     this.#memcached = memcached
     this.#mariadb = mariadb
     this.#connection = connection
-    this.#writers = Array.from({ length: processes }, () => new Child(new URL('./writer.js', import.meta.url)))
+    this.#writers = Array.from(
+      { length: processes },
+      () => new Child(new URL('./writer.js', import.meta.url)),
+    )
   }
 
-  static async start(memcached: readonly Memcached[], mariadb: MariaDb, processes: number): Promise<Experiment> {
+  static async start(
+    memcached: readonly Memcached[],
+    mariadb: MariaDb,
+    processes: number,
+  ): Promise<Experiment> {
     return new Experiment(memcached, mariadb, processes, await createConnection(mariadb.url()))
   }
 
   /** CPU µs a visit of the generator alone, in so many processes at once. */
   async idle(processes: number, rate: number, seconds: number): Promise<number> {
-    const each = await Promise.all(this.#writers.slice(0, processes).map((child, writer) => child.ask<Metered>('idle', { rate, seconds, writer })))
+    const each = await Promise.all(
+      this.#writers
+        .slice(0, processes)
+        .map((child, writer) => child.ask<Metered>('idle', { rate, seconds, writer })),
+    )
     return sum(each, 'cpuMicros') / sum(each, 'visits')
   }
 
   /** `name`: of a grid that nobody has used. */
-  async run(name: string, { processes, servers, width, rate, writers }: Setting, seconds: number): Promise<Outcome> {
+  async run(
+    name: string,
+    { processes, servers, width, rate, writers }: Setting,
+    seconds: number,
+  ): Promise<Outcome> {
     const children = this.#writers.slice(0, processes)
     const caches = this.#memcached.slice(0, servers)
-    const site = { servers: caches.map(({ address }) => address).join(','), mysqlUrl: this.#mariadb.url(), options: { ...OPTIONS, name, width } }
+    const site = {
+      servers: caches.map(({ address }) => address).join(','),
+      mysqlUrl: this.#mariadb.url(),
+      options: { ...OPTIONS, name, width },
+    }
     await this.#collector.ask('open', site)
-    await Promise.all(children.map((child) => child.ask('open', { ...site, writers: writers / processes })))
+    await Promise.all(
+      children.map((child) => child.ask('open', { ...site, writers: writers / processes })),
+    )
 
-    const look = () => Promise.all([lookAtCaches(caches.map(({ port }) => port)), lookAtDatabase(this.#connection, this.#mariadb.pid)])
+    const look = () =>
+      Promise.all([
+        lookAtCaches(caches.map(({ port }) => port)),
+        lookAtDatabase(this.#connection, this.#mariadb.pid),
+      ])
     const [cacheBefore, sqlBefore] = await look()
     await this.#collector.ask('start')
-    const each = await Promise.all(children.map((child, writer) => child.ask<Metered>('record', { rate, seconds, writer })))
+    const each = await Promise.all(
+      children.map((child, writer) => child.ask<Metered>('record', { rate, seconds, writer })),
+    )
     const visits = sum(each, 'visits')
-    const collector = await this.#collector.ask<Collected>('finish', { rows: visits, patienceMs: PATIENCE_MS })
+    const collector = await this.#collector.ask<Collected>('finish', {
+      rows: visits,
+      patienceMs: PATIENCE_MS,
+    })
     const [cacheAfter, sqlAfter] = await look()
 
     // What they hold they commit once more: the ledger knows it.
     await Promise.all(children.map((child) => child.ask('close')))
     const ledger = await this.#collector.ask<LedgerReport>('ledger')
     await this.#collector.ask('close')
-    const [[counted]] = await this.#connection.query<RowDataPacket[]>('SELECT COUNT(*) AS n, COUNT(DISTINCT page) AS different FROM activities WHERE name = ?', [name])
+    const [[counted]] = await this.#connection.query<RowDataPacket[]>(
+      'SELECT COUNT(*) AS n, COUNT(DISTINCT page) AS different FROM activities WHERE name = ?',
+      [name],
+    )
     return {
-      visits, rows: Number(counted?.['n']), different: Number(counted?.['different']), ledger, webCpuMicros: sum(each, 'cpuMicros'),
-      cache: cacheWork(cacheBefore, cacheAfter), sql: sqlWork(sqlBefore, sqlAfter), collector,
-      began: Math.min(...each.map(({ began }) => began)), ended: Math.max(...each.map(({ ended }) => ended)),
+      visits,
+      rows: Number(counted?.['n']),
+      different: Number(counted?.['different']),
+      ledger,
+      webCpuMicros: sum(each, 'cpuMicros'),
+      cache: cacheWork(cacheBefore, cacheAfter),
+      sql: sqlWork(sqlBefore, sqlAfter),
+      collector,
+      began: Math.min(...each.map(({ began }) => began)),
+      ended: Math.max(...each.map(({ ended }) => ended)),
     }
   }
 
@@ -116,6 +182,9 @@ export class Experiment {
   }
 }
 
-function sum<Key extends string>(items: readonly Readonly<Record<Key, number>>[], key: Key): number {
+function sum<Key extends string>(
+  items: readonly Readonly<Record<Key, number>>[],
+  key: Key,
+): number {
   return items.reduce((total, item) => total + item[key], 0)
 }

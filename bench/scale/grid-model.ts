@@ -1,6 +1,7 @@
 /**
- * The arithmetic of one grid, the part of bench/model.ts that knows no measured cost: frames, cells, and what
- * passes between writers, collector and cache. Visits come at random (Poisson), independently in all processes.
+ * The arithmetic of one grid, the part of bench/model.ts that knows no measured cost: frames,
+ * cells, and what passes between writers, collector and cache. Visits come at random (Poisson),
+ * independently in all processes.
  */
 
 /** The options of the wide cache that matter here, at their defaults. */
@@ -15,7 +16,10 @@ export const GRID = {
   maxOutboxBytes: 32 * 2 ** 20,
 } as const
 
-/** What is built into the wide cache (src/wide-cache, src/activity/retention.ts, src/cache) and into memcached. */
+/**
+ * What is built into the wide cache (src/wide-cache, src/activity/retention.ts, src/cache) and into
+ * memcached.
+ */
 export const LIMITS = {
   frameRows: 1_000,
   frameBytes: 64 * 1024,
@@ -34,24 +38,38 @@ export const LIMITS = {
 } as const
 
 /**
- * The frames of one writer: a frame opens with a visit and is closed `flushSeconds` later, or when it is full, so it
- * has 1 + rate x flushSeconds rows.
+ * The frames of one writer: a frame opens with a visit and is closed `flushSeconds` later, or when
+ * it is full, so it has 1 + rate x flushSeconds rows.
  */
-export function framesOf(rate: number, rowBytes: number): { rowsPerFrame: number; perSecond: number; bytes: number } {
-  const full = Math.min(LIMITS.frameRows, Math.floor((LIMITS.frameBytes - LIMITS.frameHeaderBytes) / rowBytes))
+export function framesOf(
+  rate: number,
+  rowBytes: number,
+): { rowsPerFrame: number; perSecond: number; bytes: number } {
+  const full = Math.min(
+    LIMITS.frameRows,
+    Math.floor((LIMITS.frameBytes - LIMITS.frameHeaderBytes) / rowBytes),
+  )
   const rowsPerFrame = Math.min(full, 1 + rate * GRID.flushSeconds)
-  return { rowsPerFrame, perSecond: rate / rowsPerFrame, bytes: LIMITS.frameHeaderBytes + rowsPerFrame * rowBytes }
+  return {
+    rowsPerFrame,
+    perSecond: rate / rowsPerFrame,
+    bytes: LIMITS.frameHeaderBytes + rowsPerFrame * rowBytes,
+  }
 }
 
-/** How many of `cells` are hit, on the average, by `throws` at random: cells x (1 - (1 - 1/cells)^throws). */
+/**
+ * How many of `cells` are hit, on the average, by `throws` at random: cells x (1 - (1 -
+ * 1/cells)^throws).
+ */
 export function hit(cells: number, throws: number): number {
   return cells <= 1 ? Math.min(1, throws) : cells * (1 - (1 - 1 / cells) ** throws)
 }
 
 /**
- * Bytes that a cell exceeds in one of a million cases at most. Frames fall into columns at random, so a cell has a
- * Poisson number of them, of mean m = frames of a layer / width; by Bernstein's bound it exceeds m + t with a
- * probability below exp(-t^2 / (2 (m + t/3))). No visit hangs on it: a full cell refuses, and its frame takes another column.
+ * Bytes that a cell exceeds in one of a million cases at most. Frames fall into columns at random,
+ * so a cell has a Poisson number of them, of mean m = frames of a layer / width; by Bernstein's
+ * bound it exceeds m + t with a probability below exp(-t^2 / (2 (m + t/3))). No visit hangs on it:
+ * a full cell refuses, and its frame takes another column.
  */
 export function largestCell(framesPerLayer: number, frameBytes: number, width: number): number {
   const mean = framesPerLayer / width
@@ -59,7 +77,10 @@ export function largestCell(framesPerLayer: number, frameBytes: number, width: n
   return (mean + chance / 3 + Math.sqrt(chance ** 2 / 9 + 2 * mean * chance)) * frameBytes
 }
 
-/** The least width with which {@link largestCell} fits into an item of memcached. Infinity: none up to the greatest that there is. */
+/**
+ * The least width with which {@link largestCell} fits into an item of memcached. Infinity: none up
+ * to the greatest that there is.
+ */
 export function widthFor(framesPerLayer: number, frameBytes: number): number {
   if (largestCell(framesPerLayer, frameBytes, LIMITS.width) > LIMITS.cellBytes) return Infinity
   let [low, high] = [1, LIMITS.width as number]
@@ -83,32 +104,49 @@ export interface CacheWork {
 }
 
 /**
- * Of each frame an `append`; where the cell is new it finds none, and an `add` sends the frame again. Then the
- * collector asks for all cells, deletes those that are, and publishes in each batch the prefix of each writer in it.
- * Batches are cut from frames that are in the order of their writers, so a writer is in one batch, or in two where it
- * is cut. `keyBytes`: of a cell's key.
+ * Of each frame an `append`; where the cell is new it finds none, and an `add` sends the frame
+ * again. Then the collector asks for all cells, deletes those that are, and publishes in each batch
+ * the prefix of each writer in it. Batches are cut from frames that are in the order of their
+ * writers, so a writer is in one batch, or in two where it is cut. `keyBytes`: of a cell's key.
  */
-export function cacheWorkOf(layer: { frames: number; frameBytes: number; rowsPerFrame: number; writers: number; width: number; keyBytes: number }): CacheWork {
+export function cacheWorkOf(layer: {
+  frames: number
+  frameBytes: number
+  rowsPerFrame: number
+  writers: number
+  width: number
+  keyBytes: number
+}): CacheWork {
   const { frames, frameBytes, width, keyBytes } = layer
   const cells = hit(width, frames)
-  const inBatch = Math.min(LIMITS.batchFrames, Math.max(1, Math.floor(LIMITS.batchRows / layer.rowsPerFrame)))
+  const inBatch = Math.min(
+    LIMITS.batchFrames,
+    Math.max(1, Math.floor(LIMITS.batchRows / layer.rowsPerFrame)),
+  )
   const prefixes = hit(layer.writers, frames) + Math.floor(frames / inBatch)
   const HEADER = 24
   const appends = frames * (HEADER + keyBytes + frameBytes + HEADER) + cells * 'Not stored.'.length
   const adds = cells * (HEADER + 8 + keyBytes + frameBytes + HEADER)
-  const gets = width * (HEADER + keyBytes + HEADER) + cells * 4 + frames * frameBytes + (width - cells) * 'Not found'.length
+  const gets =
+    width * (HEADER + keyBytes + HEADER) +
+    cells * 4 +
+    frames * frameBytes +
+    (width - cells) * 'Not found'.length
   const deletes = cells * (HEADER + keyBytes + HEADER)
   const sets = prefixes * (HEADER + 8 + keyBytes + 32 + HEADER)
   return {
     operations: frames + cells + width + cells + prefixes,
     bytes: appends + adds + gets + deletes + sets,
-    copiedBytes: frames * ((frames / width) * frameBytes) / 2,
+    copiedBytes: (frames * ((frames / width) * frameBytes)) / 2,
     cells,
     prefixes,
   }
 }
 
-/** The most frames a layer may have of which a cell of `width` columns takes its part within an item. */
+/**
+ * The most frames a layer may have of which a cell of `width` columns takes its part within an
+ * item.
+ */
 export function mostFrames(frameBytes: number, width: number): number {
   let [low, high] = [0, (LIMITS.cellBytes / frameBytes) * width]
   for (let step = 0; step < 60; step++) {

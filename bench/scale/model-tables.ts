@@ -3,42 +3,91 @@ import { number, percent, type Table } from '../harness/table.js'
 import { CAPACITY, type Constants, endsOf, type Load, type Needs, needsOf } from '../model.js'
 import { GRID, LIMITS } from './grid-model.js'
 
-const SIZES: readonly Load[] = [{ processes: 10, rate: 100 }, { processes: 100, rate: 300 }, { processes: 1_000, rate: 1_000 }]
+const SIZES: readonly Load[] = [
+  { processes: 10, rate: 100 },
+  { processes: 100, rate: 300 },
+  { processes: 1_000, rate: 1_000 },
+]
 
 const mega = (bytes: number): string => `${number(Number((bytes / 1e6).toPrecision(3)))} MB`
 
-const LINES: readonly { readonly name: string; readonly of: (needs: Needs) => string | number }[] = [
-  { name: 'visits/s', of: ({ visits }) => number(visits) },
-  { name: 'visits a frame', of: ({ rowsPerFrame }) => number(Number(rowsPerFrame.toPrecision(3))) },
-  { name: 'of a core, in each web process', of: ({ webShare }) => percent(webShare) },
-  { name: 'grids, each with one collector at work', of: ({ grids }) => number(grids) },
-  { name: 'width of each; the least that fits', of: ({ width, leastWidth }) => `${width}; ${leastWidth}` },
-  { name: 'a cell: frames, bytes', of: ({ framesPerCell, cellBytes }) => `${number(Number(framesPerCell.toPrecision(2)))}, ${number(Math.round(cellBytes))}` },
-  { name: 'cache operations/s', of: ({ cacheOperations }) => number(Math.round(cacheOperations)) },
-  { name: 'cache traffic a second, in and out', of: ({ cacheBytes }) => mega(cacheBytes) },
-  { name: 'cache memory; collectors away a minute', of: ({ cacheMemory, cacheMemoryAway }) => `${mega(cacheMemory)}; ${mega(cacheMemoryAway)}` },
-  { name: 'memcached servers, for their', of: ({ servers, serversFor }) => `${number(servers)}, ${serversFor}` },
-  { name: 'SQL rows written/s, sums and ledger included', of: ({ sqlRows }) => number(Math.round(sqlRows)) },
-  { name: 'rows of a day', of: ({ visits }) => number(visits * 86_400) },
-  { name: 'frames/s through the ledger', of: ({ ledgerFrames }) => number(Math.round(ledgerFrames)) },
-  { name: 'SQL servers, by their CPU alone', of: ({ databases }) => number(databases) },
-  { name: 'outbox of a process, at most', of: ({ outboxBytes }) => mega(outboxBytes) },
-  { name: 'visit to confirmation, at most', of: ({ confirmSeconds }) => `${number(confirmSeconds)} s` },
-]
+const LINES: readonly { readonly name: string; readonly of: (needs: Needs) => string | number }[] =
+  [
+    { name: 'visits/s', of: ({ visits }) => number(visits) },
+    {
+      name: 'visits a frame',
+      of: ({ rowsPerFrame }) => number(Number(rowsPerFrame.toPrecision(3))),
+    },
+    { name: 'of a core, in each web process', of: ({ webShare }) => percent(webShare) },
+    { name: 'grids, each with one collector at work', of: ({ grids }) => number(grids) },
+    {
+      name: 'width of each; the least that fits',
+      of: ({ width, leastWidth }) => `${width}; ${leastWidth}`,
+    },
+    {
+      name: 'a cell: frames, bytes',
+      of: ({ framesPerCell, cellBytes }) =>
+        `${number(Number(framesPerCell.toPrecision(2)))}, ${number(Math.round(cellBytes))}`,
+    },
+    {
+      name: 'cache operations/s',
+      of: ({ cacheOperations }) => number(Math.round(cacheOperations)),
+    },
+    { name: 'cache traffic a second, in and out', of: ({ cacheBytes }) => mega(cacheBytes) },
+    {
+      name: 'cache memory; collectors away a minute',
+      of: ({ cacheMemory, cacheMemoryAway }) => `${mega(cacheMemory)}; ${mega(cacheMemoryAway)}`,
+    },
+    {
+      name: 'memcached servers, for their',
+      of: ({ servers, serversFor }) => `${number(servers)}, ${serversFor}`,
+    },
+    {
+      name: 'SQL rows written/s, sums and ledger included',
+      of: ({ sqlRows }) => number(Math.round(sqlRows)),
+    },
+    { name: 'rows of a day', of: ({ visits }) => number(visits * 86_400) },
+    {
+      name: 'frames/s through the ledger',
+      of: ({ ledgerFrames }) => number(Math.round(ledgerFrames)),
+    },
+    { name: 'SQL servers, by their CPU alone', of: ({ databases }) => number(databases) },
+    { name: 'outbox of a process, at most', of: ({ outboxBytes }) => mega(outboxBytes) },
+    {
+      name: 'visit to confirmation, at most',
+      of: ({ confirmSeconds }) => `${number(confirmSeconds)} s`,
+    },
+  ]
 
 export function modelTables(constants: Constants): Table[] {
-  const needs = SIZES.map((load) => ({ title: `${number(load.processes)} x ${number(load.rate)}/s`, needs: needsOf(load, constants) }))
+  const needs = SIZES.map((load) => ({
+    title: `${number(load.processes)} x ${number(load.rate)}/s`,
+    needs: needsOf(load, constants),
+  }))
   const { cacheCores, cacheNetworkBytes, cacheMemoryBytes, databaseCores, used } = CAPACITY
-  const assumed = `memcached servers of ${cacheCores} cores, ${mega(cacheNetworkBytes)}/s each way and ${cacheMemoryBytes / 2 ** 30} GiB, SQL servers of ${databaseCores} cores, all used to ${percent(used)}; layers of ${GRID.layerSeconds} s, collected every ${GRID.periodSeconds} s`
+  const assumed =
+    `memcached servers of ${cacheCores} cores, ${mega(cacheNetworkBytes)}/s ` +
+    `each way and ${cacheMemoryBytes / 2 ** 30} GiB, SQL servers of ` +
+    `${databaseCores} cores, all used to ${percent(used)}; layers of ` +
+    `${GRID.layerSeconds} s, collected every ${GRID.periodSeconds} s`
   const rate = SIZES.at(-1)!.rate
   return [
     {
       title: `Calculated from ${constants.source}; assumed: ${assumed}.`,
-      rows: LINES.map(({ name, of }) => ({ 'web processes x visits/s': name, ...Object.fromEntries(needs.map(({ title, needs }) => [title, of(needs)])) })),
+      rows: LINES.map(({ name, of }) => ({
+        'web processes x visits/s': name,
+        ...Object.fromEntries(needs.map(({ title, needs }) => [title, of(needs)])),
+      })),
     },
     {
-      title: `Where one grid on one database ends, as web processes of ${number(rate)} visits/s are added (a grid has at most ${number(LIMITS.width)} columns).`,
-      rows: endsOf(rate, constants).map(({ resource, visits, change }) => ({ 'what gives out': resource, 'at visits/s': number(Number(visits.toPrecision(3))), 'what to change': change })),
+      title:
+        `Where one grid on one database ends, as web processes of ${number(rate)} ` +
+        `visits/s are added (a grid has at most ${number(LIMITS.width)} columns).`,
+      rows: endsOf(rate, constants).map(({ resource, visits, change }) => ({
+        'what gives out': resource,
+        'at visits/s': number(Number(visits.toPrecision(3))),
+        'what to change': change,
+      })),
     },
   ]
 }

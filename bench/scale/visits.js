@@ -1,5 +1,5 @@
-// Visits at a stated rate, as a busy site has them: every page another one, so that what is lost and what came twice
-// can be told apart, and some hundred visitors.
+// Visits at a stated rate, as a busy site has them: every page another one, so that what is lost
+// and what came twice can be told apart, and some hundred visitors.
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** How often visits that are due are made: a few at a time, as requests come. */
@@ -13,7 +13,13 @@ export async function generate({ rate, seconds, writer }, take) {
   for (;;) {
     const elapsed = Math.min(seconds, (performance.now() - began) / 1000)
     for (const due = Math.floor(elapsed * rate); made < due; made++) {
-      take({ visitor: `192.0.2.${made % VISITORS} Mozilla/5.0 (X11; Linux x86_64)`, page: pageOf(writer, made) }, made)
+      take(
+        {
+          visitor: `192.0.2.${made % VISITORS} Mozilla/5.0 (X11; Linux x86_64)`,
+          page: pageOf(writer, made),
+        },
+        made,
+      )
     }
     if (elapsed === seconds) return made
     await delay(TICK_MS)

@@ -1,4 +1,5 @@
-// One web process, or many in one: records visits at a stated rate. Answers each message when it is done.
+// One web process, or many in one: records visits at a stated rate. Answers each message when it is
+// done.
 import { createActivity, memcached, mysql } from 'wide-cache'
 import { answer } from '../harness/answer.js'
 import { generate } from './visits.js'
@@ -11,19 +12,27 @@ const answers = {
   async open({ servers, mysqlUrl, writers, options }) {
     cache = memcached(servers)
     database = mysql(mysqlUrl)
-    activities = Array.from({ length: writers }, () => createActivity({ ...options, cache, database, collect: false }))
+    activities = Array.from({ length: writers }, () =>
+      createActivity({ ...options, cache, database, collect: false }),
+    )
     await Promise.all(activities.map((activity) => activity.migrate()))
   },
 
   // The generator alone: what it costs is no cost of the wide cache.
   async idle(load) {
     let bytes = 0
-    return metered(() => generate(load, ({ visitor, page }) => { bytes += visitor.length + page.length }))
+    return metered(() =>
+      generate(load, ({ visitor, page }) => {
+        bytes += visitor.length + page.length
+      }),
+    )
   },
 
   async record(load) {
     return metered(async () => {
-      const visits = await generate(load, (visit, made) => activities[made % activities.length].record(visit))
+      const visits = await generate(load, (visit, made) =>
+        activities[made % activities.length].record(visit),
+      )
       await Promise.all(activities.map((activity) => activity.flush()))
       return visits
     })

@@ -1,6 +1,6 @@
 /**
- * A web process of a site: told how many callers there are, it has them all ask for the figures at once, and says
- * what they were answered. Each time as a process that has not asked before.
+ * A web process of a site: told how many callers there are, it has them all ask for the figures at
+ * once, and says what they were answered. Each time as a process that has not asked before.
  */
 import { createActivity } from 'wide-cache'
 import { answer } from '../harness/answer.js'
@@ -10,14 +10,21 @@ let activity
 answer({
   async prepare({ memcached, mysqlUrl }) {
     await activity?.close()
-    activity = createActivity({ cache: `memcached://${memcached}`, database: mysqlUrl, collect: false })
+    activity = createActivity({
+      cache: `memcached://${memcached}`,
+      database: mysqlUrl,
+      collect: false,
+    })
     await activity.migrate()
   },
 
   async call({ callers }) {
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: callers }, () => activity.stats()))
-    return { ms: performance.now() - began, answers: [...new Set(answers.map((stats) => JSON.stringify(stats)))] }
+    return {
+      ms: performance.now() - began,
+      answers: [...new Set(answers.map((stats) => JSON.stringify(stats)))],
+    }
   },
 
   close: () => activity.close(),

@@ -1,4 +1,6 @@
-/** Fills the window of a site's figures with visits, and asks for the figures in the ways there are. */
+/**
+ * Fills the window of a site's figures with visits, and asks for the figures in the ways there are.
+ */
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { createActivity } from '../../src/activity/activity.js'
 import type { ActivityStats } from '../../src/activity/stats.js'
@@ -20,17 +22,30 @@ export function activityOn(cache: Cache, database: Database): ReturnType<typeof 
   return createActivity({ cache, database, collect: false, windowSeconds: WINDOW_SECONDS })
 }
 
-/** Brings `count` visits of exactly `visitors` visitors, all in the window, to SQL: through the grid. */
-export async function record(cache: Cache, database: Database, count: number, visitors: number): Promise<void> {
+/**
+ * Brings `count` visits of exactly `visitors` visitors, all in the window, to SQL: through the
+ * grid.
+ */
+export async function record(
+  cache: Cache,
+  database: Database,
+  count: number,
+  visitors: number,
+): Promise<void> {
   const activity = activityOn(cache, database)
   await activity.migrate()
   const youngest = Date.now() - AGE_MS
   const spanMs = (WINDOW_SECONDS - 60) * 1000 - AGE_MS
-  // The first visit asks for the day's salt; those that come before the answer would wait, and not too many can.
+  // The first visit asks for the day's salt; those that come before the answer would wait, and not
+  // too many can.
   activity.record({ visitor: 'visitor 0', page: '/0', at: youngest })
   await activity.flush()
   for (let i = 1; i < count; i++) {
-    activity.record({ visitor: `visitor ${i % visitors}`, page: `/forum/threads/${(i * 7919) % PAGES}`, at: youngest - Math.floor((i * spanMs) / count) })
+    activity.record({
+      visitor: `visitor ${i % visitors}`,
+      page: `/forum/threads/${(i * 7919) % PAGES}`,
+      at: youngest - Math.floor((i * spanMs) / count),
+    })
     if (i % PORTION === 0) await activity.flush()
   }
   await activity.flush()
@@ -41,7 +56,10 @@ export async function record(cache: Cache, database: Database, count: number, vi
 /** Makes each row `times` rows, and the sums what the rows then say. */
 export async function multiply(sql: Connection, times: number): Promise<void> {
   const more = Array.from({ length: times - 1 }, (_, i) => `SELECT ${i}`).join(' UNION ALL ')
-  await sql.query(`INSERT INTO activities (name, created_at, visitor, page) SELECT name, created_at, visitor, page FROM activities JOIN (${more}) AS more`)
+  await sql.query(
+    'INSERT INTO activities (name, created_at, visitor, page) SELECT name, created_at, ' +
+      `visitor, page FROM activities JOIN (${more}) AS more`,
+  )
   await sql.query('UPDATE activity_seconds SET views = views * ?', [times])
 }
 
@@ -65,12 +83,19 @@ export async function countViews(sql: Connection, from: number): Promise<number>
 }
 
 export async function countVisitors(sql: Connection, from: number): Promise<number> {
-  const [[row]] = await sql.query<RowDataPacket[]>(`SELECT COUNT(DISTINCT visitor) AS n ${FROM_WINDOW}`, [from])
+  const [[row]] = await sql.query<RowDataPacket[]>(
+    `SELECT COUNT(DISTINCT visitor) AS n ${FROM_WINDOW}`,
+    [from],
+  )
   return Number(row!['n'])
 }
 
 /** The figures when no process and no cache has any: what one refresh costs. */
-export async function refresh(cache: Cache, database: Database, forget: () => Promise<void>): Promise<{ ms: number; stats: ActivityStats }> {
+export async function refresh(
+  cache: Cache,
+  database: Database,
+  forget: () => Promise<void>,
+): Promise<{ ms: number; stats: ActivityStats }> {
   const activity = activityOn(cache, database)
   // Once per process and not part of a refresh.
   await activity.migrate()

@@ -1,5 +1,6 @@
-// A small forum that shows its own activity: npm start, then http://localhost:3000.
-// With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL (or MEMCACHE_SERVERS and DATABASE_URL) it runs on memcached and MySQL, otherwise on memory and SQLite.
+// A small forum that shows its own activity: npm start, then http://localhost:3000. With
+// WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL (or MEMCACHE_SERVERS and DATABASE_URL) it runs on
+// memcached and MySQL, otherwise on memory and SQLite.
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +16,8 @@ const { port, traffic } = settings()
 /** How long all pages show the same views of threads. */
 const VIEWS_MS = 2000
 
-// createActivity() alone would do. This is in more of a hurry than a site needs to be: its figures are ten
-// seconds old instead of up to fifty.
+// createActivity() alone would do. This is in more of a hurry than a site needs to be: its figures
+// are ten seconds old instead of up to fifty.
 const hurry = { drainAfterLayers: 1, collect: '*/2 * * * * *' }
 const activity = createActivity({ ...hurry, statsTtlSeconds: 2 })
 const hits = createHits({ ...hurry, name: 'threads' })
@@ -28,7 +29,9 @@ app.set('trust proxy', 'loopback')
 
 app.use((_req, res, next) => {
   res.set({
-    'Content-Security-Policy': "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    'Content-Security-Policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+      "'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     'Referrer-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
   })
@@ -36,7 +39,13 @@ app.use((_req, res, next) => {
 })
 app.use(activity.middleware())
 app.use('/activity', activity.router())
-app.use('/assets', express.static(fileURLToPath(new URL('./assets', import.meta.url)), { index: false, maxAge: '5m' }))
+app.use(
+  '/assets',
+  express.static(fileURLToPath(new URL('./assets', import.meta.url)), {
+    index: false,
+    maxAge: '5m',
+  }),
+)
 
 app.get('/', (_req, res) => {
   res.send(forumPage(threads(), views(), figures()))
@@ -48,27 +57,51 @@ app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), (req,
   res.send(threadPage(thread, views(), figures()))
 })
 
-app.post('/threads/:id/replies', express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 10 }), (req, res, next) => {
-  const thread = threadById(req.params.id)
-  if (!thread) return next()
-  const [author, text] = [req.body?.author, req.body?.text].map((value) => (typeof value === 'string' ? value.trim() : ''))
-  if (!author || author.length > MAX_AUTHOR || !text || text.length > MAX_TEXT) {
-    const message = `A reply needs a name of at most ${MAX_AUTHOR} characters and a text of at most ${MAX_TEXT}.`
-    return res.status(400).send(threadPage(thread, views(), figures(), { author, text, message }))
-  }
-  const reply = addReply(thread, author, text)
-  res.redirect(303, `/threads/${thread.id}#reply-${reply.number}`)
-})
+app.post(
+  '/threads/:id/replies',
+  express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 10 }),
+  (req, res, next) => {
+    const thread = threadById(req.params.id)
+    if (!thread) return next()
+    const [author, text] = [req.body?.author, req.body?.text].map((value) =>
+      typeof value === 'string' ? value.trim() : '',
+    )
+    if (!author || author.length > MAX_AUTHOR || !text || text.length > MAX_TEXT) {
+      const message =
+        `A reply needs a name of at most ${MAX_AUTHOR} characters and a text ` +
+        `of at most ${MAX_TEXT}.`
+      return res.status(400).send(threadPage(thread, views(), figures(), { author, text, message }))
+    }
+    const reply = addReply(thread, author, text)
+    res.redirect(303, `/threads/${thread.id}#reply-${reply.number}`)
+  },
+)
 
 app.use((_req, res) => {
-  res.status(404).send(messagePage('There is no such page', 'It may have been moved, or never have been there.', figures()))
+  res
+    .status(404)
+    .send(
+      messagePage(
+        'There is no such page',
+        'It may have been moved, or never have been there.',
+        figures(),
+      ),
+    )
 })
 
 app.use((error, _req, res, next) => {
   if (res.headersSent) return next(error)
   const status = error.status >= 400 && error.status < 500 ? error.status : 500
   if (status === 500) console.error(error)
-  res.status(status).send(messagePage(status === 500 ? 'Something went wrong' : 'That cannot be taken', 'Go back and try it in another way.', figures()))
+  res
+    .status(status)
+    .send(
+      messagePage(
+        status === 500 ? 'Something went wrong' : 'That cannot be taken',
+        'Go back and try it in another way.',
+        figures(),
+      ),
+    )
 })
 
 const server = createServer(app)
@@ -76,21 +109,36 @@ let stopTraffic = () => {}
 
 server.on('error', async (error) => {
   const taken = error.code === 'EADDRINUSE'
-  console.error(taken ? `Port ${port} is taken. Choose another one: PORT=${port + 1} npm start` : `The forum cannot listen on port ${port}: ${error.message}`)
+  console.error(
+    taken
+      ? `Port ${port} is taken. Choose another one: PORT=${port + 1} npm start`
+      : `The forum cannot listen on port ${port}: ${error.message}`,
+  )
   process.exitCode = 1
   await close()
 })
 
 server.listen(port, () => {
   const own = `http://127.0.0.1:${server.address().port}`
-  console.log(`The forum is on http://localhost:${server.address().port}${traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''}`)
-  if (traffic) stopTraffic = startTraffic(own, threads().map(({ id }) => `/threads/${id}`))
+  console.log(
+    'The forum is on ' +
+      `http://localhost:${server.address().port}${traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''}`,
+  )
+  if (traffic) {
+    stopTraffic = startTraffic(
+      own,
+      threads().map(({ id }) => `/threads/${id}`),
+    )
+  }
 })
 
 // Once: a second Ctrl-C ends the process at once.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
 
-/** As docs/operations.md says: requests end first, in two seconds at most, then the visits go to SQL. */
+/**
+ * As docs/operations.md says: requests end first, in two seconds at most, then the visits go to
+ * SQL.
+ */
 async function stop() {
   stopTraffic()
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
@@ -106,22 +154,35 @@ function close() {
 }
 
 /**
- * The newest figures there are, for pages rendered here; `undefined` at first. A page does not wait for its
- * visitor counter: it takes what the last one has asked for.
+ * The newest figures there are, for pages rendered here; `undefined` at first. A page does not wait
+ * for its visitor counter: it takes what the last one has asked for.
  */
 let newest
 function figures() {
-  activity.stats().then((stats) => { newest = stats }, () => {})
+  activity.stats().then(
+    (stats) => {
+      newest = stats
+    },
+    () => {},
+  )
   return newest
 }
 
-/** The views of all threads, by id, two seconds old at most while pages are asked for; none at first. */
+/**
+ * The views of all threads, by id, two seconds old at most while pages are asked for; none at
+ * first.
+ */
 let newestViews = new Map()
 let viewsAskedAt = -Infinity
 function views() {
   if (performance.now() - viewsAskedAt > VIEWS_MS) {
     viewsAskedAt = performance.now()
-    hits.counts(threads().map(({ id }) => id)).then((counts) => { newestViews = counts }, () => {})
+    hits.counts(threads().map(({ id }) => id)).then(
+      (counts) => {
+        newestViews = counts
+      },
+      () => {},
+    )
   }
   return newestViews
 }
@@ -130,7 +191,9 @@ function settings() {
   try {
     const { values } = parseArgs({ options: { 'no-traffic': { type: 'boolean' } } })
     const port = process.env.PORT || '3000'
-    if (!/^\d+$/.test(port) || Number(port) > 65_535) throw new Error('PORT is to be a number from 0 to 65535')
+    if (!/^\d+$/.test(port) || Number(port) > 65_535) {
+      throw new Error('PORT is to be a number from 0 to 65535')
+    }
     return { port: Number(port), traffic: !values['no-traffic'] }
   } catch (error) {
     console.error(`${error.message}\nUsage: PORT=3000 npm start -- [--no-traffic]`)

@@ -1,5 +1,5 @@
-// Simulated visitors, who make real requests to the forum: some people who read a few threads and go, and a
-// search engine's robot, which is not counted. No part of what a site needs.
+// Simulated visitors, who make real requests to the forum: some people who read a few threads and
+// go, and a search engine's robot, which is not counted. No part of what a site needs.
 
 const VISITORS_AT_ONCE = 12
 const FIRST_ARRIVALS_MS = 300
@@ -8,11 +8,15 @@ const MOST_PAGES = 12
 const TIMEOUT_MS = 10_000
 
 const BROWSERS = [
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) ' +
+    'Chrome/141.0.0.0 Safari/537.36',
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Gecko/20100101 Firefox/143.0',
-  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15',
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
-  'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36',
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) ' +
+    'Version/18.5 Safari/605.1.15',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like ' +
+    'Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
+  'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 ' +
+    'Mobile Safari/537.36',
 ]
 const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 
@@ -41,7 +45,10 @@ export function startTraffic(origin, paths) {
     let path = '/'
     for (let pages = between(1, MOST_PAGES); pages > 0 && !stopped; pages--) {
       try {
-        const response = await fetch(origin + path, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) })
+        const response = await fetch(origin + path, {
+          headers,
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+        })
         await response.text()
       } catch {
         // The forum is busy or has stopped; the visitor reads on.

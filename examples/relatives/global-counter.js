@@ -1,5 +1,6 @@
-// A counter that gives each caller its own number. It lives in the cache, and what the cache forgets comes back from SQL.
-// Runs with no service: node examples/relatives/global-counter.js (after npm run build).
+// A counter that gives each caller its own number. It lives in the cache, and what the cache
+// forgets comes back from SQL. Runs with no service: node examples/relatives/global-counter.js
+// (after npm run build).
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,9 +24,16 @@ const cache = memory()
 const likes = new GlobalCounter({ name: 'likes', database, cache, chanceToWrite: 0.1 })
 for (let n = 0; n < 1_005; n++) await likes.increment()
 console.log('likes', await likes.get())
-const likesAfterRestart = new GlobalCounter({ name: 'likes', database, cache: memory(), chanceToWrite: 0.1 })
+const likesAfterRestart = new GlobalCounter({
+  name: 'likes',
+  database,
+  cache: memory(),
+  chanceToWrite: 0.1,
+})
 console.log('likes after the cache has forgotten all', await likesAfterRestart.get())
 
-await Promise.all([tickets, afterRestart, likes, likesAfterRestart].map((counter) => counter.close()))
+await Promise.all(
+  [tickets, afterRestart, likes, likesAfterRestart].map((counter) => counter.close()),
+)
 await database.close()
 rmSync(folder, { recursive: true })

@@ -1,7 +1,7 @@
 // How often each article has been read, in a shop window of an Express site: `npm run build`, then
-// `node examples/relatives/hits.js`. It needs no service: the hits gather in memory and are counted in an SQLite file.
-// With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or MEMCACHE_SERVERS and DATABASE_URL), the very same lines count in
-// memcached and MySQL, on any number of servers.
+// `node examples/relatives/hits.js`. It needs no service: the hits gather in memory and are counted
+// in an SQLite file. With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or MEMCACHE_SERVERS
+// and DATABASE_URL), the very same lines count in memcached and MySQL, on any number of servers.
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,15 +22,26 @@ app.use((req, _res, next) => {
   req.user = req.get('x-user')
   next()
 })
-app.get('/articles/:id',
-  hits.middleware({ item: (req) => req.params.id, viewer: (req) => req.user ?? req.ip, owner: (req) => AUTHORS[req.params.id] }),
-  (req, res) => res.send(`<h1>${AUTHORS[req.params.id] ? 'An article' : 'Not yet written'}</h1>`))
+app.get(
+  '/articles/:id',
+  hits.middleware({
+    item: (req) => req.params.id,
+    viewer: (req) => req.user ?? req.ip,
+    owner: (req) => AUTHORS[req.params.id],
+  }),
+  (req, res) => res.send(`<h1>${AUTHORS[req.params.id] ? 'An article' : 'Not yet written'}</h1>`),
+)
 
 const server = app.listen(0, '127.0.0.1')
 await once(server, 'listening')
 const read = async (user, article) => {
-  const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0', 'x-user': user }
-  await (await fetch(`http://127.0.0.1:${server.address().port}/articles/${article}`, { headers })).text()
+  const headers = {
+    'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0',
+    'x-user': user,
+  }
+  await (
+    await fetch(`http://127.0.0.1:${server.address().port}/articles/${article}`, { headers })
+  ).text()
 }
 
 try {
@@ -43,8 +54,11 @@ try {
   await hits.flush()
   await hits.drain({ all: true })
 
-  console.log(`"bells" was read by three: anna and bert and kwame. It has ${await hits.count('bells')} hits: ` +
-    'anna counts once in half an hour, and its author ottilie never')
+  console.log(
+    `"bells" was read by three: anna and bert and kwame. It has ${await hits.count('bells')} ` +
+      'hits: ' +
+      'anna counts once in half an hour, and its author ottilie never',
+  )
   console.log('a list of articles asks once:', await hits.counts(['bells', 'bread', 'unread']))
   console.log('the most read of all:', await hits.top(1))
 } finally {

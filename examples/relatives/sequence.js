@@ -1,7 +1,7 @@
 // Order numbers that are unique and grow, from two shop servers at once: `npm run build`, then
-// `node examples/relatives/sequence.js`. It needs no service: without a cache the numbers come from SQL alone, here
-// an SQLite file. With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or MEMCACHE_SERVERS and DATABASE_URL), the very
-// same lines count in memcached.
+// `node examples/relatives/sequence.js`. It needs no service: without a cache the numbers come from
+// SQL alone, here an SQLite file. With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or
+// MEMCACHE_SERVERS and DATABASE_URL), the very same lines count in memcached.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,10 @@ try {
   console.log(`one server gives ${first}, the other, asked after that, ${second}`)
 
   const orders = await Promise.all(Array.from({ length: 1000 }, (_, i) => servers[i % 2].next()))
-  console.log(`1,000 orders at once got ${new Set(orders).size} different numbers, from ${Math.min(...orders)} to ${Math.max(...orders)}`)
+  console.log(
+    `1,000 orders at once got ${new Set(orders).size} different numbers, from ` +
+      `${Math.min(...orders)} to ${Math.max(...orders)}`,
+  )
 
   await servers[0].close()
   console.log(`one server is gone, the other goes on with ${await servers[1].next()}`)

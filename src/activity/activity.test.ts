@@ -14,12 +14,17 @@ import { type Activity, type RecordedVisit, createActivity } from './activity.js
 import { BROWSER, cutOff, expresses, keptLog } from '../support/fixtures.suite.js'
 import type { ActivityOptions } from './options.js'
 
-const [[, express]] = expresses as [[string, typeof expresses[0][1]]]
+const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
 const opened: Activity[] = []
 after(() => Promise.all(opened.map((activity) => activity.close())))
 
 function create(options: ActivityOptions = {}): Activity {
-  const activity = createActivity({ cache: memory(), database: 'sqlite::memory:', collect: false, ...options })
+  const activity = createActivity({
+    cache: memory(),
+    database: 'sqlite::memory:',
+    collect: false,
+    ...options,
+  })
   opened.push(activity)
   return activity
 }
@@ -38,7 +43,9 @@ function listened<T extends object>(target: T, heard: unknown[]): T {
       if (typeof value !== 'function') return value
       return (...args: unknown[]) => {
         const last = args.at(-1)
-        if (name === 'transaction' && typeof last === 'function') return value.call(target, (tx: object) => last(listened(tx, heard)))
+        if (name === 'transaction' && typeof last === 'function') {
+          return value.call(target, (tx: object) => last(listened(tx, heard)))
+        }
         heard.push(args)
         return value.apply(target, args)
       }
@@ -49,7 +56,13 @@ function listened<T extends object>(target: T, heard: unknown[]): T {
 /** Everything said to a port, as one text: bytes as latin1 and as hex. */
 function textOf(heard: readonly unknown[]): string {
   const flat: unknown[] = [heard].flat(5)
-  return flat.map((value) => Buffer.isBuffer(value) ? `${value.toString('latin1')} ${value.toString('hex')}` : inspect(value)).join('\n')
+  return flat
+    .map((value) =>
+      Buffer.isBuffer(value)
+        ? `${value.toString('latin1')} ${value.toString('hex')}`
+        : inspect(value),
+    )
+    .join('\n')
 }
 
 test('requests come back as figures and as rows', async () => {
@@ -59,15 +72,35 @@ test('requests come back as figures and as rows', async () => {
   app.use(activity.middleware())
   app.use('/activity', activity.router())
   app.use((_req, res) => void res.send('<p>a page</p>'))
-  for (const [agent, path] of [[BROWSER, '/'], [BROWSER, '/a?b'], ['Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0', '/']] as const) await request(app).get(path).set('user-agent', agent)
+  for (const [agent, path] of [
+    [BROWSER, '/'],
+    [BROWSER, '/a?b'],
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0', '/'],
+  ] as const) {
+    await request(app).get(path).set('user-agent', agent)
+  }
   await arrive(activity)
   const { body } = await request(app).get('/activity').expect(200)
-  assert.deepEqual({ ...body, asOf: '' }, { windowSeconds: 600, pageViews: 3, visitors: 2, asOf: '', stale: false })
+  assert.deepEqual(
+    { ...body, asOf: '' },
+    { windowSeconds: 600, pageViews: 3, visitors: 2, asOf: '', stale: false },
+  )
   assert(Math.abs(Date.parse(body.asOf) - Date.now()) < 60_000)
   assert.deepEqual(await activity.stats(), body)
   const { rows } = await database.query('SELECT page FROM activities ORDER BY id')
-  assert.deepEqual(rows.map(({ page }) => page), ['/', '/a', '/'])
-  assert.deepEqual(await activity.ledger(), { issued: 3, committed: 3, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+  assert.deepEqual(
+    rows.map(({ page }) => page),
+    ['/', '/a', '/'],
+  )
+  assert.deepEqual(await activity.ledger(), {
+    issued: 3,
+    committed: 3,
+    duplicate: 0,
+    quarantined: 0,
+    dropped: 0,
+    outstanding: 0,
+    lost: 0,
+  })
   await activity.close()
   await database.close()
 })
@@ -83,7 +116,12 @@ test('a visit recorded at once after creation has a visitor: flush waits for the
 
 test('two processes on one memcached and one MariaDB make one set of figures, in which a visitor of both is one', async () => {
   const [server, url] = [`memcached://${await sharedMemcached()}`, await sharedMysqlUrl()]
-  const options = { name: `a-${process.pid}-${Date.now()}`, cache: server, database: url, statsTtlSeconds: 1 }
+  const options = {
+    name: `a-${process.pid}-${Date.now()}`,
+    cache: server,
+    database: url,
+    statsTtlSeconds: 1,
+  }
   const [one, two] = [create(options), create(options)]
   for (const activity of [one, two]) {
     activity.record({ visitor: 'anna', page: '/' })
@@ -103,16 +141,26 @@ test('no address, no user agent and no salt leave the process by SQL or log, and
   const cache: Cache = listened(memory(), toCache)
   const { database } = openDatabase('sqlite::memory:')
   const activity = create({
-    cache, database: listened<Database>(database, toDatabase), logger: log,
-    page: (req) => { if (req.path === '/throws') throw new Error(`from ${req.ip} ${req.headers['user-agent']}`); return req.path },
-    skip: (req) => { if (req.path === '/throws') throw new Error(`from ${req.ip} ${req.headers['user-agent']}`); return false },
+    cache,
+    database: listened<Database>(database, toDatabase),
+    logger: log,
+    page: (req) => {
+      if (req.path === '/throws') throw new Error(`from ${req.ip} ${req.headers['user-agent']}`)
+      return req.path
+    },
+    skip: (req) => {
+      if (req.path === '/throws') throw new Error(`from ${req.ip} ${req.headers['user-agent']}`)
+      return false
+    },
   })
   const app = express()
   app.set('trust proxy', true)
   app.use(activity.middleware())
   app.use((_req, res) => void res.send('<p>'))
   const [address, agent] = ['203.0.113.77', 'Mozilla/5.0 (TattleTale 4711)']
-  for (const path of ['/', '/throws', '/2']) await request(app).get(path).set({ 'user-agent': agent, 'x-forwarded-for': address })
+  for (const path of ['/', '/throws', '/2']) {
+    await request(app).get(path).set({ 'user-agent': agent, 'x-forwarded-for': address })
+  }
   activity.record({ visitor: `someone ${address}`, page: '/' })
   activity.record({ visitor: { toString: () => address } as never, page: '/', at: new Date(NaN) })
   await arrive(activity)
@@ -120,15 +168,31 @@ test('no address, no user agent and no salt leave the process by SQL or log, and
   await activity.close()
   await database.close()
 
-  const saltBytes = (toCache as unknown[][]).find(([key, value]) => String(key).includes(':salt:') && Buffer.isBuffer(value))?.[1]
+  const saltBytes = (toCache as unknown[][]).find(
+    ([key, value]) => String(key).includes(':salt:') && Buffer.isBuffer(value),
+  )?.[1]
   assert(Buffer.isBuffer(saltBytes) && saltBytes.length === 32)
-  const forms = (text: string): string[] => [text, Buffer.from(text).toString('hex'), Buffer.from(text).toString('base64').slice(0, -4)]
+  const forms = (text: string): string[] => [
+    text,
+    Buffer.from(text).toString('hex'),
+    Buffer.from(text).toString('base64').slice(0, -4),
+  ]
   const [cached, stored, logged] = [textOf(toCache), textOf(toDatabase), log.lines.join('\n')]
   assert.match(stored, /INSERT INTO `activities`/)
   assert(logged.length > 0 && cached.includes(saltBytes.toString('hex')))
-  for (const [place, text] of [['the cache', cached], ['SQL', stored], ['the log', logged]] as const) {
-    for (const form of [address, 'TattleTale', agent].flatMap(forms)) assert(!text.includes(form), `${form} is in ${place}`)
-    if (place !== 'the cache') for (const encoding of ['latin1', 'hex', 'base64'] as const) assert(!text.includes(saltBytes.toString(encoding)), `the salt is in ${place}`)
+  for (const [place, text] of [
+    ['the cache', cached],
+    ['SQL', stored],
+    ['the log', logged],
+  ] as const) {
+    for (const form of [address, 'TattleTale', agent].flatMap(forms)) {
+      assert(!text.includes(form), `${form} is in ${place}`)
+    }
+    if (place !== 'the cache') {
+      for (const encoding of ['latin1', 'hex', 'base64'] as const) {
+        assert(!text.includes(saltBytes.toString(encoding)), `the salt is in ${place}`)
+      }
+    }
   }
 })
 
@@ -137,19 +201,39 @@ test('record takes what is right of a wrong argument, never throws, and says so 
   const { database } = openDatabase('sqlite::memory:')
   const activity = create({ logger: log, database })
   const wrong: unknown[] = [
-    undefined, null, 7, {}, { page: 5 }, { page: '' }, { page: '/x', visitor: NaN }, { page: '/x', visitor: {} }, { page: '/x', visitor: '' },
-    { page: '/x', at: 'yesterday' }, { page: '/x', at: NaN }, { page: '/x', at: -1 }, { page: '/x', at: 2 ** 60 }, { page: '/x', at: Infinity }, { page: '/x', at: new Date(NaN) },
+    undefined,
+    null,
+    7,
+    {},
+    { page: 5 },
+    { page: '' },
+    { page: '/x', visitor: NaN },
+    { page: '/x', visitor: {} },
+    { page: '/x', visitor: '' },
+    { page: '/x', at: 'yesterday' },
+    { page: '/x', at: NaN },
+    { page: '/x', at: -1 },
+    { page: '/x', at: 2 ** 60 },
+    { page: '/x', at: Infinity },
+    { page: '/x', at: new Date(NaN) },
   ]
   for (const visit of wrong) activity.record(visit as RecordedVisit)
   await arrive(activity)
   const { rows } = await database.query('SELECT page, visitor, created_at FROM activities')
   assert.equal(rows.length, wrong.length)
   assert.equal(rows.filter(({ page }) => page === '/').length, 6)
-  assert(rows.every(({ visitor, created_at: at }) => visitor === null && Math.abs(Number(at) - Date.now()) < 60_000))
+  assert(
+    rows.every(
+      ({ visitor, created_at: at }) =>
+        visitor === null && Math.abs(Number(at) - Date.now()) < 60_000,
+    ),
+  )
   assert.deepEqual(log.lines, [
     'wide-cache: record() got undefined as "page", not a text; the visit counts for the page "/"',
-    'wide-cache: record() got NaN as "visitor", not a text or a number; the visit counts without a visitor',
-    'wide-cache: record() got a string as "at", not a Date, or milliseconds since 1970; the visit counts as of now',
+    'wide-cache: record() got NaN as "visitor", not a text or a number; the visit counts ' +
+      'without a visitor',
+    'wide-cache: record() got a string as "at", not a Date, or milliseconds since 1970; the ' +
+      'visit counts as of now',
   ])
   await activity.close()
   await database.close()
@@ -163,8 +247,16 @@ test('record takes a time, as a number or a Date, an unknown visitor, and any pa
   activity.record({ page: '/b', at: new Date(time), visitor: undefined })
   activity.record({ page: `\0${'😀'.repeat(1000)}`, at: Date.now() + 86_400_000, visitor: 'anna' })
   await arrive(activity)
-  const { rows } = await database.query('SELECT page, visitor, created_at FROM activities ORDER BY page')
-  assert.deepEqual(rows.slice(0, 2).map((row) => ({ ...row })), [{ page: '/a', visitor: null, created_at: time }, { page: '/b', visitor: null, created_at: time }])
+  const { rows } = await database.query(
+    'SELECT page, visitor, created_at FROM activities ORDER BY page',
+  )
+  assert.deepEqual(
+    rows.slice(0, 2).map((row) => ({ ...row })),
+    [
+      { page: '/a', visitor: null, created_at: time },
+      { page: '/b', visitor: null, created_at: time },
+    ],
+  )
   assert.equal(rows[2]?.['page'], `\ufffd${'😀'.repeat(255)}`)
   assert(Number(rows[2]?.['created_at']) <= Date.now())
   await activity.close()
@@ -174,18 +266,23 @@ test('record takes a time, as a number or a Date, an unknown visitor, and any pa
 test('with cache and database unreachable requests are served, and all counts when the database is there', async () => {
   const { database } = openDatabase('sqlite::memory:')
   let reachable = false
-  const away = () => Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'db:3306 does not answer'))
+  const away = () =>
+    Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'db:3306 does not answer'))
   const flaky: Database = {
     dialect: database.dialect,
     maxStatementBytes: database.maxStatementBytes,
-    query: (...args) => reachable ? database.query(...args) : away(),
-    transaction: (work) => reachable ? database.transaction(work) : away(),
-    now: () => reachable ? database.now() : away(),
-    migrate: () => reachable ? database.migrate() : away(),
+    query: (...args) => (reachable ? database.query(...args) : away()),
+    transaction: (work) => (reachable ? database.transaction(work) : away()),
+    now: () => (reachable ? database.now() : away()),
+    migrate: () => (reachable ? database.migrate() : away()),
     close: () => database.close(),
   }
   const log = keptLog()
-  const activity = create({ cache: memcached(`127.0.0.1:${await freePort()}`), database: flaky, logger: log })
+  const activity = create({
+    cache: memcached(`127.0.0.1:${await freePort()}`),
+    database: flaky,
+    logger: log,
+  })
   const app = express()
   app.use(activity.middleware())
   app.use('/activity', activity.router())
@@ -196,8 +293,15 @@ test('with cache and database unreachable requests are served, and all counts wh
   await request(app).get('/activity').expect(200)
   await activity.close()
   const { rows } = await database.query('SELECT visitor FROM activities')
-  assert.deepEqual(rows.map(({ visitor }) => visitor), [null, null, null, null, null])
-  assert.equal(log.lines.filter((line) => line.includes('without a visitor')).length, 1, log.lines.join('\n'))
+  assert.deepEqual(
+    rows.map(({ visitor }) => visitor),
+    [null, null, null, null, null],
+  )
+  assert.equal(
+    log.lines.filter((line) => line.includes('without a visitor')).length,
+    1,
+    log.lines.join('\n'),
+  )
   await database.close()
 })
 
@@ -210,7 +314,10 @@ test('a silent cache holds up neither close nor its visits for long', async () =
   activity.record({ visitor: 'anna', page: '/' })
   await activity.close()
   const { rows } = await database.query('SELECT visitor FROM activities')
-  assert.deepEqual(rows.map(({ visitor }) => visitor), [null])
+  assert.deepEqual(
+    rows.map(({ visitor }) => visitor),
+    [null],
+  )
   await database.close()
   silent.close()
 })
@@ -223,7 +330,10 @@ test('close is idempotent, brings all to SQL, and what comes later neither throw
   assert.equal(await activity.close(), undefined)
   activity.record({ visitor: 'anna', page: '/late' })
   const { rows } = await database.query('SELECT page, visitor FROM activities')
-  assert.deepEqual(rows.map(({ page, visitor }) => [page, Buffer.isBuffer(visitor)]), [['/', true]])
+  assert.deepEqual(
+    rows.map(({ page, visitor }) => [page, Buffer.isBuffer(visitor)]),
+    [['/', true]],
+  )
   await database.close()
 })
 
@@ -233,7 +343,11 @@ test('a cache of this process alone is warned of in production, once', async () 
   try {
     const log = keptLog()
     create({ logger: log })
-    assert.equal(log.lines.filter((line) => line.includes('Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS)')).length, 1)
+    assert.equal(
+      log.lines.filter((line) => line.includes('Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS)'))
+        .length,
+      1,
+    )
   } finally {
     if (before === undefined) delete process.env['NODE_ENV']
     else process.env['NODE_ENV'] = before
@@ -252,7 +366,10 @@ for (const [name, express] of expresses) {
       app.use((_req, res) => void res.type('html').write('<p>the beginning of a page'))
       await cutOff(app, ['/a', '/b', '/c'], () => activity.close(), when)
       const { rows } = await database.query('SELECT page FROM activities ORDER BY page')
-      assert.deepEqual(rows.map(({ page }) => page), ['/a', '/b', '/c'])
+      assert.deepEqual(
+        rows.map(({ page }) => page),
+        ['/a', '/b', '/c'],
+      )
       assert.deepEqual(log.lines, [])
       await database.close()
     })

@@ -3,7 +3,15 @@ import { test } from 'node:test'
 import type { Express, Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { BurstLogger } from '../support/logger.js'
-import { BROWSER, expresses, type KeptLog, keptLog, raw, serving, until } from '../support/fixtures.suite.js'
+import {
+  BROWSER,
+  expresses,
+  type KeptLog,
+  keptLog,
+  raw,
+  serving,
+  until,
+} from '../support/fixtures.suite.js'
 import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
@@ -12,16 +20,30 @@ interface Counted {
   page: string
 }
 
-function tracker(options: ActivityOptions = {}): { counted: Counted[]; log: KeptLog; middleware: () => RequestHandler } {
+function tracker(options: ActivityOptions = {}): {
+  counted: Counted[]
+  log: KeptLog
+  middleware: () => RequestHandler
+} {
   const counted: Counted[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, () => performance.now())
-  const middleware = activityMiddleware(activitySettings({ collect: false, ...options }),
-    (identity, page, userAgent) => counted.push({ identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`, page }), logger)
+  const middleware = activityMiddleware(
+    activitySettings({ collect: false, ...options }),
+    (identity, page, userAgent) =>
+      counted.push({
+        identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`,
+        page,
+      }),
+    logger,
+  )
   return { counted, log, middleware }
 }
 
-const browse = (app: Express, path: string, headers: Record<string, string> = {}) => request(app).get(path).set({ 'user-agent': BROWSER, ...headers })
+const browse = (app: Express, path: string, headers: Record<string, string> = {}) =>
+  request(app)
+    .get(path)
+    .set({ 'user-agent': BROWSER, ...headers })
 
 for (const [name, express] of expresses) {
   /** A site whose pages are HTML, and what is counted on it. */
@@ -53,13 +75,30 @@ for (const [name, express] of expresses) {
       app.get('/none', (_req, res) => void res.end('x'))
       app.get('/missing', (_req, res) => void res.status(404).send('<p>missing</p>'))
       app.get('/moved', (_req, res) => res.redirect('/'))
-      app.get('/broken', () => { throw new Error('broken') })
-      app.get('/capitals', (_req, res) => void res.set('Content-Type', 'Text/HTML;charset=utf-8').end('x'))
-      app.get('/head', (_req, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end('x'))
-      app.use((error: Error, _req: unknown, res: { status(code: number): { send(text: string): void } }, _next: unknown) => res.status(500).send(error.name))
+      app.get('/broken', () => {
+        throw new Error('broken')
+      })
+      app.get(
+        '/capitals',
+        (_req, res) => void res.set('Content-Type', 'Text/HTML;charset=utf-8').end('x'),
+      )
+      app.get(
+        '/head',
+        (_req, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end('x'),
+      )
+      app.use(
+        (
+          error: Error,
+          _req: unknown,
+          res: { status(code: number): { send(text: string): void } },
+          _next: unknown,
+        ) => res.status(500).send(error.name),
+      )
     })
     it.app.disable('x-powered-by')
-    for (const path of ['/json', '/text', '/htmlish', '/none', '/missing', '/moved', '/broken']) await browse(it.app, path, { accept: 'text/html' })
+    for (const path of ['/json', '/text', '/htmlish', '/none', '/missing', '/moved', '/broken']) {
+      await browse(it.app, path, { accept: 'text/html' })
+    }
     await request(it.app).post('/').set('user-agent', BROWSER)
     await request(it.app).head('/').set('user-agent', BROWSER)
     assert.deepEqual(pages(it), [])
@@ -73,7 +112,10 @@ for (const [name, express] of expresses) {
     const it = site()
     const { headers } = await browse(it.app, '/')
     const again = { 'if-none-match': headers['etag']! }
-    await browse(it.app, '/page', { ...again, accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }).expect(304)
+    await browse(it.app, '/page', {
+      ...again,
+      accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
+    }).expect(304)
     await browse(it.app, '/image', { ...again, accept: 'image/avif,*/*;q=0.8' }).expect(304)
     await browse(it.app, '/last')
     await until(() => it.counted.length > 2)
@@ -81,9 +123,14 @@ for (const [name, express] of expresses) {
   })
 
   test(`${name}: bots and prefetches do not count, unless bots are asked for`, async () => {
-    for (const [bots, expected] of [['skip', ['/last']], ['count', ['/bot', '/bot', '/last']]] as const) {
+    for (const [bots, expected] of [
+      ['skip', ['/last']],
+      ['count', ['/bot', '/bot', '/last']],
+    ] as const) {
       const it = site({ bots })
-      await browse(it.app, '/bot', { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' })
+      await browse(it.app, '/bot', {
+        'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+      })
       await browse(it.app, '/bot', { 'user-agent': `Googlebot ${'x'.repeat(9_000)}` })
       await browse(it.app, '/prefetch', { 'sec-purpose': 'prefetch' })
       await browse(it.app, '/prerender', { 'sec-purpose': 'prefetch;prerender' })
@@ -94,24 +141,34 @@ for (const [name, express] of expresses) {
   })
 
   test(`${name}: who asks for privacy counts without identity, or not, or like all others`, async () => {
-    for (const [privacySignals, expected] of [['anonymous', [false, false, true]], ['skip', [true]], ['ignore', [true, true, true]]] as const) {
+    for (const [privacySignals, expected] of [
+      ['anonymous', [false, false, true]],
+      ['skip', [true]],
+      ['ignore', [true, true, true]],
+    ] as const) {
       const it = site({ privacySignals })
       await browse(it.app, '/', { 'sec-gpc': '1' })
       await browse(it.app, '/', { dnt: '1' })
       await browse(it.app, '/', { dnt: '0' })
       await until(() => it.counted.length >= expected.length)
-      assert.deepEqual(it.counted.map(({ identity }) => identity !== undefined), expected)
+      assert.deepEqual(
+        it.counted.map(({ identity }) => identity !== undefined),
+        expected,
+      )
     }
   })
 
   test(`${name}: skip, visitor and page decide, and see the request and the response as they were`, async () => {
-    const it = site({
-      skip: (req, res) => req.path === '/admin' || res.getHeader('x-skip') === 'yes',
-      visitor: (req) => `user ${String(req.query['user'])}`,
-      page: (req) => `${req.baseUrl}${req.path}\0${'é'.repeat(2000)}`,
-    }, (app) => {
-      app.get('/secret', (_req, res) => void res.set('x-skip', 'yes').send('<p>'))
-    })
+    const it = site(
+      {
+        skip: (req, res) => req.path === '/admin' || res.getHeader('x-skip') === 'yes',
+        visitor: (req) => `user ${String(req.query['user'])}`,
+        page: (req) => `${req.baseUrl}${req.path}\0${'é'.repeat(2000)}`,
+      },
+      (app) => {
+        app.get('/secret', (_req, res) => void res.set('x-skip', 'yes').send('<p>'))
+      },
+    )
     for (const path of ['/admin', '/secret', '/x?user=7']) await browse(it.app, path)
     await until(() => it.counted.length > 0)
     assert.deepEqual(it.counted, [{ identity: 'user 7', page: `/x\ufffd${'é'.repeat(509)}` }])
@@ -127,23 +184,53 @@ for (const [name, express] of expresses) {
   })
 
   test(`${name}: functions that throw, return nothing or a promise are passed over, and that is said once without a value`, async () => {
-    const fail = () => { throw new RangeError('secret 10.1.2.3') }
-    const wrong = [fail, () => undefined, () => '', () => ({}), async () => fail(), () => { throw 'secret 10.1.2.3' }]
+    const fail = () => {
+      throw new RangeError('secret 10.1.2.3')
+    }
+    const wrong = [
+      fail,
+      () => undefined,
+      () => '',
+      () => ({}),
+      async () => fail(),
+      () => {
+        throw 'secret 10.1.2.3'
+      },
+    ]
     for (const wrongly of wrong) {
       const it = site({ visitor: wrongly as () => string, page: wrongly as () => string })
       for (let i = 0; i < 3; i++) await browse(it.app, '/path').expect(200)
       await until(() => it.counted.length > 2)
       assert.deepEqual(it.counted, Array(3).fill({ identity: undefined, page: '/path' }))
       assert.equal(it.log.lines.length, 2, it.log.lines.join('\n'))
-      assert.match(it.log.lines[0]!, /^wide-cache: the function given as "visitor" (threw|returned) .*; the visit counts without a visitor$/)
-      assert.match(it.log.lines[1]!, /^wide-cache: the function given as "page" (threw|returned) .*; the path is taken$/)
+      assert.match(
+        it.log.lines[0]!,
+        /^wide-cache: the function given as "visitor" (threw|returned) .*; the visit counts without a visitor$/,
+      )
+      assert.match(
+        it.log.lines[1]!,
+        /^wide-cache: the function given as "page" (threw|returned) .*; the path is taken$/,
+      )
       assert.doesNotMatch(it.log.lines.join(), /secret|10\.1\.2\.3|127\.0/)
-      if (wrongly === fail) assert.match(it.log.lines[0]!, /threw an error of class RangeError at .*middleware\.test\.ts:\d+:\d+;/)
+      if (wrongly === fail) {
+        assert.match(
+          it.log.lines[0]!,
+          /threw an error of class RangeError at .*middleware\.test\.ts:\d+:\d+;/,
+        )
+      }
     }
   })
 
   test(`${name}: a skip that throws or returns a promise skips nothing`, async () => {
-    const wrong: (() => unknown)[] = [() => { throw new Error() }, async () => true, async () => { throw new Error() }]
+    const wrong: (() => unknown)[] = [
+      () => {
+        throw new Error()
+      },
+      async () => true,
+      async () => {
+        throw new Error()
+      },
+    ]
     for (const wrongly of wrong) {
       const it = site({ skip: wrongly as () => boolean })
       await browse(it.app, '/')
@@ -190,7 +277,8 @@ for (const [name, express] of expresses) {
       })
     })
     await serving(it.app, async (port) => {
-      const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
+      const ask = (path: string) =>
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
       await raw(port, ask('/stream'), (answer) => answer.includes('begun'))
       await until(() => it.counted.length > 0)
       assert.deepEqual(it.counted, [{ identity: `127.0.0.1\n${BROWSER}`, page: '/stream' }])
@@ -211,10 +299,14 @@ for (const [name, express] of expresses) {
       })
     })
     await serving(it.app, async (port) => {
-      const answer = raw(port, `GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: ${BROWSER}\r\n\r\n`, (text) => {
-        if (text.includes('<p>') && it.counted.length === 0) release()
-        return false
-      })
+      const answer = raw(
+        port,
+        `GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: ${BROWSER}\r\n\r\n`,
+        (text) => {
+          if (text.includes('<p>') && it.counted.length === 0) release()
+          return false
+        },
+      )
       await answer
       await until(() => it.counted.length > 0)
       assert.deepEqual(pages(it), ['/slow'])
@@ -238,7 +330,11 @@ for (const [name, express] of expresses) {
     await serving(it.app, async (port) => {
       for (const [target, page] of targets) {
         it.counted.length = 0
-        const answer = await raw(port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: caf\xe9 ${'\xff'.repeat(600)}\r\nAccept: \xff\r\n\r\n`)
+        const answer = await raw(
+          port,
+          `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: caf\xe9 ` +
+            `${'\xff'.repeat(600)}\r\nAccept: \xff\r\n\r\n`,
+        )
         assert.match(answer, /^HTTP\/1.1 200 OK/, target)
         await until(() => it.counted.length > 0)
         assert.deepEqual(pages(it), [page])
@@ -248,27 +344,84 @@ for (const [name, express] of expresses) {
   })
 
   test(`${name}: behind a trusted proxy the visitor's address is the client's, and an all-trusting site is warned once`, async () => {
-    for (const [trust, address, warned] of [[1, '203.0.113.9', false], [true, '198.51.100.7', true]] as const) {
+    for (const [trust, address, warned] of [
+      [1, '203.0.113.9', false],
+      [true, '198.51.100.7', true],
+    ] as const) {
       const it = site()
       it.app.set('trust proxy', trust)
-      for (let i = 0; i < 2; i++) await browse(it.app, '/', { 'x-forwarded-for': '198.51.100.7, 203.0.113.9' })
+      for (let i = 0; i < 2; i++) {
+        await browse(it.app, '/', { 'x-forwarded-for': '198.51.100.7, 203.0.113.9' })
+      }
       await until(() => it.counted.length > 1)
       assert.equal(it.counted[0]!.identity, `${address}\n${BROWSER}`)
-      assert.equal(it.log.lines.filter((line) => /"trust proxy" is true.*app\.set\("trust proxy", 1\)/.test(line)).length, warned ? 1 : 0)
+      assert.equal(
+        it.log.lines.filter((line) =>
+          /"trust proxy" is true.*app\.set\("trust proxy", 1\)/.test(line),
+        ).length,
+        warned ? 1 : 0,
+      )
       assert.equal(it.log.lines.length, warned ? 1 : 0)
     }
   })
 
   test(`${name}: a forwarded request where no proxy is trusted is warned of once, with what to set`, async () => {
-    const ways: [string, ActivityOptions, (app: Express) => void, Record<string, string>, RegExp | undefined][] = [
-      ['X-Forwarded-For', {}, () => undefined, { 'x-forwarded-for': '198.51.100.7' }, /X-Forwarded-For arrives, but "trust proxy" is off.*app\.set\("trust proxy", 1\)/],
-      ['Forwarded', {}, () => undefined, { forwarded: 'for=198.51.100.7' }, /Forwarded arrives, but "trust proxy" is off.*let the proxy send that.*app\.set\("trust proxy", 1\)/],
-      ['0 proxies', {}, (app) => app.set('trust proxy', 0), { 'x-forwarded-for': '198.51.100.7' }, /"trust proxy" is off/],
-      ['a trusted proxy', {}, (app) => app.set('trust proxy', 'loopback'), { 'x-forwarded-for': '198.51.100.7' }, undefined],
-      ['the option visitor', { visitor: (req) => req.get('x-forwarded-for') ?? '?' }, () => undefined, { 'x-forwarded-for': '198.51.100.7' }, undefined],
+    const ways: [
+      string,
+      ActivityOptions,
+      (app: Express) => void,
+      Record<string, string>,
+      RegExp | undefined,
+    ][] = [
+      [
+        'X-Forwarded-For',
+        {},
+        () => undefined,
+        { 'x-forwarded-for': '198.51.100.7' },
+        /X-Forwarded-For arrives, but "trust proxy" is off.*app\.set\("trust proxy", 1\)/,
+      ],
+      [
+        'Forwarded',
+        {},
+        () => undefined,
+        { forwarded: 'for=198.51.100.7' },
+        /Forwarded arrives, but "trust proxy" is off.*let the proxy send that.*app\.set\("trust proxy", 1\)/,
+      ],
+      [
+        '0 proxies',
+        {},
+        (app) => app.set('trust proxy', 0),
+        { 'x-forwarded-for': '198.51.100.7' },
+        /"trust proxy" is off/,
+      ],
+      [
+        'a trusted proxy',
+        {},
+        (app) => app.set('trust proxy', 'loopback'),
+        { 'x-forwarded-for': '198.51.100.7' },
+        undefined,
+      ],
+      [
+        'the option visitor',
+        { visitor: (req) => req.get('x-forwarded-for') ?? '?' },
+        () => undefined,
+        { 'x-forwarded-for': '198.51.100.7' },
+        undefined,
+      ],
       ['no proxy', {}, () => undefined, {}, undefined],
-      ['an `ip` of the site\'s own', {}, (app) => app.use((req, _res, next) => (Object.defineProperty(req, 'ip', { get: () => '192.0.2.1' }), next())),
-        { 'x-forwarded-for': '198.51.100.7' }, undefined],
+      [
+        "an `ip` of the site's own",
+        {},
+        (app) =>
+          app.use(
+            (req, _res, next) => (
+              Object.defineProperty(req, 'ip', { get: () => '192.0.2.1' }),
+              next()
+            ),
+          ),
+        { 'x-forwarded-for': '198.51.100.7' },
+        undefined,
+      ],
     ]
     for (const [way, options, change, headers, warning] of ways) {
       const it = site(options, change)
@@ -282,19 +435,58 @@ for (const [name, express] of expresses) {
   test(`${name}: the visitor's address is what the site says it is, however it does`, async () => {
     const given = (address: string) => ({ configurable: true, get: () => address })
     const ways: [string, (app: Express) => void, Record<string, string>, RegExp][] = [
-      ['no proxy is trusted', () => undefined, { 'x-forwarded-for': '198.51.100.7' }, /^(::ffff:)?127\.0\.0\.1$/],
-      ['a trusted proxy has said nothing', (app) => app.set('trust proxy', 1), {}, /^(::ffff:)?127\.0\.0\.1$/],
-      ['requests have an `ip` of their own', (app) => app.use((req, _res, next) => (Object.defineProperty(req, 'ip', given('192.0.2.1')), next())), {}, /^192\.0\.2\.1$/],
-      ['requests of the app have', (app) => Object.defineProperty(app.request, 'ip', given('192.0.2.2')), {}, /^192\.0\.2\.2$/],
-      ['requests of the app ask for a header before Express\'s', (app) => Object.defineProperty(app.request, 'ip', {
-        get(this: Request) { return this.get('x-client') ?? (this.app.get('trust proxy fn') && this.socket.remoteAddress) },
-      }), { 'x-client': '192.0.2.4' }, /^192\.0\.2\.4$/],
-      ['requests of an app within have', (app) => {
-        const within = express()
-        Object.defineProperty(within.request, 'ip', given('192.0.2.3'))
-        within.get('/', (_req, res) => void res.send('<p>'))
-        app.use(within)
-      }, {}, /^192\.0\.2\.3$/],
+      [
+        'no proxy is trusted',
+        () => undefined,
+        { 'x-forwarded-for': '198.51.100.7' },
+        /^(::ffff:)?127\.0\.0\.1$/,
+      ],
+      [
+        'a trusted proxy has said nothing',
+        (app) => app.set('trust proxy', 1),
+        {},
+        /^(::ffff:)?127\.0\.0\.1$/,
+      ],
+      [
+        'requests have an `ip` of their own',
+        (app) =>
+          app.use(
+            (req, _res, next) => (Object.defineProperty(req, 'ip', given('192.0.2.1')), next()),
+          ),
+        {},
+        /^192\.0\.2\.1$/,
+      ],
+      [
+        'requests of the app have',
+        (app) => Object.defineProperty(app.request, 'ip', given('192.0.2.2')),
+        {},
+        /^192\.0\.2\.2$/,
+      ],
+      [
+        "requests of the app ask for a header before Express's",
+        (app) =>
+          Object.defineProperty(app.request, 'ip', {
+            get(this: Request) {
+              return (
+                this.get('x-client') ??
+                (this.app.get('trust proxy fn') && this.socket.remoteAddress)
+              )
+            },
+          }),
+        { 'x-client': '192.0.2.4' },
+        /^192\.0\.2\.4$/,
+      ],
+      [
+        'requests of an app within have',
+        (app) => {
+          const within = express()
+          Object.defineProperty(within.request, 'ip', given('192.0.2.3'))
+          within.get('/', (_req, res) => void res.send('<p>'))
+          app.use(within)
+        },
+        {},
+        /^192\.0\.2\.3$/,
+      ],
     ]
     for (const [way, change, headers, address] of ways) {
       const it = site({}, change)
@@ -317,6 +509,12 @@ test('what is no request of Express passes by unharmed', () => {
 
 test('an error of the route behind reaches Express, not the tracker', async () => {
   const { middleware, log } = tracker()
-  assert.throws(() => middleware()({ method: 'POST' } as never, {} as never, () => { throw new Error('of the route') }), /of the route/)
+  assert.throws(
+    () =>
+      middleware()({ method: 'POST' } as never, {} as never, () => {
+        throw new Error('of the route')
+      }),
+    /of the route/,
+  )
   assert.deepEqual(log.lines, [])
 })

@@ -7,15 +7,32 @@ import { activitySettings, cacheWarning, type ActivityOptions } from './options.
 test('without options there are the documented defaults', () => {
   const { grid, logger, ...settings } = activitySettings({})
   assert.deepEqual(settings, {
-    name: 'activity', windowSeconds: 600, statsTtlSeconds: 30, keepSeconds: 24 * 3600, retentionGiven: false,
-    skip: undefined, visitor: undefined, page: undefined, bots: 'skip', privacySignals: 'anonymous',
+    name: 'activity',
+    windowSeconds: 600,
+    statsTtlSeconds: 30,
+    keepSeconds: 24 * 3600,
+    retentionGiven: false,
+    skip: undefined,
+    visitor: undefined,
+    page: undefined,
+    bots: 'skip',
+    privacySignals: 'anonymous',
   })
   assert.deepEqual(grid, {})
   assert.equal(logger, console)
 })
 
 test('an option that is undefined is an option not given', () => {
-  assert.deepEqual(activitySettings({ name: undefined, windowSeconds: undefined, width: undefined, skip: undefined, logger: undefined }), activitySettings({}))
+  assert.deepEqual(
+    activitySettings({
+      name: undefined,
+      windowSeconds: undefined,
+      width: undefined,
+      skip: undefined,
+      logger: undefined,
+    }),
+    activitySettings({}),
+  )
 })
 
 test('the window is by default ten minutes, or a layer where that is longer', () => {
@@ -33,7 +50,11 @@ test('visits are kept a day, or as long as the window needs them', () => {
 
 /** Options that are wrong, what is thrown, and what its message names. */
 const WRONG: [options: object, error: typeof TypeError | typeof RangeError, message: RegExp][] = [
-  [{ windowSecond: 600 }, TypeError, /option "windowSecond" is 600; allowed: no such option; createActivity takes name, windowSeconds/],
+  [
+    { windowSecond: 600 },
+    TypeError,
+    /option "windowSecond" is 600; allowed: no such option; createActivity takes name, windowSeconds/,
+  ],
   [{ commit: () => {} }, TypeError, /option "commit".*no such option/],
   [{ name: 'with spaces' }, RangeError, /option "name" is "with spaces"; allowed: 1 to 32/],
   [{ name: 'x'.repeat(33) }, RangeError, /option "name"/],
@@ -43,45 +64,94 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   [{ width: 1.5 }, RangeError, /option "width" is 1.5/],
   [{ width: '15' }, TypeError, /option "width" is "15"/],
   [{ layerSeconds: 0 }, RangeError, /option "layerSeconds"/],
-  [{ layerSeconds: 60, cellTtlSeconds: 60 }, RangeError, /option "layerSeconds" is 60; .*cellTtlSeconds 60/],
-  [{ collect: 'now and then' }, RangeError, /option "collect" is "now and then"; allowed: a cron line/],
+  [
+    { layerSeconds: 60, cellTtlSeconds: 60 },
+    RangeError,
+    /option "layerSeconds" is 60; .*cellTtlSeconds 60/,
+  ],
+  [
+    { collect: 'now and then' },
+    RangeError,
+    /option "collect" is "now and then"; allowed: a cron line/,
+  ],
   [{ collect: true }, TypeError, /option "collect" is true/],
-  [{ windowSeconds: 0 }, RangeError, /option "windowSeconds" is 0; allowed: a whole number from 3 to 2592000 seconds/],
+  [
+    { windowSeconds: 0 },
+    RangeError,
+    /option "windowSeconds" is 0; allowed: a whole number from 3 to 2592000 seconds/,
+  ],
   [{ windowSeconds: '600' }, TypeError, /option "windowSeconds" is "600"/],
-  [{ statsTtlSeconds: 0 }, RangeError, /option "statsTtlSeconds" is 0; allowed: a whole number from 1 to 86400 seconds/],
+  [
+    { statsTtlSeconds: 0 },
+    RangeError,
+    /option "statsTtlSeconds" is 0; allowed: a whole number from 1 to 86400 seconds/,
+  ],
   [{ statsTtlSeconds: NaN }, RangeError, /option "statsTtlSeconds" is NaN/],
-  [{ retentionHours: 0 }, RangeError, /option "retentionHours" is 0; .*at least the window of 600 s/],
-  [{ windowSeconds: 7200, retentionHours: 1 }, RangeError, /option "retentionHours" is 1; allowed: a whole number from 2 .*window of 7200 s/],
+  [
+    { retentionHours: 0 },
+    RangeError,
+    /option "retentionHours" is 0; .*at least the window of 600 s/,
+  ],
+  [
+    { windowSeconds: 7200, retentionHours: 1 },
+    RangeError,
+    /option "retentionHours" is 1; allowed: a whole number from 2 .*window of 7200 s/,
+  ],
   [{ retentionHours: 0.5 }, RangeError, /option "retentionHours" is 0.5/],
   [{ skip: true }, TypeError, /option "skip" is true; allowed: a function/],
   [{ visitor: 'ip' }, TypeError, /option "visitor" is "ip"; allowed: a function/],
   [{ page: /x/ }, TypeError, /option "page" is an object; allowed: a function/],
   [{ bots: 'ignore' }, RangeError, /option "bots" is "ignore"; allowed: "skip" or "count"/],
   [{ bots: null }, TypeError, /option "bots" is null/],
-  [{ privacySignals: 'none' }, RangeError, /option "privacySignals" is "none"; allowed: "anonymous" or "skip" or "ignore"/],
+  [
+    { privacySignals: 'none' },
+    RangeError,
+    /option "privacySignals" is "none"; allowed: "anonymous" or "skip" or "ignore"/,
+  ],
   [{ logger: {} }, TypeError, /option "logger"/],
-  [{ database: 'postgres://user:hunter2@host/db' }, RangeError, /option "database" is (?!.*hunter2).*mysql:\/\//],
-  [{ cache: 'redis://:hunter2@host', database: 'sqlite::memory:' }, RangeError, /option "cache" is (?!.*hunter2).*memcached:\/\//],
+  [
+    { database: 'postgres://user:hunter2@host/db' },
+    RangeError,
+    /option "database" is (?!.*hunter2).*mysql:\/\//,
+  ],
+  [
+    { cache: 'redis://:hunter2@host', database: 'sqlite::memory:' },
+    RangeError,
+    /option "cache" is (?!.*hunter2).*memcached:\/\//,
+  ],
   [{ cache: 5 }, TypeError, /option "cache" is 5/],
 ]
 
 for (const [options, error, message] of WRONG) {
-  const names = Object.entries(options).map(([name, value]) => `${name}: ${String(value)}`).join(', ')
+  const names = Object.entries(options)
+    .map(([name, value]) => `${name}: ${String(value)}`)
+    .join(', ')
   test(`createActivity({ ${names} }) throws a ${error.name} that names what is wrong`, () => {
-    assert.throws(() => createActivity(options as ActivityOptions), (thrown) => {
-      assert(thrown instanceof error, String(thrown))
-      assert.match(thrown.message, message)
-      return true
-    })
+    assert.throws(
+      () => createActivity(options as ActivityOptions),
+      (thrown) => {
+        assert(thrown instanceof error, String(thrown))
+        assert.match(thrown.message, message)
+        return true
+      },
+    )
   })
 }
 
 test('createActivity(null) and createActivity("name") throw a TypeError', () => {
-  for (const options of [null, 'name', []]) assert.throws(() => createActivity(options as ActivityOptions), /createActivity options/)
+  for (const options of [null, 'name', []]) {
+    assert.throws(() => createActivity(options as ActivityOptions), /createActivity options/)
+  }
 })
 
 test('a cache of one process earns a warning in production, and only there', () => {
-  assert.match(cacheWarning(memory(), { NODE_ENV: 'production' }) ?? '', /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/)
+  assert.match(
+    cacheWarning(memory(), { NODE_ENV: 'production' }) ?? '',
+    /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/,
+  )
   assert.equal(cacheWarning(memory(), {}), undefined)
-  assert.equal(cacheWarning({ ...memory(), scope: 'shared' }, { NODE_ENV: 'production' }), undefined)
+  assert.equal(
+    cacheWarning({ ...memory(), scope: 'shared' }, { NODE_ENV: 'production' }),
+    undefined,
+  )
 })

@@ -5,45 +5,62 @@ import type { Request, Response } from '../page-views/express.js'
 import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
 
 /**
- * Options of `createActivity()`. One that is `undefined` is one not given. `skip`, `visitor` and `page` are asked after
- * the response. They see `url`, `path`, `baseUrl`, `originalUrl` and `params` of the request as they were where the
- * middleware is mounted, whatever routers have done with them since.
+ * Options of `createActivity()`. One that is `undefined` is one not given. `skip`, `visitor` and
+ * `page` are asked after the response. They see `url`, `path`, `baseUrl`, `originalUrl` and
+ * `params` of the request as they were where the middleware is mounted, whatever routers have done
+ * with them since.
  */
 export interface ActivityOptions extends GridOptions {
-  /** Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`. @default 'activity' */
+  /**
+   * Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`.
+   * @default 'activity'
+   */
   name?: string | undefined
   /**
    * Seconds that the figures look back, at least `layerSeconds`.
    * @default 600, or `layerSeconds` if that is longer
    */
   windowSeconds?: number | undefined
-  /** Seconds that figures once read are served, by all processes, before SQL is asked again. @default 30 */
+  /**
+   * Seconds that figures once read are served, by all processes, before SQL is asked again.
+   * @default 30
+   */
   statsTtlSeconds?: number | undefined
   /**
    * Hours that visits are kept in SQL; at least the window. Never kept for less than the window and
-   * `cellTtlSeconds` together, since the window ends at the newest drained layer. SQL has the longest time that any
-   * process has given, and whoever collects goes by that. @default 24
+   * `cellTtlSeconds` together, since the window ends at the newest drained layer. SQL has the
+   * longest time that any process has given, and whoever collects goes by that. @default 24
    */
   retentionHours?: number | undefined
-  /** Page views that do not count beside those that never do: `true` leaves it out. Asked after the response. */
+  /**
+   * Page views that do not count beside those that never do: `true` leaves it out. Asked after the
+   * response.
+   */
   skip?: ((req: Request, res: Response) => boolean) | undefined
   /**
-   * Who the visitor is: a text, or a number such as the id of a user; only a keyed hash of it leaves the process. Asked after the response.
+   * Who the visitor is: a text, or a number such as the id of a user; only a keyed hash of it
+   * leaves the process. Asked after the response.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
   visitor?: ((req: Request) => string | number | bigint) | undefined
-  /** What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path without query */
+  /**
+   * What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path
+   * without query
+   */
   page?: ((req: Request) => string) | undefined
   /** Whether visits of bots, told by their user agents or by having none, count. @default 'skip' */
   bots?: 'skip' | 'count' | undefined
   /**
-   * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at all,
-   * `ignore` like all others. @default 'anonymous'
+   * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at
+   * all, `ignore` like all others. @default 'anonymous'
    */
   privacySignals?: 'anonymous' | 'skip' | 'ignore' | undefined
 }
 
-/** Options complete and checked, but for those of the grid, which the wide cache checks and completes. */
+/**
+ * Options complete and checked, but for those of the grid, which the wide cache checks and
+ * completes.
+ */
 export interface ActivitySettings {
   readonly name: string
   readonly windowSeconds: number
@@ -61,25 +78,61 @@ export interface ActivitySettings {
   readonly grid: GridOptions
 }
 
-const OWN_OPTIONS = ['name', 'windowSeconds', 'statsTtlSeconds', 'retentionHours', 'skip', 'visitor', 'page', 'bots', 'privacySignals'] as const
+const OWN_OPTIONS = [
+  'name',
+  'windowSeconds',
+  'statsTtlSeconds',
+  'retentionHours',
+  'skip',
+  'visitor',
+  'page',
+  'bots',
+  'privacySignals',
+] as const
 
 const DEFAULT_WINDOW_SECONDS = 600
 const MAX_WINDOW_SECONDS = 30 * 24 * 3600
 const MAX_RETENTION_HOURS = 10 * 366 * 24
 
-/** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
+/**
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ */
 export function activitySettings(options: ActivityOptions): ActivitySettings {
   onlyKnown('createActivity', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
-  const { name = 'activity', windowSeconds, statsTtlSeconds = 30, retentionHours, skip, visitor, page, bots = 'skip', privacySignals = 'anonymous', ...grid } =
-    given(options)
+  const {
+    name = 'activity',
+    windowSeconds,
+    statsTtlSeconds = 30,
+    retentionHours,
+    skip,
+    visitor,
+    page,
+    bots = 'skip',
+    privacySignals = 'anonymous',
+    ...grid
+  } = given(options)
   const checkedName = nameOf('name', name)
-  const { layerSeconds, cellTtlSeconds, logger } = settingsOf({ ...grid, name: checkedName, commit: async () => {} })
+  const { layerSeconds, cellTtlSeconds, logger } = settingsOf({
+    ...grid,
+    name: checkedName,
+    commit: async () => {},
+  })
 
-  const window = integer('windowSeconds', windowSeconds ?? Math.max(DEFAULT_WINDOW_SECONDS, layerSeconds),
-    layerSeconds, MAX_WINDOW_SECONDS, 'seconds')
+  const window = integer(
+    'windowSeconds',
+    windowSeconds ?? Math.max(DEFAULT_WINDOW_SECONDS, layerSeconds),
+    layerSeconds,
+    MAX_WINDOW_SECONDS,
+    'seconds',
+  )
   const leastHours = Math.ceil(window / 3600)
-  const hours = integer('retentionHours', retentionHours ?? Math.max(24, leastHours), leastHours, MAX_RETENTION_HOURS,
-    `hours (at least the window of ${window} s)`)
+  const hours = integer(
+    'retentionHours',
+    retentionHours ?? Math.max(24, leastHours),
+    leastHours,
+    MAX_RETENTION_HOURS,
+    `hours (at least the window of ${window} s)`,
+  )
 
   return Object.freeze({
     name: checkedName,
@@ -88,8 +141,16 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     // The window ends at the newest drained layer, and that may be as old as cells live.
     keepSeconds: Math.max(hours * 3600, window + cellTtlSeconds),
     retentionGiven: retentionHours !== undefined,
-    skip: optionalFunction('skip', skip, 'a function (req, res) that returns true for what does not count'),
-    visitor: optionalFunction('visitor', visitor, 'a function (req) that returns a string or a number'),
+    skip: optionalFunction(
+      'skip',
+      skip,
+      'a function (req, res) that returns true for what does not count',
+    ),
+    visitor: optionalFunction(
+      'visitor',
+      visitor,
+      'a function (req) that returns a string or a number',
+    ),
     page: optionalFunction('page', page, 'a function (req) that returns a string'),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
@@ -99,8 +160,14 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
 }
 
 /** What is worth saying about a cache that works and yet is seldom what is wanted. */
-export function cacheWarning(cache: Cache, env: NodeJS.ProcessEnv = process.env): string | undefined {
+export function cacheWarning(
+  cache: Cache,
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
   if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
-  return 'wide-cache: the cache is memory:, private to this process; several processes would count one visitor several times. ' +
+  return (
+    'wide-cache: the cache is memory:, private to this process; several processes would ' +
+    'count one visitor several times. ' +
     'Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to memcached://host:port'
+  )
 }

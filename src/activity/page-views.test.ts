@@ -27,22 +27,45 @@ interface Case {
   readonly counts: boolean | 'anonymous'
 }
 
-const status = (code: number, type = 'text/html') => (res: Response): void => void res.status(code).type(type).end('<p>')
+const status =
+  (code: number, type = 'text/html') =>
+  (res: Response): void =>
+    void res.status(code).type(type).end('<p>')
 
 const ROWS: { [row: string]: readonly Case[] } = {
-  'Method': [
-    { counts: true }, { method: 'HEAD', counts: false }, { method: 'POST', counts: false }, { method: 'PUT', counts: false }, { method: 'OPTIONS', counts: false },
+  Method: [
+    { counts: true },
+    { method: 'HEAD', counts: false },
+    { method: 'POST', counts: false },
+    { method: 'PUT', counts: false },
+    { method: 'OPTIONS', counts: false },
   ],
-  'Status': [
+  Status: [
     ...[200, 201, 203, 299].map((code): Case => ({ answer: status(code), counts: true })),
-    ...[206, 300, 301, 302, 307, 400, 401, 403, 404, 410, 500, 503].map((code): Case => ({ answer: status(code), counts: false })),
+    ...[206, 300, 301, 302, 307, 400, 401, 403, 404, 410, 500, 503].map((code): Case => ({
+      answer: status(code),
+      counts: false,
+    })),
     { answer: (res) => void res.status(304).end(), headers: { accept: NAVIGATION }, counts: true },
-    { answer: (res) => void res.status(304).end(), headers: { accept: 'image/avif,image/webp,*/*;q=0.8' }, counts: false },
+    {
+      answer: (res) => void res.status(304).end(),
+      headers: { accept: 'image/avif,image/webp,*/*;q=0.8' },
+      counts: false,
+    },
     { answer: (res) => void res.status(304).end(), counts: false },
   ],
   '`Content-Type`': [
-    ...['text/html', 'text/html; charset=utf-8', 'TEXT/HTML'].map((type): Case => ({ answer: (res) => void res.set('Content-Type', type).end('<p>'), counts: true })),
-    ...['application/json', 'text/plain', 'text/html5', 'image/png', 'text/vnd.turbo-stream.html'].map((type): Case => ({ answer: status(200, type), counts: false })),
+    ...['text/html', 'text/html; charset=utf-8', 'TEXT/HTML'].map((type): Case => ({
+      answer: (res) => void res.set('Content-Type', type).end('<p>'),
+      counts: true,
+    })),
+    ...[
+      'application/json',
+      'text/plain',
+      'text/html5',
+      'image/png',
+      'text/vnd.turbo-stream.html',
+    ].map((type): Case => ({ answer: status(200, type), counts: false })),
     { answer: (res) => void res.end('<p>'), counts: false },
   ],
   '`Sec-Fetch-Dest`': [
@@ -52,44 +75,90 @@ const ROWS: { [row: string]: readonly Case[] } = {
     { headers: { 'sec-fetch-dest': 'empty', accept: TURBO }, counts: true },
     { headers: { 'sec-fetch-dest': 'empty', accept: ANYTHING }, counts: false },
     { headers: { 'sec-fetch-dest': 'empty' }, counts: false },
-    ...['iframe', 'frame', 'embed', 'object', 'image', 'script', 'style', 'fencedframe', 'webidentity', 'unheard-of']
-      .map((fetched): Case => ({ headers: { 'sec-fetch-dest': fetched, accept: NAVIGATION }, counts: false })),
+    ...[
+      'iframe',
+      'frame',
+      'embed',
+      'object',
+      'image',
+      'script',
+      'style',
+      'fencedframe',
+      'webidentity',
+      'unheard-of',
+    ].map((fetched): Case => ({
+      headers: { 'sec-fetch-dest': fetched, accept: NAVIGATION },
+      counts: false,
+    })),
   ],
   '`HX-Request`': [
     { headers: { 'hx-request': 'true' }, counts: false },
-    { headers: { 'hx-request': 'true', 'sec-fetch-dest': 'empty', accept: ANYTHING }, counts: false },
+    {
+      headers: { 'hx-request': 'true', 'sec-fetch-dest': 'empty', accept: ANYTHING },
+      counts: false,
+    },
     { headers: { 'hx-request': 'true', 'sec-fetch-dest': 'document' }, counts: false },
     { headers: { 'hx-boosted': 'true', 'sec-fetch-dest': 'iframe' }, counts: false },
     { headers: { 'hx-request': 'true', 'sec-fetch-dest': 'empty', accept: TURBO }, counts: false },
     { headers: { 'hx-request': 'true', 'hx-boosted': 'true' }, counts: true },
-    { headers: { 'hx-request': 'true', 'hx-boosted': 'true', 'sec-fetch-dest': 'empty', accept: ANYTHING }, counts: true },
+    {
+      headers: {
+        'hx-request': 'true',
+        'hx-boosted': 'true',
+        'sec-fetch-dest': 'empty',
+        accept: ANYTHING,
+      },
+      counts: true,
+    },
   ],
   '`Turbo-Frame`': [
     { headers: { 'turbo-frame': 'posts' }, counts: false },
-    { headers: { 'turbo-frame': 'posts', 'sec-fetch-dest': 'empty', accept: TURBO }, counts: false },
+    {
+      headers: { 'turbo-frame': 'posts', 'sec-fetch-dest': 'empty', accept: TURBO },
+      counts: false,
+    },
   ],
   '`Sec-Purpose`, `Purpose`, `X-Moz`, `X-Sec-Purpose`': [
-    ...['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip', 'Prefetch'].map((purpose): Case => ({ headers: { 'sec-purpose': purpose }, counts: false })),
+    ...['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip', 'Prefetch'].map(
+      (purpose): Case => ({ headers: { 'sec-purpose': purpose }, counts: false }),
+    ),
     ...['prefetch', 'preview'].map((purpose): Case => ({ headers: { purpose }, counts: false })),
     { headers: { 'x-moz': 'prefetch' }, counts: false },
-    { headers: { 'x-sec-purpose': 'prefetch', 'sec-fetch-dest': 'empty', accept: TURBO }, counts: false },
+    {
+      headers: { 'x-sec-purpose': 'prefetch', 'sec-fetch-dest': 'empty', accept: TURBO },
+      counts: false,
+    },
     { headers: { purpose: 'navigation' }, counts: true },
   ],
   '`User-Agent`': [
-    { headers: { 'user-agent': BOT }, counts: false }, { headers: { 'user-agent': 'curl/8.0' }, counts: false },
-    { headers: { 'user-agent': '' }, counts: false }, { headers: { 'user-agent': null }, counts: false },
-    ...[BOT, '', null].map((agent): Case => ({ headers: { 'user-agent': agent }, options: { bots: 'count' }, counts: true })),
+    { headers: { 'user-agent': BOT }, counts: false },
+    { headers: { 'user-agent': 'curl/8.0' }, counts: false },
+    { headers: { 'user-agent': '' }, counts: false },
+    { headers: { 'user-agent': null }, counts: false },
+    ...[BOT, '', null].map((agent): Case => ({
+      headers: { 'user-agent': agent },
+      options: { bots: 'count' },
+      counts: true,
+    })),
   ],
   '`Sec-GPC: 1` or `DNT: 1`': [
-    { headers: { 'sec-gpc': '1' }, counts: 'anonymous' }, { headers: { dnt: '1' }, counts: 'anonymous' }, { headers: { dnt: '0' }, counts: true },
-    { headers: { dnt: '1' }, options: { privacySignals: 'skip' }, counts: false }, { headers: { dnt: '1' }, options: { privacySignals: 'ignore' }, counts: true },
+    { headers: { 'sec-gpc': '1' }, counts: 'anonymous' },
+    { headers: { dnt: '1' }, counts: 'anonymous' },
+    { headers: { dnt: '0' }, counts: true },
+    { headers: { dnt: '1' }, options: { privacySignals: 'skip' }, counts: false },
+    { headers: { dnt: '1' }, options: { privacySignals: 'ignore' }, counts: true },
   ],
   'Client hangs up': [
-    { hangsUp: 'after the headers', answer: (res) => void res.type('html').write('<p>'), counts: true },
+    {
+      hangsUp: 'after the headers',
+      answer: (res) => void res.type('html').write('<p>'),
+      counts: true,
+    },
     { hangsUp: 'before the headers', answer: (res) => void res.type('html'), counts: false },
   ],
   '`skip(req, res)`': [
-    { options: { skip: () => true }, counts: false }, { options: { skip: () => false }, counts: true },
+    { options: { skip: () => true }, counts: false },
+    { options: { skip: () => false }, counts: true },
   ],
 }
 
@@ -108,10 +177,16 @@ for (const [name, express] of expresses) {
   }
 }
 
-async function holds(app: Express, { method = 'GET', headers = {}, answer = status(200), options = {}, hangsUp, counts }: Case): Promise<void> {
+async function holds(
+  app: Express,
+  { method = 'GET', headers = {}, answer = status(200), options = {}, hangsUp, counts }: Case,
+): Promise<void> {
   const counted: (boolean | 'anonymous')[] = []
-  const middleware = activityMiddleware(activitySettings({ collect: false, ...options }),
-    (identity) => counted.push(identity === undefined ? 'anonymous' : true), new BurstLogger(keptLog(), () => 0))()
+  const middleware = activityMiddleware(
+    activitySettings({ collect: false, ...options }),
+    (identity) => counted.push(identity === undefined ? 'anonymous' : true),
+    new BurstLogger(keptLog(), () => 0),
+  )()
   let closed = false
   app.use(middleware, (_req, res) => {
     res.on('close', () => (closed = true))
@@ -119,9 +194,18 @@ async function holds(app: Express, { method = 'GET', headers = {}, answer = stat
     asked = true
   })
   let asked = false
-  const lines = Object.entries({ 'user-agent': BROWSER, ...headers }).flatMap(([header, value]) => (value === null ? [] : [`${header}: ${value}`]))
+  const lines = Object.entries({ 'user-agent': BROWSER, ...headers }).flatMap(([header, value]) =>
+    value === null ? [] : [`${header}: ${value}`],
+  )
   await serving(app, async (port) => {
-    const text = [`${method} / HTTP/1.1`, 'host: x', ...(hangsUp ? [] : ['connection: close']), ...lines, '', ''].join('\r\n')
+    const text = [
+      `${method} / HTTP/1.1`,
+      'host: x',
+      ...(hangsUp ? [] : ['connection: close']),
+      ...lines,
+      '',
+      '',
+    ].join('\r\n')
     if (hangsUp === 'before the headers') {
       void raw(port, text)
       await until(() => asked)
@@ -131,5 +215,9 @@ async function holds(app: Express, { method = 'GET', headers = {}, answer = stat
     }
   })
   await until(() => closed)
-  assert.deepEqual(counted, counts === false ? [] : [counts], JSON.stringify({ method, headers, options, counts, answer: String(answer) }))
+  assert.deepEqual(
+    counted,
+    counts === false ? [] : [counts],
+    JSON.stringify({ method, headers, options, counts, answer: String(answer) }),
+  )
 }

@@ -26,7 +26,13 @@ test('what cannot be stored becomes U+FFFD, and all else stays', () => {
 
 test('a long page is cut at 1,024 bytes between two characters', () => {
   assert.equal(pageOf('x'.repeat(16_384)), 'x'.repeat(1024))
-  for (const [character, bytes] of [['é', 2], ['日', 3], ['😀', 4], ['\0', 3], ['\ud83d', 3]] as const) {
+  for (const [character, bytes] of [
+    ['é', 2],
+    ['日', 3],
+    ['😀', 4],
+    ['\0', 3],
+    ['\ud83d', 3],
+  ] as const) {
     for (let offset = 0; offset < 4; offset++) {
       const page = pageOf('x'.repeat(offset) + character.repeat(2000))
       const whole = Math.floor((MAX_PAGE_BYTES - offset) / bytes)
@@ -36,14 +42,23 @@ test('a long page is cut at 1,024 bytes between two characters', () => {
 })
 
 test('any text comes out as valid text of at most 1,024 bytes that stays as it is from then on', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3000 }), fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 3000 }).map((units) => String.fromCharCode(...units)))
-  fc.assert(fc.property(text, (given) => {
-    const page = pageOf(given)
-    assert(Buffer.byteLength(page) <= MAX_PAGE_BYTES)
-    assert.equal(Buffer.from(page).toString(), page)
-    assert.doesNotMatch(page, /[\p{Cc}\p{Cs}]/u)
-    assert.equal(pageOf(page), page)
-    const characters = [...given]
-    assert([...page].every((character, at) => character === '\ufffd' || character === characters[at]))
-  }))
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 3000 }),
+    fc
+      .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 3000 })
+      .map((units) => String.fromCharCode(...units)),
+  )
+  fc.assert(
+    fc.property(text, (given) => {
+      const page = pageOf(given)
+      assert(Buffer.byteLength(page) <= MAX_PAGE_BYTES)
+      assert.equal(Buffer.from(page).toString(), page)
+      assert.doesNotMatch(page, /[\p{Cc}\p{Cs}]/u)
+      assert.equal(pageOf(page), page)
+      const characters = [...given]
+      assert(
+        [...page].every((character, at) => character === '\ufffd' || character === characters[at]),
+      )
+    }),
+  )
 })

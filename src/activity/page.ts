@@ -18,7 +18,9 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_PAGE_BYTES)
 
-/** The path of a request's target, without query and without host, as it was sent (percent-encoded). */
+/**
+ * The path of a request's target, without query and without host, as it was sent (percent-encoded).
+ */
 export function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(ORIGIN, '')
   return upTo('#', upTo('?', path)) || '/'
@@ -29,7 +31,10 @@ function upTo(mark: string, text: string): string {
   return end === -1 ? text : text.slice(0, end)
 }
 
-/** `text` as it is stored: unfit characters become U+FFFD, and what is too long is cut between two characters. */
+/**
+ * `text` as it is stored: unfit characters become U+FFFD, and what is too long is cut between two
+ * characters.
+ */
 export function pageOf(text: string): string {
   if (text.length <= MAX_PAGE_BYTES && PLAIN.test(text)) return text
   // A UTF-16 unit takes a byte at least, so what lies beyond is cut in any case.

@@ -15,7 +15,11 @@ test('a collector keeps visits for the longest time that a process has given, it
   let ahead = 0
   const real = sqlite(':memory:')
   const database = shifted(real, () => ahead)
-  const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + ahead,
+    elapsed: () => performance.now() + ahead,
+  }
   let looks = 0
   const looked = new Proxy(database, {
     get(target, property) {
@@ -28,14 +32,26 @@ test('a collector keeps visits for the longest time that a process has given, it
     },
   })
   const log = keptLog()
-  const open = (retentionHours: number, collect: string | false) => new SiteActivity(
-    activitySettings({ retentionHours, collect, cache: memory(), database: looked, logger: log, windowSeconds: 60, cellTtlSeconds: 60 }), { ...systemEnvironment, clock })
+  const open = (retentionHours: number, collect: string | false) =>
+    new SiteActivity(
+      activitySettings({
+        retentionHours,
+        collect,
+        cache: memory(),
+        database: looked,
+        logger: log,
+        windowSeconds: 60,
+        cellTtlSeconds: 60,
+      }),
+      { ...systemEnvironment, clock },
+    )
   const [short, long] = [open(1, '* * * * * *'), open(3, false)]
   short.record({ page: '/' })
   await short.flush()
   await short.drain({ all: true })
   await long.migrate()
-  const views = async () => (await real.query('SELECT COUNT(*) AS n FROM activities')).rows[0]?.['n']
+  const views = async () =>
+    (await real.query('SELECT COUNT(*) AS n FROM activities')).rows[0]?.['n']
   const removal = async (hours: number): Promise<void> => {
     ahead = hours * HOUR_MS
     const before = looks
@@ -46,8 +62,13 @@ test('a collector keeps visits for the longest time that a process has given, it
   await removal(2.5)
   assert.equal(await views(), 1)
   await removal(4)
-  await eventually('the visit goes', 30_000, async () => await views() === 0)
-  assert.equal(log.lines.filter((line) => /are kept for 3 h.* not for 1 h.*SET keep_seconds = 3600 WHERE name = 'activity'/.test(line)).length, 1)
+  await eventually('the visit goes', 30_000, async () => (await views()) === 0)
+  assert.equal(
+    log.lines.filter((line) =>
+      /are kept for 3 h.* not for 1 h.*SET keep_seconds = 3600 WHERE name = 'activity'/.test(line),
+    ).length,
+    1,
+  )
   await Promise.all([short.close(), long.close()])
   await real.close()
 })

@@ -8,7 +8,13 @@ import { expresses } from '../support/fixtures.suite.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 
-const FIGURES: ActivityStats = { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z', stale: false }
+const FIGURES: ActivityStats = {
+  windowSeconds: 600,
+  pageViews: 345,
+  visitors: 12,
+  asOf: '2026-05-17T12:00:00.000Z',
+  stale: false,
+}
 
 for (const [name, express] of expresses) {
   const site = (stats: () => Promise<ActivityStats>, statsTtlSeconds = 30) => {
@@ -19,7 +25,10 @@ for (const [name, express] of expresses) {
   }
 
   test(`${name}: GET / gives the figures as JSON that may be used again for some seconds`, async () => {
-    const { body, headers } = await request(site(async () => FIGURES)).get('/activity').expect(200).expect('Content-Type', /application\/json/)
+    const { body, headers } = await request(site(async () => FIGURES))
+      .get('/activity')
+      .expect(200)
+      .expect('Content-Type', /application\/json/)
     assert.deepEqual(body, FIGURES)
     assert.equal(headers['cache-control'], 'public, max-age=10')
     const short = await request(site(async () => FIGURES, 2)).get('/activity/')
@@ -31,14 +40,21 @@ for (const [name, express] of expresses) {
     const app = site(async () => figures)
     const { headers } = await request(app).get('/activity')
     assert.match(headers['etag']!, /^"[\w-]{22}"$/)
-    const again = await request(app).get('/activity').set('If-None-Match', headers['etag']!).expect(304)
+    const again = await request(app)
+      .get('/activity')
+      .set('If-None-Match', headers['etag']!)
+      .expect(304)
     assert.equal(again.text, '')
     figures = { ...FIGURES, pageViews: 346 }
     await request(app).get('/activity').set('If-None-Match', headers['etag']!).expect(200)
   })
 
   test(`${name}: while there are no figures at all the answer is 503 with Retry-After, kept by nobody`, async () => {
-    const { body, headers } = await request(site(() => Promise.reject(new Error('connect ECONNREFUSED user:password@db')))).get('/activity').expect(503)
+    const { body, headers } = await request(
+      site(() => Promise.reject(new Error('connect ECONNREFUSED user:password@db'))),
+    )
+      .get('/activity')
+      .expect(503)
     assert.deepEqual(body, { error: 'There are no figures yet' })
     assert.equal(headers['retry-after'], '5')
     assert.equal(headers['cache-control'], 'no-store')
@@ -52,11 +68,13 @@ for (const [name, express] of expresses) {
         setTimeout(() => res.status(504).send('too late'), 20)
         next()
       })
-      app.use(activityRouter(() => {
-        const figures = new Promise((resolve) => setTimeout(resolve, 60)).then(late)
-        given = figures.catch(() => undefined)
-        return figures
-      }, 30))
+      app.use(
+        activityRouter(() => {
+          const figures = new Promise((resolve) => setTimeout(resolve, 60)).then(late)
+          given = figures.catch(() => undefined)
+          return figures
+        }, 30),
+      )
       await request(app).get('/').expect(504)
       await given
     }
@@ -64,7 +82,10 @@ for (const [name, express] of expresses) {
 
   test(`${name}: GET /widget.js gives a script, and 304 to who has it`, async () => {
     const app = site(async () => FIGURES)
-    const { text, headers } = await request(app).get('/activity/widget.js').expect(200).expect('Content-Type', 'text/javascript; charset=utf-8')
+    const { text, headers } = await request(app)
+      .get('/activity/widget.js')
+      .expect(200)
+      .expect('Content-Type', 'text/javascript; charset=utf-8')
     assert.equal(headers['x-content-type-options'], 'nosniff')
     assert.match(headers['cache-control']!, /^public, max-age=\d+$/)
     assert.match(text, /site-activity/)
@@ -82,5 +103,8 @@ for (const [name, express] of expresses) {
 
 test('the widget is written for a strict Content-Security-Policy', () => {
   const source = readFileSync(new URL('./widget.js', import.meta.url), 'utf8')
-  assert.doesNotMatch(source, /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|\.style\b|cssText|createElement\('(?:style|script)'\)|^import /m)
+  assert.doesNotMatch(
+    source,
+    /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|\.style\b|cssText|createElement\('(?:style|script)'\)|^import /m,
+  )
 })

@@ -15,15 +15,21 @@ export interface ActivityStats {
 }
 
 /**
- * Reads the figures from the sums: one row a second, one a visitor, however many visits there were. One
- * statement, so that both figures are of one moment.
+ * Reads the figures from the sums: one row a second, one a visitor, however many visits there were.
+ * One statement, so that both figures are of one moment.
  */
-export async function readStats(database: Queryable, { name, asOf, stale }: ReadContext, windowSeconds: number): Promise<ActivityStats> {
+export async function readStats(
+  database: Queryable,
+  { name, asOf, stale }: ReadContext,
+  windowSeconds: number,
+): Promise<ActivityStats> {
   const from = Math.floor(asOf / 1000) - windowSeconds
   const { rows } = await database.query(
-    'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds WHERE name = ? AND second >= ?) AS page_views,' +
+    'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds WHERE name = ? AND second ' +
+      '>= ?) AS page_views,' +
       ' (SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors',
-    [name, from, name, from])
+    [name, from, name, from],
+  )
   return {
     windowSeconds,
     // A sum is a DECIMAL in MySQL, which comes as a string.

@@ -1,9 +1,17 @@
-/** The sums are what the rows say, after whatever was committed and removed, by however many at once. */
+/**
+ * The sums are what the rows say, after whatever was committed and removed, by however many at
+ * once.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { type Database, DatabaseError, type SqlValue, type Transaction } from '../database/database.js'
+import {
+  type Database,
+  DatabaseError,
+  type SqlValue,
+  type Transaction,
+} from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { commitVisits } from './commit.js'
@@ -25,10 +33,16 @@ async function open(url: string): Promise<Database> {
   return database
 }
 
-const visitorOf = (number: number): Buffer => Buffer.alloc(12, number % 256).fill(Math.floor(number / 256), 0, 6)
+const visitorOf = (number: number): Buffer =>
+  Buffer.alloc(12, number % 256).fill(Math.floor(number / 256), 0, 6)
 
 /** Commits as the ledger does, and again after a deadlock. */
-async function commit(database: Database, name: string, visits: readonly Visit[], now = NOW): Promise<void> {
+async function commit(
+  database: Database,
+  name: string,
+  visits: readonly Visit[],
+  now = NOW,
+): Promise<void> {
   for (;;) {
     try {
       return await database.transaction((tx) => commitVisits(visits, tx, { now, name }))
@@ -41,9 +55,14 @@ async function commit(database: Database, name: string, visits: readonly Visit[]
 const tidy = (database: Database, name: string, retentionMs: number, now = NOW) =>
   tidyActivity(database, { now, name }, retentionMs)
 
-/** Compares sums and rows: by second, by visitor, and as the figures of windows that end at different times. */
+/**
+ * Compares sums and rows: by second, by visitor, and as the figures of windows that end at
+ * different times.
+ */
 async function assertSumsAreRows(database: Database, name: string): Promise<number> {
-  const rows = (await database.query('SELECT created_at, visitor FROM activities WHERE name = ?', [name])).rows
+  const rows = (
+    await database.query('SELECT created_at, visitor FROM activities WHERE name = ?', [name])
+  ).rows
   const views = new Map<number, number>()
   const last = new Map<string, number>()
   for (const { created_at: createdAt, visitor } of rows) {
@@ -53,15 +72,34 @@ async function assertSumsAreRows(database: Database, name: string): Promise<numb
     const key = visitor.toString('hex')
     last.set(key, Math.max(last.get(key) ?? 0, second))
   }
-  const seconds = (await database.query('SELECT second, views FROM activity_seconds WHERE name = ?', [name])).rows
-  assert.deepEqual(new Map(seconds.map(({ second, views }) => [Number(second), Number(views)])), views)
-  const visitors = (await database.query('SELECT visitor, last_second FROM activity_visitors WHERE name = ?', [name])).rows
+  const seconds = (
+    await database.query('SELECT second, views FROM activity_seconds WHERE name = ?', [name])
+  ).rows
   assert.deepEqual(
-    new Map(visitors.map(({ visitor, last_second: second }) => [(visitor as Buffer).toString('hex'), Number(second)])), last)
+    new Map(seconds.map(({ second, views }) => [Number(second), Number(views)])),
+    views,
+  )
+  const visitors = (
+    await database.query('SELECT visitor, last_second FROM activity_visitors WHERE name = ?', [
+      name,
+    ])
+  ).rows
+  assert.deepEqual(
+    new Map(
+      visitors.map(({ visitor, last_second: second }) => [
+        (visitor as Buffer).toString('hex'),
+        Number(second),
+      ]),
+    ),
+    last,
+  )
   for (const asOf of [NOW, NOW - SECOND, NOW - 40 * LAYER_MS, NOW - 300 * LAYER_MS]) {
     const from = asOf - 600 * SECOND
     const counted = await database.query(
-      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE name = ? AND created_at >= ?', [name, from])
+      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE ' +
+        'name = ? AND created_at >= ?',
+      [name, from],
+    )
     assert.deepEqual(await readStats(database, { name, asOf, stale: false }, 600), {
       windowSeconds: 600,
       pageViews: Number(counted.rows[0]?.['views']),
@@ -73,14 +111,35 @@ async function assertSumsAreRows(database: Database, name: string): Promise<numb
   return rows.length
 }
 
-const visits = fc.array(fc.record({
-  // From ten minutes and a bit ago to a clock that is a minute fast, with edges of layers among them.
-  time: fc.oneof(fc.integer({ min: NOW - 620 * SECOND, max: NOW + 60 * SECOND }), fc.integer({ min: -220, max: 20 }).map((layers) => NOW + layers * LAYER_MS)),
-  visitor: fc.option(fc.integer({ min: 0, max: 20 }).map(visitorOf), { freq: 5 }),
-  page: fc.constantFrom('/', '/😀', `/${'é'.repeat(511)}`, `/${'日'.repeat(341)}`, '/\ufffd', `/' OR 1=1; -- "\\ %`, ' trailing '),
-}, { noNullPrototype: true }), { maxLength: 60 })
+const visits = fc.array(
+  fc.record(
+    {
+      // From ten minutes and a bit ago to a clock that is a minute fast, with edges of layers among
+      // them.
+      time: fc.oneof(
+        fc.integer({ min: NOW - 620 * SECOND, max: NOW + 60 * SECOND }),
+        fc.integer({ min: -220, max: 20 }).map((layers) => NOW + layers * LAYER_MS),
+      ),
+      visitor: fc.option(fc.integer({ min: 0, max: 20 }).map(visitorOf), { freq: 5 }),
+      page: fc.constantFrom(
+        '/',
+        '/😀',
+        `/${'é'.repeat(511)}`,
+        `/${'日'.repeat(341)}`,
+        '/\ufffd',
+        `/' OR 1=1; -- "\\ %`,
+        ' trailing ',
+      ),
+    },
+    { noNullPrototype: true },
+  ),
+  { maxLength: 60 },
+)
 
-for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', sharedMysqlUrl]] as const) {
+for (const [name, url] of [
+  ['SQLite', () => 'sqlite::memory:'],
+  ['MariaDB', sharedMysqlUrl],
+] as const) {
   const database = (async () => open(await url()))()
   database.catch(() => undefined)
   let grids = 0
@@ -88,15 +147,24 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
 
   test(`${name}: after any commits and removals the sums are what the rows say`, async () => {
     const db = await database
-    const step = fc.oneof({ weight: 4, arbitrary: fc.record({ visits }) }, { weight: 1, arbitrary: fc.record({ retentionMs: fc.integer({ min: 0, max: 620 * SECOND }) }) })
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
-      const grid = gridName()
-      for (const step of steps) {
-        if ('visits' in step) await commit(db, grid, step.visits)
-        else await tidy(db, grid, step.retentionMs)
-      }
-      await assertSumsAreRows(db, grid)
-    }), { numRuns: 40 })
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ visits }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ retentionMs: fc.integer({ min: 0, max: 620 * SECOND }) }),
+      },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
+        const grid = gridName()
+        for (const step of steps) {
+          if ('visits' in step) await commit(db, grid, step.visits)
+          else await tidy(db, grid, step.retentionMs)
+        }
+        await assertSumsAreRows(db, grid)
+      }),
+      { numRuns: 40 },
+    )
   })
 
   test(`${name}: rows are stored as they are, with their time but not later than the database's, oldest first`, async () => {
@@ -108,18 +176,28 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
       { time: NOW - 1, visitor: null, page },
       { time: 0, visitor: Buffer.from('000102ff0a0d5c2700223f7f', 'hex'), page: '/😀' },
     ])
-    const { rows } = await db.query('SELECT created_at, visitor, page FROM activities WHERE name = ? ORDER BY id', [grid])
-    assert.deepEqual(rows.map((row) => ({ ...row })), [
-      { created_at: 0, visitor: Buffer.from('000102ff0a0d5c2700223f7f', 'hex'), page: '/😀' },
-      { created_at: NOW - 1, visitor: null, page },
-      { created_at: NOW, visitor: visitorOf(1), page: '/future' },
-    ])
+    const { rows } = await db.query(
+      'SELECT created_at, visitor, page FROM activities WHERE name = ? ORDER BY id',
+      [grid],
+    )
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [
+        { created_at: 0, visitor: Buffer.from('000102ff0a0d5c2700223f7f', 'hex'), page: '/😀' },
+        { created_at: NOW - 1, visitor: null, page },
+        { created_at: NOW, visitor: visitorOf(1), page: '/future' },
+      ],
+    )
   })
 
   test(`${name}: thousands of rows in one commit, by thousands of visitors over thousands of layers`, async () => {
     const db = await database
     const grid = gridName()
-    const many = Array.from({ length: 5_000 }, (_, i): Visit => ({ time: NOW - ((i * 7919) % 5_000) * LAYER_MS, visitor: visitorOf(i), page: `/${i}` }))
+    const many = Array.from({ length: 5_000 }, (_, i): Visit => ({
+      time: NOW - ((i * 7919) % 5_000) * LAYER_MS,
+      visitor: visitorOf(i),
+      page: `/${i}`,
+    }))
     await commit(db, grid, many)
     assert.equal(await assertSumsAreRows(db, grid), 5_000)
   })
@@ -127,12 +205,29 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
   test(`${name}: what is older than the retention goes, in whole seconds, and nothing else`, async () => {
     const db = await database
     const [grid, other] = [gridName(), gridName()]
-    const old = Array.from({ length: 12_000 }, (_, i): Visit => ({ time: NOW - 100 * LAYER_MS + Math.floor(i / 6_000), visitor: visitorOf(i % 1_200), page: '/old' }))
-    await commit(db, grid, [...old, ...[-99, -98, -10, 0].map((layers) => ({ time: NOW + layers * LAYER_MS, visitor: visitorOf(7), page: '/' }))])
+    const old = Array.from({ length: 12_000 }, (_, i): Visit => ({
+      time: NOW - 100 * LAYER_MS + Math.floor(i / 6_000),
+      visitor: visitorOf(i % 1_200),
+      page: '/old',
+    }))
+    await commit(db, grid, [
+      ...old,
+      ...[-99, -98, -10, 0].map((layers) => ({
+        time: NOW + layers * LAYER_MS,
+        visitor: visitorOf(7),
+        page: '/',
+      })),
+    ])
     await commit(db, other, old.slice(0, 10))
     await tidy(db, grid, 99 * LAYER_MS)
-    const { rows } = await db.query('SELECT second FROM activity_seconds WHERE name = ? ORDER BY second', [grid])
-    assert.deepEqual(rows.map(({ second }) => Number(second) - NOW / SECOND), [-99, -98, -10, 0].map((layers) => 3 * layers))
+    const { rows } = await db.query(
+      'SELECT second FROM activity_seconds WHERE name = ? ORDER BY second',
+      [grid],
+    )
+    assert.deepEqual(
+      rows.map(({ second }) => Number(second) - NOW / SECOND),
+      [-99, -98, -10, 0].map((layers) => 3 * layers),
+    )
     assert.equal(await assertSumsAreRows(db, grid), 4)
     assert.equal(await assertSumsAreRows(db, other), 10)
   })
@@ -140,19 +235,37 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
   test(`${name}: a long absence is made up for a piece at a time`, async () => {
     const db = await database
     const grid = gridName()
-    await commit(db, grid, Array.from({ length: 3_200 }, (_, i): Visit => ({ time: NOW - (i + 10) * LAYER_MS, visitor: visitorOf(i), page: '/' })))
+    await commit(
+      db,
+      grid,
+      Array.from({ length: 3_200 }, (_, i): Visit => ({
+        time: NOW - (i + 10) * LAYER_MS,
+        visitor: visitorOf(i),
+        page: '/',
+      })),
+    )
     const left: [more: boolean, rows: number][] = []
-    for (let calls = 0; calls < 3; calls++) left.push([await tidy(db, grid, 0), await assertSumsAreRows(db, grid)])
-    assert.deepEqual(left, [[true, 1_700], [true, 200], [false, 0]])
+    for (let calls = 0; calls < 3; calls++) {
+      left.push([await tidy(db, grid, 0), await assertSumsAreRows(db, grid)])
+    }
+    assert.deepEqual(left, [
+      [true, 1_700],
+      [true, 200],
+      [false, 0],
+    ])
   })
 
   test(`${name}: with many committing and removing at once the sums are what the rows say, and no visit is missing`, async () => {
     const db = await database
     const grid = gridName()
-    // Old layers, for which removal and late visits compete, and visitors who come back while they are removed.
-    const round = (worker: number): Visit[] => Array.from({ length: 80 }, (_, i): Visit => ({
-      time: NOW - Math.floor(Math.random() * 12) * LAYER_MS, visitor: i % 9 === 0 ? null : visitorOf(Math.floor(Math.random() * 40)), page: `/${worker}`,
-    }))
+    // Old layers, for which removal and late visits compete, and visitors who come back while they
+    // are removed.
+    const round = (worker: number): Visit[] =>
+      Array.from({ length: 80 }, (_, i): Visit => ({
+        time: NOW - Math.floor(Math.random() * 12) * LAYER_MS,
+        visitor: i % 9 === 0 ? null : visitorOf(Math.floor(Math.random() * 40)),
+        page: `/${worker}`,
+      }))
     let running = 6
     const committers = Array.from({ length: running }, async (_, worker) => {
       for (let i = 0; i < 25; i++) await commit(db, grid, round(worker))
@@ -166,15 +279,23 @@ for (const [name, url] of [['SQLite', () => 'sqlite::memory:'], ['MariaDB', shar
     await tidy(db, grid, -LAYER_MS)
     assert.equal(await assertSumsAreRows(db, grid), 0)
     const kept = gridName()
-    await Promise.all(Array.from({ length: 6 }, async (_, worker) => {
-      for (let i = 0; i < 10; i++) await commit(db, kept, round(worker))
-    }))
+    await Promise.all(
+      Array.from({ length: 6 }, async (_, worker) => {
+        for (let i = 0; i < 10; i++) await commit(db, kept, round(worker))
+      }),
+    )
     assert.equal(await assertSumsAreRows(db, kept), 6 * 10 * 80)
   })
 }
 
-/** `database`, in whose transactions `meanwhile` goes first where a statement begins with `before`. */
-function interrupted(database: Database, before: string, meanwhile: () => Promise<unknown>): Database {
+/**
+ * `database`, in whose transactions `meanwhile` goes first where a statement begins with `before`.
+ */
+function interrupted(
+  database: Database,
+  before: string,
+  meanwhile: () => Promise<unknown>,
+): Database {
   return {
     dialect: database.dialect,
     maxStatementBytes: database.maxStatementBytes,
@@ -182,29 +303,40 @@ function interrupted(database: Database, before: string, meanwhile: () => Promis
     now: () => database.now(),
     migrate: () => database.migrate(),
     close: () => database.close(),
-    transaction: (work) => database.transaction((tx) => work({
-      dialect: tx.dialect,
-      maxStatementBytes: tx.maxStatementBytes,
-      now: () => tx.now(),
-      beforeCommit: (hook) => tx.beforeCommit(hook),
-      query: async (sql, parameters) => {
-        if (sql.startsWith(before)) await meanwhile()
-        return tx.query(sql, parameters)
-      },
-    })),
+    transaction: (work) =>
+      database.transaction((tx) =>
+        work({
+          dialect: tx.dialect,
+          maxStatementBytes: tx.maxStatementBytes,
+          now: () => tx.now(),
+          beforeCommit: (hook) => tx.beforeCommit(hook),
+          query: async (sql, parameters) => {
+            if (sql.startsWith(before)) await meanwhile()
+            return tx.query(sql, parameters)
+          },
+        }),
+      ),
   }
 }
 
 test('MariaDB: a visit that comes late to a layer waits while that is removed, and counts', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
-  const visit = (page: string): Visit => ({ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page })
+  const visit = (page: string): Visit => ({
+    time: NOW - 100 * LAYER_MS,
+    visitor: visitorOf(1),
+    page,
+  })
   await commit(db, 'late', [visit('/')])
   let late: Promise<void> | undefined
-  await tidy(interrupted(db, 'DELETE FROM activity_seconds', async () => {
-    late = commit(other, 'late', [visit('/late')])
-    await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 500))])
-  }), 'late', 0)
+  await tidy(
+    interrupted(db, 'DELETE FROM activity_seconds', async () => {
+      late = commit(other, 'late', [visit('/late')])
+      await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 500))])
+    }),
+    'late',
+    0,
+  )
   await late
   assert.equal(await assertSumsAreRows(db, 'late'), 1)
 })
@@ -213,16 +345,30 @@ test('MariaDB: a visitor who comes back while the layer that last saw them is re
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
   await commit(db, 'back', [{ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page: '/' }])
-  await tidy(interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'back', [{ time: NOW, visitor: visitorOf(1), page: '/back' }])), 'back', 0)
+  await tidy(
+    interrupted(db, 'DELETE FROM activity_visitors', () =>
+      commit(other, 'back', [{ time: NOW, visitor: visitorOf(1), page: '/back' }]),
+    ),
+    'back',
+    0,
+  )
   assert.equal(await assertSumsAreRows(db, 'back'), 1)
 })
 
 test('MariaDB: a visitor whose visit comes late to an older layer stays, though the layer that last saw them is being removed', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
-  const visit = (layers: number): Visit => ({ time: NOW - layers * LAYER_MS, visitor: visitorOf(1), page: '/' })
+  const visit = (layers: number): Visit => ({
+    time: NOW - layers * LAYER_MS,
+    visitor: visitorOf(1),
+    page: '/',
+  })
   await commit(db, 'older', [visit(100)])
-  const more = await tidy(interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'older', [visit(200)])), 'older', 0)
+  const more = await tidy(
+    interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'older', [visit(200)])),
+    'older',
+    0,
+  )
   assert.equal(await assertSumsAreRows(db, 'older'), 2)
   assert.equal(more, true)
   assert.equal(await tidy(db, 'older', 0), false)
@@ -234,7 +380,8 @@ test('locks are taken in one order, whatever comes: layers ascending, then visit
   const times: unknown[] = []
   const visitors: string[] = []
   const taken: string[] = []
-  const every = (values: readonly SqlValue[], columns: number, column: number): SqlValue[] => values.filter((_, i) => i % columns === column)
+  const every = (values: readonly SqlValue[], columns: number, column: number): SqlValue[] =>
+    values.filter((_, i) => i % columns === column)
   const tx: Transaction = {
     dialect: 'mysql',
     maxStatementBytes: Infinity,
@@ -245,16 +392,28 @@ test('locks are taken in one order, whatever comes: layers ascending, then visit
       if (taken.at(-1) !== table) taken.push(table)
       if (table === 'activity_seconds') layers.push(...every(values, 3, 1))
       if (table === 'activities') times.push(...every(values, 4, 1))
-      if (table === 'activity_visitors') visitors.push(...every(values, 3, 1).map((visitor) => (visitor as Buffer).toString('hex')))
+      if (table === 'activity_visitors') {
+        visitors.push(...every(values, 3, 1).map((visitor) => (visitor as Buffer).toString('hex')))
+      }
       return { rows: [], affectedRows: 0 }
     },
   }
-  const visits = Array.from({ length: 5_000 }, (_, i): Visit => ({ time: NOW - ((i * 7919) % 2_500) * LAYER_MS, visitor: randomBytes(12), page: '/' }))
+  const visits = Array.from({ length: 5_000 }, (_, i): Visit => ({
+    time: NOW - ((i * 7919) % 2_500) * LAYER_MS,
+    visitor: randomBytes(12),
+    page: '/',
+  }))
   await commitVisits(visits, tx, { now: NOW, name: 'order' })
   assert.deepEqual(taken, ['activity_seconds', 'activities', 'activity_visitors'])
   assert.deepEqual([layers.length, times.length, visitors.length], [2_500, 5_000, 5_000])
-  assert.deepEqual(layers, [...layers].sort((a, b) => Number(a) - Number(b)))
-  assert.deepEqual(times, [...times].sort((a, b) => Number(a) - Number(b)))
+  assert.deepEqual(
+    layers,
+    [...layers].sort((a, b) => Number(a) - Number(b)),
+  )
+  assert.deepEqual(
+    times,
+    [...times].sort((a, b) => Number(a) - Number(b)),
+  )
   assert.deepEqual(visitors, [...visitors].sort())
 })
 
@@ -263,10 +422,20 @@ test('MariaDB: while a busy layer is removed, visits are committed without waiti
   const [db, other] = [await open(url), await open(url)]
   const grid = 'busy'
   for (let i = 0; i < 20; i++) {
-    await commit(db, grid, Array.from({ length: 5_000 }, (): Visit => ({ time: NOW - 100 * LAYER_MS, visitor: randomBytes(12), page: '/' })))
+    await commit(
+      db,
+      grid,
+      Array.from({ length: 5_000 }, (): Visit => ({
+        time: NOW - 100 * LAYER_MS,
+        visitor: randomBytes(12),
+        page: '/',
+      })),
+    )
   }
   let removed = false
-  const removing = tidy(db, grid, 0).then(() => { removed = true })
+  const removing = tidy(db, grid, 0).then(() => {
+    removed = true
+  })
   let meanwhile = 0
   while (!removed) {
     await commit(other, grid, [{ time: NOW, visitor: visitorOf(meanwhile % 100), page: '/' }])

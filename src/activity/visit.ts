@@ -6,7 +6,10 @@ import type { Codec } from '../wide-cache/codec.js'
 export interface Visit {
   /** Milliseconds since the Unix epoch, by the clock of the process that served it. */
   readonly time: number
-  /** {@link VISITOR_BYTES} bytes that tell one visitor of a day from another; `null` where it is unknown. */
+  /**
+   * {@link VISITOR_BYTES} bytes that tell one visitor of a day from another; `null` where it is
+   * unknown.
+   */
   readonly visitor: Buffer | null
   /** As `pageOf` makes it. */
   readonly page: string
@@ -20,8 +23,8 @@ const WITHOUT_VISITOR = 0
 const WITH_VISITOR = 1
 
 /**
- * A visit in bytes: one that says whether a visitor follows, six of time, the visitor, and the page in UTF-8
- * up to the end. Written straight into the open frame.
+ * A visit in bytes: one that says whether a visitor follows, six of time, the visitor, and the page
+ * in UTF-8 up to the end. Written straight into the open frame.
  */
 export const visitCodec: Codec<Visit> = {
   encode({ time, visitor, page }, target, offset) {
@@ -38,7 +41,10 @@ export const visitCodec: Codec<Visit> = {
   decode(bytes) {
     const kind = bytes[0]
     const pageAt = 1 + TIME_BYTES + (kind === WITH_VISITOR ? VISITOR_BYTES : 0)
-    assert((kind === WITHOUT_VISITOR || kind === WITH_VISITOR) && bytes.length >= pageAt, 'bytes that are no visit')
+    assert(
+      (kind === WITHOUT_VISITOR || kind === WITH_VISITOR) && bytes.length >= pageAt,
+      'bytes that are no visit',
+    )
     return {
       time: bytes.readUIntBE(1, TIME_BYTES),
       visitor: kind === WITH_VISITOR ? bytes.subarray(1 + TIME_BYTES, pageAt) : null,

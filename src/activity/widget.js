@@ -1,17 +1,21 @@
 /**
- * <site-activity src="/activity">: shows "12 visitors, 345 page views in the last 10 minutes" and keeps it up
- * to date. What the page puts inside the element is shown until there are figures.
+ * <site-activity src="/activity">: shows "12 visitors, 345 page views in the last 10 minutes" and
+ * keeps it up to date. What the page puts inside the element is shown until there are figures.
  *
  * No dependencies, no inline style or script, no HTML from strings: it runs under
- * `default-src 'none'; script-src 'self'; connect-src 'self'`. Colours and font are the page's, dark or light;
- * `--site-activity-*` below and the parts `figures`, `number` and `stale` change the looks.
+ * `default-src 'none'; script-src 'self'; connect-src 'self'`. Colours and font are the page's,
+ * dark or light; `--site-activity-*` below and the parts `figures`, `number` and `stale` change the
+ * looks.
  */
 ;(() => {
   const NAME = 'site-activity'
   if (customElements.get(NAME)) return
 
   const REFRESH_MS = 30_000
-  /** Up to so much of a period earlier or later, so that the visitors of a page do not come all at once. */
+  /**
+   * Up to so much of a period earlier or later, so that the visitors of a page do not come all at
+   * once.
+   */
   const JITTER = 0.2
   const TIMEOUT_MS = 10_000
   /** A screen reader speaks of a change once a minute at most, */
@@ -40,7 +44,11 @@
   `)
 
   const numbers = new Intl.NumberFormat('en')
-  const times = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const times = new Intl.DateTimeFormat('en', {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
 
   /** "1 visitor", "2 visitors" */
   function counted(count, thing) {
@@ -49,12 +57,18 @@
 
   /** "minute", "10 minutes", "90 seconds", "24 hours" */
   function span(seconds) {
-    const [size, unit] = [[3600, 'hour'], [60, 'minute'], [1, 'second']].find(([size]) => seconds % size === 0)
+    const [size, unit] = [
+      [3600, 'hour'],
+      [60, 'minute'],
+      [1, 'second'],
+    ].find(([size]) => seconds % size === 0)
     return seconds === size ? unit : counted(seconds / size, unit).join('')
   }
 
   function areFigures(value) {
-    return [value?.visitors, value?.pageViews, value?.windowSeconds].every((number) => Number.isSafeInteger(number) && number >= 0)
+    return [value?.visitors, value?.pageViews, value?.windowSeconds].every(
+      (number) => Number.isSafeInteger(number) && number >= 0,
+    )
   }
 
   function part(tag, name, ...children) {
@@ -105,7 +119,10 @@
       this.#plan()
     }
 
-    /** Refreshes when a period has gone by since the last time, which may be now; not in a hidden tab. */
+    /**
+     * Refreshes when a period has gone by since the last time, which may be now; not in a hidden
+     * tab.
+     */
     #plan() {
       clearTimeout(this.#timer)
       if (!this.isConnected || document.hidden) return
@@ -117,10 +134,12 @@
     async #refresh() {
       this.#refreshedAt = performance.now()
       this.#request?.abort()
-      const request = this.#request = new AbortController()
+      const request = (this.#request = new AbortController())
       const timeout = setTimeout(() => request.abort(), TIMEOUT_MS)
       try {
-        const response = await fetch(this.getAttribute('src') || '/activity', { signal: request.signal })
+        const response = await fetch(this.getAttribute('src') || '/activity', {
+          signal: request.signal,
+        })
         const figures = response.ok ? await response.json() : undefined
         if (request === this.#request) this.#show(figures)
       } catch {
@@ -130,7 +149,10 @@
       if (request === this.#request) this.#plan()
     }
 
-    /** Shows the figures, with their time where they are old; where they are none, marks those shown as stale. */
+    /**
+     * Shows the figures, with their time where they are old; where they are none, marks those shown
+     * as stale.
+     */
     #show(figures) {
       const good = areFigures(figures)
       this.#line.part.toggle('stale', !good || figures.stale === true)
@@ -138,10 +160,17 @@
       const [visitors, ofVisitors] = counted(figures.visitors, 'visitor')
       const [views, ofViews] = counted(figures.pageViews, 'page view')
       const length = span(figures.windowSeconds)
-      const window = figures.stale ? ` in the ${length} before ${times.format(new Date(figures.asOf))}` : ` in the last ${length}`
+      const window = figures.stale
+        ? ` in the ${length} before ${times.format(new Date(figures.asOf))}`
+        : ` in the last ${length}`
       this.#before.remove()
       this.#text = `${visitors}${ofVisitors}, ${views}${ofViews}${window}`
-      this.#line.replaceChildren(part('span', 'number', visitors), `${ofVisitors}, `, part('span', 'number', views), `${ofViews}${window}`)
+      this.#line.replaceChildren(
+        part('span', 'number', visitors),
+        `${ofVisitors}, `,
+        part('span', 'number', views),
+        `${ofViews}${window}`,
+      )
       this.#announce()
     }
 

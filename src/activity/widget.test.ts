@@ -1,4 +1,7 @@
-/** The widget in a real browser (Chromium, where there is one), under the strictest policy it is made for. */
+/**
+ * The widget in a real browser (Chromium, where there is one), under the strictest policy it is
+ * made for.
+ */
 import assert from 'node:assert/strict'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
@@ -13,14 +16,17 @@ const POLICY = `default-src 'none'; script-src 'self'; connect-src 'self'`
 
 function installedBrowser(): string | undefined {
   const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-  return (process.env['PATH'] ?? '').split(':').flatMap((folder) => names.map((name) => join(folder, name))).find((file) => {
-    try {
-      accessSync(file, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return (process.env['PATH'] ?? '')
+    .split(':')
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }
 
 const executablePath = installedBrowser()
@@ -54,15 +60,38 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
     next()
   })
   app.use('/activity', router)
-  app.get('/', (_req, res) => void res.send(`<!doctype html><html lang="en"><title>x</title><script src="/activity/widget.js"></script><script src="/activity/widget.js"></script>${body}`))
+  app.get(
+    '/',
+    (_req, res) =>
+      void res.send(
+        '<!doctype html><html lang="en"><title>x</title><script ' +
+          'src="/activity/widget.js"></script><script ' +
+          `src="/activity/widget.js"></script>${body}`,
+      ),
+  )
   const page = await browser!.newPage()
   const complaints: string[] = []
-  page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text()) })
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
   page.on('pageerror', (error) => complaints.push(String(error)))
-  const inside = (selector: string) => page.evaluate(`document.querySelector('site-activity').shadowRoot.querySelector('${selector}').textContent`) as Promise<string>
+  const inside = (selector: string) =>
+    page.evaluate(
+      `document.querySelector('site-activity').shadowRoot.querySelector('${selector}').textContent`,
+    ) as Promise<string>
   const scene: Scene = {
-    page, complaints, asked: 0, figures: { windowSeconds: 600, pageViews: 345, visitors: 12, asOf: '2026-05-17T12:00:00.000Z', stale: false },
-    text: () => inside('[part~=figures]'), spoken: () => inside('[role=status]'),
+    page,
+    complaints,
+    asked: 0,
+    figures: {
+      windowSeconds: 600,
+      pageViews: 345,
+      visitors: 12,
+      asOf: '2026-05-17T12:00:00.000Z',
+      stale: false,
+    },
+    text: () => inside('[part~=figures]'),
+    spoken: () => inside('[role=status]'),
   }
   try {
     await serving(app, async (port) => {
@@ -77,7 +106,10 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
   }
 }
 
-/** Waits until the element shows it. (The policy forbids the page what playwright's own waiting needs.) */
+/**
+ * Waits until the element shows it. (The policy forbids the page what playwright's own waiting
+ * needs.)
+ */
 const shows = (scene: Scene, text: RegExp) => eventually(async () => text.test(await scene.text()))
 
 /** Lets the browser's time pass in steps, between which answers can come. */
@@ -90,89 +122,148 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
 
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000
-  while (!await holds()) {
+  while (!(await holds())) {
     assert(performance.now() < end, 'it does not come to pass within 10 s')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-test('it shows both figures under a strict policy, though its script is there twice', { skip }, () => onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
-  await shows(scene, /page views/)
-  assert.equal(await scene.text(), '12 visitors, 345 page views in the last 10 minutes')
-  assert.equal(await scene.page.evaluate(`getComputedStyle(document.querySelector('site-activity').shadowRoot.querySelector('[part~=figures]')).borderStyle`), 'solid')
-  assert.deepEqual(scene.complaints, [])
-}))
+test(
+  'it shows both figures under a strict policy, though its script is there twice',
+  { skip },
+  () =>
+    onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
+      await shows(scene, /page views/)
+      assert.equal(await scene.text(), '12 visitors, 345 page views in the last 10 minutes')
+      assert.equal(
+        await scene.page.evaluate(
+          `getComputedStyle(document.querySelector('site-activity').shadowRoot.querySelector('[part~=figures]')).borderStyle`,
+        ),
+        'solid',
+      )
+      assert.deepEqual(scene.complaints, [])
+    }),
+)
 
-test('one is one, thousands are readable, and the window is said in its largest unit', { skip }, () => onStage('<site-activity></site-activity>', async (scene) => {
-  const expected: [number, number, number, string][] = [
-    [1, 1, 60, '1 visitor, 1 page view in the last minute'],
-    [0, 12345, 3600, '0 visitors, 12,345 page views in the last hour'],
-    [2, 3, 90, '2 visitors, 3 page views in the last 90 seconds'],
-    [2, 3, 86400, '2 visitors, 3 page views in the last 24 hours'],
-  ]
-  for (const [visitors, pageViews, windowSeconds, text] of expected) {
-    scene.figures = { visitors, pageViews, windowSeconds, asOf: '', stale: false }
+test(
+  'one is one, thousands are readable, and the window is said in its largest unit',
+  { skip },
+  () =>
+    onStage('<site-activity></site-activity>', async (scene) => {
+      const expected: [number, number, number, string][] = [
+        [1, 1, 60, '1 visitor, 1 page view in the last minute'],
+        [0, 12345, 3600, '0 visitors, 12,345 page views in the last hour'],
+        [2, 3, 90, '2 visitors, 3 page views in the last 90 seconds'],
+        [2, 3, 86400, '2 visitors, 3 page views in the last 24 hours'],
+      ]
+      for (const [visitors, pageViews, windowSeconds, text] of expected) {
+        scene.figures = { visitors, pageViews, windowSeconds, asOf: '', stale: false }
+        await pass(scene, 40)
+        await shows(scene, new RegExp(text))
+        assert.equal(await scene.text(), text)
+      }
+    }),
+)
+
+test('figures that are old are shown with their time, and marked', { skip }, () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    const time = new Date('2026-05-17T12:00:00.000Z').toLocaleTimeString('en', {
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    })
+    scene.figures = {
+      visitors: 2,
+      pageViews: 3,
+      windowSeconds: 600,
+      asOf: '2026-05-17T12:00:00.000Z',
+      stale: true,
+    }
     await pass(scene, 40)
-    await shows(scene, new RegExp(text))
-    assert.equal(await scene.text(), text)
-  }
-}))
+    await shows(scene, /before/)
+    assert.equal(await scene.text(), `2 visitors, 3 page views in the 10 minutes before ${time}`)
+  }),
+)
 
-test('figures that are old are shown with their time, and marked', { skip }, () => onStage('<site-activity></site-activity>', async (scene) => {
-  const time = new Date('2026-05-17T12:00:00.000Z').toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-  scene.figures = { visitors: 2, pageViews: 3, windowSeconds: 600, asOf: '2026-05-17T12:00:00.000Z', stale: true }
-  await pass(scene, 40)
-  await shows(scene, /before/)
-  assert.equal(await scene.text(), `2 visitors, 3 page views in the 10 minutes before ${time}`)
-}))
+test('it asks about twice a minute, and not in a hidden tab', { skip }, () =>
+  onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
+    await shows(scene, /page views/)
+    const before = scene.asked
+    await pass(scene, 300)
+    const asked = scene.asked - before
+    assert(asked >= 8 && asked <= 13, `asked ${asked} times in 5 minutes`)
+    const hide = (hidden: boolean) =>
+      scene.page.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true ` +
+          `}), document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    await hide(true)
+    const hidden = scene.asked
+    await pass(scene, 100)
+    assert.equal(scene.asked, hidden)
+    await hide(false)
+    await scene.page.clock.runFor(10)
+    await eventually(async () => scene.asked > hidden)
+    assert.equal(scene.asked, hidden + 1)
+  }),
+)
 
-test('it asks about twice a minute, and not in a hidden tab', { skip }, () => onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
-  await shows(scene, /page views/)
-  const before = scene.asked
-  await pass(scene, 300)
-  const asked = scene.asked - before
-  assert(asked >= 8 && asked <= 13, `asked ${asked} times in 5 minutes`)
-  const hide = (hidden: boolean) => scene.page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }), document.dispatchEvent(new Event('visibilitychange'))`)
-  await hide(true)
-  const hidden = scene.asked
-  await pass(scene, 100)
-  assert.equal(scene.asked, hidden)
-  await hide(false)
-  await scene.page.clock.runFor(10)
-  await eventually(async () => scene.asked > hidden)
-  assert.equal(scene.asked, hidden + 1)
-}))
+test(
+  'while there are no figures the page sees what is inside the element; while there are no new ones, the last',
+  { skip },
+  () =>
+    onStage('<site-activity>12 were here</site-activity>', async (scene) => {
+      await shows(scene, /page views/)
+      const last = await scene.text()
+      scene.figures = undefined
+      await pass(scene, 40)
+      await eventually(() =>
+        scene.page.evaluate(
+          `document.querySelector('site-activity').shadowRoot.querySelector('[part~=stale]') ` +
+            '!== null',
+        ),
+      )
+      assert.equal(await scene.text(), last)
+      await scene.page.reload()
+      await pass(scene, 40)
+      assert.equal(await scene.text(), '')
+      assert.equal(
+        await scene.page.evaluate(
+          `document.querySelector('site-activity').shadowRoot.querySelector('slot').assignedNodes()[0].textContent`,
+        ),
+        '12 were here',
+      )
+    }),
+)
 
-test('while there are no figures the page sees what is inside the element; while there are no new ones, the last', { skip }, () => onStage('<site-activity>12 were here</site-activity>', async (scene) => {
-  await shows(scene, /page views/)
-  const last = await scene.text()
-  scene.figures = undefined
-  await pass(scene, 40)
-  await eventually(() => scene.page.evaluate(`document.querySelector('site-activity').shadowRoot.querySelector('[part~=stale]') !== null`))
-  assert.equal(await scene.text(), last)
-  await scene.page.reload()
-  await pass(scene, 40)
-  assert.equal(await scene.text(), '')
-  assert.equal(await scene.page.evaluate(`document.querySelector('site-activity').shadowRoot.querySelector('slot').assignedNodes()[0].textContent`), '12 were here')
-}))
-
-test('a screen reader hears of a change, but not of the first figures, nor more than once a minute', { skip }, () => onStage('<site-activity></site-activity>', async (scene) => {
-  await shows(scene, /345 page views/)
-  assert.equal(await scene.spoken(), '')
-  await scene.page.evaluate(`{
+test(
+  'a screen reader hears of a change, but not of the first figures, nor more than once a minute',
+  { skip },
+  () =>
+    onStage('<site-activity></site-activity>', async (scene) => {
+      await shows(scene, /345 page views/)
+      assert.equal(await scene.spoken(), '')
+      await scene.page.evaluate(`{
     globalThis.heard = []
     const status = document.querySelector('site-activity').shadowRoot.querySelector('[role=status]')
     new MutationObserver(() => { if (status.textContent) heard.push(status.textContent) }).observe(status, { childList: true, characterData: true, subtree: true })
   }`)
-  for (let i = 1; i <= 8; i++) {
-    scene.figures = { windowSeconds: 600, pageViews: 345 + i, visitors: 12, asOf: '', stale: false }
-    await pass(scene, 40)
-    await shows(scene, new RegExp(`${345 + i} page views`))
-  }
-  const heard = await scene.page.evaluate('heard') as string[]
-  assert(heard.length >= 2 && heard.length <= 6, `heard ${heard.length} times in 5 minutes`)
-  assert.match(heard[0]!, /^12 visitors, \d+ page views in the last 10 minutes$/)
-  // The last change may still be due to be spoken of; then nothing is left behind.
-  await pass(scene, 120)
-  assert.equal(await scene.spoken(), '')
-}))
+      for (let i = 1; i <= 8; i++) {
+        scene.figures = {
+          windowSeconds: 600,
+          pageViews: 345 + i,
+          visitors: 12,
+          asOf: '',
+          stale: false,
+        }
+        await pass(scene, 40)
+        await shows(scene, new RegExp(`${345 + i} page views`))
+      }
+      const heard = (await scene.page.evaluate('heard')) as string[]
+      assert(heard.length >= 2 && heard.length <= 6, `heard ${heard.length} times in 5 minutes`)
+      assert.match(heard[0]!, /^12 visitors, \d+ page views in the last 10 minutes$/)
+      // The last change may still be due to be spoken of; then nothing is left behind.
+      await pass(scene, 120)
+      assert.equal(await scene.spoken(), '')
+    }),
+)

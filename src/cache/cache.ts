@@ -1,10 +1,10 @@
 /**
- * The Cache port: what the protocol asks of a cache, in memcached's own terms. A cache is treated as a
- * network that may lose, delay, repeat and reorder. Keys are printable ASCII of 1 to 250 bytes; values are
- * Buffers; TTLs are whole seconds from 1 to {@link MAX_TTL_SECONDS}.
+ * The Cache port: what the protocol asks of a cache, in memcached's own terms. A cache is treated
+ * as a network that may lose, delay, repeat and reorder. Keys are printable ASCII of 1 to 250
+ * bytes; values are Buffers; TTLs are whole seconds from 1 to {@link MAX_TTL_SECONDS}.
  *
- * Every method rejects with a {@link CacheError} when no answer came; the operation may have been, or may
- * yet be, carried out.
+ * Every method rejects with a {@link CacheError} when no answer came; the operation may have been,
+ * or may yet be, carried out.
  */
 export interface Cache {
   /** `shared` between processes, or `private` to this one. */
@@ -13,24 +13,42 @@ export interface Cache {
   get(key: string): Promise<Buffer | undefined>
   /**
    * The values of those keys that exist, all asked for at once. If some server did not answer: with
-   * `onUnanswered` it is called for each such key and the rest is returned; without, the call rejects.
+   * `onUnanswered` it is called for each such key and the rest is returned; without, the call
+   * rejects.
    */
-  getMany(keys: readonly string[], onUnanswered?: (key: string, error: CacheError) => void): Promise<Map<string, Buffer>>
-  /** Stores the value. `false`: not stored (over the item size limit, out of memory); an old value may be gone. */
+  getMany(
+    keys: readonly string[],
+    onUnanswered?: (key: string, error: CacheError) => void,
+  ): Promise<Map<string, Buffer>>
+  /**
+   * Stores the value. `false`: not stored (over the item size limit, out of memory); an old value
+   * may be gone.
+   */
   set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean>
-  /** Stores the value if there is none. `false`: not stored (there is one; or over the limit, out of memory). */
+  /**
+   * Stores the value if there is none. `false`: not stored (there is one; or over the limit, out of
+   * memory).
+   */
   add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean>
-  /** Puts `value` behind the one stored, atomically, keeping its TTL. `false`: not stored (a miss, over the limit, out of memory). */
+  /**
+   * Puts `value` behind the one stored, atomically, keeping its TTL. `false`: not stored (a miss,
+   * over the limit, out of memory).
+   */
   append(key: string, value: Buffer): Promise<boolean>
   /** Removes the value. `false`: there was none. */
   delete(key: string): Promise<boolean>
   /**
-   * Adds `delta` (0 to 2^53-1) to the decimal number stored, atomically, and returns the new number. On a
-   * miss: `undefined`, or, with `initial`, `initial` is stored with its TTL and returned.
+   * Adds `delta` (0 to 2^53-1) to the decimal number stored, atomically, and returns the new
+   * number. On a miss: `undefined`, or, with `initial`, `initial` is stored with its TTL and
+   * returned.
    *
    * @throws RangeError if the new number would pass 2^53-1 (it may be stored all the same).
    */
-  increment(key: string, delta?: number, onMiss?: { initial: number; ttlSeconds: number }): Promise<number | undefined>
+  increment(
+    key: string,
+    delta?: number,
+    onMiss?: { initial: number; ttlSeconds: number },
+  ): Promise<number | undefined>
   /** Lets go of connections; idempotent. Everything afterwards rejects with `CACHE_CLOSED`. */
   close(): Promise<void>
 }
@@ -39,20 +57,28 @@ export interface Cache {
 export const MAX_TTL_SECONDS = 30 * 24 * 3600
 
 /**
- * Why a cache gave no answer. `CACHE_TIMEOUT`: it stayed silent, or the connection broke with the request in
- * flight; `CACHE_UNREACHABLE`: no connection, or known to be down and not asked; `CACHE_REFUSED`: it answered
- * with an error; `CACHE_CLOSED`: `close()` was called.
+ * Why a cache gave no answer. `CACHE_TIMEOUT`: it stayed silent, or the connection broke with the
+ * request in flight; `CACHE_UNREACHABLE`: no connection, or known to be down and not asked;
+ * `CACHE_REFUSED`: it answered with an error; `CACHE_CLOSED`: `close()` was called.
  */
-export type CacheErrorCode = 'CACHE_TIMEOUT' | 'CACHE_UNREACHABLE' | 'CACHE_REFUSED' | 'CACHE_CLOSED'
+export type CacheErrorCode =
+  'CACHE_TIMEOUT' | 'CACHE_UNREACHABLE' | 'CACHE_REFUSED' | 'CACHE_CLOSED'
 
-/** A cache operation that got no usable answer. Its message names the server, never a value or credentials. */
+/**
+ * A cache operation that got no usable answer. Its message names the server, never a value or
+ * credentials.
+ */
 export class CacheError extends Error {
   override readonly name = 'CacheError'
   readonly code: CacheErrorCode
   /** `host:port` of the server that did not answer, where there is one. */
   readonly server: string | undefined
 
-  constructor(code: CacheErrorCode, message: string, options?: { server?: string; cause?: unknown }) {
+  constructor(
+    code: CacheErrorCode,
+    message: string,
+    options?: { server?: string; cause?: unknown },
+  ) {
     super(message, options)
     this.code = code
     this.server = options?.server

@@ -3,8 +3,9 @@ import { MAX_TTL_SECONDS } from './cache.js'
 import { integer, wrongType, wrongValue } from '../support/options.js'
 
 /**
- * The port's own rules for what is handed to a cache, one for all adapters: what memcached could not take
- * is refused before it is sent, since a key over 250 bytes breaks the connection for everybody.
+ * The port's own rules for what is handed to a cache, one for all adapters: what memcached could
+ * not take is refused before it is sent, since a key over 250 bytes breaks the connection for
+ * everybody.
  */
 const KEY = /^[\x21-\x7e]{1,250}$/
 
@@ -22,24 +23,48 @@ export function checkValue(value: Buffer): void {
 
 /** @throws TypeError, RangeError */
 export function checkTtl(ttlSeconds: number): void {
-  integer('ttlSeconds', ttlSeconds, 1, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
+  integer(
+    'ttlSeconds',
+    ttlSeconds,
+    1,
+    MAX_TTL_SECONDS,
+    'seconds (30 days: memcached reads more as a date)',
+  )
 }
 
 /** What `increment` adds, and what it begins with. @throws TypeError, RangeError */
-export function checkIncrement(delta: number, onMiss: { initial: number; ttlSeconds: number } | undefined): void {
+export function checkIncrement(
+  delta: number,
+  onMiss: { initial: number; ttlSeconds: number } | undefined,
+): void {
   integer('delta', delta, 0, Number.MAX_SAFE_INTEGER)
   if (!onMiss) return
   integer('initial', onMiss.initial, 0, Number.MAX_SAFE_INTEGER)
   checkTtl(onMiss.ttlSeconds)
 }
 
-/** The sum that `increment` came to. @throws RangeError past 2^53-1, where a number would be another one. */
+/**
+ * The sum that `increment` came to. @throws RangeError past 2^53-1, where a number would be another
+ * one.
+ */
 export function safeSum(key: string, sum: bigint): number {
   if (sum <= Number.MAX_SAFE_INTEGER) return Number(sum)
-  throw new RangeError(`wide-cache: the number at cache key "${key}" has come to ${sum}, past 2^53-1; delete the key or begin another`)
+  throw new RangeError(
+    `wide-cache: the number at cache key "${key}" has come to ${sum}, past 2^53-1; delete ` +
+      'the key or begin another',
+  )
 }
 
-const METHODS = ['get', 'getMany', 'set', 'add', 'append', 'delete', 'increment', 'close'] as const satisfies (keyof Cache)[]
+const METHODS = [
+  'get',
+  'getMany',
+  'set',
+  'add',
+  'append',
+  'delete',
+  'increment',
+  'close',
+] as const satisfies (keyof Cache)[]
 
 /** Tells whether `given` has the methods of a {@link Cache}. */
 export function isCache(given: unknown): given is Cache {

@@ -74,10 +74,19 @@ test('memory: a set over the item limit takes the old value with it, as memcache
 })
 
 test('memory: wrong options are refused by name', () => {
-  assert.throws(() => memory({ maxBytes: 1.5 }), { name: 'RangeError', message: /option "maxBytes" is 1.5; allowed/ })
-  assert.throws(() => memory({ maxItemBytes: 64 * MIB }), { name: 'RangeError', message: /option "maxItemBytes"/ })
+  assert.throws(() => memory({ maxBytes: 1.5 }), {
+    name: 'RangeError',
+    message: /option "maxBytes" is 1.5; allowed/,
+  })
+  assert.throws(() => memory({ maxItemBytes: 64 * MIB }), {
+    name: 'RangeError',
+    message: /option "maxItemBytes"/,
+  })
   // @ts-expect-error no such option
-  assert.throws(() => memory({ maxbytes: MIB }), { name: 'TypeError', message: /option "maxbytes".*no such option/ })
+  assert.throws(() => memory({ maxbytes: MIB }), {
+    name: 'TypeError',
+    message: /option "maxbytes".*no such option/,
+  })
   // @ts-expect-error no function
   assert.throws(() => memory({ now: 5 }), { name: 'TypeError', message: /option "now"/ })
 })

@@ -5,19 +5,26 @@ import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from './check
 
 /** Options of {@link memory}. */
 export interface MemoryOptions {
-  /** Bytes that all items together may take; past it the least recently used go. @default 67108864 (64 MiB) */
+  /**
+   * Bytes that all items together may take; past it the least recently used go. @default 67108864
+   * (64 MiB)
+   */
   maxBytes?: number | undefined
-  /** Bytes that one item's key and value together may take. @default 1048576 (1 MiB), or half of maxBytes */
+  /**
+   * Bytes that one item's key and value together may take. @default 1048576 (1 MiB), or half of
+   * maxBytes
+   */
   maxItemBytes?: number | undefined
   /** A clock in milliseconds that only goes forward, for tests. @default performance.now */
   now?: (() => number) | undefined
 }
 
 /**
- * A cache in this process's own memory, with memcached's semantics: for development, tests and sites of one
- * process. What one process puts in it no other sees, and it ends with the process.
+ * A cache in this process's own memory, with memcached's semantics: for development, tests and
+ * sites of one process. What one process puts in it no other sees, and it ends with the process.
  *
- * Values are copied in and out. Each operation is carried out at its call, before the promise is returned.
+ * Values are copied in and out. Each operation is carried out at its call, before the promise is
+ * returned.
  *
  * @throws TypeError, RangeError if an option is wrong
  */
@@ -26,11 +33,24 @@ export function memory(options: MemoryOptions = {}): Cache {
   const { now = systemClock.elapsed, ...sizes } = given(options)
   const maxBytes = integer('maxBytes', sizes.maxBytes ?? 64 * MIB, MIB, 1024 * 1024 * MIB, 'bytes')
   const half = Math.floor(maxBytes / 2)
-  const maxItemBytes = integer('maxItemBytes', sizes.maxItemBytes ?? Math.min(MIB, half), 1024, Math.min(half, 1024 * MIB), 'bytes (at most half of maxBytes)')
-  return new Memory(maxBytes, maxItemBytes, optionalFunction('now', now, 'a function that returns milliseconds'))
+  const maxItemBytes = integer(
+    'maxItemBytes',
+    sizes.maxItemBytes ?? Math.min(MIB, half),
+    1024,
+    Math.min(half, 1024 * MIB),
+    'bytes (at most half of maxBytes)',
+  )
+  return new Memory(
+    maxBytes,
+    maxItemBytes,
+    optionalFunction('now', now, 'a function that returns milliseconds'),
+  )
 }
 
-/** A value and the room behind it: appending doubles the room, so that its cost does not grow with the value. */
+/**
+ * A value and the room behind it: appending doubles the room, so that its cost does not grow with
+ * the value.
+ */
 interface Item {
   room: Buffer
   length: number
@@ -88,7 +108,9 @@ class Memory implements Cache {
     const length = item.length + value.length
     if (key.length + length > this.#maxItemBytes) return false
     if (length > item.room.length) {
-      const room = Buffer.allocUnsafeSlow(Math.min(Math.max(2 * item.room.length, length), this.#maxItemBytes - key.length))
+      const room = Buffer.allocUnsafeSlow(
+        Math.min(Math.max(2 * item.room.length, length), this.#maxItemBytes - key.length),
+      )
       item.room.copy(room, 0, 0, item.length)
       this.#bytes += room.length - item.room.length
       item.room = room
@@ -105,7 +127,11 @@ class Memory implements Cache {
     return there
   }
 
-  async increment(key: string, delta = 1, onMiss?: { initial: number; ttlSeconds: number }): Promise<number | undefined> {
+  async increment(
+    key: string,
+    delta = 1,
+    onMiss?: { initial: number; ttlSeconds: number },
+  ): Promise<number | undefined> {
     const item = this.#use(key)
     checkIncrement(delta, onMiss)
     if (!item) {
@@ -115,7 +141,10 @@ class Memory implements Cache {
     }
     const stored = item.room.toString('latin1', 0, Math.min(item.length, MAX_DIGITS + 1))
     if (!NUMBER.test(stored) || BigInt(stored) > MAX_NUMBER) {
-      throw new CacheError('CACHE_REFUSED', `wide-cache: the value at cache key "${key}" is no number that can be incremented`)
+      throw new CacheError(
+        'CACHE_REFUSED',
+        `wide-cache: the value at cache key "${key}" is no number that can be incremented`,
+      )
     }
     const sum = BigInt.asUintN(64, BigInt(stored) + BigInt(delta))
     this.#remove(key)
@@ -128,9 +157,17 @@ class Memory implements Cache {
     this.#items.clear()
   }
 
-  /** Checks the key, and finds the item and makes it the most recently used; one that has expired is gone. */
+  /**
+   * Checks the key, and finds the item and makes it the most recently used; one that has expired is
+   * gone.
+   */
   #use(key: string): Item | undefined {
-    if (this.#closed) throw new CacheError('CACHE_CLOSED', 'wide-cache: the memory cache is not asked: it has been closed')
+    if (this.#closed) {
+      throw new CacheError(
+        'CACHE_CLOSED',
+        'wide-cache: the memory cache is not asked: it has been closed',
+      )
+    }
     checkKey(key)
     const item = this.#items.get(key)
     if (!item) return undefined

@@ -12,23 +12,42 @@ test('without any word, a cache in memory', () => {
 })
 
 test('MEMCACHE_SERVERS is read where no cache is given', async () => {
-  const { cache, owned } = openCache(undefined, { MEMCACHE_SERVERS: '127.0.0.1:11211,127.0.0.1:11212' })
+  const { cache, owned } = openCache(undefined, {
+    MEMCACHE_SERVERS: '127.0.0.1:11211,127.0.0.1:11212',
+  })
   assert.equal(cache.scope, 'shared')
   assert.equal(owned, true)
   await cache.close()
-  assert.equal(openCache('memory:', { MEMCACHE_SERVERS: '127.0.0.1' }).cache.scope, 'private', 'what is given goes first')
+  assert.equal(
+    openCache('memory:', { MEMCACHE_SERVERS: '127.0.0.1' }).cache.scope,
+    'private',
+    'what is given goes first',
+  )
 })
 
 test('WIDE_CACHE_SERVERS wins over MEMCACHE_SERVERS, may be memory:, and is refused by name', async () => {
-  const { cache } = openCache(undefined, { WIDE_CACHE_SERVERS: '127.0.0.1:1', MEMCACHE_SERVERS: 'a:b' })
+  const { cache } = openCache(undefined, {
+    WIDE_CACHE_SERVERS: '127.0.0.1:1',
+    MEMCACHE_SERVERS: 'a:b',
+  })
   assert.equal(cache.scope, 'shared')
   await cache.close()
-  assert.equal(openCache(undefined, { WIDE_CACHE_SERVERS: 'memory:', MEMCACHE_SERVERS: '127.0.0.1' }).cache.scope, 'private')
-  assert.throws(() => openCache(undefined, { WIDE_CACHE_SERVERS: 'a:b', MEMCACHE_SERVERS: '127.0.0.1' }), { name: 'RangeError', message: /WIDE_CACHE_SERVERS\)" is "a:b"/ })
+  assert.equal(
+    openCache(undefined, { WIDE_CACHE_SERVERS: 'memory:', MEMCACHE_SERVERS: '127.0.0.1' }).cache
+      .scope,
+    'private',
+  )
+  assert.throws(
+    () => openCache(undefined, { WIDE_CACHE_SERVERS: 'a:b', MEMCACHE_SERVERS: '127.0.0.1' }),
+    { name: 'RangeError', message: /WIDE_CACHE_SERVERS\)" is "a:b"/ },
+  )
 })
 
 test('a wrong MEMCACHE_SERVERS is said to be that', () => {
-  assert.throws(() => openCache(undefined, { MEMCACHE_SERVERS: 'a:b' }), { name: 'RangeError', message: /option "cache \(environment variable MEMCACHE_SERVERS\)" is "a:b"/ })
+  assert.throws(() => openCache(undefined, { MEMCACHE_SERVERS: 'a:b' }), {
+    name: 'RangeError',
+    message: /option "cache \(environment variable MEMCACHE_SERVERS\)" is "a:b"/,
+  })
 })
 
 test('memcached://… is a memcached, made here', async () => {
@@ -39,7 +58,12 @@ test('memcached://… is a memcached, made here', async () => {
 })
 
 test('what MEMCACHE_SERVERS takes is taken as the option, too', async () => {
-  for (const servers of ['127.0.0.1:11211,127.0.0.1:11212', 'localhost', '[::1]:11211', 'anna:secret@127.0.0.1']) {
+  for (const servers of [
+    '127.0.0.1:11211,127.0.0.1:11212',
+    'localhost',
+    '[::1]:11211',
+    'anna:secret@127.0.0.1',
+  ]) {
     const { cache, owned } = openCache(servers, {})
     assert.deepEqual([cache.scope, owned], ['shared', true], servers)
     await cache.close()
@@ -52,14 +76,30 @@ test('a Cache is taken as it is, and is not owned', () => {
 })
 
 test('a wrong cache is refused by name, without credentials', () => {
-  for (const wrong of ['redis://h', 'redis://h:6379', 'h:x', 'memory', 'memory:x', '', 'memcached://h:0', 'MEMORY:']) {
-    assert.throws(() => openCache(wrong, {}), { name: 'RangeError', message: /option "cache" is .*; allowed: .*memcached:\/\/host:port/ }, wrong)
+  for (const wrong of [
+    'redis://h',
+    'redis://h:6379',
+    'h:x',
+    'memory',
+    'memory:x',
+    '',
+    'memcached://h:0',
+    'MEMORY:',
+  ]) {
+    assert.throws(
+      () => openCache(wrong, {}),
+      { name: 'RangeError', message: /option "cache" is .*; allowed: .*memcached:\/\/host:port/ },
+      wrong,
+    )
   }
   for (const wrong of [7, null, {}, [], { get() {} }]) {
     // @ts-expect-error none of these is a cache
     assert.throws(() => openCache(wrong, {}), { name: 'TypeError', message: /option "cache" is/ })
   }
   for (const wrong of ['redis://anna:secret@h', 'memcached://anna:secret@h:0']) {
-    assert.throws(() => openCache(wrong, {}), (error: Error) => !/anna|secret/.test(error.message))
+    assert.throws(
+      () => openCache(wrong, {}),
+      (error: Error) => !/anna|secret/.test(error.message),
+    )
   }
 })

@@ -12,19 +12,28 @@ export interface OpenedCache {
   readonly owned: boolean
 }
 
-const ALLOWED = 'memcached://host:port,host:port or host:port,host:port or memory: or a Cache such as memcached(...)'
+const ALLOWED =
+  'memcached://host:port,host:port or host:port,host:port or memory: or a Cache such as ' +
+  'memcached(...)'
 const VARIABLES = ['WIDE_CACHE_SERVERS', 'MEMCACHE_SERVERS']
 
 /**
- * The cache that the option `cache` asks for: a `Cache`, or `host:port,host:port` with or without `memcached://`, or
- * `memory:`. Not given: the same by the environment variable WIDE_CACHE_SERVERS, or else MEMCACHE_SERVERS, or else `memory:`.
+ * The cache that the option `cache` asks for: a `Cache`, or `host:port,host:port` with or without
+ * `memcached://`, or `memory:`. Not given: the same by the environment variable WIDE_CACHE_SERVERS,
+ * or else MEMCACHE_SERVERS, or else `memory:`.
  *
  * @throws TypeError, RangeError naming the option
  */
-export function openCache(given: string | Cache | undefined, env: NodeJS.ProcessEnv = process.env): OpenedCache {
+export function openCache(
+  given: string | Cache | undefined,
+  env: NodeJS.ProcessEnv = process.env,
+): OpenedCache {
   if (given === undefined) {
     const name = VARIABLES.find((name) => variable(env, name) !== '')
-    return { cache: name ? byText(`cache (environment variable ${name})`, variable(env, name)) : memory(), owned: true }
+    return {
+      cache: name ? byText(`cache (environment variable ${name})`, variable(env, name)) : memory(),
+      owned: true,
+    }
   }
   if (typeof given === 'string') return { cache: byText('cache', given), owned: true }
   if (!isCache(given)) throw wrongType('cache', given, ALLOWED)

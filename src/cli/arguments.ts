@@ -1,6 +1,6 @@
 /**
- * What the command line says. Nothing of it is shown in a message but the names of flags: an argument may
- * hold a password. What values are allowed is for the options to say that they become.
+ * What the command line says. Nothing of it is shown in a message but the names of flags: an
+ * argument may hold a password. What values are allowed is for the options to say that they become.
  */
 import { parseArgs } from 'node:util'
 
@@ -41,7 +41,11 @@ export class UsageError extends Error {
 export type Command =
   | { readonly command: 'help' | 'version' }
   | { readonly command: 'migrate'; readonly database: string | undefined }
-  | { readonly command: 'collect'; readonly cache: string | undefined; readonly options: CollectOptions }
+  | {
+      readonly command: 'collect'
+      readonly cache: string | undefined
+      readonly options: CollectOptions
+    }
 
 export interface CollectOptions {
   readonly database: string | undefined
@@ -58,8 +62,14 @@ const string = { type: 'string' } as const
 const boolean = { type: 'boolean' } as const
 const SHARED = { database: string, help: { ...boolean, short: 'h' }, version: boolean } as const
 const COLLECT = {
-  cache: string, name: string, width: string, 'layer-seconds': string, 'drain-after-layers': string, 'cell-ttl-seconds': string,
-  'retention-hours': string, collect: string,
+  cache: string,
+  name: string,
+  width: string,
+  'layer-seconds': string,
+  'drain-after-layers': string,
+  'cell-ttl-seconds': string,
+  'retention-hours': string,
+  collect: string,
 }
 
 /** @throws UsageError */
@@ -69,8 +79,12 @@ export function commandOf(args: readonly string[]): Command {
   if (values.version) return { command: 'version' }
   const [command, ...more] = positionals
   if (command === undefined) throw new UsageError('a command is missing: collect or migrate')
-  if (command !== 'collect' && command !== 'migrate') throw new UsageError('no such command; there are collect and migrate')
-  if (more.length > 0) throw new UsageError(`${command} takes flags only, and something else is behind it`)
+  if (command !== 'collect' && command !== 'migrate') {
+    throw new UsageError('no such command; there are collect and migrate')
+  }
+  if (more.length > 0) {
+    throw new UsageError(`${command} takes flags only, and something else is behind it`)
+  }
   if (command === 'migrate') {
     const foreign = Object.keys(COLLECT).find((flag) => flag in values)
     if (foreign) throw new UsageError(`--${foreign} is no flag of migrate`)
@@ -94,10 +108,18 @@ export function commandOf(args: readonly string[]): Command {
 
 function parsed(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: { ...SHARED, ...COLLECT }, allowPositionals: true })
+    return parseArgs({
+      args: [...args],
+      options: { ...SHARED, ...COLLECT },
+      allowPositionals: true,
+    })
   } catch (error) {
     // Of node's advice the first sentence is enough; it names the flag, never its value.
-    throw new UsageError(error instanceof Error ? (error.message.split(/\. |\n/)[0] ?? '') : 'the flags cannot be read')
+    throw new UsageError(
+      error instanceof Error
+        ? (error.message.split(/\. |\n/)[0] ?? '')
+        : 'the flags cannot be read',
+    )
   }
 }
 

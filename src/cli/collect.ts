@@ -1,4 +1,7 @@
-/** `wide-cache collect`: collectors alone. They wait for servers that are not there, and end when told to. */
+/**
+ * `wide-cache collect`: collectors alone. They wait for servers that are not there, and end when
+ * told to.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { SiteActivity } from '../activity/activity.js'
 import { activitySettings } from '../activity/options.js'
@@ -27,14 +30,25 @@ interface Running {
   readonly collector: Closing
 }
 
-/** Collects until `stop` is aborted. @throws what no waiting mends: wrong options, a missing right. */
-export async function collect(cacheUrl: string | undefined, options: CollectOptions, logger: Logger, stop: AbortSignal): Promise<void> {
+/**
+ * Collects until `stop` is aborted. @throws what no waiting mends: wrong options, a missing right.
+ */
+export async function collect(
+  cacheUrl: string | undefined,
+  options: CollectOptions,
+  logger: Logger,
+  stop: AbortSignal,
+): Promise<void> {
   // Of all flags, before anything is opened.
   activitySettings({ ...options, logger })
   const { cache } = openCache(cacheUrl)
   try {
     if (cache.scope === 'private') {
-      throw new UsageError('a memory: cache is private to its web process, which collects itself: there is nothing to collect here; set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or --cache memcached://host:port')
+      throw new UsageError(
+        'a memory: cache is private to its web process, which collects itself: there is ' +
+          'nothing to collect here; set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or --cache ' +
+          'memcached://host:port',
+      )
     }
     const { database } = openDatabase(options.database, logger)
     const collectors = new Collectors(cache, database, options, logger, stop)
@@ -49,7 +63,10 @@ export async function collect(cacheUrl: string | undefined, options: CollectOpti
   }
 }
 
-/** A collector for each name in the database that this command can collect, or for the one that is asked for. */
+/**
+ * A collector for each name in the database that this command can collect, or for the one that is
+ * asked for.
+ */
 class Collectors {
   readonly #cache: Cache
   readonly #database: Database
@@ -59,7 +76,13 @@ class Collectors {
   readonly #stop: AbortSignal
   readonly #running = new Map<string, Running>()
 
-  constructor(cache: Cache, database: Database, options: CollectOptions, logger: Logger, stop: AbortSignal) {
+  constructor(
+    cache: Cache,
+    database: Database,
+    options: CollectOptions,
+    logger: Logger,
+    stop: AbortSignal,
+  ) {
     this.#cache = cache
     this.#database = database
     this.#options = options
@@ -68,10 +91,14 @@ class Collectors {
     this.#stop = stop
   }
 
-  /** Starts collectors as names are recorded, until they are to stop. @throws what no waiting mends */
+  /**
+   * Starts collectors as names are recorded, until they are to stop. @throws what no waiting mends
+   */
   async follow(): Promise<void> {
     const stop = this.#stop
-    const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
+    const stopped = new Promise<void>((resolve) =>
+      stop.addEventListener('abort', () => resolve(), { once: true }),
+    )
     while (!stop.aborted) {
       const look = this.#look()
       look.catch(() => undefined)
@@ -88,15 +115,26 @@ class Collectors {
     try {
       await this.#database.migrate(['wide-cache'])
       const { name } = this.#options
-      const uses = (await sharedUses(this.#database)).filter((use) => name === undefined || use.name === name)
+      const uses = (await sharedUses(this.#database)).filter(
+        (use) => name === undefined || use.name === name,
+      )
       if (uses.length === 0 && this.#running.size === 0) {
-        this.#burst.warnOnce('none', `wide-cache: no process with memcached has used ${name === undefined ? 'this database' : `"${name}" in this database`} yet; collecting begins when one does`)
+        this.#burst.warnOnce(
+          'none',
+          'wide-cache: no process with memcached has used ' +
+            `${name === undefined ? 'this database' : `"${name}" in this database`} yet; ` +
+            'collecting begins when one does',
+        )
       }
       for (const use of uses) await this.#see(use)
       this.#burst.recovered('look', 'wide-cache: the database answers again')
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
-      this.#burst.warn('look', `wide-cache: asking the database what is to be collected failed and will be tried again: ${messageOf(error)}`)
+      this.#burst.warn(
+        'look',
+        'wide-cache: asking the database what is to be collected failed and will be tried ' +
+          `again: ${messageOf(error)}`,
+      )
     }
   }
 
@@ -104,7 +142,9 @@ class Collectors {
   async #see(use: SharedUse): Promise<void> {
     const { name, kind } = use
     const running = this.#running.get(name)
-    if (running && running.use.kind === kind && running.use.cellTtlSeconds >= use.cellTtlSeconds) return
+    if (running && running.use.kind === kind && running.use.cellTtlSeconds >= use.cellTtlSeconds) {
+      return
+    }
     await running?.collector.close()
     this.#running.delete(name)
     if (this.#stop.aborted) return
@@ -114,20 +154,46 @@ class Collectors {
     } catch (error) {
       // One that cannot be collected does not stop the others.
       if (this.#options.name !== undefined) throw error
-      this.#burst.warnOnce(`${name} ${kind}`, `wide-cache: not collecting "${name}": ${messageOf(error).replace(/^wide-cache: /, '')}`)
+      this.#burst.warnOnce(
+        `${name} ${kind}`,
+        `wide-cache: not collecting "${name}": ${messageOf(error).replace(/^wide-cache: /, '')}`,
+      )
     }
   }
 
   /** @throws TypeError, RangeError for flags that do not fit its grid; UsageError */
   #start({ name, kind, ...recorded }: SharedUse): Closing {
-    const { retentionHours, width = recorded.width, layerSeconds = recorded.layerSeconds, cellTtlSeconds = recorded.cellTtlSeconds, ...others } = this.#options
-    const grid = { ...others, cache: this.#cache, database: this.#database, logger: this.#logger, width, layerSeconds, cellTtlSeconds }
+    const {
+      retentionHours,
+      width = recorded.width,
+      layerSeconds = recorded.layerSeconds,
+      cellTtlSeconds = recorded.cellTtlSeconds,
+      ...others
+    } = this.#options
+    const grid = {
+      ...others,
+      cache: this.#cache,
+      database: this.#database,
+      logger: this.#logger,
+      width,
+      layerSeconds,
+      cellTtlSeconds,
+    }
     if (kind === 'activity') {
       const settings = activitySettings({ ...grid, name, retentionHours })
       // As the sites have it, and not for longer by default.
-      return new SiteActivity(retentionHours === undefined ? { ...settings, keepSeconds: recorded.keepSeconds } : settings)
+      return new SiteActivity(
+        retentionHours === undefined
+          ? { ...settings, keepSeconds: recorded.keepSeconds }
+          : settings,
+      )
     }
-    if (kind === 'hits' && name.startsWith(GRID_PREFIX)) return createHits({ ...grid, name: name.slice(GRID_PREFIX.length) })
-    throw new UsageError(`"${name}" has rows of kind "${kind}", which only the WideCache of your own processes can collect; let one of them collect`)
+    if (kind === 'hits' && name.startsWith(GRID_PREFIX)) {
+      return createHits({ ...grid, name: name.slice(GRID_PREFIX.length) })
+    }
+    throw new UsageError(
+      `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +
+        'can collect; let one of them collect',
+    )
   }
 }

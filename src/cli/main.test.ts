@@ -16,25 +16,44 @@ import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.url))
-const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+const BROWSER =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
+  'Safari/537.36'
 const WAIT_MS = 60_000
 
 const folder = temporaryFolder('cli')
 after(() => removeFolder(folder))
 const running = new Set<ChildProcess>()
-after(() => { for (const child of running) child.kill('SIGKILL') })
+after(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** Starts a program of the sources in an empty folder, with only the environment that is named. */
 function start(program: string, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), program, ...args], {
-    cwd: folder, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), program, ...args],
+    {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   running.add(child)
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)))
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+    child.once('close', (code, signal) => resolve(code ?? signal)),
+  )
   let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (data) => { stderr += data })
+  child.stderr.setEncoding('utf8').on('data', (data) => {
+    stderr += data
+  })
   void ended.then(() => running.delete(child))
-  return { child, ended, stderr: () => stderr, kill: (signal: NodeJS.Signals) => child.kill(signal) }
+  return {
+    child,
+    ended,
+    stderr: () => stderr,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+  }
 }
 
 async function run(args: readonly string[], env?: Record<string, string>) {
@@ -43,7 +62,10 @@ async function run(args: readonly string[], env?: Record<string, string>) {
   return { status, stdout, stderr: stderr() }
 }
 
-async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
+async function until<T>(
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
   const end = performance.now() + WAIT_MS
   for (;;) {
     const found = await probe()
@@ -54,14 +76,21 @@ async function until<T>(what: string, probe: () => Promise<T | undefined> | T | 
 }
 
 /** One line, on stderr only. */
-function assertOneLine({ stdout, stderr }: { stdout: string; stderr: string }, pattern: RegExp): void {
+function assertOneLine(
+  { stdout, stderr }: { stdout: string; stderr: string },
+  pattern: RegExp,
+): void {
   assert.equal(stdout, '')
   assert.match(stderr, /^wide-cache: [^\n]+\n$/)
   assert.match(stderr, pattern)
 }
 
 test('--help tells of both commands and --version of the version', async () => {
-  const [help, short, version] = await Promise.all([run(['--help']), run(['-h']), run(['collect', '--version'])])
+  const [help, short, version] = await Promise.all([
+    run(['--help']),
+    run(['-h']),
+    run(['collect', '--version']),
+  ])
   assert.deepEqual([help.status, help.stderr], [0, ''])
   assert.deepEqual(short, help)
   assert.match(help.stdout, /collect .*\n.*migrate /)
@@ -74,18 +103,51 @@ describe('bad input ends with status 2 and one line that says what is wrong, nev
   const cases: [string, readonly string[], RegExp, Record<string, string>?][] = [
     ['no command', [], /a command is missing: collect or migrate/],
     ['a command that is none', ['s3cret'], /no such command/],
-    ['a flag that is none', ['migrate', '--databse=mysql://u:s3cret@h/d'], /Unknown option '--databse'/],
+    [
+      'a flag that is none',
+      ['migrate', '--databse=mysql://u:s3cret@h/d'],
+      /Unknown option '--databse'/,
+    ],
     ['a flag without its value', ['collect', '--cache'], /--cache/],
-    ['something behind the command', ['migrate', 'mysql://u:s3cret@h/d'], /migrate takes flags only/],
+    [
+      'something behind the command',
+      ['migrate', 'mysql://u:s3cret@h/d'],
+      /migrate takes flags only/,
+    ],
     ['a flag of the other command', ['migrate', '--width', '3'], /--width is no flag of migrate/],
-    ['a database scheme that is none', ['migrate', '--database', 'postgres://u:s3cret@h/d'], /"database" is "postgres:…"/],
-    ['WIDE_CACHE_DATABASE_URL likewise', ['migrate'], /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"/, { WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d' }],
-    ['a number that is none', ['collect', ...CACHE, '--width', '1.5'], /--width wants a whole number/],
-    ['a number out of range', ['collect', ...CACHE, '--width', '0'], /"width" is 0; allowed: a whole number from 1/],
+    [
+      'a database scheme that is none',
+      ['migrate', '--database', 'postgres://u:s3cret@h/d'],
+      /"database" is "postgres:…"/,
+    ],
+    [
+      'WIDE_CACHE_DATABASE_URL likewise',
+      ['migrate'],
+      /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"/,
+      { WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d' },
+    ],
+    [
+      'a number that is none',
+      ['collect', ...CACHE, '--width', '1.5'],
+      /--width wants a whole number/,
+    ],
+    [
+      'a number out of range',
+      ['collect', ...CACHE, '--width', '0'],
+      /"width" is 0; allowed: a whole number from 1/,
+    ],
     ['a name with a space', ['collect', ...CACHE, '--name', 'a b'], /"name"/],
-    ['a cron line that is none', ['collect', ...CACHE, '--collect', 'often'], /"collect" is "often"/],
+    [
+      'a cron line that is none',
+      ['collect', ...CACHE, '--collect', 'often'],
+      /"collect" is "often"/,
+    ],
     ['servers that are none', ['collect', '--cache', 'http://u:s3cret@h'], /"cache"/],
-    ['no cache', ['collect'], /memory: cache is private .* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\), or --cache/],
+    [
+      'no cache',
+      ['collect'],
+      /memory: cache is private .* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\), or --cache/,
+    ],
     ['a private cache', ['collect', '--cache', 'memory:'], /nothing to collect here/],
   ]
   for (const [name, args, pattern, env] of cases) {
@@ -100,7 +162,11 @@ describe('bad input ends with status 2 and one line that says what is wrong, nev
 
 test('migrate makes the tables, by flag or by DATABASE_URL, and is content when they are there', async () => {
   const [file, url] = [join(folder, 'made.db'), await sharedMysqlUrl()]
-  for (const [args, env] of [[['--database', `sqlite:${file}`], {}], [['--database', `sqlite:${file}`], {}], [[], { DATABASE_URL: url }]] as const) {
+  for (const [args, env] of [
+    [['--database', `sqlite:${file}`], {}],
+    [['--database', `sqlite:${file}`], {}],
+    [[], { DATABASE_URL: url }],
+  ] as const) {
     const ran = await run(['migrate', ...args], env)
     assertOneLine(ran, /up to date/)
     assert.equal(ran.status, 0)
@@ -109,7 +175,11 @@ test('migrate makes the tables, by flag or by DATABASE_URL, and is content when 
 })
 
 test('migrate ends with status 1 and one line when the server is away, or the database is newer than the package', async () => {
-  const away = await run(['migrate', '--database', `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`])
+  const away = await run([
+    'migrate',
+    '--database',
+    `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`,
+  ])
   assertOneLine(away, /ECONNREFUSED/)
   assert.doesNotMatch(away.stderr, /s3cret/)
   assert.equal(away.status, 1)
@@ -117,7 +187,10 @@ test('migrate ends with status 1 and one line when the server is away, or the da
   const file = join(folder, 'newer.db')
   const database = sqlite(file)
   await database.migrate()
-  await database.query("INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES ('activity', 9999, 'future', 0)")
+  await database.query(
+    "INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES ('activity', " +
+      "9999, 'future', 0)",
+  )
   await database.close()
   const newer = await run(['migrate', '--database', `sqlite:${file}`])
   assertOneLine(newer, /newer/)
@@ -125,9 +198,15 @@ test('migrate ends with status 1 and one line when the server is away, or the da
 })
 
 test('collect waits for a database that is away, and even then ends with status 0 on SIGTERM', async () => {
-  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: `mysql://u:s3cret@127.0.0.1:${await freePort()}/d` }
+  const env = {
+    MEMCACHE_SERVERS: await sharedMemcached(),
+    DATABASE_URL: `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`,
+  }
   const collector = start(MAIN, ['collect', '--collect', '* * * * * *'], env)
-  await until('a word about the database', () => /will be tried again/.test(collector.stderr()) || undefined)
+  await until(
+    'a word about the database',
+    () => /will be tried again/.test(collector.stderr()) || undefined,
+  )
   collector.kill('SIGTERM')
   assert.equal(await collector.ended, 0)
   assert.doesNotMatch(collector.stderr(), /s3cret/)
@@ -136,32 +215,74 @@ test('collect waits for a database that is away, and even then ends with status 
 /** A web process that does not collect, its port, and what it answers. */
 async function startSite(name: string, env: Record<string, string>) {
   const web = start(WEB_PROCESS, [name], env)
-  const port = await until('the web process', () => new Promise<number>((resolve) => web.child.stdout.once('data', (data) => resolve(Number(data)))))
-  const json = async (path: string): Promise<Record<string, unknown>> => (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Record<string, unknown>>
+  const port = await until(
+    'the web process',
+    () =>
+      new Promise<number>((resolve) =>
+        web.child.stdout.once('data', (data) => resolve(Number(data))),
+      ),
+  )
+  const json = async (path: string): Promise<Record<string, unknown>> =>
+    (await fetch(`http://127.0.0.1:${port}${path}`)).json() as Promise<Record<string, unknown>>
   /** Views of pages by two visitors. */
   const view = async (times: number): Promise<void> => {
     for (let view = 0; view < times; view++) {
-      await (await fetch(`http://127.0.0.1:${port}/page/${view % 7}`, { headers: { 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` } })).text()
+      await (
+        await fetch(`http://127.0.0.1:${port}/page/${view % 7}`, {
+          headers: { 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` },
+        })
+      ).text()
     }
   }
   /** Views of an item by the visitors named. */
   const read = async (item: string, viewers: readonly string[]): Promise<void> => {
-    for (const viewer of viewers) await (await fetch(`http://127.0.0.1:${port}/threads/${item}?viewer=${viewer}`, { headers: { 'user-agent': BROWSER } })).text()
+    for (const viewer of viewers) {
+      await (
+        await fetch(`http://127.0.0.1:${port}/threads/${item}?viewer=${viewer}`, {
+          headers: { 'user-agent': BROWSER },
+        })
+      ).text()
+    }
   }
-  const figures = (views: number) => until(`${views} page views`, async () => {
-    const figures = await json('/activity')
-    return figures['pageViews'] === views ? figures : undefined
-  })
+  const figures = (views: number) =>
+    until(`${views} page views`, async () => {
+      const figures = await json('/activity')
+      return figures['pageViews'] === views ? figures : undefined
+    })
   return { web, json, view, read, figures }
 }
 
-const settled = (issued: number) => ({ issued, committed: issued, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+const settled = (issued: number) => ({
+  issued,
+  committed: issued,
+  duplicate: 0,
+  quarantined: 0,
+  dropped: 0,
+  outstanding: 0,
+  lost: 0,
+})
 
 test('what web processes record that do not collect is collected by wide-cache collect, all of it, whatever its width', async () => {
   const name = `cli-${randomUUID().slice(0, 8)}`
   const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
   const { web, json, view, figures } = await startSite(name, env)
-  const collector = start(MAIN, ['collect', '--name', name, '--width', '4', '--layer-seconds', '2', '--drain-after-layers', '1', '--collect', '* * * * * *'], env)
+  const collector = start(
+    MAIN,
+    [
+      'collect',
+      '--name',
+      name,
+      '--width',
+      '4',
+      '--layer-seconds',
+      '2',
+      '--drain-after-layers',
+      '1',
+      '--collect',
+      '* * * * * *',
+    ],
+    env,
+  )
   await view(30)
   assert.equal((await figures(30))['visitors'], 2)
   assert.deepEqual(await json('/ledger'), settled(30))
@@ -174,8 +295,18 @@ test('what web processes record that do not collect is collected by wide-cache c
 
 test('without a name it finds activities and hits in the database, also those that come later, and leaves the rest with a word', async () => {
   const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
-  const collector = start(MAIN, ['collect', '--drain-after-layers', '1', '--collect', '* * * * * *'], env)
-  await until('a word that there is nothing yet', () => /no process with memcached has used this database yet; collecting begins/.test(collector.stderr()) || undefined)
+  const collector = start(
+    MAIN,
+    ['collect', '--drain-after-layers', '1', '--collect', '* * * * * *'],
+    env,
+  )
+  await until(
+    'a word that there is nothing yet',
+    () =>
+      /no process with memcached has used this database yet; collecting begins/.test(
+        collector.stderr(),
+      ) || undefined,
+  )
   const sites = []
   for (const name of [`one-${randomUUID().slice(0, 8)}`, `two-${randomUUID().slice(0, 8)}`]) {
     const site = await startSite(name, env)
@@ -191,8 +322,20 @@ test('without a name it finds activities and hits in the database, also those th
       return JSON.stringify(top) === '[["7",2],["8",1]]' ? others : undefined
     })
     assert.deepEqual(hits, { count: 2, ledger: settled(4) })
-    for (const [grid, kind] of [[name, 'activity'], [`hits.${name}`, 'hits']]) assert(collector.stderr().includes(`collecting "${grid}" (${kind})`), collector.stderr())
-    await until('a word about the rows that only the site can commit', () => collector.stderr().includes(`not collecting "rows.${name}": "rows.${name}" has rows of kind "clicks"`) || undefined)
+    for (const [grid, kind] of [
+      [name, 'activity'],
+      [`hits.${name}`, 'hits'],
+    ]) {
+      assert(collector.stderr().includes(`collecting "${grid}" (${kind})`), collector.stderr())
+    }
+    await until(
+      'a word about the rows that only the site can commit',
+      () =>
+        collector
+          .stderr()
+          .includes(`not collecting "rows.${name}": "rows.${name}" has rows of kind "clicks"`) ||
+        undefined,
+    )
   }
   for (const { kill, ended } of [collector, ...sites.map(({ web }) => web)]) {
     kill('SIGTERM')
@@ -201,20 +344,46 @@ test('without a name it finds activities and hits in the database, also those th
   assert.equal(collector.stderr().match(/has rows of kind/g)?.length, 2, 'once for each name')
 
   const database = mysql(env.DATABASE_URL)
-  const { rows } = await database.query('SELECT kind, keep_seconds, repeat_seconds FROM wide_cache_uses ORDER BY kind')
-  assert.deepEqual(rows.map(({ kind, keep_seconds: keep, repeat_seconds: repeat }) => [kind, Number(keep), Number(repeat)]), [
-    ['activity', 2 * 86_400, 0], ['activity', 2 * 86_400, 0], ['clicks', 0, 0], ['clicks', 0, 0], ['hits', 3 * 86_400, 86_400], ['hits', 3 * 86_400, 86_400],
-  ])
+  const { rows } = await database.query(
+    'SELECT kind, keep_seconds, repeat_seconds FROM wide_cache_uses ORDER BY kind',
+  )
+  assert.deepEqual(
+    rows.map(({ kind, keep_seconds: keep, repeat_seconds: repeat }) => [
+      kind,
+      Number(keep),
+      Number(repeat),
+    ]),
+    [
+      ['activity', 2 * 86_400, 0],
+      ['activity', 2 * 86_400, 0],
+      ['clicks', 0, 0],
+      ['clicks', 0, 0],
+      ['hits', 3 * 86_400, 86_400],
+      ['hits', 3 * 86_400, 86_400],
+    ],
+  )
   await database.close()
 })
 
 test('a name that only its own processes can collect is refused with status 2', async () => {
   const file = join(folder, 'own.db')
   const database = sqlite(file)
-  const wide = new WideCache({ name: 'clicks', database, cache: `memcached://${await sharedMemcached()}`, collect: false, commit: async () => {} })
+  const wide = new WideCache({
+    name: 'clicks',
+    database,
+    cache: `memcached://${await sharedMemcached()}`,
+    collect: false,
+    commit: async () => {},
+  })
   await wide.migrate()
   await Promise.all([wide.close(), database.close()])
-  const ran = await run(['collect', '--name', 'clicks'], { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: `sqlite:${file}` })
-  assertOneLine(ran, /"clicks" has rows of kind "rows", which only the WideCache of your own processes can collect/)
+  const ran = await run(['collect', '--name', 'clicks'], {
+    MEMCACHE_SERVERS: await sharedMemcached(),
+    DATABASE_URL: `sqlite:${file}`,
+  })
+  assertOneLine(
+    ran,
+    /"clicks" has rows of kind "rows", which only the WideCache of your own processes can collect/,
+  )
   assert.equal(ran.status, 2)
 })

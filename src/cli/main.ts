@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `wide-cache`: exit status 0 when it is done or was told to stop, 1 when it failed, 2 when the
- * command line or an option is wrong. A failure is one line on stderr.
+ * The command `wide-cache`: exit status 0 when it is done or was told to stop, 1 when it failed, 2
+ * when the command line or an option is wrong. A failure is one line on stderr.
  */
 import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
@@ -66,6 +66,8 @@ function isOptionError(error: unknown): boolean {
 }
 
 function version(): string {
-  const { version }: { version?: unknown } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const { version }: { version?: unknown } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  )
   return String(version)
 }

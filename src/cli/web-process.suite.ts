@@ -1,6 +1,6 @@
 /**
- * A web process that does not collect: says its port, answers every path with a page, those below /threads as items, and
- * stops on SIGTERM.
+ * A web process that does not collect: says its port, answers every path with a page, those below
+ * /threads as items, and stops on SIGTERM.
  */
 import express from 'express'
 import { createActivity, createHits, WideCache } from '../index.js'
@@ -9,15 +9,36 @@ const name = process.argv[2] ?? ''
 const grid = { collect: false, layerSeconds: 1, drainAfterLayers: 1 } as const
 const activity = createActivity({ ...grid, name, statsTtlSeconds: 1, retentionHours: 48 })
 const hits = createHits({ ...grid, name, repeatSeconds: 86_400 })
-const rows = new WideCache<string>({ ...grid, name: `rows.${name}`, kind: 'clicks', commit: async () => {} })
+const rows = new WideCache<string>({
+  ...grid,
+  name: `rows.${name}`,
+  kind: 'clicks',
+  commit: async () => {},
+})
 rows.append('a click')
 const app = express()
-app.use('/threads/:id', hits.middleware({ item: (req) => String(req.params['id']), viewer: (req) => String(req.query['viewer']) }), (_req, res) => void res.send('<p>a thread</p>'))
-app.get('/hits/:id', (req, res, next) => void Promise.all([hits.count(req.params.id), hits.top(10), hits.ledger()])
-  .then(([count, top, ledger]) => res.json({ count, top, ledger }), next))
+app.use(
+  '/threads/:id',
+  hits.middleware({
+    item: (req) => String(req.params['id']),
+    viewer: (req) => String(req.query['viewer']),
+  }),
+  (_req, res) => void res.send('<p>a thread</p>'),
+)
+app.get(
+  '/hits/:id',
+  (req, res, next) =>
+    void Promise.all([hits.count(req.params.id), hits.top(10), hits.ledger()]).then(
+      ([count, top, ledger]) => res.json({ count, top, ledger }),
+      next,
+    ),
+)
 app.use(activity.middleware())
 app.use('/activity', activity.router())
-app.get('/ledger', (_req, res, next) => void activity.ledger().then((report) => res.json(report), next))
+app.get(
+  '/ledger',
+  (_req, res, next) => void activity.ledger().then((report) => res.json(report), next),
+)
 app.use((_req, res) => void res.send('<p>a page</p>'))
 const server = app.listen(0, '127.0.0.1', () => {
   const address = server.address()

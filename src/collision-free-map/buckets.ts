@@ -1,7 +1,7 @@
 /**
- * Buckets: ranges of hashes, one row each from the start, whose lock is the right to work on the range. What
- * is queued carries its hash only, so it belongs to whatever bucket holds its hash at the time: with all rows
- * locked, the ranges can be changed, and nothing is stranded.
+ * Buckets: ranges of hashes, one row each from the start, whose lock is the right to work on the
+ * range. What is queued carries its hash only, so it belongs to whatever bucket holds its hash at
+ * the time: with all rows locked, the ranges can be changed, and nothing is stranded.
  */
 import type { Queryable, Transaction } from '../database/database.js'
 import { writeRows } from '../database/bulk.js'
@@ -32,8 +32,11 @@ export class BucketsDifferError extends RangeError {
   readonly code = 'ERR_WIDE_CACHE_BUCKETS'
 
   constructor(what: string, id: string, given: number, stored: number) {
-    super(`wide-cache: option "buckets" is ${given}, but the ${what} "${id}" has ${stored} in this database; give all processes ${stored}, or nothing. ` +
-      `To change the number, call changeBuckets(${given}) once`)
+    super(
+      `wide-cache: option "buckets" is ${given}, but the ${what} "${id}" has ${stored} in ` +
+        `this database; give all processes ${stored}, or nothing. ` +
+        `To change the number, call changeBuckets(${given}) once`,
+    )
   }
 }
 
@@ -46,7 +49,12 @@ export class Buckets {
   #entered: Promise<void> | undefined
 
   /** `given`: as the user said, if so; `byDefault`: for a new one. */
-  constructor(tables: Tables, names: BucketTables, id: string, { given, byDefault }: { given: number | undefined; byDefault: number }) {
+  constructor(
+    tables: Tables,
+    names: BucketTables,
+    id: string,
+    { given, byDefault }: { given: number | undefined; byDefault: number },
+  ) {
     this.#tables = tables
     this.#names = names
     this.#id = id
@@ -54,27 +62,46 @@ export class Buckets {
     this.#default = byDefault
   }
 
-  /** The bucket of the first that is queued with a hash from `from` up to, but without, `to`; and the last hash that it holds. */
+  /**
+   * The bucket of the first that is queued with a hash from `from` up to, but without, `to`; and
+   * the last hash that it holds.
+   */
   async next(from: number, to: number): Promise<{ bucket: number; last: number } | undefined> {
     await this.enter()
     const { buckets, queued, owner } = this.#names
-    // One step in the index; with all buckets asked for at once, MariaDB reads the whole queue for each.
-    const { rows: [row] } = await this.#tables.database.query(
-      `SELECT b.bucket, b.last_hash FROM (SELECT hash FROM ${queued} WHERE ${owner} = ? AND hash >= ? AND hash < ? ORDER BY hash LIMIT 1) AS q ` +
-      `JOIN ${buckets} AS b ON b.${owner} = ? AND q.hash BETWEEN b.first_hash AND b.last_hash`,
-      [this.#id, from, to, this.#id])
+    // One step in the index; with all buckets asked for at once, MariaDB reads the whole queue for
+    // each.
+    const {
+      rows: [row],
+    } = await this.#tables.database.query(
+      `SELECT b.bucket, b.last_hash FROM (SELECT hash FROM ${queued} WHERE ${owner} = ? AND ` +
+        'hash >= ? AND hash < ? ORDER BY hash LIMIT 1) AS q ' +
+        `JOIN ${buckets} AS b ON b.${owner} = ? AND q.hash BETWEEN b.first_hash AND b.last_hash`,
+      [this.#id, from, to, this.#id],
+    )
     return row && { bucket: Number(row['bucket']), last: Number(row['last_hash']) }
   }
 
-  /** Locks a bucket until the transaction ends, and says its range as it is now; `undefined`: another one has it, or it is no more. */
+  /**
+   * Locks a bucket until the transaction ends, and says its range as it is now; `undefined`:
+   * another one has it, or it is no more.
+   */
   async lock(tx: Transaction, bucket: number): Promise<HashRange | undefined> {
     const { buckets, owner } = this.#names
-    const { rows: [row] } = await tx.query(
-      `SELECT first_hash, last_hash FROM ${buckets} WHERE ${owner} = ? AND bucket = ?${skipLocked(tx.dialect)}`, [this.#id, bucket])
+    const {
+      rows: [row],
+    } = await tx.query(
+      `SELECT first_hash, last_hash FROM ${buckets} WHERE ${owner} = ? AND bucket = ` +
+        `?${skipLocked(tx.dialect)}`,
+      [this.#id, bucket],
+    )
     return row && { first: Number(row['first_hash']), last: Number(row['last_hash']) }
   }
 
-  /** Sees to the tables and the buckets, once; tried again after a failure. @throws BucketsDifferError; DatabaseError */
+  /**
+   * Sees to the tables and the buckets, once; tried again after a failure. @throws
+   * BucketsDifferError; DatabaseError
+   */
   enter(): Promise<void> {
     this.#entered ??= this.#enter().catch((error: unknown) => {
       this.#entered = undefined
@@ -94,21 +121,30 @@ export class Buckets {
     await this.#tables.ready()
     const { database } = this.#tables
     const stored = async (on: Queryable): Promise<number | undefined> => {
-      const { rows: [row] } = await on.query(`SELECT buckets FROM ${all} WHERE ${owner} = ?`, [this.#id])
+      const {
+        rows: [row],
+      } = await on.query(`SELECT buckets FROM ${all} WHERE ${owner} = ?`, [this.#id])
       return row && Number(row['buckets'])
     }
     // Mostly it is there, and nobody's lock is waited for.
-    const count = await stored(database) ?? await this.#tables.transaction(async (tx) => {
-      await this.#lockAll(tx)
-      const other = await stored(tx)
-      if (other) return other
-      await this.#rewrite(tx, this.#given ?? this.#default)
-      return this.#given ?? this.#default
-    })
-    if (this.#given !== undefined && this.#given !== count) throw new BucketsDifferError(what, this.#id, this.#given, count)
+    const count =
+      (await stored(database)) ??
+      (await this.#tables.transaction(async (tx) => {
+        await this.#lockAll(tx)
+        const other = await stored(tx)
+        if (other) return other
+        await this.#rewrite(tx, this.#given ?? this.#default)
+        return this.#given ?? this.#default
+      }))
+    if (this.#given !== undefined && this.#given !== count) {
+      throw new BucketsDifferError(what, this.#id, this.#given, count)
+    }
   }
 
-  /** Makes the row, with no buckets yet, or locks it: those who divide the hashes come one after the other. */
+  /**
+   * Makes the row, with no buckets yet, or locks it: those who divide the hashes come one after the
+   * other.
+   */
   async #lockAll(tx: Transaction): Promise<void> {
     const { all, owner } = this.#names
     await tx.query(upsert(tx.dialect, all, [owner], [owner, 'buckets'], {}, 1), [this.#id, 0])
@@ -117,11 +153,21 @@ export class Buckets {
   async #rewrite(tx: Transaction, count: number): Promise<void> {
     const { all, buckets, owner } = this.#names
     await this.#lockAll(tx)
-    await tx.query(`SELECT bucket FROM ${buckets} WHERE ${owner} = ? ORDER BY bucket${forUpdate(tx.dialect)}`, [this.#id])
+    await tx.query(
+      `SELECT bucket FROM ${buckets} WHERE ${owner} = ? ORDER BY bucket${forUpdate(tx.dialect)}`,
+      [this.#id],
+    )
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
-    const bound = (bucket: number): number => Math.floor(bucket * HASHES / count)
-    const rows = Array.from({ length: count }, (_, bucket) => [this.#id, bucket, bound(bucket), bound(bucket + 1) - 1])
-    await writeRows(tx, rows, (n) => insert(buckets, [owner, 'bucket', 'first_hash', 'last_hash'], n))
+    const bound = (bucket: number): number => Math.floor((bucket * HASHES) / count)
+    const rows = Array.from({ length: count }, (_, bucket) => [
+      this.#id,
+      bucket,
+      bound(bucket),
+      bound(bucket + 1) - 1,
+    ])
+    await writeRows(tx, rows, (n) =>
+      insert(buckets, [owner, 'bucket', 'first_hash', 'last_hash'], n),
+    )
     await tx.query(`UPDATE ${all} SET buckets = ? WHERE ${owner} = ?`, [count, this.#id])
   }
 }

@@ -5,7 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { type Change, CollisionFreeMap, type CollisionFreeMapOptions } from './collision-free-map.js'
+import {
+  type Change,
+  CollisionFreeMap,
+  type CollisionFreeMapOptions,
+} from './collision-free-map.js'
 import { UPDATES_A_PORTION } from './combining.js'
 import { FaultyDatabase } from './faulty-database.suite.js'
 
@@ -19,12 +23,17 @@ type Sums = CollisionFreeMap<string, number>
 type SumOptions = Partial<CollisionFreeMapOptions<string, number>>
 
 /** Sums; a key whose sum is 0 is deleted. */
-const add = (_: string, current: number | undefined, updates: readonly number[]): number | undefined =>
-  updates.reduce((sum, update) => sum + update, current ?? 0) || undefined
+const add = (
+  _: string,
+  current: number | undefined,
+  updates: readonly number[],
+): number | undefined => updates.reduce((sum, update) => sum + update, current ?? 0) || undefined
 
 class Recorder {
   readonly lines: string[] = []
-  readonly info = (message: string): void => { this.lines.push(message) }
+  readonly info = (message: string): void => {
+    this.lines.push(message)
+  }
   readonly warn = this.info
   readonly error = this.info
 }
@@ -47,30 +56,59 @@ class Follower {
 }
 
 export function mapSuite(under: MapUnderTest): void {
-  const it = (name: string, body: (database: Database, map: (options?: SumOptions, on?: Database) => Sums, url: string) => Promise<void>): void => {
+  const it = (
+    name: string,
+    body: (
+      database: Database,
+      map: (options?: SumOptions, on?: Database) => Sums,
+      url: string,
+    ) => Promise<void>,
+  ): void => {
     test(`${under.name}: ${name}`, async () => {
       const url = await under.fresh()
       const { database } = openDatabase(url)
       try {
         await database.migrate()
-        await body(database, (options, on = database) => new CollisionFreeMap({ id: 'sums', combine: add, logger: new Recorder(), every: false, ...options, database: on }), url)
+        await body(
+          database,
+          (options, on = database) =>
+            new CollisionFreeMap({
+              id: 'sums',
+              combine: add,
+              logger: new Recorder(),
+              every: false,
+              ...options,
+              database: on,
+            }),
+          url,
+        )
       } finally {
         await database.close()
       }
     })
   }
   const stored = async (database: Database): Promise<[string, number][]> => {
-    const { rows } = await database.query('SELECT map_key, map_value FROM collision_free_map_values ORDER BY map_key')
-    return rows.map((row) => [JSON.parse(String(row['map_key'])) as string, JSON.parse(String(row['map_value'])) as number])
+    const { rows } = await database.query(
+      'SELECT map_key, map_value FROM collision_free_map_values ORDER BY map_key',
+    )
+    return rows.map((row) => [
+      JSON.parse(String(row['map_key'])) as string,
+      JSON.parse(String(row['map_value'])) as number,
+    ])
   }
-  const queued = async (database: Database): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'])
+  const queued = async (database: Database): Promise<number> =>
+    Number(
+      (await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'],
+    )
 
   it('updates of two transactions that change a row come in the order of their commits', async (database, sums) => {
     // SQLite has one transaction at a time.
     if (database.dialect === 'sqlite') return
     await database.query('CREATE TABLE rows_of_ours (id INT PRIMARY KEY, v INT)')
     await database.query('INSERT INTO rows_of_ours VALUES (1, 0)')
-    const change = async (tx: Transaction, value: number): Promise<void> => { await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value]) }
+    const change = async (tx: Transaction, value: number): Promise<void> => {
+      await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value])
+    }
     const last = sums({ combine: (_, current, updates) => updates.at(-1) ?? current })
     await database.transaction(async (a) => {
       await last.update([['x', 5]], a)
@@ -89,36 +127,72 @@ export function mapSuite(under: MapUnderTest): void {
 
   it('get(key, tx) counts what its transaction has updated, also in a transaction of SQLite', async (database, sums) => {
     const map = sums()
-    await map.update([['a', 1], ['b', 1]])
+    await map.update([
+      ['a', 1],
+      ['b', 1],
+    ])
     await map.process()
     await map.update([['a', 2]])
     await database.transaction(async (tx) => {
       assert.equal(await map.get('a', tx), 3)
-      await map.update([['a', 4], ['c', 1]], tx)
+      await map.update(
+        [
+          ['a', 4],
+          ['c', 1],
+        ],
+        tx,
+      )
       await map.update([['a', 8]], tx)
-      assert.deepEqual([await map.get('a', tx), await map.get('b', tx), await map.get('c', tx)], [15, 1, 1])
+      assert.deepEqual(
+        [await map.get('a', tx), await map.get('b', tx), await map.get('c', tx)],
+        [15, 1, 1],
+      )
     })
     assert.equal(await map.get('a'), 15)
-    await assert.rejects(database.transaction(async (tx) => {
-      await map.update([['a', 1]], tx)
-      throw new Error('rolled back')
-    }), { message: 'rolled back' })
+    await assert.rejects(
+      database.transaction(async (tx) => {
+        await map.update([['a', 1]], tx)
+        throw new Error('rolled back')
+      }),
+      { message: 'rolled back' },
+    )
     assert.equal(await map.get('a'), 15)
-    await assert.rejects(map.get('a', database as unknown as Transaction), { name: 'TypeError', message: /option "tx"/ })
-    await assert.rejects(map.update([['a', 1]], database as unknown as Transaction), { name: 'TypeError', message: /option "tx"/ })
+    await assert.rejects(map.get('a', database as unknown as Transaction), {
+      name: 'TypeError',
+      message: /option "tx"/,
+    })
+    await assert.rejects(map.update([['a', 1]], database as unknown as Transaction), {
+      name: 'TypeError',
+      message: /option "tx"/,
+    })
   })
 
   it('an update is seen by get() at once, and by onUpdate once it is processed', async (database, sums) => {
     const follower = new Follower()
     const map = sums({ onUpdate: follower.onUpdate })
     assert.equal(await map.get('a'), undefined)
-    await map.update([['a', 2], ['b', 5], ['a', 3]])
-    assert.deepEqual([await map.get('a'), await map.get('b'), await map.get('c')], [5, 5, undefined])
+    await map.update([
+      ['a', 2],
+      ['b', 5],
+      ['a', 3],
+    ])
+    assert.deepEqual(
+      [await map.get('a'), await map.get('b'), await map.get('c')],
+      [5, 5, undefined],
+    )
     assert.deepEqual(await stored(database), [])
     assert.equal(await map.process(), 3)
-    assert.deepEqual(await stored(database), [['a', 5], ['b', 5]])
-    assert.deepEqual(follower.all.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
-      [{ key: 'a', oldValue: undefined, newValue: 5 }, { key: 'b', oldValue: undefined, newValue: 5 }])
+    assert.deepEqual(await stored(database), [
+      ['a', 5],
+      ['b', 5],
+    ])
+    assert.deepEqual(
+      follower.all.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+      [
+        { key: 'a', oldValue: undefined, newValue: 5 },
+        { key: 'b', oldValue: undefined, newValue: 5 },
+      ],
+    )
     await map.update([['a', -1]])
     assert.equal(await map.get('a'), 4)
     assert.equal(await map.process(), 1)
@@ -129,9 +203,18 @@ export function mapSuite(under: MapUnderTest): void {
   it('a value of undefined deletes its key, and equal old and new values are not reported', async (database, sums) => {
     const follower = new Follower()
     const map = sums({ onUpdate: follower.onUpdate })
-    await map.update([['a', 2], ['b', 2]])
+    await map.update([
+      ['a', 2],
+      ['b', 2],
+    ])
     await map.process()
-    await map.update([['a', -2], ['b', 1], ['b', -1], ['c', 1], ['c', -1]])
+    await map.update([
+      ['a', -2],
+      ['b', 1],
+      ['b', -1],
+      ['c', 1],
+      ['c', -1],
+    ])
     assert.equal(await map.process(), 5)
     assert.deepEqual(await stored(database), [['b', 2]])
     assert.deepEqual(follower.all.slice(2), [{ key: 'a', oldValue: 2, newValue: undefined }])
@@ -140,34 +223,42 @@ export function mapSuite(under: MapUnderTest): void {
   it('whatever is updated, processed and got in whatever order: values are what all updates say, and changes are a chain', async (database, sums) => {
     const key = fc.constantFrom('a', 'b', 'c', 'ü', '', '"')
     const step = fc.oneof(
-      fc.record({ update: fc.array(fc.tuple(key, fc.integer({ min: -2, max: 2 })), { maxLength: 8 }) }),
+      fc.record({
+        update: fc.array(fc.tuple(key, fc.integer({ min: -2, max: 2 })), { maxLength: 8 }),
+      }),
       fc.record({ process: fc.constantFrom(1, 7, 40) }),
       fc.record({ get: key }),
     )
     let run = 0
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-      const follower = new Follower()
-      const open = (): Sums => sums({ id: `run-${run}`, onUpdate: follower.onUpdate })
-      run++
-      let map = open()
-      const model = new Map<string, number>()
-      for (const step of steps) {
-        if ('update' in step) {
-          await map.update(step.update)
-          for (const [key, n] of step.update) model.set(key, (model.get(key) ?? 0) + n)
-        } else if ('process' in step) {
-          map = open()
-          await map.changeBuckets(step.process)
-          await map.process()
-        } else assert.equal(await map.get(step.get), model.get(step.get) || undefined)
-      }
-      await map.process()
-      assert.deepEqual(new Map([...follower.values].sort()), new Map([...model].filter(([, n]) => n !== 0).sort()))
-    }), { numRuns: 25 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        const follower = new Follower()
+        const open = (): Sums => sums({ id: `run-${run}`, onUpdate: follower.onUpdate })
+        run++
+        let map = open()
+        const model = new Map<string, number>()
+        for (const step of steps) {
+          if ('update' in step) {
+            await map.update(step.update)
+            for (const [key, n] of step.update) model.set(key, (model.get(key) ?? 0) + n)
+          } else if ('process' in step) {
+            map = open()
+            await map.changeBuckets(step.process)
+            await map.process()
+          } else assert.equal(await map.get(step.get), model.get(step.get) || undefined)
+        }
+        await map.process()
+        assert.deepEqual(
+          new Map([...follower.values].sort()),
+          new Map([...model].filter(([, n]) => n !== 0).sort()),
+        )
+      }),
+      { numRuns: 25 },
+    )
     assert.equal(await queued(database), 0)
   })
 
-  it('updates are part of the caller\'s transaction', async (database, sums) => {
+  it("updates are part of the caller's transaction", async (database, sums) => {
     const map = sums()
     await database.transaction((tx) => map.update([['a', 1]], tx))
     const failed = database.transaction(async (tx) => {
@@ -199,7 +290,11 @@ export function mapSuite(under: MapUnderTest): void {
 
   it('updates come to combine in an order that their writers could have seen, in portions too', async (_, sums) => {
     // Without the order, or with gaps in it, some value would be below zero.
-    const never = (key: string, current: number | undefined, updates: readonly number[]): number | undefined => {
+    const never = (
+      key: string,
+      current: number | undefined,
+      updates: readonly number[],
+    ): number | undefined => {
       let sum = current ?? 0
       for (const update of updates) {
         sum += update
@@ -208,8 +303,11 @@ export function mapSuite(under: MapUnderTest): void {
       return sum
     }
     const map = sums({ buckets: 1, combine: never })
-    const pairs = UPDATES_A_PORTION * 3 / 4
-    const updates = Array.from({ length: pairs }, (): [string, number][] => [['k', 1], ['k', -1]]).flat()
+    const pairs = (UPDATES_A_PORTION * 3) / 4
+    const updates = Array.from({ length: pairs }, (): [string, number][] => [
+      ['k', 1],
+      ['k', -1],
+    ]).flat()
     await map.update(updates)
     await map.process()
     assert.deepEqual([await map.get('k'), await map.parked()], [0, 0])
@@ -218,7 +316,9 @@ export function mapSuite(under: MapUnderTest): void {
   it('a +1 and then a -1 are never seen as a -1 alone, with processors and writers at work', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
     const seen: (number | undefined)[] = []
-    const onUpdate = (changes: readonly Change<string, number>[]): void => { seen.push(...changes.map(({ newValue }) => newValue)) }
+    const onUpdate = (changes: readonly Change<string, number>[]): void => {
+      seen.push(...changes.map(({ newValue }) => newValue))
+    }
     const [one, two] = [sums({ onUpdate, buckets: 5 }), sums({ onUpdate, buckets: 5 }, second)]
     try {
       await one.process()
@@ -226,17 +326,22 @@ export function mapSuite(under: MapUnderTest): void {
       const processing = [one, two].map(async (map) => {
         while (writing) await map.process()
       })
-      await Promise.all(Array.from({ length: 4 }, async (_, writer) => {
-        for (let i = 0; i < 25; i++) {
-          await (i % 2 ? one : two).update([[`k${i % 3}`, 1]])
-          await (i % 2 ? two : one).update([[`k${i % 3}`, -1]])
-        }
-        return writer
-      }))
+      await Promise.all(
+        Array.from({ length: 4 }, async (_, writer) => {
+          for (let i = 0; i < 25; i++) {
+            await (i % 2 ? one : two).update([[`k${i % 3}`, 1]])
+            await (i % 2 ? two : one).update([[`k${i % 3}`, -1]])
+          }
+          return writer
+        }),
+      )
       writing = false
       await Promise.all(processing)
       await one.process()
-      assert(seen.every((value) => value === undefined || value > 0), `seen: ${seen}`)
+      assert(
+        seen.every((value) => value === undefined || value > 0),
+        `seen: ${seen}`,
+      )
       assert.deepEqual([await stored(database), await queued(database)], [[], 0])
     } finally {
       await second.close()
@@ -245,14 +350,22 @@ export function mapSuite(under: MapUnderTest): void {
 
   it('many writers and processors on two connections: every update counts once, and changes are a chain', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
-    await database.query(`CREATE TABLE followed (name VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)`)
+    await database.query(
+      `CREATE TABLE followed (name VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)`,
+    )
     /** What follows by itself must be what the map says: in the same transaction. */
-    const onUpdate = async (changes: readonly Change<string, number>[], tx: Transaction): Promise<void> => {
+    const onUpdate = async (
+      changes: readonly Change<string, number>[],
+      tx: Transaction,
+    ): Promise<void> => {
       for (const { key, oldValue, newValue } of changes) {
-        const { rows: [row] } = await tx.query('SELECT n FROM followed WHERE name = ?', [key])
+        const {
+          rows: [row],
+        } = await tx.query('SELECT n FROM followed WHERE name = ?', [key])
         assert.equal(row?.['n'], oldValue)
-        if (oldValue === undefined) await tx.query('INSERT INTO followed (name, n) VALUES (?, ?)', [key, newValue ?? null])
-        else await tx.query('UPDATE followed SET n = ? WHERE name = ?', [newValue ?? null, key])
+        if (oldValue === undefined) {
+          await tx.query('INSERT INTO followed (name, n) VALUES (?, ?)', [key, newValue ?? null])
+        } else await tx.query('UPDATE followed SET n = ? WHERE name = ?', [newValue ?? null, key])
       }
     }
     const maps = [sums({ onUpdate, buckets: 11 }), sums({ onUpdate, buckets: 11 }, second)] as const
@@ -264,60 +377,132 @@ export function mapSuite(under: MapUnderTest): void {
         while (writing) taken += await map.process()
         return taken
       })
-      await Promise.all(Array.from({ length: 6 }, async (_, writer) => {
-        for (let i = 0; i < 40; i++) await maps[writer % 2]!.update([['hot', 1], [`k${i}`, 2], ['hot', 1]])
-      }))
+      await Promise.all(
+        Array.from({ length: 6 }, async (_, writer) => {
+          for (let i = 0; i < 40; i++) {
+            await maps[writer % 2]!.update([
+              ['hot', 1],
+              [`k${i}`, 2],
+              ['hot', 1],
+            ])
+          }
+        }),
+      )
       writing = false
-      const taken = (await Promise.all(processing)).reduce((a, b) => a + b) + await maps[0].process()
+      const taken =
+        (await Promise.all(processing)).reduce((a, b) => a + b) + (await maps[0].process())
       assert.equal(taken, 6 * 40 * 3)
-      const expected = [['hot', 480], ...Array.from({ length: 40 }, (_, i) => [`k${i}`, 12])].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
-      assert.deepEqual((await stored(database)).sort((a, b) => (a[0] < b[0] ? -1 : 1)), expected)
+      const expected = [['hot', 480], ...Array.from({ length: 40 }, (_, i) => [`k${i}`, 12])].sort(
+        (a, b) => (a[0]! < b[0]! ? -1 : 1),
+      )
+      assert.deepEqual(
+        (await stored(database)).sort((a, b) => (a[0] < b[0] ? -1 : 1)),
+        expected,
+      )
       const { rows } = await database.query('SELECT name, n FROM followed')
-      assert.deepEqual(rows.map(({ name, n }) => [name, n]).sort((a, b) => (a[0]! < b[0]! ? -1 : 1)), expected)
+      assert.deepEqual(
+        rows.map(({ name, n }) => [name, n]).sort((a, b) => (a[0]! < b[0]! ? -1 : 1)),
+        expected,
+      )
     } finally {
       await second.close()
     }
   })
 
   it('with any statement or commit of a processor failing, every update counts once', async (database, sums) => {
-    await fc.assert(fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 24 })), fc.uuid(), async (chances, id) => {
-      const name = id.slice(0, 32)
-      const faulty = new FaultyDatabase(database, () => chances.next().value === 0)
-      const writer = sums({ id: name, buckets: 3 })
-      const changes: Change<string, number>[] = []
-      const processor = sums({ id: name, buckets: 3, onUpdate: (found) => { changes.push(...found) } }, faulty)
-      for (let round = 0; round < 6; round++) {
-        await writer.update([['a', 1], ['b', 1], [`c${round}`, 1]])
-        await processor.process().catch((error: unknown) => assert(error instanceof DatabaseError))
-      }
-      // The server may still hold a bucket for a connection that has been cut: it is passed by until then.
-      const last = sums({ id: name, buckets: 3 })
-      const queued = async () => (await database.query('SELECT id FROM collision_free_map_queue WHERE map = ?', [name])).rows.length
-      for (let tries = 0; tries < 100 && await queued() > 0; tries++) if (await last.process() === 0) await delay(20)
-      assert.deepEqual([await writer.get('a'), await writer.get('b'), await writer.get('c0')], [6, 6, 1])
-      const { rows } = await database.query('SELECT map_value FROM collision_free_map_values WHERE map = ?', [name])
-      assert.equal(rows.reduce((sum, row) => sum + Number(row['map_value']), 0), 18)
-    }), { numRuns: 20 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.infiniteStream(fc.integer({ min: 0, max: 24 })),
+        fc.uuid(),
+        async (chances, id) => {
+          const name = id.slice(0, 32)
+          const faulty = new FaultyDatabase(database, () => chances.next().value === 0)
+          const writer = sums({ id: name, buckets: 3 })
+          const changes: Change<string, number>[] = []
+          const processor = sums(
+            {
+              id: name,
+              buckets: 3,
+              onUpdate: (found) => {
+                changes.push(...found)
+              },
+            },
+            faulty,
+          )
+          for (let round = 0; round < 6; round++) {
+            await writer.update([
+              ['a', 1],
+              ['b', 1],
+              [`c${round}`, 1],
+            ])
+            await processor
+              .process()
+              .catch((error: unknown) => assert(error instanceof DatabaseError))
+          }
+          // The server may still hold a bucket for a connection that has been cut: it is passed by
+          // until then.
+          const last = sums({ id: name, buckets: 3 })
+          const queued = async () =>
+            (await database.query('SELECT id FROM collision_free_map_queue WHERE map = ?', [name]))
+              .rows.length
+          for (let tries = 0; tries < 100 && (await queued()) > 0; tries++) {
+            if ((await last.process()) === 0) await delay(20)
+          }
+          assert.deepEqual(
+            [await writer.get('a'), await writer.get('b'), await writer.get('c0')],
+            [6, 6, 1],
+          )
+          const { rows } = await database.query(
+            'SELECT map_value FROM collision_free_map_values WHERE map = ?',
+            [name],
+          )
+          assert.equal(
+            rows.reduce((sum, row) => sum + Number(row['map_value']), 0),
+            18,
+          )
+        },
+      ),
+      { numRuns: 20 },
+    )
   })
 
   it('a combine that throws has exactly its updates parked, with the error and counted, and stops nothing else', async (database, sums) => {
     const logger = new Recorder()
     const map = sums({
-      buckets: 1, logger,
+      buckets: 1,
+      logger,
       combine: (key, current, updates) => {
         if (updates.includes(13)) throw new RangeError('13 is not liked')
         return add(key, current, updates)
       },
     })
-    await map.update([['good', 1], ['bad', 1]])
+    await map.update([
+      ['good', 1],
+      ['bad', 1],
+    ])
     await map.process()
-    await map.update([['bad', 13], ['good', 1], ['bad', 5]])
+    await map.update([
+      ['bad', 13],
+      ['good', 1],
+      ['bad', 5],
+    ])
     await assert.rejects(map.get('bad'), /13 is not liked/)
     assert.equal(await map.process(), 3)
     assert.deepEqual([await map.get('good'), await map.get('bad'), await map.parked()], [2, 1, 2])
-    const { rows } = await database.query('SELECT map_value, reason, parked_at FROM collision_free_map_parked ORDER BY id')
-    assert.deepEqual(rows.map((row) => [String(row['map_value']), row['reason']]), [['13', 'RangeError: 13 is not liked'], ['5', 'RangeError: 13 is not liked']])
-    assert.deepEqual(logger.lines, ['wide-cache: map "sums" has set 2 updates aside that combine has not taken; see the table collision_free_map_parked'])
+    const { rows } = await database.query(
+      'SELECT map_value, reason, parked_at FROM collision_free_map_parked ORDER BY id',
+    )
+    assert.deepEqual(
+      rows.map((row) => [String(row['map_value']), row['reason']]),
+      [
+        ['13', 'RangeError: 13 is not liked'],
+        ['5', 'RangeError: 13 is not liked'],
+      ],
+    )
+    assert.deepEqual(logger.lines, [
+      'wide-cache: map "sums" has set 2 updates aside that combine has not taken; see the ' +
+        'table collision_free_map_parked',
+    ])
     await map.update([['bad', 2]])
     await map.process()
     assert.equal(await map.get('bad'), 3)
@@ -325,8 +510,18 @@ export function mapSuite(under: MapUnderTest): void {
 
   it('what combine must not return is parked: promises, NaN, whole numbers past 2^53 - 1, values too long', async (_, sums) => {
     const wrong: [string, unknown][] = [
-      ['promise', async () => { throw new Error('async') }], ['NaN', NaN], ['past', 2 ** 53], ['nested', { a: [Infinity] }],
-      ['long', 'x'.repeat(70_000)], ['function', () => 1], ['bigint', 1n],
+      [
+        'promise',
+        async () => {
+          throw new Error('async')
+        },
+      ],
+      ['NaN', NaN],
+      ['past', 2 ** 53],
+      ['nested', { a: [Infinity] }],
+      ['long', 'x'.repeat(70_000)],
+      ['function', () => 1],
+      ['bigint', 1n],
     ]
     const map = sums({
       combine: (key) => {
@@ -344,17 +539,30 @@ export function mapSuite(under: MapUnderTest): void {
   it('updates that cannot be stored as they are reject, and nothing of their call is queued', async (database, sums) => {
     const map = sums()
     const cases: [unknown, unknown, RegExp][] = [
-      ['a', 2 ** 53, /9007199254740992; allowed: whole numbers/], ['a', -(2 ** 53), /allowed: whole numbers/], ['a', NaN, /NaN; allowed: finite/],
-      ['a', undefined, /JSON cannot hold/], ['a', 'x'.repeat(65_534), /a value of more than 65535 bytes/],
-      ['x'.repeat(699), 1, /a key of more than 700 bytes/], [Infinity, 1, /Infinity; allowed: finite/],
+      ['a', 2 ** 53, /9007199254740992; allowed: whole numbers/],
+      ['a', -(2 ** 53), /allowed: whole numbers/],
+      ['a', NaN, /NaN; allowed: finite/],
+      ['a', undefined, /JSON cannot hold/],
+      ['a', 'x'.repeat(65_534), /a value of more than 65535 bytes/],
+      ['x'.repeat(699), 1, /a key of more than 700 bytes/],
+      [Infinity, 1, /Infinity; allowed: finite/],
     ]
     for (const [key, value, message] of cases) {
-      await assert.rejects(map.update([['fine', 1], [key as string, value as number]]), message)
+      await assert.rejects(
+        map.update([
+          ['fine', 1],
+          [key as string, value as number],
+        ]),
+        message,
+      )
     }
     function* endless(): Generator<[string, number]> {
       for (;;) yield ['a', 1]
     }
-    await assert.rejects(map.update(endless()), { name: 'RangeError', message: /more than 100000 updates in one call/ })
+    await assert.rejects(map.update(endless()), {
+      name: 'RangeError',
+      message: /more than 100000 updates in one call/,
+    })
     assert.equal(await queued(database), 0)
     await map.update([['x'.repeat(698), 2 ** 53 - 1]])
     await map.process()
@@ -378,7 +586,10 @@ export function mapSuite(under: MapUnderTest): void {
     refused = ''
     await map.process()
     assert.deepEqual((await stored(database)).length, 10)
-    assert.deepEqual(told.sort(), Array.from({ length: 10 }, (_, i) => `k${i}`))
+    assert.deepEqual(
+      told.sort(),
+      Array.from({ length: 10 }, (_, i) => `k${i}`),
+    )
     assert.equal(await map.get('k3'), 1)
   })
 
@@ -386,22 +597,41 @@ export function mapSuite(under: MapUnderTest): void {
     await sums({ buckets: 3 }).migrate()
     const other = sums({ buckets: 7 })
     const expected = {
-      name: 'BucketsDifferError', code: 'ERR_WIDE_CACHE_BUCKETS',
-      message: 'wide-cache: option "buckets" is 7, but the map "sums" has 3 in this database; give all processes 3, or nothing. To change the number, call changeBuckets(7) once',
+      name: 'BucketsDifferError',
+      code: 'ERR_WIDE_CACHE_BUCKETS',
+      message:
+        'wide-cache: option "buckets" is 7, but the map "sums" has 3 in this database; give ' +
+        'all processes 3, or nothing. To change the number, call changeBuckets(7) once',
     }
-    for (const call of [() => other.migrate(), () => other.process(), () => other.process()]) await assert.rejects(call, expected)
+    for (const call of [() => other.migrate(), () => other.process(), () => other.process()]) {
+      await assert.rejects(call, expected)
+    }
     await assert.rejects(other.changeBuckets(0), { name: 'RangeError', message: /option "n" is 0/ })
     await other.changeBuckets(7)
     assert.equal(await other.process(), 0)
     await assert.rejects(sums({ buckets: 3 }).process(), { name: 'BucketsDifferError' })
     await sums({ id: 'another', buckets: 3 }).migrate()
-    assert.deepEqual((await database.query('SELECT map, buckets FROM collision_free_maps ORDER BY map')).rows.map((row) => [row['map'], row['buckets']]), [['another', 3], ['sums', 7]])
+    assert.deepEqual(
+      (await database.query('SELECT map, buckets FROM collision_free_maps ORDER BY map')).rows.map(
+        (row) => [row['map'], row['buckets']],
+      ),
+      [
+        ['another', 3],
+        ['sums', 7],
+      ],
+    )
   })
 
   it('processing runs by itself, in one process at a time, and in another one when that has closed or died', async (database, sums) => {
     const told: string[] = []
-    const open = (name: string, every: number | string = 20): Sums => sums({ every, onUpdate: (changes) => void told.push(...changes.map(({ key }) => `${name} ${key}`)) })
-    const until = async (count: number): Promise<void> => { while (told.length < count) await delay(5) }
+    const open = (name: string, every: number | string = 20): Sums =>
+      sums({
+        every,
+        onUpdate: (changes) => void told.push(...changes.map(({ key }) => `${name} ${key}`)),
+      })
+    const until = async (count: number): Promise<void> => {
+      while (told.length < count) await delay(5)
+    }
     const writer = sums()
     const first = open('first')
     await writer.update([['a', 1]])
@@ -411,19 +641,27 @@ export function mapSuite(under: MapUnderTest): void {
       await writer.update([[`b${i}`, 1]])
       await until(2 + i)
     }
-    assert(told.every((line) => line.startsWith('first')), told.join())
+    assert(
+      told.every((line) => line.startsWith('first')),
+      told.join(),
+    )
     await Promise.all([first.close(), first.close()])
     await writer.update([['c', 1]])
     await until(7)
     assert.equal(told.at(-1), 'second c')
     // The second dies: its lease is not given back, and runs out.
     await second.close()
-    await database.query('UPDATE collision_free_maps SET lease_owner = ?, lease_until = ?', [Buffer.alloc(16), await database.now() + 60_000])
+    await database.query('UPDATE collision_free_maps SET lease_owner = ?, lease_until = ?', [
+      Buffer.alloc(16),
+      (await database.now()) + 60_000,
+    ])
     const third = open('third', '* * * * * *')
     await writer.update([['d', 1]])
     await delay(1_200)
     assert.equal(told.length, 7)
-    await database.query('UPDATE collision_free_maps SET lease_until = ?', [await database.now() - 1])
+    await database.query('UPDATE collision_free_maps SET lease_until = ?', [
+      (await database.now()) - 1,
+    ])
     await until(8)
     assert.equal(told.at(-1), 'third d')
     await third.close()
@@ -436,10 +674,14 @@ export function mapSuite(under: MapUnderTest): void {
     const logger = new Recorder()
     let fails = true
     let runs = 0
-    const map = sums({ every: 10, logger, onUpdate() {
-      runs++
-      if (fails) throw new Error('not now')
-    } })
+    const map = sums({
+      every: 10,
+      logger,
+      onUpdate() {
+        runs++
+        if (fails) throw new Error('not now')
+      },
+    })
     await map.update([['a', 1]])
     while (runs < 3) await delay(5)
     fails = false
@@ -467,15 +709,27 @@ export function mapSuite(under: MapUnderTest): void {
         }
         return taken
       })
-      for (let i = 0; i < 40; i++) await sums({}, i % 2 ? database : second).update(Array.from({ length: 20 }, (_, k) => [`k${k}`, 1]))
+      for (let i = 0; i < 40; i++) {
+        await sums({}, i % 2 ? database : second).update(
+          Array.from({ length: 20 }, (_, k) => [`k${k}`, 1]),
+        )
+      }
       writing = false
       const taken = (await Promise.all(processing)).reduce((a, b) => a + b)
       await sums().changeBuckets(600)
-      assert.equal(taken + await sums({ buckets: 600 }).process(), 800)
+      assert.equal(taken + (await sums({ buckets: 600 }).process()), 800)
       assert((await stored(database)).every(([, n]) => n === 40))
-      const { rows } = await database.query('SELECT first_hash, last_hash FROM collision_free_map_buckets ORDER BY bucket')
+      const { rows } = await database.query(
+        'SELECT first_hash, last_hash FROM collision_free_map_buckets ORDER BY bucket',
+      )
       assert.equal(rows.length, 600)
-      assert.equal(rows.reduce((next, row) => (assert.equal(row['first_hash'], next), Number(row['last_hash']) + 1), 0), 2 ** 32)
+      assert.equal(
+        rows.reduce(
+          (next, row) => (assert.equal(row['first_hash'], next), Number(row['last_hash']) + 1),
+          0,
+        ),
+        2 ** 32,
+      )
     } finally {
       await second.close()
     }
@@ -493,14 +747,17 @@ export function mapSuite(under: MapUnderTest): void {
   it('keys and values may be anything their codecs hold; what combine does to its arguments is not reported', async (database) => {
     const changes: unknown[] = []
     const map = new CollisionFreeMap<[string, number], { seen: string[] }>({
-      database, id: 'objects',
+      database,
+      id: 'objects',
       combine(key, current, updates) {
         key[0] = 'spoilt'
         const into = current ?? { seen: [] }
         for (const { seen } of updates) into.seen.push(...seen)
         return into
       },
-      onUpdate: (found) => { changes.push(...found) },
+      onUpdate: (found) => {
+        changes.push(...found)
+      },
     })
     await map.update([[['a', 1], { seen: ['x'] }]])
     await map.process()
@@ -511,10 +768,16 @@ export function mapSuite(under: MapUnderTest): void {
       { key: ['a', 1], oldValue: { seen: ['x'] }, newValue: { seen: ['x', 'y'] } },
     ])
     const bytes = new CollisionFreeMap<Buffer, Buffer>({
-      database, id: 'bytes', combine: (_, current, updates) => Buffer.concat([current ?? Buffer.alloc(0), ...updates]),
-      keyCodec: rawBytes, valueCodec: rawBytes,
+      database,
+      id: 'bytes',
+      combine: (_, current, updates) => Buffer.concat([current ?? Buffer.alloc(0), ...updates]),
+      keyCodec: rawBytes,
+      valueCodec: rawBytes,
     })
-    await bytes.update([[Buffer.from([0, 255]), Buffer.from([39, 0])], [Buffer.from([0, 255]), Buffer.from([92])]])
+    await bytes.update([
+      [Buffer.from([0, 255]), Buffer.from([39, 0])],
+      [Buffer.from([0, 255]), Buffer.from([92])],
+    ])
     await bytes.process()
     assert.deepEqual(await bytes.get(Buffer.from([0, 255])), Buffer.from([39, 0, 92]))
   })
@@ -522,8 +785,16 @@ export function mapSuite(under: MapUnderTest): void {
   it('a database that is gone rejects updates, processing and reading, and a later call works', async (database, sums) => {
     let gone = true
     const map = sums({}, new FaultyDatabase(database, () => gone))
-    for (const call of [() => map.update([['a', 1]]), () => map.process(), () => map.get('a'), () => map.parked()]) {
-      await assert.rejects(call(), (error) => error instanceof DatabaseError && error.kind === 'unreachable')
+    for (const call of [
+      () => map.update([['a', 1]]),
+      () => map.process(),
+      () => map.get('a'),
+      () => map.parked(),
+    ]) {
+      await assert.rejects(
+        call(),
+        (error) => error instanceof DatabaseError && error.kind === 'unreachable',
+      )
     }
     gone = false
     await map.update([['a', 1]])
@@ -532,6 +803,7 @@ export function mapSuite(under: MapUnderTest): void {
 }
 
 const rawBytes = {
-  encode: (value: Buffer, target: Buffer, offset: number): number => (value.length > target.length - offset ? -1 : offset + value.copy(target, offset)),
+  encode: (value: Buffer, target: Buffer, offset: number): number =>
+    value.length > target.length - offset ? -1 : offset + value.copy(target, offset),
   decode: (bytes: Buffer): Buffer => Buffer.from(bytes),
 }

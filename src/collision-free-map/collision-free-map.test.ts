@@ -18,22 +18,42 @@ let files = 0
 mapSuite({ name: 'SQLite', fresh: async () => `sqlite:${join(folder, `${files++}.db`)}` })
 mapSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
 
-const add = (_: string, current: number | undefined, updates: readonly number[]): number => updates.reduce((a, b) => a + b, current ?? 0)
+const add = (_: string, current: number | undefined, updates: readonly number[]): number =>
+  updates.reduce((a, b) => a + b, current ?? 0)
 
 test('MariaDB: processing neither waits for transactions under way nor misses what they commit later, with lower ids', async () => {
   const database = mysql(await sharedMysqlUrl())
   try {
-    const map = new CollisionFreeMap<string, number>({ database, id: 'late', buckets: 1, every: false, combine: (key, current, updates) => add(key, current, updates) || undefined as never })
+    const map = new CollisionFreeMap<string, number>({
+      database,
+      id: 'late',
+      buckets: 1,
+      every: false,
+      combine: (key, current, updates) => add(key, current, updates) || (undefined as never),
+    })
     await map.migrate()
-    await map.update([['a', 1], ['gone', 1]])
+    await map.update([
+      ['a', 1],
+      ['gone', 1],
+    ])
     await map.process()
     await database.transaction(async (tx) => {
-      await map.update([['a', 10], ['gone', 1]], tx)
+      await map.update(
+        [
+          ['a', 10],
+          ['gone', 1],
+        ],
+        tx,
+      )
       // Behind the map's own hook: the transaction has inserted its updates, and goes on.
       tx.beforeCommit(async () => {
-        await map.update([['a', 100], ['gone', -1]])
+        await map.update([
+          ['a', 100],
+          ['gone', -1],
+        ])
         await map.update(Array.from({ length: 20 }, (_, i) => [`k${i}`, 1]))
-        // If a statement of it read our row as one to be locked, it would wait for us, and we for it.
+        // If a statement of it read our row as one to be locked, it would wait for us, and we for
+        // it.
         assert.equal(await map.process(), 22)
         assert.equal(await map.get('a'), 101)
       })
@@ -49,13 +69,24 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
   try {
     let updated = 0
     const map: CollisionFreeMap<string, number> = new CollisionFreeMap<string, number>({
-      database, id: 'slow', combine: add,
+      database,
+      id: 'slow',
+      combine: add,
       async onUpdate() {
-        // Its transaction is open, with locks on the values of both keys, and the queued rows deleted.
-        for (; updated < 20; updated++) await map.update([['a', 1], ['b', 1]])
+        // Its transaction is open, with locks on the values of both keys, and the queued rows
+        // deleted.
+        for (; updated < 20; updated++) {
+          await map.update([
+            ['a', 1],
+            ['b', 1],
+          ])
+        }
       },
     })
-    await map.update([['a', 1], ['b', 1]])
+    await map.update([
+      ['a', 1],
+      ['b', 1],
+    ])
     await map.process()
     await map.process()
     assert.deepEqual([updated, await map.get('a')], [20, 21])
@@ -65,15 +96,34 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
 })
 
 test('what JSON would keep nothing of is refused, as a key and as a value', async () => {
-  const map = new CollisionFreeMap<unknown, unknown>({ id: 'x', combine: (_, current, updates) => updates.at(-1) ?? current, database: 'sqlite::memory:' })
+  const map = new CollisionFreeMap<unknown, unknown>({
+    id: 'x',
+    combine: (_, current, updates) => updates.at(-1) ?? current,
+    database: 'sqlite::memory:',
+  })
   try {
-    for (const empty of [new Map([[1, 2]]), new Set([1]), [new Set()], { a: new Map() }, /x/, new Error('x'), Promise.resolve()]) {
-      await assert.rejects(map.update([[empty, 1]]), { name: 'TypeError', message: /has a (Map|Set|RegExp|Error|Promise), of which JSON keeps nothing/ })
+    for (const empty of [
+      new Map([[1, 2]]),
+      new Set([1]),
+      [new Set()],
+      { a: new Map() },
+      /x/,
+      new Error('x'),
+      Promise.resolve(),
+    ]) {
+      await assert.rejects(map.update([[empty, 1]]), {
+        name: 'TypeError',
+        message: /has a (Map|Set|RegExp|Error|Promise), of which JSON keeps nothing/,
+      })
       await assert.rejects(map.update([['a', empty]]), TypeError)
       await assert.rejects(map.get(empty), TypeError)
     }
-    class Point { x = 1 }
-    for (const fine of [{}, [], { a: [{}] }, Object.create(null), new Date(0), new Point()]) await map.update([[fine, 1]])
+    class Point {
+      x = 1
+    }
+    for (const fine of [{}, [], { a: [{}] }, Object.create(null), new Date(0), new Point()]) {
+      await map.update([[fine, 1]])
+    }
     assert.equal(await map.process(), 6)
   } finally {
     await map.close()
@@ -82,17 +132,34 @@ test('what JSON would keep nothing of is refused, as a key and as a value', asyn
 
 test('wrong options are refused by name', () => {
   const combine = (): number => 1
-  const open = (options: object) => () => new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
+  const open = (options: object) => () =>
+    new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
   const wrong: [object, RegExp][] = [
-    [{ id: 'a b' }, /option "id" is "a b"/], [{ id: undefined }, /option "id"/], [{ buckets: 0 }, /option "buckets" is 0; allowed: a whole number from 1 to 1000/],
-    [{ combine: 3 }, /option "combine" is 3/], [{ onUpdate: true }, /option "onUpdate"/], [{ keyCodec: {} }, /option "keyCodec"/], [{ buckets: 1001 }, /option "buckets" is 1001/],
-    [{ keyCodec: { encode() {} } }, /option "keyCodec" is .*; allowed: an object with encode/], [{ keyCodec: { decode() {} } }, /option "keyCodec"/], [{ keyCodec: 'json' }, /option "keyCodec" is "json"/],
+    [{ id: 'a b' }, /option "id" is "a b"/],
+    [{ id: undefined }, /option "id"/],
+    [{ buckets: 0 }, /option "buckets" is 0; allowed: a whole number from 1 to 1000/],
+    [{ combine: 3 }, /option "combine" is 3/],
+    [{ onUpdate: true }, /option "onUpdate"/],
+    [{ keyCodec: {} }, /option "keyCodec"/],
+    [{ buckets: 1001 }, /option "buckets" is 1001/],
+    [{ keyCodec: { encode() {} } }, /option "keyCodec" is .*; allowed: an object with encode/],
+    [{ keyCodec: { decode() {} } }, /option "keyCodec"/],
+    [{ keyCodec: 'json' }, /option "keyCodec" is "json"/],
     [{ valueCodec: Object.assign(() => 1, { encode() {}, decode() {} }) }, /option "valueCodec"/],
-    [{ valueCodec: null }, /option "valueCodec"/], [{ logger: {} }, /option "logger"/], [{ bucket: 3 }, /option "bucket" is 3; allowed: no such option/],
-    [{ database: 'oracle:x' }, /option "database"/], [{ every: 5 }, /option "every" is 5; allowed: a whole number from 10 to 86400000 milliseconds/],
-    [{ every: true }, /option "every" is true; allowed: milliseconds, a cron line such as/], [{ every: 'often' }, /option "every" is "often"; allowed: milliseconds/],
+    [{ valueCodec: null }, /option "valueCodec"/],
+    [{ logger: {} }, /option "logger"/],
+    [{ bucket: 3 }, /option "bucket" is 3; allowed: no such option/],
+    [{ database: 'oracle:x' }, /option "database"/],
+    [{ every: 5 }, /option "every" is 5; allowed: a whole number from 10 to 86400000 milliseconds/],
+    [{ every: true }, /option "every" is true; allowed: milliseconds, a cron line such as/],
+    [{ every: 'often' }, /option "every" is "often"; allowed: milliseconds/],
   ]
-  for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
+  for (const [options, message] of wrong) {
+    assert.throws(
+      open(options),
+      (error) => error instanceof Error && message.test(error.message) && 'code' in error,
+    )
+  }
   assert.throws(() => new CollisionFreeMap(undefined as never), TypeError)
 })
 
@@ -105,17 +172,28 @@ test('migrate() makes the tables', async () => {
 
 test('whichever method comes first makes the tables', async () => {
   const first: ((map: CollisionFreeMap<string, number>) => Promise<unknown>)[] = [
-    (map) => map.update([['a', 1]]), (map) => map.process(), (map) => map.get('a'), (map) => map.parked(),
+    (map) => map.update([['a', 1]]),
+    (map) => map.process(),
+    (map) => map.get('a'),
+    (map) => map.parked(),
   ]
   for (const use of first) {
-    const map = new CollisionFreeMap<string, number>({ database: 'sqlite::memory:', id: 'x', combine: add })
+    const map = new CollisionFreeMap<string, number>({
+      database: 'sqlite::memory:',
+      id: 'x',
+      combine: add,
+    })
     await use(map)
     await map.close()
   }
 })
 
 test('close() closes what the map has opened, twice if called twice, and nothing else', async () => {
-  const own = new CollisionFreeMap<string, number>({ database: `sqlite:${join(folder, 'own.db')}`, id: 'x', combine: add })
+  const own = new CollisionFreeMap<string, number>({
+    database: `sqlite:${join(folder, 'own.db')}`,
+    id: 'x',
+    combine: add,
+  })
   await own.update([['a', 1]])
   await Promise.all([own.close(), own.close()])
   await assert.rejects(own.get('a'), { code: 'CLOSED' })
@@ -129,7 +207,14 @@ test('close() closes what the map has opened, twice if called twice, and nothing
 test('maps and export queues tell their own logger what of a connection string is ignored', () => {
   const database = 'mysql://wide:s3cret@127.0.0.1/site?colour=blue'
   for (const make of [
-    (logger: Logger) => new CollisionFreeMap<string, number>({ database, id: 'x', every: false, combine: add, logger }),
+    (logger: Logger) =>
+      new CollisionFreeMap<string, number>({
+        database,
+        id: 'x',
+        every: false,
+        combine: add,
+        logger,
+      }),
     (logger: Logger) => new ExportQueue({ database, id: 'x', every: false, exporter() {}, logger }),
   ]) {
     const log = keptLog()

@@ -17,8 +17,11 @@ export { BucketsDifferError } from './buckets.js'
 export type { Change, CollisionFreeMapOptions } from './options.js'
 
 const TABLES = {
-  what: 'map', all: 'collision_free_maps',
-  buckets: 'collision_free_map_buckets', queued: 'collision_free_map_queue', owner: 'map',
+  what: 'map',
+  all: 'collision_free_maps',
+  buckets: 'collision_free_map_buckets',
+  queued: 'collision_free_map_queue',
+  owner: 'map',
 }
 
 /** Updates of one call; all are encoded before the first is written. */
@@ -27,15 +30,19 @@ const MAX_UPDATES_A_CALL = 100_000
 const MAX_QUEUED_IN_GET = 100_000
 
 /**
- * A map for many writers: an update is queued, in the writer's own transaction and without touching the value,
- * so writers never wait for each other, however often they write the same key; `process()` combines what is
- * queued into the values later, in bulk, and tells `onUpdate` of what has changed, in the same transaction.
- * After Fluo Recipes, "CollisionFreeMap" and "Combine Queue" (Apache Fluo, 2015), on SQL.
+ * A map for many writers: an update is queued, in the writer's own transaction and without touching
+ * the value, so writers never wait for each other, however often they write the same key;
+ * `process()` combines what is queued into the values later, in bulk, and tells `onUpdate` of what
+ * has changed, in the same transaction. After Fluo Recipes, "CollisionFreeMap" and "Combine Queue"
+ * (Apache Fluo, 2015), on SQL.
  *
- * - A new value derives from all updates of its key committed before the transaction that makes it began.
- *   Updates come to `combine` in an order in which none comes before one that its transaction could have seen.
- * - The old value that `onUpdate` is told is the new one it was told before, and differs from the new one.
- * - Each update counts once, through any crash, and in any number of processes that call `process()`.
+ * - A new value derives from all updates of its key committed before the transaction that makes it
+ *   began. Updates come to `combine` in an order in which none comes before one that its
+ *   transaction could have seen.
+ * - The old value that `onUpdate` is told is the new one it was told before, and differs from the
+ *   new one.
+ * - Each update counts once, through any crash, and in any number of processes that call
+ *   `process()`.
  *
  * ```js
  * const stock = new CollisionFreeMap({ id: 'stock', combine: (item, current = 0, updates) => updates.reduce((a, b) => a + b, current) })
@@ -43,7 +50,8 @@ const MAX_QUEUED_IN_GET = 100_000
  * await stock.process()
  * ```
  *
- * In TypeScript keys are strings and values are numbers, unless the parameters of `combine` say otherwise, as in
+ * In TypeScript keys are strings and values are numbers, unless the parameters of `combine` say
+ * otherwise, as in
  * `combine: (id: number, current: Cart | undefined, updates: readonly Cart[]) => …`.
  */
 export class CollisionFreeMap<K = string, V = number> {
@@ -59,8 +67,12 @@ export class CollisionFreeMap<K = string, V = number> {
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
-  constructor(options: CollisionFreeMapOptions<K, V>, environment: Environment = systemEnvironment) {
-    const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } = mapSettings(options)
+  constructor(
+    options: CollisionFreeMapOptions<K, V>,
+    environment: Environment = systemEnvironment,
+  ) {
+    const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } =
+      mapSettings(options)
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
     this.#tables = new Tables('collision-free-map', options.database, environment, logger)
     this.#id = id
@@ -68,23 +80,38 @@ export class CollisionFreeMap<K = string, V = number> {
     this.#values = new Encoding('value', valueCodec)
     this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
     this.#combining = new Combining({
-      tables: this.#tables, buckets: this.#buckets, id, combine, onUpdate, keys: this.#keys, values: this.#values,
+      tables: this.#tables,
+      buckets: this.#buckets,
+      id,
+      combine,
+      onUpdate,
+      keys: this.#keys,
+      values: this.#values,
       logger: burstLogger,
     })
     this.#environment = environment
     this.#processing = new Processing({
-      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.#process(), environment, logger: burstLogger,
+      every,
+      names: TABLES,
+      id,
+      database: this.#tables.database,
+      enter: () => this.#buckets.enter(),
+      process: () => this.#process(),
+      environment,
+      logger: burstLogger,
     })
   }
 
   /**
-   * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part of the
-   * caller's transaction, and count if and only if that commits. They are inserted just before its commit, so that
-   * updates of two transactions that change the same row come in the order of the commits. The tables must be there by
-   * then: call `migrate()` at start. Without, they have a transaction of their own; if its commit fails with kind
-   * 'unreachable', it is not known whether they are queued.
+   * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part
+   * of the caller's transaction, and count if and only if that commits. They are inserted just
+   * before its commit, so that updates of two transactions that change the same row come in the
+   * order of the commits. The tables must be there by then: call `migrate()` at start. Without,
+   * they have a transaction of their own; if its commit fails with kind 'unreachable', it is not
+   * known whether they are queued.
    *
-   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded; DatabaseError
+   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded;
+   * DatabaseError
    */
   update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
     return this.#lifetime.run(() => this.#update(updates, tx))
@@ -93,7 +120,11 @@ export class CollisionFreeMap<K = string, V = number> {
   async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
     const rows: Encoded[] = []
     for (const [key, value] of updates) {
-      if (rows.length === MAX_UPDATES_A_CALL) throw new RangeError(`wide-cache: more than ${MAX_UPDATES_A_CALL} updates in one call; make several`)
+      if (rows.length === MAX_UPDATES_A_CALL) {
+        throw new RangeError(
+          `wide-cache: more than ${MAX_UPDATES_A_CALL} updates in one call; make several`,
+        )
+      }
       const bytes = this.#keys.encode(key)
       rows.push({ hash: hashOf(bytes), key: bytes, value: this.#values.encode(value) })
     }
@@ -103,17 +134,24 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   #insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
-    return insertEncoded(tx, TABLES.queued, ['map', 'hash', 'map_key', 'map_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value])
+    return insertEncoded(
+      tx,
+      TABLES.queued,
+      ['map', 'hash', 'map_key', 'map_value'],
+      rows,
+      ({ hash, key, value }) => [this.#id, hash, key, value],
+    )
   }
 
   /**
-   * Combines what is queued, bucket by bucket, passing by those that another processor is at. Any number of
-   * processes may call it, at any time; call it again and again. When it resolves, all updates committed before
-   * the call have been processed, but for those in buckets that others were at.
+   * Combines what is queued, bucket by bucket, passing by those that another processor is at. Any
+   * number of processes may call it, at any time; call it again and again. When it resolves, all
+   * updates committed before the call have been processed, but for those in buckets that others
+   * were at.
    *
    * @returns how many updates it has taken from the queue, those parked included
-   * @throws the first error of a bucket, such as `onUpdate`'s, after going on with all others; at once if the
-   *   database is unreachable or full. What is not processed stays queued.
+   * @throws the first error of a bucket, such as `onUpdate`'s, after going on with all others; at
+   * once if the database is unreachable or full. What is not processed stays queued.
    */
   process(): Promise<number> {
     return this.#lifetime.run(() => this.#process())
@@ -124,11 +162,12 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   /**
-   * Returns the value of a key with all that is queued for it, as of one moment, or `undefined`. Does not change
-   * anything. With `tx` it also counts what that transaction has updated; within a transaction of SQLite `tx` is needed,
-   * because the transaction has the database to itself.
+   * Returns the value of a key with all that is queued for it, as of one moment, or `undefined`.
+   * Does not change anything. With `tx` it also counts what that transaction has updated; within a
+   * transaction of SQLite `tx` is needed, because the transaction has the database to itself.
    *
-   * @throws what `combine` throws for it; RangeError if more than 100,000 updates of this key are queued
+   * @throws what `combine` throws for it; RangeError if more than 100,000 updates of this key are
+   * queued
    */
   get(key: K, tx?: Transaction): Promise<V | undefined> {
     return this.#lifetime.run(() => this.#get(key, tx))
@@ -141,22 +180,31 @@ export class CollisionFreeMap<K = string, V = number> {
     const place = [this.#id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
     const { rows } = await on.query(
-      'SELECT 0 AS id, map_value FROM collision_free_map_values WHERE map = ? AND hash = ? AND map_key = ? ' +
-      `UNION ALL SELECT id, map_value FROM ${TABLES.queued} WHERE map = ? AND hash = ? AND map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
-      [...place, ...place])
+      'SELECT 0 AS id, map_value FROM collision_free_map_values WHERE map = ? AND hash = ? ' +
+        'AND map_key = ? ' +
+        `UNION ALL SELECT id, map_value FROM ${TABLES.queued} WHERE map = ? AND hash = ? AND ` +
+        `map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
+      [...place, ...place],
+    )
     const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
     const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
-    if (tx !== undefined) for (const row of this.#waiting.of(tx)) if (row.key.equals(bytes)) queued.push(row.value)
+    if (tx !== undefined) {
+      for (const row of this.#waiting.of(tx)) if (row.key.equals(bytes)) queued.push(row.value)
+    }
     if (queued.length > MAX_QUEUED_IN_GET) {
-      throw new RangeError(`wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map "${this.#id}"; call process()`)
+      throw new RangeError(
+        `wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map ` +
+          `"${this.#id}"; call process()`,
+      )
     }
     const value = queued.length === 0 ? stored : this.#combining.combined(bytes, stored, queued)
     return value && this.#values.decode(value)
   }
 
   /**
-   * How many updates have been set aside because `combine` threw, of all time. They stay in the table
-   * `collision_free_map_parked`, with the error, until you delete them or put them back into the queue.
+   * How many updates have been set aside because `combine` threw, of all time. They stay in the
+   * table `collision_free_map_parked`, with the error, until you delete them or put them back into
+   * the queue.
    */
   parked(): Promise<number> {
     return this.#lifetime.run(() => this.#parked())
@@ -164,13 +212,19 @@ export class CollisionFreeMap<K = string, V = number> {
 
   async #parked(): Promise<number> {
     await this.#tables.ready()
-    const { rows: [row] } = await this.#tables.database.query('SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?', [this.#id])
+    const {
+      rows: [row],
+    } = await this.#tables.database.query(
+      'SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?',
+      [this.#id],
+    )
     return Number(row?.['n'])
   }
 
   /**
-   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are at work go on with
-   * the new ones. Then give all processes the new number, or none: one that starts with the old number is refused.
+   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are
+   * at work go on with the new ones. Then give all processes the new number, or none: one that
+   * starts with the old number is refused.
    *
    * @throws TypeError, RangeError; DatabaseError
    */
@@ -179,7 +233,8 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   /**
-   * Makes the tables, or brings them up to this version, and stores the number of buckets where it is new.
+   * Makes the tables, or brings them up to this version, and stores the number of buckets where it
+   * is new.
    *
    * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
    */
@@ -188,8 +243,9 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   /**
-   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database if it was opened here.
-   * Idempotent. What is queued stays queued. From then on all other methods reject with a {@link ClosedError}.
+   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database
+   * if it was opened here. Idempotent. What is queued stays queued. From then on all other methods
+   * reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {

@@ -1,8 +1,9 @@
 /**
- * One bucket's queued updates become values. A transaction takes what is queued in ascending order of hashes,
- * up to a bound, and only keys whose queued updates it has all read; a key with more of them than the bound is
- * read in portions within one transaction. So no key shows a value that lacks an update committed before the
- * transaction began, and memory is bounded. Ids are no cursor: one may commit after a higher one.
+ * One bucket's queued updates become values. A transaction takes what is queued in ascending order
+ * of hashes, up to a bound, and only keys whose queued updates it has all read; a key with more of
+ * them than the bound is read in portions within one transaction. So no key shows a value that
+ * lacks an update committed before the transaction began, and memory is bounded. Ids are no cursor:
+ * one may commit after a higher one.
  */
 import type { Transaction } from '../database/database.js'
 import { writeRows } from '../database/bulk.js'
@@ -39,7 +40,8 @@ interface Parts<K, V> {
   readonly buckets: Buckets
   readonly id: string
   readonly combine: (key: K, current: V | undefined, updates: readonly V[]) => V | undefined
-  readonly onUpdate: ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined
+  readonly onUpdate:
+    ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined
   readonly keys: Encoding<K>
   readonly values: Encoding<V>
   readonly logger: BurstLogger
@@ -61,14 +63,21 @@ export class Combining<K, V> {
     this.#parts = parts
   }
 
-  /** Goes once over the bucket, in as many transactions as it takes. Returns how many updates it has taken. */
+  /**
+   * Goes once over the bucket, in as many transactions as it takes. Returns how many updates it has
+   * taken.
+   */
   async process(bucket: number): Promise<number> {
     const { tables, logger, id } = this.#parts
     let sum = 0
     for (let from = 0; from < HASHES;) {
       const { taken, parked, next } = await tables.transaction((tx) => this.#pass(tx, bucket, from))
       if (parked > 0) {
-        logger.warn('parked', `wide-cache: map "${id}" has set ${parked} updates aside that combine has not taken; see the table collision_free_map_parked`)
+        logger.warn(
+          'parked',
+          `wide-cache: map "${id}" has set ${parked} updates aside that combine has not ` +
+            'taken; see the table collision_free_map_parked',
+        )
       }
       sum += taken
       from = next
@@ -79,11 +88,15 @@ export class Combining<K, V> {
   async #pass(tx: Transaction, bucket: number, from: number): Promise<Pass> {
     const range = await this.#parts.buckets.lock(tx, bucket)
     if (!range) return NOTHING
-    const read = await this.#read(tx, 'hash BETWEEN ? AND ?', [Math.max(from, range.first), range.last])
+    const read = await this.#read(tx, 'hash BETWEEN ? AND ?', [
+      Math.max(from, range.first),
+      range.last,
+    ])
     const last = read.at(-1)
     if (!last) return NOTHING
     // A full portion may have cut off the updates of its last hash.
-    const whole = read.length < UPDATES_A_PORTION ? read : read.filter(({ hash }) => hash !== last.hash)
+    const whole =
+      read.length < UPDATES_A_PORTION ? read : read.filter(({ hash }) => hash !== last.hash)
     const entries = new Map<string, Entry>()
     let [taken, parked] = [0, 0]
     const take = async (updates: readonly Update[]): Promise<void> => {
@@ -102,18 +115,34 @@ export class Combining<K, V> {
     return { taken, parked, next }
   }
 
-  /** In ascending order of hashes, and of ids: an update's id is above those that its transaction could have seen. */
+  /**
+   * In ascending order of hashes, and of ids: an update's id is above those that its transaction
+   * could have seen.
+   */
   async #read(tx: Transaction, condition: string, values: readonly number[]): Promise<Update[]> {
     const { rows } = await tx.query(
-      `SELECT id, hash, map_key, map_value FROM ${QUEUE} WHERE map = ? AND ${condition} ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
-      [this.#parts.id, ...values])
-    return rows.map((row) => ({ id: Number(row['id']), hash: Number(row['hash']), key: bytesOf(row, 'map_key'), value: bytesOf(row, 'map_value') }))
+      `SELECT id, hash, map_key, map_value FROM ${QUEUE} WHERE map = ? AND ${condition} ` +
+        `ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
+      [this.#parts.id, ...values],
+    )
+    return rows.map((row) => ({
+      id: Number(row['id']),
+      hash: Number(row['hash']),
+      key: bytesOf(row, 'map_key'),
+      value: bytesOf(row, 'map_value'),
+    }))
   }
 
   /** All of one hash. The portion before must be deleted by the time the next one is asked for. */
   async *#portionsOf(tx: Transaction, hash: number): AsyncGenerator<Update[]> {
-    // What has been committed by now has no id above the highest of now; without this bound, busy writers could hold us for ever.
-    const { rows: [row] } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE} WHERE map = ? AND hash = ?`, [this.#parts.id, hash])
+    // What has been committed by now has no id above the highest of now; without this bound, busy
+    // writers could hold us for ever.
+    const {
+      rows: [row],
+    } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE} WHERE map = ? AND hash = ?`, [
+      this.#parts.id,
+      hash,
+    ])
     for (;;) {
       const portion = await this.#read(tx, 'hash = ? AND id <= ?', [hash, Number(row?.['newest'])])
       if (portion.length > 0) yield portion
@@ -122,7 +151,11 @@ export class Combining<K, V> {
   }
 
   /** Combines updates into `entries` and takes them from the queue. Returns how many are parked. */
-  async #take(tx: Transaction, updates: readonly Update[], entries: Map<string, Entry>): Promise<number> {
+  async #take(
+    tx: Transaction,
+    updates: readonly Update[],
+    entries: Map<string, Entry>,
+  ): Promise<number> {
     const byKey = new Map<string, Update[]>()
     for (const update of updates) {
       const name = nameOf(update.key)
@@ -130,29 +163,50 @@ export class Combining<K, V> {
       if (same) same.push(update)
       else byKey.set(name, [update])
     }
-    await this.#load(tx, [...byKey].filter(([name]) => !entries.has(name)).flatMap(([, [update]]) => update ?? []), entries)
+    await this.#load(
+      tx,
+      [...byKey].filter(([name]) => !entries.has(name)).flatMap(([, [update]]) => update ?? []),
+      entries,
+    )
     let parked = 0
     for (const [name, same] of byKey) {
       const entry = entries.get(name)!
       try {
-        entry.value = this.combined(entry.key, entry.value, same.map(({ value }) => value))
+        entry.value = this.combined(
+          entry.key,
+          entry.value,
+          same.map(({ value }) => value),
+        )
       } catch (error) {
         await this.#park(tx, same, error)
         parked += same.length
       }
     }
-    await deleteRows(tx, QUEUE, updates.map(({ id }) => id))
+    await deleteRows(
+      tx,
+      QUEUE,
+      updates.map(({ id }) => id),
+    )
     return parked
   }
 
-  /** Makes an entry of each of `keys`, with its stored value: nobody else writes it while we have the bucket. */
-  async #load(tx: Transaction, keys: readonly Encoded[], entries: Map<string, Entry>): Promise<void> {
+  /**
+   * Makes an entry of each of `keys`, with its stored value: nobody else writes it while we have
+   * the bucket.
+   */
+  async #load(
+    tx: Transaction,
+    keys: readonly Encoded[],
+    entries: Map<string, Entry>,
+  ): Promise<void> {
     const stored = new Map<string, Buffer>()
     for (let from = 0; from < keys.length; from += IDS_A_STATEMENT) {
       const portion = keys.slice(from, from + IDS_A_STATEMENT)
       const { rows } = await tx.query(
-        `SELECT map_key, map_value FROM ${VALUES} WHERE map = ? AND hash IN (${portion.map(() => '?').join(', ')})`,
-        [this.#parts.id, ...portion.map(({ hash }) => hash)])
+        `SELECT map_key, map_value FROM ${VALUES} WHERE map = ? AND hash IN ` +
+          `(${portion.map(() => '?').join(', ')})`,
+        [this.#parts.id, ...portion.map(({ hash }) => hash)],
+      )
       for (const row of rows) stored.set(nameOf(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
     }
     for (const { hash, key } of keys) {
@@ -161,10 +215,20 @@ export class Combining<K, V> {
     }
   }
 
-  /** From bytes to bytes, so that it makes no difference in how many transactions updates have come. */
-  combined(key: Buffer, stored: Buffer | undefined, updates: readonly Buffer[]): Buffer | undefined {
+  /**
+   * From bytes to bytes, so that it makes no difference in how many transactions updates have come.
+   */
+  combined(
+    key: Buffer,
+    stored: Buffer | undefined,
+    updates: readonly Buffer[],
+  ): Buffer | undefined {
     const { combine, keys, values } = this.#parts
-    const value: unknown = combine(keys.decode(key), stored && values.decode(stored), updates.map((update) => values.decode(update)))
+    const value: unknown = combine(
+      keys.decode(key),
+      stored && values.decode(stored),
+      updates.map((update) => values.decode(update)),
+    )
     if (value === undefined) return undefined
     if (value instanceof Promise) {
       value.catch(() => undefined)
@@ -174,29 +238,67 @@ export class Combining<K, V> {
   }
 
   async #park(tx: Transaction, updates: readonly Update[], error: unknown): Promise<void> {
-    const reason = (error instanceof Error ? `${error.name}: ${error.message}` : 'combine has thrown something that is no Error').slice(0, MAX_REASON)
+    const reason = (
+      error instanceof Error
+        ? `${error.name}: ${error.message}`
+        : 'combine has thrown something that is no Error'
+    ).slice(0, MAX_REASON)
     const now = await tx.now()
     const columns = ['id', 'map', 'hash', 'map_key', 'map_value', 'reason', 'parked_at']
-    await insertEncoded(tx, 'collision_free_map_parked', columns, updates, ({ id, hash, key, value }) => [id, this.#parts.id, hash, key, value, reason, now])
+    await insertEncoded(
+      tx,
+      'collision_free_map_parked',
+      columns,
+      updates,
+      ({ id, hash, key, value }) => [id, this.#parts.id, hash, key, value, reason, now],
+    )
   }
 
   /** Writes what has changed, and tells of it. */
   async #write(tx: Transaction, entries: readonly Entry[]): Promise<void> {
     const { id, onUpdate } = this.#parts
-    const changed = entries.filter(({ stored, value }) => (stored && value ? !stored.equals(value) : stored !== value))
+    const changed = entries.filter(({ stored, value }) =>
+      stored && value ? !stored.equals(value) : stored !== value,
+    )
     const columns = ['map', 'hash', 'map_key', 'map_value']
-    const kept = changed.filter(({ value }) => value !== undefined).map(({ hash, key, value }) => [id, hash, key, value ?? null])
-    await writeRows(tx, kept, (count) => upsert(tx.dialect, VALUES, ['map', 'hash', 'map_key'], columns, { map_value: 'replace' }, count))
+    const kept = changed
+      .filter(({ value }) => value !== undefined)
+      .map(({ hash, key, value }) => [id, hash, key, value ?? null])
+    await writeRows(tx, kept, (count) =>
+      upsert(
+        tx.dialect,
+        VALUES,
+        ['map', 'hash', 'map_key'],
+        columns,
+        { map_value: 'replace' },
+        count,
+      ),
+    )
     // One at a time: with lists, MariaDB may read, and wait for, the rows of other buckets.
     for (const { hash, key, value } of changed) {
-      if (value === undefined) await tx.query(`DELETE FROM ${VALUES} WHERE map = ? AND hash = ? AND map_key = ?`, [id, hash, key])
+      if (value === undefined) {
+        await tx.query(`DELETE FROM ${VALUES} WHERE map = ? AND hash = ? AND map_key = ?`, [
+          id,
+          hash,
+          key,
+        ])
+      }
     }
-    if (changed.length > 0) await onUpdate?.(changed.map((entry) => this.#change(entry)), tx)
+    if (changed.length > 0) {
+      await onUpdate?.(
+        changed.map((entry) => this.#change(entry)),
+        tx,
+      )
+    }
   }
 
   #change({ key, stored, value }: Entry): Change<K, V> {
     const { keys, values } = this.#parts
-    return { key: keys.decode(key), oldValue: stored && values.decode(stored), newValue: value && values.decode(value) }
+    return {
+      key: keys.decode(key),
+      oldValue: stored && values.decode(stored),
+      newValue: value && values.decode(value),
+    }
   }
 }
 

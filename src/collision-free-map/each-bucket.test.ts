@@ -23,24 +23,38 @@ function bucketsWith(...queued: readonly number[]): Buckets & { asked: [number, 
 }
 
 test('it goes round once from a random place on, over the buckets with something queued, and adds up', async () => {
-  for (const [random, expected] of [[0, [0, 1, 3]], [0.3, [1, 3, 0, 1]], [0.5, [3, 0, 1]], [0.999, [3, 0, 1, 3]]] as const) {
+  for (const [random, expected] of [
+    [0, [0, 1, 3]],
+    [0.3, [1, 3, 0, 1]],
+    [0.5, [3, 0, 1]],
+    [0.999, [3, 0, 1, 3]],
+  ] as const) {
     const seen: number[] = []
     const sum = await eachBucket(bucketsWith(0, 1, 3), { random: () => random }, async (bucket) => {
       seen.push(bucket)
       return bucket + 1
     })
     assert.deepEqual(seen, expected)
-    assert.equal(sum, expected.reduce<number>((total, bucket) => total + bucket + 1, 0))
+    assert.equal(
+      sum,
+      expected.reduce<number>((total, bucket) => total + bucket + 1, 0),
+    )
   }
 })
 
 test('it asks once behind the last bucket with something, and not at all behind the last hash', async () => {
   const buckets = bucketsWith(0, 3)
   await eachBucket(buckets, { random: () => 0 }, async () => 1)
-  assert.deepEqual(buckets.asked, [[0, HASHES], [SIZE, HASHES]])
+  assert.deepEqual(buckets.asked, [
+    [0, HASHES],
+    [SIZE, HASHES],
+  ])
   const none = bucketsWith()
   assert.equal(await eachBucket(none, { random: () => 0.5 }, async () => 1), 0)
-  assert.deepEqual(none.asked, [[HASHES / 2, HASHES], [0, HASHES / 2]])
+  assert.deepEqual(none.asked, [
+    [HASHES / 2, HASHES],
+    [0, HASHES / 2],
+  ])
 })
 
 test('a bucket that fails does not stop the others, and the first failure is thrown in the end', async () => {
@@ -59,10 +73,13 @@ test('a bucket that fails does not stop the others, and the first failure is thr
 test('without a database, or with a full one, it ends at once', async () => {
   for (const kind of ['unreachable', 'capacity'] as const) {
     let seen = 0
-    await assert.rejects(eachBucket(bucketsWith(0, 1, 3), { random: () => 0 }, async () => {
-      seen++
-      throw new DatabaseError('TEST', kind, kind)
-    }), { kind })
+    await assert.rejects(
+      eachBucket(bucketsWith(0, 1, 3), { random: () => 0 }, async () => {
+        seen++
+        throw new DatabaseError('TEST', kind, kind)
+      }),
+      { kind },
+    )
     assert.equal(seen, 1)
   }
 })

@@ -4,18 +4,23 @@ import type { Buckets } from './buckets.js'
 import { HASHES } from './encoding.js'
 
 /**
- * Does `work` for each bucket with something queued, one after the other, and adds up what it returns. A bucket that
- * fails does not stop the others; in the end the first error is thrown. Without a database none would fare better:
- * then at once.
+ * Does `work` for each bucket with something queued, one after the other, and adds up what it
+ * returns. A bucket that fails does not stop the others; in the end the first error is thrown.
+ * Without a database none would fare better: then at once.
  */
 export async function eachBucket(
-  buckets: Buckets, { random }: Pick<Environment, 'random'>, work: (bucket: number) => Promise<number>,
+  buckets: Buckets,
+  { random }: Pick<Environment, 'random'>,
+  work: (bucket: number) => Promise<number>,
 ): Promise<number> {
   let sum = 0
   let failure: { readonly error: unknown } | undefined
   // Processors that start at once begin at different places, each going round once.
   const start = Math.floor(random() * HASHES)
-  for (const [from, to] of [[start, HASHES], [0, start]] as const) {
+  for (const [from, to] of [
+    [start, HASHES],
+    [0, start],
+  ] as const) {
     for (let hash = from; hash < to;) {
       const next = await buckets.next(hash, to)
       if (!next) break
@@ -23,7 +28,12 @@ export async function eachBucket(
       try {
         sum += await work(next.bucket)
       } catch (error) {
-        if (error instanceof DatabaseError && (error.kind === 'unreachable' || error.kind === 'capacity')) throw error
+        if (
+          error instanceof DatabaseError &&
+          (error.kind === 'unreachable' || error.kind === 'capacity')
+        ) {
+          throw error
+        }
         failure ??= { error }
       }
     }

@@ -1,6 +1,7 @@
 /**
- * Keys and values as the tables hold them: bytes of a bounded length. Two keys are the same if their bytes
- * are; which bucket a key is in hangs on its hash alone, which every process and version computes alike.
+ * Keys and values as the tables hold them: bytes of a bounded length. Two keys are the same if
+ * their bytes are; which bucket a key is in hangs on its hash alone, which every process and
+ * version computes alike.
  */
 import { hash } from 'node:crypto'
 import type { Codec } from '../wide-cache/codec.js'
@@ -27,7 +28,12 @@ export class Encoding<T> {
   /** @throws RangeError if it is too long, and what the codec throws */
   encode(value: T): Buffer {
     const end = this.#codec.encode(value, this.#target, 0)
-    if (end === -1) throw new RangeError(`wide-cache: a ${this.#what} of more than ${this.#target.length} bytes; allowed: at most so many`)
+    if (end === -1) {
+      throw new RangeError(
+        `wide-cache: a ${this.#what} of more than ${this.#target.length} bytes; allowed: at ` +
+          'most so many',
+      )
+    }
     return Buffer.from(this.#target.subarray(0, end))
   }
 
@@ -36,7 +42,9 @@ export class Encoding<T> {
   }
 }
 
-/** The first 32 bits of the SHA-256 of an encoded key: nobody can choose keys that crowd one bucket. */
+/**
+ * The first 32 bits of the SHA-256 of an encoded key: nobody can choose keys that crowd one bucket.
+ */
 export function hashOf(key: Buffer): number {
   return hash('sha256', key, 'buffer').readUInt32BE()
 }

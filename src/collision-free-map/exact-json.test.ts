@@ -6,11 +6,26 @@ import { exactJson } from './exact-json.js'
 const codec = exactJson<unknown>()
 
 test('what JSON can hold comes back as it was, from any place of a buffer', () => {
-  for (const value of ['', 'ü"', 0, -1.5, 1e-300, 2 ** 53 - 1, -(2 ** 53 - 1), true, null, [1, [2]], { a: { b: 'c' } }]) {
+  for (const value of [
+    '',
+    'ü"',
+    0,
+    -1.5,
+    1e-300,
+    2 ** 53 - 1,
+    -(2 ** 53 - 1),
+    true,
+    null,
+    [1, [2]],
+    { a: { b: 'c' } },
+  ]) {
     const target = Buffer.alloc(50, 'x')
     const end = codec.encode(value, target, 3)
     assert.deepEqual(codec.decode(target.subarray(3, end)), value)
-    assert.equal(target.toString('latin1', 0, 3) + target.toString('latin1', end), 'x'.repeat(53 - end))
+    assert.equal(
+      target.toString('latin1', 0, 3) + target.toString('latin1', end),
+      'x'.repeat(53 - end),
+    )
   }
 })
 
@@ -27,15 +42,28 @@ test('what just fits is encoded, and a byte more is not', () => {
 test('numbers that JSON would change are refused, wherever they are', () => {
   const target = Buffer.alloc(100)
   for (const number of [NaN, Infinity, -Infinity]) {
-    for (const value of [number, [number], { a: { b: number } }]) assert.throws(() => codec.encode(value, target, 0), { name: 'RangeError', message: /allowed: finite numbers/ })
+    for (const value of [number, [number], { a: { b: number } }]) {
+      assert.throws(() => codec.encode(value, target, 0), {
+        name: 'RangeError',
+        message: /allowed: finite numbers/,
+      })
+    }
   }
   for (const number of [2 ** 53, -(2 ** 53), 1e300]) {
-    assert.throws(() => codec.encode([number], target, 0), { name: 'RangeError', message: /allowed: whole numbers from -\(2\^53 - 1\) to 2\^53 - 1/ })
+    assert.throws(() => codec.encode([number], target, 0), {
+      name: 'RangeError',
+      message: /allowed: whole numbers from -\(2\^53 - 1\) to 2\^53 - 1/,
+    })
   }
 })
 
 test('what JSON cannot hold is refused', () => {
-  for (const value of [undefined, () => 1, Symbol('a')]) assert.throws(() => codec.encode(value, Buffer.alloc(9), 0), { name: 'TypeError', message: /JSON cannot hold/ })
+  for (const value of [undefined, () => 1, Symbol('a')]) {
+    assert.throws(() => codec.encode(value, Buffer.alloc(9), 0), {
+      name: 'TypeError',
+      message: /JSON cannot hold/,
+    })
+  }
 })
 
 test('encoded keys and values are copies of a bounded length', () => {
@@ -43,7 +71,10 @@ test('encoded keys and values are copies of a bounded length', () => {
   const [one, other] = [keys.encode('a'), keys.encode('b')]
   assert.deepEqual([String(one), String(other), keys.decode(one)], ['"a"', '"b"', 'a'])
   assert.equal(keys.encode('x'.repeat(MAX_KEY_BYTES - 2)).length, MAX_KEY_BYTES)
-  assert.throws(() => keys.encode('x'.repeat(MAX_KEY_BYTES - 1)), { name: 'RangeError', message: /a key of more than 700 bytes/ })
+  assert.throws(() => keys.encode('x'.repeat(MAX_KEY_BYTES - 1)), {
+    name: 'RangeError',
+    message: /a key of more than 700 bytes/,
+  })
 })
 
 test('the hash of a key is the first four bytes of its SHA-256, on every machine', () => {

@@ -20,7 +20,11 @@ class ManualTimers {
     ...systemEnvironment.clock,
     after: (_, callback) => {
       this.#due.push(callback)
-      return { cancel: () => { this.#due.splice(this.#due.indexOf(callback) >>> 0, 1) } }
+      return {
+        cancel: () => {
+          this.#due.splice(this.#due.indexOf(callback) >>> 0, 1)
+        },
+      }
     },
   }
 
@@ -55,7 +59,11 @@ export function exportSuite(under: MapUnderTest): void {
   interface Bench {
     readonly database: Database
     readonly url: string
-    open(exporter: (entries: Entries) => void | Promise<void>, options?: Partial<ExportQueueOptions<string, number>>, environment?: typeof systemEnvironment): Queue
+    open(
+      exporter: (entries: Entries) => void | Promise<void>,
+      options?: Partial<ExportQueueOptions<string, number>>,
+      environment?: typeof systemEnvironment,
+    ): Queue
     add(queue: Queue, entries: readonly [string, number][]): Promise<void>
     left(): Promise<number>
     /** All holds have run out, as if time had passed. */
@@ -68,12 +76,23 @@ export function exportSuite(under: MapUnderTest): void {
       try {
         await database.migrate()
         await body({
-          database, url,
-          open: (exporter, options, environment) => new ExportQueue<string, number>({ database, id: 'out', exporter, every: false, ...options }, environment),
-          add: (queue, entries) => database.transaction(async (tx) => {
-            for (const [key, value] of entries) await queue.add(key, value, tx)
-          }),
-          left: async () => Number((await database.query('SELECT COUNT(*) AS n FROM export_queue_entries')).rows[0]?.['n']),
+          database,
+          url,
+          open: (exporter, options, environment) =>
+            new ExportQueue<string, number>(
+              { database, id: 'out', exporter, every: false, ...options },
+              environment,
+            ),
+          add: (queue, entries) =>
+            database.transaction(async (tx) => {
+              for (const [key, value] of entries) await queue.add(key, value, tx)
+            }),
+          left: async () =>
+            Number(
+              (await database.query('SELECT COUNT(*) AS n FROM export_queue_entries')).rows[0]?.[
+                'n'
+              ],
+            ),
           expire: () => database.query('UPDATE export_queue_holds SET held_until = 0'),
         })
       } finally {
@@ -83,25 +102,43 @@ export function exportSuite(under: MapUnderTest): void {
   }
   const numbers = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
 
-  it('what was added comes once, same keys together and in order, with ascending versions', async ({ open, add, left }) => {
+  it('what was added comes once, same keys together and in order, with ascending versions', async ({
+    open,
+    add,
+    left,
+  }) => {
     const receiver = new Receiver()
     const queue = open(receiver.take)
-    await add(queue, numbers(50).flatMap((i): [string, number][] => [['a', i], [`b${i % 3}`, i]]))
+    await add(
+      queue,
+      numbers(50).flatMap((i): [string, number][] => [
+        ['a', i],
+        [`b${i % 3}`, i],
+      ]),
+    )
     assert.equal(await queue.process(), 100)
     assert.deepEqual(receiver.values('a'), numbers(50))
-    assert.deepEqual(receiver.values('b1'), numbers(50).filter((i) => i % 3 === 1))
+    assert.deepEqual(
+      receiver.values('b1'),
+      numbers(50).filter((i) => i % 3 === 1),
+    )
     assert.equal(receiver.came.length, 100)
     await add(queue, [['a', 50]])
     assert.deepEqual([await queue.process(), await queue.process(), await left()], [1, 0, 0])
     assert.equal(receiver.values('a').length, 51, 'later entries have higher versions')
   })
 
-  it('entries of two transactions that change a row come in the order of their commits', async ({ open, database }) => {
+  it('entries of two transactions that change a row come in the order of their commits', async ({
+    open,
+    database,
+  }) => {
     // SQLite has one transaction at a time.
     if (database.dialect === 'sqlite') return
     await database.query('CREATE TABLE rows_of_ours (id INT PRIMARY KEY, v INT)')
     await database.query('INSERT INTO rows_of_ours VALUES (1, 0)')
-    const change = async (tx: Transaction, value: number): Promise<void> => { await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value]) }
+    const change = async (tx: Transaction, value: number): Promise<void> => {
+      await tx.query('UPDATE rows_of_ours SET v = ? WHERE id = 1', [value])
+    }
     const receiver = new Receiver()
     const queue = open(receiver.take)
     await database.transaction(async (a) => {
@@ -118,24 +155,41 @@ export function exportSuite(under: MapUnderTest): void {
     assert.deepEqual(receiver.values('x'), [7, 5])
   })
 
-  it('entries are exported by itself, and another number of buckets is refused by name', async ({ open, add, left }) => {
+  it('entries are exported by itself, and another number of buckets is refused by name', async ({
+    open,
+    add,
+    left,
+  }) => {
     const receiver = new Receiver()
     const queue = open(receiver.take, { every: 10, buckets: 5 })
-    await add(queue, [['x', 1], ['y', 2]])
-    while (await left() > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await add(queue, [
+      ['x', 1],
+      ['y', 2],
+    ])
+    while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
     assert.deepEqual([receiver.values('x'), receiver.values('y')], [[1], [2]])
     await queue.close()
-    await assert.rejects(open(receiver.take, { buckets: 6 }).process(), { name: 'BucketsDifferError', message: /the export queue "out" has 5/ })
+    await assert.rejects(open(receiver.take, { buckets: 6 }).process(), {
+      name: 'BucketsDifferError',
+      message: /the export queue "out" has 5/,
+    })
   })
 
   it('add() without a transaction says what is missing', async ({ open, database }) => {
     const queue = open(() => undefined)
     for (const tx of [undefined, null, database, {}]) {
-      await assert.rejects(queue.add('x', 1, tx as unknown as Transaction), { name: 'TypeError', message: /option "tx" is .*; allowed: the transaction that database\.transaction/ })
+      await assert.rejects(queue.add('x', 1, tx as unknown as Transaction), {
+        name: 'TypeError',
+        message: /option "tx" is .*; allowed: the transaction that database\.transaction/,
+      })
     }
   })
 
-  it('an entry is exported if and only if its transaction commits', async ({ open, add, database }) => {
+  it('an entry is exported if and only if its transaction commits', async ({
+    open,
+    add,
+    database,
+  }) => {
     const receiver = new Receiver()
     const queue = open(receiver.take)
     const failed = database.transaction(async (tx) => {
@@ -152,92 +206,156 @@ export function exportSuite(under: MapUnderTest): void {
   it('more than one batch comes in batches of at most 500, in order', async ({ open, add }) => {
     const receiver = new Receiver()
     const sizes: number[] = []
-    const queue = open((entries) => {
-      sizes.push(entries.length)
-      receiver.take(entries)
-    }, { buckets: 1 })
-    await add(queue, numbers(1200).map((i) => ['a', i]))
+    const queue = open(
+      (entries) => {
+        sizes.push(entries.length)
+        receiver.take(entries)
+      },
+      { buckets: 1 },
+    )
+    await add(
+      queue,
+      numbers(1200).map((i) => ['a', i]),
+    )
     assert.equal(await queue.process(), 1200)
     assert.deepEqual(sizes, [500, 500, 200])
     assert.deepEqual(receiver.values('a'), numbers(1200))
   })
 
-  it('an exporter that fails gets the same entries with the same versions again, before newer ones; its bucket rests, others do not', async ({ open, add, expire, database }) => {
+  it('an exporter that fails gets the same entries with the same versions again, before newer ones; its bucket rests, others do not', async ({
+    open,
+    add,
+    expire,
+    database,
+  }) => {
     const [receiver, seen] = [new Receiver(), [] as Entries[]]
     let fails = true
-    const queue = open((entries) => {
-      const mine = entries.filter(({ key }) => key === 'bad')
-      if (mine.length > 0) seen.push(mine)
-      if (fails && mine.length > 0) throw new Error('unreachable')
-      receiver.take(entries)
-    }, { buckets: 1000 })
-    await add(queue, [['bad', 1], ['bad', 2], ...numbers(20).map((i): [string, number] => [`k${i}`, i])])
+    const queue = open(
+      (entries) => {
+        const mine = entries.filter(({ key }) => key === 'bad')
+        if (mine.length > 0) seen.push(mine)
+        if (fails && mine.length > 0) throw new Error('unreachable')
+        receiver.take(entries)
+      },
+      { buckets: 1000 },
+    )
+    await add(queue, [
+      ['bad', 1],
+      ['bad', 2],
+      ...numbers(20).map((i): [string, number] => [`k${i}`, i]),
+    ])
     await assert.rejects(queue.process(), /unreachable/)
     assert.equal(receiver.came.length, 20, 'all others came')
     await add(queue, [['bad', 3]])
     await queue.process()
     assert.equal(seen.length, 1, 'it rests')
-    const rest = async (): Promise<number> => Number((await database.query('SELECT held_until FROM export_queue_holds')).rows[0]?.['held_until']) - await database.now()
+    const rest = async (): Promise<number> =>
+      Number(
+        (await database.query('SELECT held_until FROM export_queue_holds')).rows[0]?.['held_until'],
+      ) - (await database.now())
     const rests: number[] = []
     for (let i = 0; i < 12; i++) {
       await expire()
       await assert.rejects(queue.process(), /unreachable/)
       rests.push(await rest())
     }
-    assert(rests.every((ms, i) => ms <= Math.min(1000 * 2 ** (i + 1), 300_000) && ms > Math.min(1000 * 2 ** (i + 1), 300_000) - 5_000), `rests of ${rests}`)
+    assert(
+      rests.every(
+        (ms, i) =>
+          ms <= Math.min(1000 * 2 ** (i + 1), 300_000) &&
+          ms > Math.min(1000 * 2 ** (i + 1), 300_000) - 5_000,
+      ),
+      `rests of ${rests}`,
+    )
     fails = false
     await expire()
     await queue.process()
     assert.deepEqual(receiver.values('bad'), [1, 2, 3])
-    assert(seen.every((entries) => entries[0]?.version === seen[0]?.[0]?.version && entries[1]?.version === seen[0]?.[1]?.version))
-    assert.deepEqual((await database.query('SELECT * FROM export_queue_holds')).rows, [], 'and is forgotten')
+    assert(
+      seen.every(
+        (entries) =>
+          entries[0]?.version === seen[0]?.[0]?.version &&
+          entries[1]?.version === seen[0]?.[1]?.version,
+      ),
+    )
+    assert.deepEqual(
+      (await database.query('SELECT * FROM export_queue_holds')).rows,
+      [],
+      'and is forgotten',
+    )
   })
 
-  it('after a crash behind the exporter the same entries come again with the same versions, even beside late ones', async ({ open, add, database, expire }) => {
+  it('after a crash behind the exporter the same entries come again with the same versions, even beside late ones', async ({
+    open,
+    add,
+    database,
+    expire,
+  }) => {
     const receiver = new Receiver()
     let crash = true
     // The process dies before it can say that the entries are exported: nothing works any more.
     const faulty = new FaultyDatabase(database, () => crash && receiver.came.length > 0)
     const dying = open(receiver.take, { database: faulty, buckets: 1 })
-    await add(dying, [['a', 1], ['a', 2]])
+    await add(dying, [
+      ['a', 1],
+      ['a', 2],
+    ])
     await assert.rejects(dying.process(), DatabaseError)
     crash = false
     await add(dying, [['a', 3]])
     const other = open(receiver.take, { buckets: 1 })
-    assert.equal(await other.process(), 0, 'the dead one\'s hold lasts a while')
+    assert.equal(await other.process(), 0, "the dead one's hold lasts a while")
     await expire()
     assert.equal(await other.process(), 3)
     assert.deepEqual(receiver.came.slice(0, 2), receiver.came.slice(2, 4))
     assert.deepEqual(receiver.values('a'), [1, 2, 3])
   })
 
-  it('two processors never export one bucket at the same time, however slow the exporter, as long as its hold is renewed', async ({ open, add, database, url }) => {
+  it('two processors never export one bucket at the same time, however slow the exporter, as long as its hold is renewed', async ({
+    open,
+    add,
+    database,
+    url,
+  }) => {
     const { database: second } = openDatabase(url)
     const timers = new ManualTimers()
     const receiver = new Receiver()
     let release = (): void => undefined
-    const released = new Promise<void>((resolve) => { release = resolve })
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
     let begun = (): void => undefined
-    const beginning = new Promise<void>((resolve) => { begun = resolve })
-    const slow = open(async (entries) => {
-      begun()
-      await released
-      receiver.take(entries)
-    }, { buckets: 1 }, { ...systemEnvironment, clock: timers.clock })
+    const beginning = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const slow = open(
+      async (entries) => {
+        begun()
+        await released
+        receiver.take(entries)
+      },
+      { buckets: 1 },
+      { ...systemEnvironment, clock: timers.clock },
+    )
     const quick = open(receiver.take, { buckets: 1, database: second })
     try {
       await add(slow, [['a', 1]])
       const processing = slow.process()
       await beginning
       await add(slow, [['a', 2]])
-      const until = async (): Promise<number> => Number((await database.query('SELECT held_until FROM export_queue_holds')).rows[0]?.['held_until'])
+      const until = async (): Promise<number> =>
+        Number(
+          (await database.query('SELECT held_until FROM export_queue_holds')).rows[0]?.[
+            'held_until'
+          ],
+        )
       for (let i = 0; i < 3; i++) {
         assert.equal(await quick.process(), 0)
         // Nearly over.
         await database.query('UPDATE export_queue_holds SET held_until = held_until - 9000')
         const before = await until()
         timers.fire()
-        while (await until() <= before) await new Promise((resolve) => setImmediate(resolve))
+        while ((await until()) <= before) await new Promise((resolve) => setImmediate(resolve))
       }
       // Neither does another number of buckets let anybody in.
       await open(receiver.take, { database: second }).changeBuckets(3)
@@ -245,14 +363,22 @@ export function exportSuite(under: MapUnderTest): void {
       release()
       assert.equal(await processing, 1)
       assert.equal(await open(receiver.take, { buckets: 3, database: second }).process(), 1)
-      assert.deepEqual(receiver.came.map(({ value }) => value), [1, 2])
+      assert.deepEqual(
+        receiver.came.map(({ value }) => value),
+        [1, 2],
+      )
     } finally {
       release()
       await second.close()
     }
   })
 
-  it('who has lost its hold leaves the entries to the new holder, and late repeats have old versions', async ({ open, add, expire, left }) => {
+  it('who has lost its hold leaves the entries to the new holder, and late repeats have old versions', async ({
+    open,
+    add,
+    expire,
+    left,
+  }) => {
     const receiver = new Receiver()
     const quick = open(receiver.take)
     const overtaken = open(async (entries) => {
@@ -265,35 +391,60 @@ export function exportSuite(under: MapUnderTest): void {
     })
     await add(quick, [['a', 1]])
     assert.equal(await overtaken.process(), 0)
-    assert.deepEqual([receiver.came.map(({ value }) => value), receiver.values('a'), await left()], [[1, 2, 1], [1, 2], 0])
+    assert.deepEqual(
+      [receiver.came.map(({ value }) => value), receiver.values('a'), await left()],
+      [[1, 2, 1], [1, 2], 0],
+    )
   })
 
-  it('with failing statements, commits and exporters, two processors and changing buckets: a receiver that looks at versions has all, in order', async ({ open, add, database, expire, left }) => {
-    await fc.assert(fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 29 })), async (chances) => {
-      const unlucky = (): boolean => chances.next().value === 0
-      const receiver = new Receiver()
-      const exporter = (entries: Entries): void => {
-        if (unlucky()) throw new Error('exporter')
-        receiver.take(entries)
-        if (unlucky()) throw new Error('exporter')
-      }
-      const faulty = new FaultyDatabase(database, unlucky)
-      for (let round = 0; round < 6; round++) {
-        await add(open(exporter), [['a', round * 2], ['b', round], ['a', round * 2 + 1]])
-        await open(exporter).changeBuckets(1 + round % 3)
-        const processors = [open(exporter, { database: faulty }), open(exporter, { database: faulty })]
-        await Promise.allSettled(processors.map((queue) => queue.process()))
-        await expire()
-      }
-      while (await left() > 0) {
-        await open(exporter).process().catch(() => undefined)
-        await expire()
-      }
-      assert.deepEqual([receiver.values('a'), receiver.values('b')], [numbers(12), numbers(6)])
-    }), { numRuns: 12 })
+  it('with failing statements, commits and exporters, two processors and changing buckets: a receiver that looks at versions has all, in order', async ({
+    open,
+    add,
+    database,
+    expire,
+    left,
+  }) => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 29 })), async (chances) => {
+        const unlucky = (): boolean => chances.next().value === 0
+        const receiver = new Receiver()
+        const exporter = (entries: Entries): void => {
+          if (unlucky()) throw new Error('exporter')
+          receiver.take(entries)
+          if (unlucky()) throw new Error('exporter')
+        }
+        const faulty = new FaultyDatabase(database, unlucky)
+        for (let round = 0; round < 6; round++) {
+          await add(open(exporter), [
+            ['a', round * 2],
+            ['b', round],
+            ['a', round * 2 + 1],
+          ])
+          await open(exporter).changeBuckets(1 + (round % 3))
+          const processors = [
+            open(exporter, { database: faulty }),
+            open(exporter, { database: faulty }),
+          ]
+          await Promise.allSettled(processors.map((queue) => queue.process()))
+          await expire()
+        }
+        while ((await left()) > 0) {
+          await open(exporter)
+            .process()
+            .catch(() => undefined)
+          await expire()
+        }
+        assert.deepEqual([receiver.values('a'), receiver.values('b')], [numbers(12), numbers(6)])
+      }),
+      { numRuns: 12 },
+    )
   })
 
-  it('many writers and processors: each entry once, each key in the order of its writer', async ({ open, add, url }) => {
+  it('many writers and processors: each entry once, each key in the order of its writer', async ({
+    open,
+    add,
+    url,
+  }) => {
     const { database: second } = openDatabase(url)
     const receiver = new Receiver()
     const queues = [open(receiver.take), open(receiver.take, { database: second })] as const
@@ -302,9 +453,16 @@ export function exportSuite(under: MapUnderTest): void {
       const processing = [...queues, ...queues].map(async (queue) => {
         while (writing) await queue.process()
       })
-      await Promise.all(numbers(5).map(async (writer) => {
-        for (let i = 0; i < 20; i++) await add(queues[0], [[`w${writer}`, i], ['shared', writer]])
-      }))
+      await Promise.all(
+        numbers(5).map(async (writer) => {
+          for (let i = 0; i < 20; i++) {
+            await add(queues[0], [
+              [`w${writer}`, i],
+              ['shared', writer],
+            ])
+          }
+        }),
+      )
       writing = false
       await Promise.all(processing)
       await queues[0].process()
@@ -316,7 +474,11 @@ export function exportSuite(under: MapUnderTest): void {
     }
   })
 
-  it('keys and values that cannot be stored reject, and leave the transaction as it is', async ({ open, database, left }) => {
+  it('keys and values that cannot be stored reject, and leave the transaction as it is', async ({
+    open,
+    database,
+    left,
+  }) => {
     const queue = open(() => undefined)
     await database.transaction(async (tx) => {
       await assert.rejects(queue.add('x'.repeat(699), 1, tx), /a key of more than 700 bytes/)

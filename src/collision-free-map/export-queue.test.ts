@@ -21,7 +21,10 @@ test('MariaDB: exporting neither waits for transactions under way nor lets what 
     const came: [number, number][] = []
     let broken = false
     const queue = new ExportQueue<string, number>({
-      database, id: 'late', buckets: 1, every: false,
+      database,
+      id: 'late',
+      buckets: 1,
+      every: false,
       exporter(entries) {
         if (broken) throw new Error('broken')
         came.push(...entries.map(({ value, version }): [number, number] => [value, version]))
@@ -37,7 +40,10 @@ test('MariaDB: exporting neither waits for transactions under way nor lets what 
       })
     })
     assert.equal(await queue.process(), 1)
-    assert.deepEqual(came, [[2, 1], [1, 2]])
+    assert.deepEqual(came, [
+      [2, 1],
+      [1, 2],
+    ])
 
     // Nor does a late entry overtake one that has its version, but has not been exported yet.
     broken = true
@@ -51,7 +57,10 @@ test('MariaDB: exporting neither waits for transactions under way nor lets what 
     broken = false
     await database.query('UPDATE export_queue_holds SET held_until = 0')
     assert.equal(await queue.process(), 2)
-    assert.deepEqual(came.slice(2), [[4, 3], [3, 4]])
+    assert.deepEqual(came.slice(2), [
+      [4, 3],
+      [3, 4],
+    ])
   } finally {
     await database.close()
   }
@@ -72,10 +81,19 @@ test('migrate() makes the tables, and close() closes what the queue has opened',
 })
 
 test('wrong options are refused by name', () => {
-  const open = (options: object) => () => new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:', ...options })
+  const open = (options: object) => () =>
+    new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:', ...options })
   const wrong: [object, RegExp][] = [
-    [{ id: '' }, /option "id"/], [{ buckets: 1.5 }, /option "buckets" is 1.5/], [{ exporter: undefined }, /option "exporter"/],
-    [{ combine() {} }, /option "combine" is a function; allowed: no such option/], [{ valueCodec: 1 }, /option "valueCodec"/],
+    [{ id: '' }, /option "id"/],
+    [{ buckets: 1.5 }, /option "buckets" is 1.5/],
+    [{ exporter: undefined }, /option "exporter"/],
+    [{ combine() {} }, /option "combine" is a function; allowed: no such option/],
+    [{ valueCodec: 1 }, /option "valueCodec"/],
   ]
-  for (const [options, message] of wrong) assert.throws(open(options), (error) => error instanceof Error && message.test(error.message) && 'code' in error)
+  for (const [options, message] of wrong) {
+    assert.throws(
+      open(options),
+      (error) => error instanceof Error && message.test(error.message) && 'code' in error,
+    )
+  }
 })

@@ -18,13 +18,19 @@ export { BucketsDifferError } from './buckets.js'
 export type { ExportEntry, ExportQueueOptions } from './options.js'
 
 const TABLES = {
-  what: 'export queue', all: 'export_queues',
-  buckets: 'export_queue_buckets', queued: 'export_queue_entries', owner: 'queue',
+  what: 'export queue',
+  all: 'export_queues',
+  buckets: 'export_queue_buckets',
+  queued: 'export_queue_entries',
+  owner: 'queue',
 }
 
 /** Entries of one call of the exporter. */
 const ENTRIES_A_BATCH = 500
-/** Batches of one bucket in one `process()`, so that busy writers do not keep it from the other buckets. */
+/**
+ * Batches of one bucket in one `process()`, so that busy writers do not keep it from the other
+ * buckets.
+ */
 const BATCHES_A_TURN = 100
 /** What the table has where no version has been given; versions are below it. */
 const NO_VERSION = Number.MAX_SAFE_INTEGER
@@ -42,16 +48,19 @@ interface Batch {
 }
 
 /**
- * Brings what transactions say to the world outside the database, in order: an entry that was added in a
- * transaction reaches `exporter(entries)` at least once if that transaction commits, and never otherwise.
- * After Fluo Recipes, "Export Queue" (Apache Fluo, 2015), on SQL.
+ * Brings what transactions say to the world outside the database, in order: an entry that was added
+ * in a transaction reaches `exporter(entries)` at least once if that transaction commits, and never
+ * otherwise. After Fluo Recipes, "Export Queue" (Apache Fluo, 2015), on SQL.
  *
- * - Entries of one key come side by side, with ascending versions: no entry comes with a lower version than one
- *   that its transaction could have seen. An entry has its version, in SQL, before the exporter sees it, and keeps
- *   it: a receiver that takes an entry only if its version is above the last one of the key is exactly right.
- * - No two processors export one bucket at the same time, as long as none of them stands still, or is without the
- *   database, for ten seconds while its exporter is at work. After that, late repeats of old versions may come.
- * - If the exporter fails, its bucket rests (1 s, doubled each time, up to 5 min, in all processes), the others do not.
+ * - Entries of one key come side by side, with ascending versions: no entry comes with a lower
+ *   version than one that its transaction could have seen. An entry has its version, in SQL, before
+ *   the exporter sees it, and keeps it: a receiver that takes an entry only if its version is above
+ *   the last one of the key is exactly right.
+ * - No two processors export one bucket at the same time, as long as none of them stands still, or
+ *   is without the database, for ten seconds while its exporter is at work. After that, late
+ *   repeats of old versions may come.
+ * - If the exporter fails, its bucket rests (1 s, doubled each time, up to 5 min, in all
+ *   processes), the others do not.
  */
 export class ExportQueue<K, V> {
   readonly #tables: Tables
@@ -65,7 +74,14 @@ export class ExportQueue<K, V> {
   readonly #processing: Processing
   readonly #lifetime = new Lifetime(() => new ClosedError('ExportQueue', this.#id))
   readonly #waiting = new Waiting<Encoded>((tx, rows) =>
-    insertEncoded(tx, TABLES.queued, ['queue', 'hash', 'entry_key', 'entry_value'], rows, ({ hash, key, value }) => [this.#id, hash, key, value]))
+    insertEncoded(
+      tx,
+      TABLES.queued,
+      ['queue', 'hash', 'entry_key', 'entry_value'],
+      rows,
+      ({ hash, key, value }) => [this.#id, hash, key, value],
+    ),
+  )
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
@@ -80,32 +96,41 @@ export class ExportQueue<K, V> {
     this.#holds = new Holds(this.#tables, id, environment)
     this.#environment = environment
     this.#processing = new Processing({
-      every, names: TABLES, id, database: this.#tables.database, enter: () => this.#buckets.enter(), process: () => this.#process(), environment, logger: burstLogger,
+      every,
+      names: TABLES,
+      id,
+      database: this.#tables.database,
+      enter: () => this.#buckets.enter(),
+      process: () => this.#process(),
+      environment,
+      logger: burstLogger,
     })
   }
 
   /**
-   * Adds an entry in the caller's transaction. It is inserted just before the commit, so that entries of two
-   * transactions that change the same row come in the order of the commits. The tables must be there by then: call
-   * `migrate()` at start.
+   * Adds an entry in the caller's transaction. It is inserted just before the commit, so that
+   * entries of two transactions that change the same row come in the order of the commits. The
+   * tables must be there by then: call `migrate()` at start.
    *
-   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too long or cannot be
-   * encoded; DatabaseError
+   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too
+   * long or cannot be encoded; DatabaseError
    */
   add(key: K, value: V, tx: Transaction): Promise<void> {
     return this.#lifetime.run(async () => {
       const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
-      this.#waiting.add(transactionOf(tx), [{ hash: hashOf(keyBytes), key: keyBytes, value: valueBytes }])
+      this.#waiting.add(transactionOf(tx), [
+        { hash: hashOf(keyBytes), key: keyBytes, value: valueBytes },
+      ])
     })
   }
 
   /**
-   * Exports what is queued, bucket by bucket, passing by those that rest or that another processor is at. Any
-   * number of processes may call it, at any time; call it again and again.
+   * Exports what is queued, bucket by bucket, passing by those that rest or that another processor
+   * is at. Any number of processes may call it, at any time; call it again and again.
    *
    * @returns how many entries it has exported and taken from the queue
-   * @throws the first error of a bucket, such as the exporter's, after going on with all others; at once if the
-   *   database is unreachable or full
+   * @throws the first error of a bucket, such as the exporter's, after going on with all others; at
+   * once if the database is unreachable or full
    */
   process(): Promise<number> {
     return this.#lifetime.run(() => this.#process())
@@ -116,8 +141,9 @@ export class ExportQueue<K, V> {
   }
 
   /**
-   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are at work go on with
-   * the new ones. Then give all processes the new number, or none: one that starts with the old number is refused.
+   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are
+   * at work go on with the new ones. Then give all processes the new number, or none: one that
+   * starts with the old number is refused.
    *
    * @throws TypeError, RangeError; DatabaseError
    */
@@ -126,7 +152,8 @@ export class ExportQueue<K, V> {
   }
 
   /**
-   * Makes the tables, or brings them up to this version, and stores the number of buckets where it is new.
+   * Makes the tables, or brings them up to this version, and stores the number of buckets where it
+   * is new.
    *
    * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
    */
@@ -135,8 +162,9 @@ export class ExportQueue<K, V> {
   }
 
   /**
-   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database if it was opened here.
-   * Idempotent. What is queued stays queued. From then on all other methods reject with a {@link ClosedError}.
+   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database
+   * if it was opened here. Idempotent. What is queued stays queued. From then on all other methods
+   * reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
@@ -151,14 +179,17 @@ export class ExportQueue<K, V> {
       const batch = await this.#tables.transaction((tx) => this.#take(tx, bucket))
       if (!batch) break
       await this.#export(batch)
-      if (!await this.#tables.transaction((tx) => this.#settle(tx, batch))) break
+      if (!(await this.#tables.transaction((tx) => this.#settle(tx, batch)))) break
       sum += batch.entries.length
       if (batch.entries.length < ENTRIES_A_BATCH) break
     }
     return sum
   }
 
-  /** A hold on the bucket and its next entries, each with a version that is in SQL when this transaction is. */
+  /**
+   * A hold on the bucket and its next entries, each with a version that is in SQL when this
+   * transaction is.
+   */
   async #take(tx: Transaction, bucket: number): Promise<Batch | undefined> {
     const range = await this.#buckets.lock(tx, bucket)
     if (!range) return undefined
@@ -166,28 +197,56 @@ export class ExportQueue<K, V> {
     if (!holder) return undefined
     // Versions given before come first, so that a key's entries never overtake each other.
     const { rows } = await tx.query(
-      `SELECT id, entry_key, entry_value, version FROM ${TABLES.queued} WHERE queue = ? AND hash BETWEEN ? AND ? ` +
-      `ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
-      [this.#id, range.first, range.last])
-    const entries = rows.map((row): Queued =>
-      ({ id: Number(row['id']), key: bytesOf(row, 'entry_key'), value: bytesOf(row, 'entry_value'), version: Number(row['version']) }))
+      `SELECT id, entry_key, entry_value, version FROM ${TABLES.queued} WHERE queue = ? AND ` +
+        'hash BETWEEN ? AND ? ' +
+        `ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
+      [this.#id, range.first, range.last],
+    )
+    const entries = rows.map((row): Queued => ({
+      id: Number(row['id']),
+      key: bytesOf(row, 'entry_key'),
+      value: bytesOf(row, 'entry_value'),
+      version: Number(row['version']),
+    }))
     if (entries.length === 0) {
       await this.#holds.end(tx, holder)
       return undefined
     }
-    await this.#giveVersions(tx, entries.filter(({ version }) => version === NO_VERSION))
+    await this.#giveVersions(
+      tx,
+      entries.filter(({ version }) => version === NO_VERSION),
+    )
     return { holder, entries }
   }
 
   async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
     if (entries.length === 0) return
     await tx.query(
-      upsert(tx.dialect, 'export_queue_versions', ['queue'], ['queue', 'last_version'], { last_version: 'add' }, 1), [this.#id, entries.length])
-    const { rows: [row] } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [this.#id])
+      upsert(
+        tx.dialect,
+        'export_queue_versions',
+        ['queue'],
+        ['queue', 'last_version'],
+        { last_version: 'add' },
+        1,
+      ),
+      [this.#id, entries.length],
+    )
+    const {
+      rows: [row],
+    } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [this.#id])
     const last = Number(row?.['last_version'])
-    if (last >= NO_VERSION) throw new RangeError(`wide-cache: the versions of export queue "${this.#id}" have reached 2^53 - 1`)
-    for (const [index, entry] of entries.entries()) entry.version = last - entries.length + 1 + index
-    await tx.query(updateByIds(tx.dialect, TABLES.queued, 'version'), [JSON.stringify(entries.map(({ id, version }) => [id, version]))])
+    if (last >= NO_VERSION) {
+      throw new RangeError(
+        `wide-cache: the versions of export queue "${this.#id}" have reached 2^53 - 1`,
+      )
+    }
+    for (const [index, entry] of entries.entries()) {
+      entry.version = last - entries.length + 1 + index
+    }
+    await tx.query(updateByIds(tx.dialect, TABLES.queued, 'version'), [
+      JSON.stringify(entries.map(({ id, version }) => [id, version])),
+    ])
   }
 
   async #export({ holder, entries }: Batch): Promise<void> {
@@ -208,10 +267,17 @@ export class ExportQueue<K, V> {
     }
   }
 
-  /** Deletes what has been exported, unless the hold was lost: then it is exported again, with the same versions. */
+  /**
+   * Deletes what has been exported, unless the hold was lost: then it is exported again, with the
+   * same versions.
+   */
   async #settle(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
-    if (!await this.#holds.end(tx, holder)) return false
-    await deleteRows(tx, TABLES.queued, entries.map(({ id }) => id))
+    if (!(await this.#holds.end(tx, holder))) return false
+    await deleteRows(
+      tx,
+      TABLES.queued,
+      entries.map(({ id }) => id),
+    )
     return true
   }
 }

@@ -1,5 +1,14 @@
-/** A database on which any statement and any commit may fail, before or after it has been carried out. */
-import { type Database, DatabaseError, type QueryResult, type SqlValue, type Transaction } from '../database/database.js'
+/**
+ * A database on which any statement and any commit may fail, before or after it has been carried
+ * out.
+ */
+import {
+  type Database,
+  DatabaseError,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from '../database/database.js'
 
 export class FaultyDatabase implements Database {
   readonly dialect

@@ -1,9 +1,10 @@
 /**
- * Holds: who may export a range of hashes, kept in SQL so that no transaction is open while an exporter is at
- * work. A hold lasts ten seconds by the database's clock and is renewed as long as its exporter works, however
- * slow it is; it ends with the deletion of what was exported. After a failure it stays, renewed by nobody, until
- * the range may be tried again. Only a process that stands still for longer than a hold, or is cut off from the
- * database for as long, may be overtaken; versions tell its late entries from the newer ones.
+ * Holds: who may export a range of hashes, kept in SQL so that no transaction is open while an
+ * exporter is at work. A hold lasts ten seconds by the database's clock and is renewed as long as
+ * its exporter works, however slow it is; it ends with the deletion of what was exported. After a
+ * failure it stays, renewed by nobody, until the range may be tried again. Only a process that
+ * stands still for longer than a hold, or is cut off from the database for as long, may be
+ * overtaken; versions tell its late entries from the newer ones.
  */
 import type { Transaction } from '../database/database.js'
 import type { Tables } from '../database/tables.js'
@@ -27,23 +28,33 @@ export class Holds {
     this.#environment = environment
   }
 
-  /** A hold on this range, whose bucket is locked; `undefined` while there is another one on any part of it. */
+  /**
+   * A hold on this range, whose bucket is locked; `undefined` while there is another one on any
+   * part of it.
+   */
   async take(tx: Transaction, { first, last }: HashRange): Promise<Buffer | undefined> {
     const now = await tx.now()
     const { rows } = await tx.query(
-      'SELECT holder, failures FROM export_queue_holds WHERE queue = ? AND first_hash <= ? AND last_hash >= ?',
-      [this.#queue, last, first])
+      'SELECT holder, failures FROM export_queue_holds WHERE queue = ? AND first_hash <= ? ' +
+        'AND last_hash >= ?',
+      [this.#queue, last, first],
+    )
     let failures = 0
     for (const row of rows) {
       const { affectedRows } = await tx.query(
-        'DELETE FROM export_queue_holds WHERE queue = ? AND holder = ? AND held_until <= ?', [this.#queue, row['holder'] ?? null, now])
+        'DELETE FROM export_queue_holds WHERE queue = ? AND holder = ? AND held_until <= ?',
+        [this.#queue, row['holder'] ?? null, now],
+      )
       // It holds still, or again.
       if (affectedRows === 0) return undefined
       failures = Math.max(failures, Number(row['failures']))
     }
     const holder = this.#environment.newId()
-    await tx.query('INSERT INTO export_queue_holds (queue, holder, first_hash, last_hash, held_until, failures) VALUES (?, ?, ?, ?, ?, ?)',
-      [this.#queue, holder, first, last, now + HOLD_MS, failures])
+    await tx.query(
+      'INSERT INTO export_queue_holds (queue, holder, first_hash, last_hash, held_until, ' +
+        'failures) VALUES (?, ?, ?, ?, ?, ?)',
+      [this.#queue, holder, first, last, now + HOLD_MS, failures],
+    )
     return holder
   }
 
@@ -71,19 +82,32 @@ export class Holds {
 
   /** Gives the hold back; `false` if it has been lost to another one. */
   async end(tx: Transaction, holder: Buffer): Promise<boolean> {
-    const { affectedRows } = await tx.query('DELETE FROM export_queue_holds WHERE queue = ? AND holder = ?', [this.#queue, holder])
+    const { affectedRows } = await tx.query(
+      'DELETE FROM export_queue_holds WHERE queue = ? AND holder = ?',
+      [this.#queue, holder],
+    )
     return affectedRows === 1
   }
 
-  /** Lets the range rest: a second after the first failure, twice as long after each further one, at most five minutes. */
+  /**
+   * Lets the range rest: a second after the first failure, twice as long after each further one, at
+   * most five minutes.
+   */
   async rest(holder: Buffer): Promise<void> {
     await this.#tables.transaction(async (tx) => {
-      const { rows: [row] } = await tx.query('SELECT failures FROM export_queue_holds WHERE queue = ? AND holder = ?', [this.#queue, holder])
+      const {
+        rows: [row],
+      } = await tx.query('SELECT failures FROM export_queue_holds WHERE queue = ? AND holder = ?', [
+        this.#queue,
+        holder,
+      ])
       if (!row) return
       const failures = Number(row['failures'])
-      const until = await tx.now() + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
+      const until = (await tx.now()) + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
       await tx.query(
-        'UPDATE export_queue_holds SET held_until = ?, failures = ? WHERE queue = ? AND holder = ?', [until, failures + 1, this.#queue, holder])
+        'UPDATE export_queue_holds SET held_until = ?, failures = ? WHERE queue = ? AND holder = ?',
+        [until, failures + 1, this.#queue, holder],
+      )
     })
   }
 
@@ -91,8 +115,11 @@ export class Holds {
   async #extend(holder: Buffer): Promise<void> {
     const { database } = this.#tables
     try {
-      const until = await database.now() + HOLD_MS
-      await database.query('UPDATE export_queue_holds SET held_until = ? WHERE queue = ? AND holder = ?', [until, this.#queue, holder])
+      const until = (await database.now()) + HOLD_MS
+      await database.query(
+        'UPDATE export_queue_holds SET held_until = ? WHERE queue = ? AND holder = ?',
+        [until, this.#queue, holder],
+      )
     } catch {}
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Processing by itself: at times, in one process at a time. Which one is told by a lease in SQL, which saves the others
- * the work; two at a time would do no harm. A process that dies is followed by another when its lease is over.
+ * Processing by itself: at times, in one process at a time. Which one is told by a lease in SQL,
+ * which saves the others the work; two at a time would do no harm. A process that dies is followed
+ * by another when its lease is over.
  */
 import { type Database, DatabaseError } from '../database/database.js'
 import type { Timer } from '../support/clock.js'
@@ -52,10 +53,14 @@ export class Processing {
   #stopped = false
 
   constructor(parts: Parts) {
-    const { every, environment: { clock, newId } } = parts
+    const {
+      every,
+      environment: { clock, newId },
+    } = parts
     this.#parts = parts
     this.#holder = newId()
-    // By a cron line all processes run at the same time: they need not keep the lease until the next one.
+    // By a cron line all processes run at the same time: they need not keep the lease until the
+    // next one.
     this.#leaseMs = LEASE_MS + (typeof every === 'number' ? every : 0)
     const run = () => (this.#running = this.#run())
     if (typeof every === 'string') this.#schedule = schedule(every, run, clock)
@@ -68,8 +73,16 @@ export class Processing {
     if (this.#running) await within(CLOSE_MS, this.#running)
     if (!this.#holds) return
     this.#holds = false
-    const { names: { all, owner }, id, database } = this.#parts
-    const released = database.query(`UPDATE ${all} SET lease_owner = NULL, lease_until = 0 WHERE ${owner} = ? AND lease_owner = ?`, [id, this.#holder])
+    const {
+      names: { all, owner },
+      id,
+      database,
+    } = this.#parts
+    const released = database.query(
+      `UPDATE ${all} SET lease_owner = NULL, lease_until = 0 WHERE ${owner} = ? AND ` +
+        'lease_owner = ?',
+      [id, this.#holder],
+    )
     await within(RELEASE_MS, released)
   }
 
@@ -82,9 +95,13 @@ export class Processing {
     const { clock } = this.#parts.environment
     let timer: Timer
     const plan = (): void => {
-      timer = clock.after(ms, () => void run().then(() => {
-        if (!this.#stopped) plan()
-      }))
+      timer = clock.after(
+        ms,
+        () =>
+          void run().then(() => {
+            if (!this.#stopped) plan()
+          }),
+      )
     }
     plan()
     return { stop: () => timer.cancel() }
@@ -92,7 +109,13 @@ export class Processing {
 
   /** Never rejects. */
   async #run(): Promise<void> {
-    const { names: { what }, id, enter, process, logger } = this.#parts
+    const {
+      names: { what },
+      id,
+      enter,
+      process,
+      logger,
+    } = this.#parts
     try {
       await enter()
       this.#holds = await this.#lease()
@@ -102,22 +125,40 @@ export class Processing {
       // Its owner has closed the database, and so has no more use for this.
       if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
       const why = error instanceof Error ? error.message : String(error)
-      logger.warn('process', `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`)
+      logger.warn(
+        'process',
+        `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`,
+      )
     }
   }
 
   /** Takes the lease, or renews it; `false`: another process has it. */
   async #lease(): Promise<boolean> {
-    const { names: { all, owner }, id, database } = this.#parts
+    const {
+      names: { all, owner },
+      id,
+      database,
+    } = this.#parts
     const now = await database.now()
-    const { rows: [row] } = await database.query(`SELECT lease_owner, lease_until FROM ${all} WHERE ${owner} = ?`, [id])
+    const {
+      rows: [row],
+    } = await database.query(`SELECT lease_owner, lease_until FROM ${all} WHERE ${owner} = ?`, [id])
     const holder = row?.['lease_owner']
     const until = Number(row?.['lease_until'])
     // A lease that ends later than any can was taken while the clock was ahead.
-    if (Buffer.isBuffer(holder) && !holder.equals(this.#holder) && until > now && until <= now + LEASE_MS + DAY_MS) return false
+    if (
+      Buffer.isBuffer(holder) &&
+      !holder.equals(this.#holder) &&
+      until > now &&
+      until <= now + LEASE_MS + DAY_MS
+    ) {
+      return false
+    }
     // As it was read: another may have taken it meanwhile.
     const { affectedRows } = await database.query(
-      `UPDATE ${all} SET lease_owner = ?, lease_until = ? WHERE ${owner} = ? AND lease_until = ?`, [this.#holder, now + this.#leaseMs, id, until])
+      `UPDATE ${all} SET lease_owner = ?, lease_until = ? WHERE ${owner} = ? AND lease_until = ?`,
+      [this.#holder, now + this.#leaseMs, id, until],
+    )
     return affectedRows === 1
   }
 
@@ -127,7 +168,15 @@ export class Processing {
     let timer: Timer
     const plan = (): void => {
       // What fails here is tried again; at worst another process takes part.
-      timer = clock.after(LEASE_MS / 3, () => void this.#lease().catch(() => false).finally(() => { if (!over) plan() }))
+      timer = clock.after(
+        LEASE_MS / 3,
+        () =>
+          void this.#lease()
+            .catch(() => false)
+            .finally(() => {
+              if (!over) plan()
+            }),
+      )
     }
     plan()
     try {

@@ -1,4 +1,7 @@
-/** Statements of many rows, each of a bounded size: plain multi-row INSERTs, and no packet too large for a server. */
+/**
+ * Statements of many rows, each of a bounded size: plain multi-row INSERTs, and no packet too large
+ * for a server.
+ */
 import { writeRows } from '../database/bulk.js'
 import type { Queryable, SqlRow, SqlValue } from '../database/database.js'
 import { deleteByIds, insert } from '../database/dialect.js'
@@ -15,15 +18,25 @@ export interface Encoded {
 
 /** Plain multi-row INSERTs of `rows`, whose values come in the order of `columns`. */
 export async function insertEncoded<R extends Encoded>(
-  on: Queryable, table: string, columns: readonly string[], rows: readonly R[], valuesOf: (row: R) => readonly SqlValue[],
+  on: Queryable,
+  table: string,
+  columns: readonly string[],
+  rows: readonly R[],
+  valuesOf: (row: R) => readonly SqlValue[],
 ): Promise<void> {
   await writeRows(on, rows.map(valuesOf), (count) => insert(table, columns, count))
 }
 
 /** Deletes exactly these rows. */
-export async function deleteRows(on: Pick<Queryable, 'dialect' | 'query'>, table: string, ids: readonly number[]): Promise<void> {
+export async function deleteRows(
+  on: Pick<Queryable, 'dialect' | 'query'>,
+  table: string,
+  ids: readonly number[],
+): Promise<void> {
   for (let from = 0; from < ids.length; from += IDS_A_STATEMENT) {
-    await on.query(deleteByIds(on.dialect, table), [JSON.stringify(ids.slice(from, from + IDS_A_STATEMENT))])
+    await on.query(deleteByIds(on.dialect, table), [
+      JSON.stringify(ids.slice(from, from + IDS_A_STATEMENT)),
+    ])
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Rows that wait for the end of a transaction. They are inserted just before its commit, when it holds all row locks
- * that its work takes. So of two transactions that change the same row, the one that commits first has the lower ids,
- * in whatever order they spoke to the map or queue.
+ * Rows that wait for the end of a transaction. They are inserted just before its commit, when it
+ * holds all row locks that its work takes. So of two transactions that change the same row, the one
+ * that commits first has the lower ids, in whatever order they spoke to the map or queue.
  */
 import type { Transaction } from '../database/database.js'
 import { wrongType } from '../support/options.js'
@@ -20,7 +20,11 @@ export class Waiting<Row> {
   /** @throws RangeError; DatabaseError if the transaction has ended */
   add(tx: Transaction, rows: readonly Row[]): void {
     const waiting = this.#rows.get(tx)
-    if ((waiting?.length ?? 0) + rows.length > MAX_ROWS) throw new RangeError(`wide-cache: more than ${MAX_ROWS} updates in one transaction; make several transactions`)
+    if ((waiting?.length ?? 0) + rows.length > MAX_ROWS) {
+      throw new RangeError(
+        `wide-cache: more than ${MAX_ROWS} updates in one transaction; make several transactions`,
+      )
+    }
     if (waiting) {
       for (const row of rows) waiting.push(row)
       return
@@ -41,6 +45,12 @@ export class Waiting<Row> {
 /** @throws TypeError for anything but a transaction */
 export function transactionOf(tx: unknown): Transaction {
   const methods = tx as Partial<Record<keyof Transaction, unknown>> | null | undefined
-  if (typeof methods?.query === 'function' && typeof methods.beforeCommit === 'function') return tx as Transaction
-  throw wrongType('tx', tx, 'the transaction that database.transaction(async (tx) => …) gives its function')
+  if (typeof methods?.query === 'function' && typeof methods.beforeCommit === 'function') {
+    return tx as Transaction
+  }
+  throw wrongType(
+    'tx',
+    tx,
+    'the transaction that database.transaction(async (tx) => …) gives its function',
+  )
 }

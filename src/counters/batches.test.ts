@@ -11,13 +11,19 @@ test('callers that come while work is under way share the next, and each gets th
   await new Promise((resolve) => process.nextTick(resolve))
   const second = [batches.add(3), batches.add(4)]
   assert.deepEqual(await Promise.all([...first, ...second]), [1, 1, 2, 2])
-  assert.deepEqual(runs, [[1, 2], [3, 4]])
+  assert.deepEqual(runs, [
+    [1, 2],
+    [3, 4],
+  ])
   assert.equal(await batches.add(5), 3)
 })
 
 test('as many share as fit', async () => {
   const runs: number[][] = []
-  const batches = new Batches(async (items: readonly number[]) => void runs.push([...items]), () => 2)
+  const batches = new Batches(
+    async (items: readonly number[]) => void runs.push([...items]),
+    () => 2,
+  )
   await Promise.all([1, 2, 3, 4, 5].map((item) => batches.add(item)))
   assert.deepEqual(runs, [[1, 2], [3, 4], [5]])
 })
@@ -29,7 +35,10 @@ test('work that rejects with a RangeError is done again for each alone, and only
     if (items.includes(2)) throw new RangeError('2')
   }, all)
   const results = await Promise.allSettled([1, 2, 3].map((item) => batches.add(item)))
-  assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled'])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
   assert.deepEqual(runs, [[1, 2, 3], [1], [2], [3]])
 })
 
@@ -40,19 +49,28 @@ test('any other error is that of all who shared the work, and the next are not a
     return items.length
   }, all)
   const results = await Promise.allSettled([1, 2].map((item) => batches.add(item)))
-  assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
   broken = false
   assert.equal(await batches.add(1), 1)
 })
 
 test('what waits is bounded', async () => {
   let release = (): void => undefined
-  const held = new Promise<void>((resolve) => { release = resolve })
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
   const batches = new Batches(() => held, all)
   const first = batches.add(0)
   await new Promise(setImmediate)
   const waiting = Array.from({ length: MAX_WAITING }, (_, i) => batches.add(i))
-  await assert.rejects(batches.add(0), { code: 'DATABASE_QUEUE_FULL', kind: 'capacity', message: /100000 increments are waiting/ })
+  await assert.rejects(batches.add(0), {
+    code: 'DATABASE_QUEUE_FULL',
+    kind: 'capacity',
+    message: /100000 increments are waiting/,
+  })
   release()
   await Promise.all([first, ...waiting])
   await batches.add(0)

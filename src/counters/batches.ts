@@ -10,8 +10,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * What comes while a piece of work is under way is gathered and shares the next one: however many callers, one
- * statement at a time. Each caller waits for the work that had its item in it.
+ * What comes while a piece of work is under way is gathered and shares the next one: however many
+ * callers, one statement at a time. Each caller waits for the work that had its item in it.
  */
 export class Batches<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<Result>
@@ -19,16 +19,31 @@ export class Batches<Item, Result> {
   readonly #waiting: Waiting<Item, Result>[] = []
   #running = false
 
-  /** `run` does the work for several items; `fit` says how many of those that wait, at least one, may share it. */
-  constructor(run: (items: readonly Item[]) => Promise<Result>, fit: (items: readonly Item[]) => number) {
+  /**
+   * `run` does the work for several items; `fit` says how many of those that wait, at least one,
+   * may share it.
+   */
+  constructor(
+    run: (items: readonly Item[]) => Promise<Result>,
+    fit: (items: readonly Item[]) => number,
+  ) {
     this.#run = run
     this.#fit = fit
   }
 
-  /** Resolves with the result of the work that took the item. @throws DatabaseError `DATABASE_QUEUE_FULL`; what `run` throws */
+  /**
+   * Resolves with the result of the work that took the item. @throws DatabaseError
+   * `DATABASE_QUEUE_FULL`; what `run` throws
+   */
   add(item: Item): Promise<Result> {
     if (this.#waiting.length >= MAX_WAITING) {
-      return Promise.reject(new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING} increments are waiting for the database`))
+      return Promise.reject(
+        new DatabaseError(
+          'DATABASE_QUEUE_FULL',
+          'capacity',
+          `${MAX_WAITING} increments are waiting for the database`,
+        ),
+      )
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
@@ -40,7 +55,8 @@ export class Batches<Item, Result> {
 
   async #work(): Promise<void> {
     for (;;) {
-      // Behind all that is ready to run: whoever calls in this tick, or again on being answered, is in the batch.
+      // Behind all that is ready to run: whoever calls in this tick, or again on being answered, is
+      // in the batch.
       await new Promise((resolve) => process.nextTick(resolve))
       if (this.#waiting.length === 0) break
       const batch = this.#waiting.splice(0, this.#fit(this.#waiting.map(({ item }) => item)))
@@ -49,7 +65,10 @@ export class Batches<Item, Result> {
     this.#running = false
   }
 
-  /** Settles the batch; `false`: it is to be tried one by one, since some of it does not go beyond 2^53-1 and some may. */
+  /**
+   * Settles the batch; `false`: it is to be tried one by one, since some of it does not go beyond
+   * 2^53-1 and some may.
+   */
   async #try(batch: readonly Waiting<Item, Result>[]): Promise<boolean> {
     try {
       const result = await this.#run(batch.map(({ item }) => item))

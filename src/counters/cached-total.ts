@@ -5,7 +5,10 @@ import type { Environment } from '../support/environment.js'
 const MAX_BYTES = 4_000
 /** A reading that has not brought its total by then is given up by the others. */
 const ABANDONED_MS = 1_000
-/** After a failure the cache is not told of increments for so long, since each would wait for its time-out. */
+/**
+ * After a failure the cache is not told of increments for so long, since each would wait for its
+ * time-out.
+ */
 const REST_MS = 1_000
 /** What was seen behind one increment serves the next one for so long. */
 const SEEN_MS = 100
@@ -18,19 +21,24 @@ interface Entry {
 
 /** What was in the cache before increments were committed. */
 export interface Seen {
-  /** The reading whose total lacks those increments; without it, they may be in the total of a reading under way. */
+  /**
+   * The reading whose total lacks those increments; without it, they may be in the total of a
+   * reading under way.
+   */
   readonly token: string | undefined
 }
 
 /**
- * A total in the cache that follows committed increments, and is never older than its TTL. The entry is a log:
- * appending is atomic and keeps the TTL. Its reader first puts down a token with the TTL, only then reads SQL, and
- * then appends the total: `token;` and `token=total;`. A total that comes too late meets no entry, or another's
- * token, and is not believed. So no clocks are compared.
+ * A total in the cache that follows committed increments, and is never older than its TTL. The
+ * entry is a log: appending is atomic and keeps the TTL. Its reader first puts down a token with
+ * the TTL, only then reads SQL, and then appends the total: `token;` and `token=total;`. A total
+ * that comes too late meets no entry, or another's token, and is not believed. So no clocks are
+ * compared.
  *
- * An increment asks for the entry before it is committed, and appends `token+delta;` afterwards. Where it has seen the
- * reading's total before its commit, the total lacks it, and it is added. Otherwise the reading may have been under way
- * during the commit, and the total may have it or not: then the entry is deleted.
+ * An increment asks for the entry before it is committed, and appends `token+delta;` afterwards.
+ * Where it has seen the reading's total before its commit, the total lacks it, and it is added.
+ * Otherwise the reading may have been under way during the commit, and the total may have it or
+ * not: then the entry is deleted.
  */
 export class CachedTotal {
   readonly #cache: Cache
@@ -48,8 +56,8 @@ export class CachedTotal {
   }
 
   /**
-   * The total in the cache; else what `read` returns, for the cache too if nobody else is about to. A cache that
-   * does not answer is passed by.
+   * The total in the cache; else what `read` returns, for the cache too if nobody else is about to.
+   * A cache that does not answer is passed by.
    *
    * @throws what `read` throws
    */
@@ -61,7 +69,8 @@ export class CachedTotal {
       const entry = found && entryOf(found)
       if (entry?.total !== undefined) return entry.total
       if (found && this.#isUseless(entry)) await this.#cache.delete(key)
-      // An `add` without an answer may yet be carried out, after the reading: its token is never followed by a total.
+      // An `add` without an answer may yet be carried out, after the reading: its token is never
+      // followed by a total.
       mine = await this.#cache.add(key, Buffer.from(`${token};`), this.#ttlSeconds)
     } catch {
       mine = false
@@ -74,7 +83,9 @@ export class CachedTotal {
   /** To be asked for before increments are committed. Never rejects. */
   async before(key: string | undefined): Promise<Seen> {
     if (key === undefined) return { token: undefined }
-    if (this.#seen && this.#environment.clock.elapsed() - this.#seen.at < SEEN_MS) return { token: this.#seen.token }
+    if (this.#seen && this.#environment.clock.elapsed() - this.#seen.at < SEEN_MS) {
+      return { token: this.#seen.token }
+    }
     await this.#unlessDown(() => this.#look(key))
     return { token: this.#seen?.token }
   }
@@ -83,24 +94,40 @@ export class CachedTotal {
     this.#seen = undefined
     const bytes = await this.#cache.get(key)
     const entry = bytes && entryOf(bytes)
-    this.#seen = entry?.total === undefined ? undefined : { token: entry.token, at: this.#environment.clock.elapsed() }
+    this.#seen =
+      entry?.total === undefined
+        ? undefined
+        : { token: entry.token, at: this.#environment.clock.elapsed() }
   }
 
-  /** Tells the cache of increments that have been committed; `undefined`: may have been. Never rejects. */
+  /**
+   * Tells the cache of increments that have been committed; `undefined`: may have been. Never
+   * rejects.
+   */
   async after(key: string, { token }: Seen, delta: number | undefined): Promise<void> {
     this.#seen = undefined
     await this.#unlessDown(async () => {
       if (token === undefined || delta === undefined) await this.#cache.delete(key)
       // The next increment is often close behind, and has seen the entry with the same round trip.
-      else await Promise.all([this.#cache.append(key, Buffer.from(`${token}+${delta};`)), this.#look(key)])
+      else {
+        await Promise.all([
+          this.#cache.append(key, Buffer.from(`${token}+${delta};`)),
+          this.#look(key),
+        ])
+      }
     })
   }
 
-  /** Whether the entry is in the way of a new reading: broken, too long, or its reader has not come back. */
+  /**
+   * Whether the entry is in the way of a new reading: broken, too long, or its reader has not come
+   * back.
+   */
   #isUseless(entry: Entry | undefined): boolean {
     if (!entry) return true
     const now = this.#environment.clock.elapsed()
-    if (this.#unfinished?.token !== entry.token) this.#unfinished = { token: entry.token, since: now }
+    if (this.#unfinished?.token !== entry.token) {
+      this.#unfinished = { token: entry.token, since: now }
+    }
     return now - this.#unfinished.since >= ABANDONED_MS
   }
 

@@ -4,22 +4,33 @@ import { ShardedCounter } from './sharded-counter.js'
 
 const CALLERS = 4
 const [kind, database, cache] = process.argv.slice(2)
-const counter = kind === 'global' ? new GlobalCounter({ name: 'test', database, cache }) : new ShardedCounter({ name: 'test', database, cache })
+const counter =
+  kind === 'global'
+    ? new GlobalCounter({ name: 'test', database, cache })
+    : new ShardedCounter({ name: 'test', database, cache })
 let running = true
-process.on('message', () => { running = false })
+process.on('message', () => {
+  running = false
+})
 
 await counter.migrate()
-await Promise.all(Array.from({ length: CALLERS }, async () => {
-  while (running) {
-    // Said before, so that a killed process has not counted more than it has said.
-    process.send?.({ begun: 1 })
-    try {
-      process.send?.({ value: (await counter.increment()) ?? 0 })
-    } catch (error) {
-      process.send?.((error as { code?: string }).code === 'COUNTER_OUTCOME_UNKNOWN' ? { unknown: 1 } : { refused: 1 })
-      await new Promise((resolve) => setTimeout(resolve, 20))
+await Promise.all(
+  Array.from({ length: CALLERS }, async () => {
+    while (running) {
+      // Said before, so that a killed process has not counted more than it has said.
+      process.send?.({ begun: 1 })
+      try {
+        process.send?.({ value: (await counter.increment()) ?? 0 })
+      } catch (error) {
+        process.send?.(
+          (error as { code?: string }).code === 'COUNTER_OUTCOME_UNKNOWN'
+            ? { unknown: 1 }
+            : { refused: 1 },
+        )
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
     }
-  }
-}))
+  }),
+)
 await counter.close()
 process.disconnect()

@@ -18,8 +18,9 @@ export interface Generation {
 }
 
 /**
- * The SQL side of a global counter: its generations, and its value persisted as the maximum over shards. All
- * shards are of the newest generation; a value is persisted into its own generation or refused.
+ * The SQL side of a global counter: its generations, and its value persisted as the maximum over
+ * shards. All shards are of the newest generation; a value is persisted into its own generation or
+ * refused.
  */
 export class Generations {
   readonly #tables: Tables
@@ -28,7 +29,13 @@ export class Generations {
   readonly #name: string
   readonly #shards: number
 
-  constructor(parts: { tables: Tables; cache: Cache; environment: Environment; name: string; shards: number }) {
+  constructor(parts: {
+    tables: Tables
+    cache: Cache
+    environment: Environment
+    name: string
+    shards: number
+  }) {
     this.#tables = parts.tables
     this.#cache = parts.cache
     this.#environment = parts.environment
@@ -43,51 +50,86 @@ export class Generations {
   }
 
   /**
-   * Raises a random shard to `value`, in one statement; may be done again. `false`: the generation is over, and
-   * nothing was done.
+   * Raises a random shard to `value`, in one statement; may be done again. `false`: the generation
+   * is over, and nothing was done.
    */
   async persist(generation: Generation, value: number): Promise<boolean> {
     const shard = Math.floor(this.#environment.random() * generation.shards)
-    const { affectedRows } = await this.#retried(() => this.#tables.database.query(
-      'UPDATE global_counter_shards SET value = CASE WHEN value < ? THEN ? ELSE value END WHERE name = ? AND shard = ? AND generation = ?',
-      [value, value, this.#name, shard, generation.number]))
+    const { affectedRows } = await this.#retried(() =>
+      this.#tables.database.query(
+        'UPDATE global_counter_shards SET value = CASE WHEN value < ? THEN ? ELSE value END ' +
+          'WHERE name = ? AND shard = ? AND generation = ?',
+        [value, value, this.#name, shard, generation.number],
+      ),
+    )
     return affectedRows === 1
   }
 
-  /** What a generation that is over ended with: all that was counted in it up to there, and nothing else, goes on in the next. */
+  /**
+   * What a generation that is over ended with: all that was counted in it up to there, and nothing
+   * else, goes on in the next.
+   */
   async endOf(generation: Generation): Promise<number> {
-    const { rows } = await this.#retried(() => this.#tables.database.query(
-      'SELECT seed FROM global_counter_generations WHERE name = ? AND generation = ?', [this.#name, generation.number + 1]))
-    if (!rows[0]) throw new Error(`wide-cache: counter "${this.#name}": generation ${generation.number + 1} is not remembered any more`)
+    const { rows } = await this.#retried(() =>
+      this.#tables.database.query(
+        'SELECT seed FROM global_counter_generations WHERE name = ? AND generation = ?',
+        [this.#name, generation.number + 1],
+      ),
+    )
+    if (!rows[0]) {
+      throw new Error(
+        `wide-cache: counter "${this.#name}": generation ${generation.number + 1} is not ` +
+          'remembered any more',
+      )
+    }
     return Number(rows[0]['seed'])
   }
 
   /** The greatest value persisted; 0 for a counter that never was incremented. */
   async persisted(): Promise<number> {
     await this.#tables.ready()
-    const { rows } = await this.#tables.database.query('SELECT COALESCE(MAX(value), 0) AS value FROM global_counter_shards WHERE name = ?', [this.#name])
+    const { rows } = await this.#tables.database.query(
+      'SELECT COALESCE(MAX(value), 0) AS value FROM global_counter_shards WHERE name = ?',
+      [this.#name],
+    )
     return Number(rows[0]?.['value'])
   }
 
   /**
-   * Opens the generation after `missed`, and counts `delta` in it, in one transaction. It locks the counter and its
-   * shards, takes their maximum, or what the cache still has if that is more, seeds the new key and only then
-   * commits. Returns the counter's new value; or `undefined` if another has opened it already.
+   * Opens the generation after `missed`, and counts `delta` in it, in one transaction. It locks the
+   * counter and its shards, takes their maximum, or what the cache still has if that is more, seeds
+   * the new key and only then commits. Returns the counter's new value; or `undefined` if another
+   * has opened it already.
    *
-   * @throws RangeError past 2^53-1; CacheError if the key was not seeded: nothing was counted. DatabaseError.
+   * @throws RangeError past 2^53-1; CacheError if the key was not seeded: nothing was counted.
+   * DatabaseError.
    */
   open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
     const tokens: Buffer[] = []
-    return this.#retried(() => this.#tables.transaction((tx) => this.#open(tx, missed, delta, tokens)))
+    return this.#retried(() =>
+      this.#tables.transaction((tx) => this.#open(tx, missed, delta, tokens)),
+    )
   }
 
-  async #open(tx: Transaction, missed: Generation | undefined, delta: number, tokens: Buffer[]): Promise<number | undefined> {
-    await tx.query(upsert(tx.dialect, 'global_counters', ['name'], ['name', 'generation', 'shards'], {}, 1), [this.#name, 0, this.#shards])
+  async #open(
+    tx: Transaction,
+    missed: Generation | undefined,
+    delta: number,
+    tokens: Buffer[],
+  ): Promise<number | undefined> {
+    await tx.query(
+      upsert(tx.dialect, 'global_counters', ['name'], ['name', 'generation', 'shards'], {}, 1),
+      [this.#name, 0, this.#shards],
+    )
     const counted = await this.#committed(tx, tokens)
     if (counted) return Number(counted['seed']) + delta
     const newest = await this.#newest((sql, values) => tx.query(sql, values))
     if (newest?.number !== missed?.number) return undefined
-    const { rows } = await tx.query(`SELECT value FROM global_counter_shards WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`, [this.#name])
+    const { rows } = await tx.query(
+      'SELECT value FROM global_counter_shards WHERE name = ? ORDER BY ' +
+        `shard${forUpdate(tx.dialect)}`,
+      [this.#name],
+    )
     const persisted = rows.reduce((most, { value }) => Math.max(most, Number(value)), 0)
     this.refuse(persisted, delta)
     const seed = Math.max(persisted, newest ? await this.#inCache(newest) : 0)
@@ -98,49 +140,105 @@ export class Generations {
     const token = this.#environment.newId()
     tokens.push(token)
     if (!(await this.#cache.add(this.#key(token), Buffer.from(String(value)), MAX_TTL_SECONDS))) {
-      throw new CacheError('CACHE_REFUSED', `wide-cache: counter "${this.#name}": the cache does not store its value (out of memory?)`)
+      throw new CacheError(
+        'CACHE_REFUSED',
+        `wide-cache: counter "${this.#name}": the cache does not store its value (out of memory?)`,
+      )
     }
-    await this.#enter(tx, (newest?.number ?? 0) + 1, Math.max(newest?.shards ?? 0, this.#shards), { token, seed, value })
+    await this.#enter(tx, (newest?.number ?? 0) + 1, Math.max(newest?.shards ?? 0, this.#shards), {
+      token,
+      seed,
+      value,
+    })
     return value
   }
 
   /** @throws RangeError if `value` and `delta` pass 2^53-1 */
   refuse(value: number, delta: number): void {
     if (Number.isSafeInteger(value + delta)) return
-    throw new RangeError(`wide-cache: counter "${this.#name}" is at ${value}; with ${delta} it would pass 2^53-1. Nothing was counted`)
+    throw new RangeError(
+      `wide-cache: counter "${this.#name}" is at ${value}; with ${delta} it would pass ` +
+        '2^53-1. Nothing was counted',
+    )
   }
 
-  /** The number in the cache; 0 where there is none, or one past 2^53-1, of which increments were refused. */
+  /**
+   * The number in the cache; 0 where there is none, or one past 2^53-1, of which increments were
+   * refused.
+   */
   async #inCache({ key }: Generation): Promise<number> {
     const value = Number((await this.#cache.get(key))?.toString('latin1') ?? 0)
     return Number.isSafeInteger(value) ? value : 0
   }
 
-  /** The generation of one of `tokens`: a try before this one whose commit stayed unanswered, and yet was done. */
+  /**
+   * The generation of one of `tokens`: a try before this one whose commit stayed unanswered, and
+   * yet was done.
+   */
   async #committed(tx: Transaction, tokens: readonly Buffer[]): Promise<SqlRow | undefined> {
     if (tokens.length === 0) return undefined
     const { rows } = await tx.query(
-      `SELECT seed FROM global_counter_generations WHERE name = ? AND token IN (${placeholders(tokens.length)})`, [this.#name, ...tokens])
+      'SELECT seed FROM global_counter_generations WHERE name = ? AND token IN ' +
+        `(${placeholders(tokens.length)})`,
+      [this.#name, ...tokens],
+    )
     return rows[0]
   }
 
-  async #enter(tx: Transaction, generation: number, shards: number, { token, seed, value }: { token: Buffer; seed: number; value: number }): Promise<void> {
+  async #enter(
+    tx: Transaction,
+    generation: number,
+    shards: number,
+    { token, seed, value }: { token: Buffer; seed: number; value: number },
+  ): Promise<void> {
     const bearer = Math.floor(this.#environment.random() * shards)
-    const rows = Array.from({ length: shards }, (_, shard) => [this.#name, shard, generation, shard === bearer ? value : 0])
+    const rows = Array.from({ length: shards }, (_, shard) => [
+      this.#name,
+      shard,
+      generation,
+      shard === bearer ? value : 0,
+    ])
     await writeRows(tx, rows, (count) =>
-      upsert(tx.dialect, 'global_counter_shards', ['name', 'shard'], ['name', 'shard', 'generation', 'value'], { generation: 'replace', value: 'greatest' }, count))
-    await tx.query('INSERT INTO global_counter_generations (name, generation, token, seed) VALUES (?, ?, ?, ?)', [this.#name, generation, token, seed])
-    await tx.query('UPDATE global_counters SET generation = ?, shards = ? WHERE name = ?', [generation, shards, this.#name])
-    await tx.query('DELETE FROM global_counter_generations WHERE name = ? AND generation <= ?', [this.#name, generation - KEPT_GENERATIONS])
+      upsert(
+        tx.dialect,
+        'global_counter_shards',
+        ['name', 'shard'],
+        ['name', 'shard', 'generation', 'value'],
+        { generation: 'replace', value: 'greatest' },
+        count,
+      ),
+    )
+    await tx.query(
+      'INSERT INTO global_counter_generations (name, generation, token, seed) VALUES (?, ?, ?, ?)',
+      [this.#name, generation, token, seed],
+    )
+    await tx.query('UPDATE global_counters SET generation = ?, shards = ? WHERE name = ?', [
+      generation,
+      shards,
+      this.#name,
+    ])
+    await tx.query('DELETE FROM global_counter_generations WHERE name = ? AND generation <= ?', [
+      this.#name,
+      generation - KEPT_GENERATIONS,
+    ])
   }
 
-  async #newest(query: (sql: string, values: readonly SqlValue[]) => Promise<QueryResult>): Promise<Generation | undefined> {
+  async #newest(
+    query: (sql: string, values: readonly SqlValue[]) => Promise<QueryResult>,
+  ): Promise<Generation | undefined> {
     const { rows } = await query(
-      'SELECT c.generation, c.shards, g.token FROM global_counters c JOIN global_counter_generations g ON g.name = c.name AND g.generation = c.generation WHERE c.name = ?',
-      [this.#name])
+      'SELECT c.generation, c.shards, g.token FROM global_counters c JOIN ' +
+        'global_counter_generations g ON g.name = c.name AND g.generation = c.generation WHERE ' +
+        'c.name = ?',
+      [this.#name],
+    )
     const token = rows[0]?.['token']
     if (!Buffer.isBuffer(token)) return undefined
-    return { number: Number(rows[0]?.['generation']), key: this.#key(token), shards: Number(rows[0]?.['shards']) }
+    return {
+      number: Number(rows[0]?.['generation']),
+      key: this.#key(token),
+      shards: Number(rows[0]?.['shards']),
+    }
   }
 
   #retried<T>(work: () => Promise<T>): Promise<T> {

@@ -5,13 +5,26 @@ import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter } from './global-counter.js'
-import { type CacheFault, type DatabaseFault, FaultyCache, FaultyDatabase, hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
+import {
+  type CacheFault,
+  type DatabaseFault,
+  FaultyCache,
+  FaultyDatabase,
+  hurried,
+  type Pair,
+  randomFrom,
+  rejectsAfterTenSeconds,
+  type Site,
+} from './pairs.suite.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 30
 const SEEDS = [1, 2, 3]
 
-export function globalCounterSuite(test: (name: string, body: () => Promise<void>) => unknown, pair: Pair): void {
+export function globalCounterSuite(
+  test: (name: string, body: () => Promise<void>) => unknown,
+  pair: Pair,
+): void {
   const it = (name: string, body: (site: Site) => Promise<void>): void => {
     test(`${pair.name}: ${name}`, async () => {
       const site = await pair.open()
@@ -22,9 +35,17 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
       }
     })
   }
-  const open = (site: Site, options: { name?: string; shards?: number; chanceToWrite?: number } = {}) =>
+  const open = (
+    site: Site,
+    options: { name?: string; shards?: number; chanceToWrite?: number } = {},
+  ) =>
     new GlobalCounter({ name: 'test', database: site.database(), cache: site.cache(), ...options })
-  const generationOf = async (site: Site): Promise<number> => Number((await site.database().query('SELECT MAX(generation) AS n FROM global_counters')).rows[0]?.['n'])
+  const generationOf = async (site: Site): Promise<number> =>
+    Number(
+      (await site.database().query('SELECT MAX(generation) AS n FROM global_counters')).rows[0]?.[
+        'n'
+      ],
+    )
 
   it('a counter that never was incremented is 0, and begins with 1', async (site) => {
     const counter = open(site)
@@ -46,32 +67,59 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
   it('several processes get each value once, and none is skipped', async (site) => {
     const counters = Array.from({ length: 4 }, () => open(site))
     const values = (await Promise.all(counters.map((counter) => manyOf(counter, 5, 40)))).flat()
-    assert.deepEqual(values.sort((a, b) => a - b), Array.from({ length: 800 }, (_, i) => i + 1))
+    assert.deepEqual(
+      values.sort((a, b) => a - b),
+      Array.from({ length: 800 }, (_, i) => i + 1),
+    )
     assert.equal(await counters[0]!.get(), 800)
   })
 
   it('law: whenever the cache forgets, no value is given out twice, and the number is the sum of what was acknowledged', async (site) => {
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
-      const counters = Array.from({ length: 4 }, () => new GlobalCounter({
-        name: `loss${seed}`, database: site.database(), cache: new FaultyCache(site.cache(), () => (random() < 0.05 ? 'lost' : 'none')),
-      }))
+      const counters = Array.from(
+        { length: 4 },
+        () =>
+          new GlobalCounter({
+            name: `loss${seed}`,
+            database: site.database(),
+            cache: new FaultyCache(site.cache(), () => (random() < 0.05 ? 'lost' : 'none')),
+          }),
+      )
       const values = (await Promise.all(counters.map((counter) => manyOf(counter, 4, 15)))).flat()
       assert.equal(new Set(values).size, 240)
       assert.equal(Math.max(...values), 240)
       assert.equal(await open(site, { name: `loss${seed}` }).get(), 240)
     }
-    assert(await generationOf(site) > 3)
+    assert((await generationOf(site)) > 3)
   })
 
   it('law: nor with commits and statements that stay without an answer, done or not', async (site) => {
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
-      const faults: DatabaseFault[] = ['none', 'none', 'none', 'none', 'not begun', 'rolled back', 'done']
-      const faulty = (sql: string): DatabaseFault => (/^(transaction|UPDATE)/.test(sql) ? faults[Math.floor(random() * faults.length)]! : 'none')
-      const counters = Array.from({ length: 3 }, () => new GlobalCounter({
-        name: `unsure${seed}`, database: new FaultyDatabase(site.database(), faulty), cache: new FaultyCache(site.cache(), () => (random() < 0.03 ? 'lost' : 'none')),
-      }, hurried()))
+      const faults: DatabaseFault[] = [
+        'none',
+        'none',
+        'none',
+        'none',
+        'not begun',
+        'rolled back',
+        'done',
+      ]
+      const faulty = (sql: string): DatabaseFault =>
+        /^(transaction|UPDATE)/.test(sql) ? faults[Math.floor(random() * faults.length)]! : 'none'
+      const counters = Array.from(
+        { length: 3 },
+        () =>
+          new GlobalCounter(
+            {
+              name: `unsure${seed}`,
+              database: new FaultyDatabase(site.database(), faulty),
+              cache: new FaultyCache(site.cache(), () => (random() < 0.03 ? 'lost' : 'none')),
+            },
+            hurried(),
+          ),
+      )
       const values = (await Promise.all(counters.map((counter) => manyOf(counter, 3, 10)))).flat()
       assert.equal(new Set(values).size, 90)
       assert.equal(await open(site, { name: `unsure${seed}` }).get(), 90)
@@ -82,33 +130,57 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
       const faults: CacheFault[] = ['down', 'silent', 'done', 'lost']
-      const counters = Array.from({ length: 3 }, () => new GlobalCounter({
-        name: `silent${seed}`, database: site.database(), cache: new FaultyCache(site.cache(), () => (random() < 0.1 ? faults[Math.floor(random() * faults.length)]! : 'none')),
-      }))
+      const counters = Array.from(
+        { length: 3 },
+        () =>
+          new GlobalCounter({
+            name: `silent${seed}`,
+            database: site.database(),
+            cache: new FaultyCache(site.cache(), () =>
+              random() < 0.1 ? faults[Math.floor(random() * faults.length)]! : 'none',
+            ),
+          }),
+      )
       const values: number[] = []
       let unknown = 0
-      await Promise.all(counters.flatMap((counter) => Array.from({ length: 3 }, async () => {
-        for (let n = 0; n < 25; n++) {
-          try {
-            values.push(await counter.increment())
-          } catch (error) {
-            if ((error as { code?: string }).code === 'COUNTER_OUTCOME_UNKNOWN') unknown++
-          }
-        }
-      })))
+      await Promise.all(
+        counters.flatMap((counter) =>
+          Array.from({ length: 3 }, async () => {
+            for (let n = 0; n < 25; n++) {
+              try {
+                values.push(await counter.increment())
+              } catch (error) {
+                if ((error as { code?: string }).code === 'COUNTER_OUTCOME_UNKNOWN') unknown++
+              }
+            }
+          }),
+        ),
+      )
       assert(values.length > 100 && unknown > 0)
       assert.equal(new Set(values).size, values.length)
       const total = await open(site, { name: `silent${seed}` }).get()
-      assert(total >= Math.max(...values) && total >= values.length && total <= values.length + unknown, `${values.length} + ${unknown} came to ${total}`)
+      assert(
+        total >= Math.max(...values) && total >= values.length && total <= values.length + unknown,
+        `${values.length} + ${unknown} came to ${total}`,
+      )
     }
   })
 
   it('only a loss opens a new generation; silence does not', async (site) => {
     let fault: CacheFault = 'none'
-    const counter = new GlobalCounter({ name: 'test', database: site.database(), cache: new FaultyCache(site.cache(), (operation) => (operation === 'increment' ? fault : 'none')) })
+    const counter = new GlobalCounter({
+      name: 'test',
+      database: site.database(),
+      cache: new FaultyCache(site.cache(), (operation) =>
+        operation === 'increment' ? fault : 'none',
+      ),
+    })
     await counter.increment()
     for (fault of ['silent', 'done', 'closed', 'down'] as const) {
-      const expected = fault === 'down' ? { name: 'CacheError' } : { name: 'OutcomeUnknownError', message: /may or may not have been counted/ }
+      const expected =
+        fault === 'down'
+          ? { name: 'CacheError' }
+          : { name: 'OutcomeUnknownError', message: /may or may not have been counted/ }
       await assert.rejects(counter.increment(), expected)
     }
     assert.equal(await generationOf(site), 1)
@@ -122,11 +194,15 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
 
   it('a new generation is not there until its key is: an add without an answer opens none, and nothing is counted', async (site) => {
     let fault: CacheFault = 'none'
-    const cache = new FaultyCache(site.cache(), (operation) => (operation === 'add' ? fault : 'none'))
+    const cache = new FaultyCache(site.cache(), (operation) =>
+      operation === 'add' ? fault : 'none',
+    )
     const counter = new GlobalCounter({ name: 'test', database: site.database(), cache })
     assert.equal(await counter.increment(), 1)
     await cache.flush()
-    for (fault of ['silent', 'done', 'down'] as const) await assert.rejects(counter.increment(), { name: 'CacheError' })
+    for (fault of ['silent', 'done', 'down'] as const) {
+      await assert.rejects(counter.increment(), { name: 'CacheError' })
+    }
     assert.equal(await generationOf(site), 1)
     assert.equal(await counter.get(), 1)
     fault = 'none'
@@ -140,11 +216,20 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
       return 'none'
     })
     const cache = new FaultyCache(site.cache())
-    const [slow, quick] = [new GlobalCounter({ name: 'test', database: held, cache }), new GlobalCounter({ name: 'test', database: site.database(), cache })]
+    const [slow, quick] = [
+      new GlobalCounter({ name: 'test', database: held, cache }),
+      new GlobalCounter({ name: 'test', database: site.database(), cache }),
+    ]
     assert.equal(await slow.increment(), 1)
     let release = (): void => undefined
-    const holding = (): void => { hold = new Promise((resolve) => { release = resolve }) }
-    const inCache = async (value: number): Promise<void> => { while ((await quick.get()) < value) await new Promise(setImmediate) }
+    const holding = (): void => {
+      hold = new Promise((resolve) => {
+        release = resolve
+      })
+    }
+    const inCache = async (value: number): Promise<void> => {
+      while ((await quick.get()) < value) await new Promise(setImmediate)
+    }
 
     holding()
     const contained = slow.increment()
@@ -168,18 +253,35 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
 
   it('an old cache that comes back with its old key, and processes with a memory each, do no harm', async (site) => {
     const [old, recent] = [memory(), memory()]
-    const counters = [old, recent, memory()].map((cache) => new GlobalCounter({ name: 'test', database: site.database(), cache }))
+    const counters = [old, recent, memory()].map(
+      (cache) => new GlobalCounter({ name: 'test', database: site.database(), cache }),
+    )
     const values: number[] = []
-    for (let n = 0; n < 5; n++) for (const counter of counters) values.push(await counter.increment(), await counter.increment())
-    assert.deepEqual(values, Array.from({ length: 30 }, (_, i) => i + 1))
+    for (let n = 0; n < 5; n++) {
+      for (const counter of counters) {
+        values.push(await counter.increment(), await counter.increment())
+      }
+    }
+    assert.deepEqual(
+      values,
+      Array.from({ length: 30 }, (_, i) => i + 1),
+    )
     const more = (await Promise.all(counters.map((counter) => manyOf(counter, 3, 10)))).flat()
-    assert.deepEqual(more.sort((a, b) => a - b), Array.from({ length: 90 }, (_, i) => 31 + i))
-    for (const counter of counters) assert.equal(await open({ ...site, cache: () => memory() }).get(), 120, String(counter))
+    assert.deepEqual(
+      more.sort((a, b) => a - b),
+      Array.from({ length: 90 }, (_, i) => 31 + i),
+    )
+    for (const counter of counters) {
+      assert.equal(await open({ ...site, cache: () => memory() }).get(), 120, String(counter))
+    }
   })
 
   it('get() believes a generation that is over for a second at most', async (site) => {
     const environment = hurried()
-    const stale = new GlobalCounter({ name: 'test', database: site.database(), cache: memory() }, environment)
+    const stale = new GlobalCounter(
+      { name: 'test', database: site.database(), cache: memory() },
+      environment,
+    )
     assert.equal(await stale.increment(), 1)
     assert.equal(await stale.get(), 1)
     assert.equal(await open(site).increment(10), 11)
@@ -197,19 +299,27 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
 
   it('law: what would pass 2^53-1 is refused and changes nothing', async (site) => {
     const [database, cache] = [site.database(), site.cache()]
-    const delta = fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: MAX }), fc.constantFrom(MAX, MAX - 1, MAX - 5))
+    const delta = fc.oneof(
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: MAX }),
+      fc.constantFrom(MAX, MAX - 1, MAX - 5),
+    )
     let runs = 0
-    await fc.assert(fc.asyncProperty(fc.array(delta, { maxLength: 10 }), async (deltas) => {
-      const name = `law${runs++}`
-      const counters = [0, 1].map(() => new GlobalCounter({ name, shards: 3, database, cache }))
-      let total = 0
-      for (const [i, by] of deltas.entries()) {
-        const counter = counters[i % 2]!
-        if (Number.isSafeInteger(total + by)) assert.equal(await counter.increment(by), (total += by))
-        else await assert.rejects(counter.increment(by), RangeError)
-        assert.equal(await counter.get(), total)
-      }
-    }), { numRuns: PROPERTY_RUNS })
+    await fc.assert(
+      fc.asyncProperty(fc.array(delta, { maxLength: 10 }), async (deltas) => {
+        const name = `law${runs++}`
+        const counters = [0, 1].map(() => new GlobalCounter({ name, shards: 3, database, cache }))
+        let total = 0
+        for (const [i, by] of deltas.entries()) {
+          const counter = counters[i % 2]!
+          if (Number.isSafeInteger(total + by)) {
+            assert.equal(await counter.increment(by), (total += by))
+          } else await assert.rejects(counter.increment(by), RangeError)
+          assert.equal(await counter.get(), total)
+        }
+      }),
+      { numRuns: PROPERTY_RUNS },
+    )
   })
 
   it('callers of one process that come together share the statement that persists', async (site) => {
@@ -229,16 +339,25 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     assert.equal(await generationOf(site), 1)
     await cache.flush()
     const values = await manyOf(counter, 50, 1)
-    assert.deepEqual(values.sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => 51 + i))
+    assert.deepEqual(
+      values.sort((a, b) => a - b),
+      Array.from({ length: 50 }, (_, i) => 51 + i),
+    )
     assert.equal(await generationOf(site), 2)
   })
 
   it('of several processes that meet a loss one opens a generation, and the others go on in it', async (site) => {
     const cache = new FaultyCache(site.cache())
-    const counters = Array.from({ length: 4 }, () => new GlobalCounter({ name: 'test', database: site.database(), cache }))
+    const counters = Array.from(
+      { length: 4 },
+      () => new GlobalCounter({ name: 'test', database: site.database(), cache }),
+    )
     for (const counter of counters) await counter.increment()
     await cache.flush()
-    assert.deepEqual((await Promise.all(counters.map((counter) => counter.increment()))).sort(), [5, 6, 7, 8])
+    assert.deepEqual(
+      (await Promise.all(counters.map((counter) => counter.increment()))).sort(),
+      [5, 6, 7, 8],
+    )
     assert.equal(await generationOf(site), 2)
   })
 
@@ -247,9 +366,17 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
       const counter = open(site, { name: `wrap${oversize}` })
       await counter.increment(20)
       const generation = await generationOf(site)
-      const refused = Array.from({ length: oversize }, () => assert.rejects(counter.increment(MAX), RangeError))
-      const accepted = [counter.increment(2_035), ...Array.from({ length: 10 }, () => counter.increment())]
-      assert.deepEqual((await Promise.all(accepted)).sort((a, b) => a - b), Array.from({ length: 11 }, (_, i) => 2_055 + i))
+      const refused = Array.from({ length: oversize }, () =>
+        assert.rejects(counter.increment(MAX), RangeError),
+      )
+      const accepted = [
+        counter.increment(2_035),
+        ...Array.from({ length: 10 }, () => counter.increment()),
+      ]
+      assert.deepEqual(
+        (await Promise.all(accepted)).sort((a, b) => a - b),
+        Array.from({ length: 11 }, (_, i) => 2_055 + i),
+      )
       await Promise.all(refused)
       assert.equal(await counter.get(), 2_065)
       assert.equal(await generationOf(site), generation, 'no generation opened')
@@ -261,14 +388,23 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     for (let n = 1; n <= 7; n++) assert.equal(await one.increment(), n)
     assert.equal(await other.increment(2 ** 40), 2 ** 40 + 7)
     assert.equal(await one.increment(), 2 ** 40 + 8)
-    const values = await Promise.all(Array.from({ length: 150 }, (_, i) => (i % 2 ? one : other).increment(2 ** 33)))
+    const values = await Promise.all(
+      Array.from({ length: 150 }, (_, i) => (i % 2 ? one : other).increment(2 ** 33)),
+    )
     assert.equal(new Set(values).size, 150)
     assert.equal(await one.get(), 2 ** 40 + 8 + 150 * 2 ** 33)
   })
 
   it('while the cache has no number, get() asks SQL once a second', async (site) => {
-    const [database, cache, environment] = [new FaultyDatabase(site.database()), new FaultyCache(site.cache()), hurried()]
-    const [reader, writer] = [new GlobalCounter({ name: 'test', database, cache }, environment), open(site)]
+    const [database, cache, environment] = [
+      new FaultyDatabase(site.database()),
+      new FaultyCache(site.cache()),
+      hurried(),
+    ]
+    const [reader, writer] = [
+      new GlobalCounter({ name: 'test', database, cache }, environment),
+      open(site),
+    ]
     assert.equal(await writer.increment(3), 3)
     assert.equal(await reader.get(), 3)
     await cache.flush()
@@ -288,7 +424,9 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     const counter = new GlobalCounter({ name: 'test', database: site.database(), cache })
     await counter.increment(MAX - 1)
     const other = new GlobalCounter({ name: 'test', database: site.database(), cache })
-    for (const refused of [counter.increment(MAX), counter.increment(2), other.increment(2)]) await assert.rejects(refused, RangeError)
+    for (const refused of [counter.increment(MAX), counter.increment(2), other.increment(2)]) {
+      await assert.rejects(refused, RangeError)
+    }
     for (const key of cache.keys) assert(Number((await inner.get(key))?.toString() ?? 0) < MAX)
     assert.equal(await counter.get(), MAX - 1)
     assert.equal(await counter.increment(), MAX)
@@ -296,18 +434,37 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
 
   it('the option shards grows the rows with the next generation', async (site) => {
     const cache = new FaultyCache(site.cache())
-    await new GlobalCounter({ name: 'test', database: site.database(), cache, shards: 2 }).increment()
+    await new GlobalCounter({
+      name: 'test',
+      database: site.database(),
+      cache,
+      shards: 2,
+    }).increment()
     const wide = new GlobalCounter({ name: 'test', database: site.database(), cache, shards: 600 })
     await wide.increment()
     await cache.flush()
     assert.equal(await wide.increment(), 3)
-    const { rows } = await site.database().query('SELECT COUNT(*) AS n, MAX(value) AS value FROM global_counter_shards')
+    const { rows } = await site
+      .database()
+      .query('SELECT COUNT(*) AS n, MAX(value) AS value FROM global_counter_shards')
     assert.deepEqual({ ...rows[0] }, { n: 600, value: 3 })
-    assert.equal(await new GlobalCounter({ name: 'test', database: site.database(), cache, shards: 1 }).increment(), 4)
+    assert.equal(
+      await new GlobalCounter({
+        name: 'test',
+        database: site.database(),
+        cache,
+        shards: 1,
+      }).increment(),
+      4,
+    )
   })
 
   it('with chanceToWrite 1/k one value in k is persisted, and a loss takes back k - 1 at most', async (site) => {
-    for (const [chanceToWrite, k] of [[0.1, 10], [0.01, 100], [0.3, 4]] as const) {
+    for (const [chanceToWrite, k] of [
+      [0.1, 10],
+      [0.01, 100],
+      [0.3, 4],
+    ] as const) {
       const cache = new FaultyCache(site.cache())
       const database = new FaultyDatabase(site.database())
       const counter = new GlobalCounter({ name: `k${k}`, database, cache, chanceToWrite })
@@ -327,7 +484,10 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
       assert(losses > 10 && worst > 0, 'a loss costs something')
       assert(worst <= k - 1, `a loss took back ${worst}`)
       const updates = database.statements.filter((sql) => sql.startsWith('UPDATE')).length
-      assert(updates <= increments * chanceToWrite + 1, `${updates} of ${increments} were persisted`)
+      assert(
+        updates <= increments * chanceToWrite + 1,
+        `${updates} of ${increments} were persisted`,
+      )
       assert(last >= increments - losses * (k - 1))
     }
   })
@@ -335,9 +495,14 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
   it('with the cache down increments reject and get() reads SQL; with the database down both reject, and both recover', async (site) => {
     let [sql, cached] = [true, true]
     const environment = hurried()
-    const counter = new GlobalCounter({
-      name: 'test', database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')), cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
-    }, environment)
+    const counter = new GlobalCounter(
+      {
+        name: 'test',
+        database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')),
+        cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
+      },
+      environment,
+    )
     assert.equal(await counter.increment(3), 3)
     cached = false
     await assert.rejects(counter.increment(), { name: 'CacheError' })
@@ -358,7 +523,16 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
     let fault: DatabaseFault = 'none'
     const environment = hurried()
     const database = new FaultyDatabase(site.database(), () => fault)
-    const counter = new GlobalCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
+    const counter = new GlobalCounter(
+      {
+        name: 'test',
+        database,
+        cache: new FaultyCache(site.cache(), (operation) =>
+          operation === 'get' && fault !== 'none' ? 'down' : 'none',
+        ),
+      },
+      environment,
+    )
     for (let n = 1; n <= 2; n++) assert.equal(await counter.increment(), n)
     fault = 'silent'
     await rejectsAfterTenSeconds(counter, database, environment)
@@ -378,13 +552,21 @@ export function globalCounterSuite(test: (name: string, body: () => Promise<void
   })
 }
 
-/** The values that `callers` get who each increment `times` times, one after the other; checked to rise for each. */
+/**
+ * The values that `callers` get who each increment `times` times, one after the other; checked to
+ * rise for each.
+ */
 async function manyOf(counter: GlobalCounter, callers: number, times: number): Promise<number[]> {
-  const all = await Promise.all(Array.from({ length: callers }, async () => {
-    const values: number[] = []
-    for (let n = 0; n < times; n++) values.push(await counter.increment())
-    assert(values.every((value, i) => i === 0 || value > values[i - 1]!), 'growing for each caller')
-    return values
-  }))
+  const all = await Promise.all(
+    Array.from({ length: callers }, async () => {
+      const values: number[] = []
+      for (let n = 0; n < times; n++) values.push(await counter.increment())
+      assert(
+        values.every((value, i) => i === 0 || value > values[i - 1]!),
+        'growing for each caller',
+      )
+      return values
+    }),
+  )
   return all.flat()
 }

@@ -14,16 +14,27 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
   for (const [options, message] of [
     [{ ...local, name: 'a'.repeat(33) }, /option "name"/],
     [{ ...local, name: 'a', shards: 1.5 }, /option "shards" is 1.5/],
-    [{ ...local, name: 'a', chanceToWrite: 0 }, /option "chanceToWrite" is 0; allowed: a number from 0.000001 to 1/],
+    [
+      { ...local, name: 'a', chanceToWrite: 0 },
+      /option "chanceToWrite" is 0; allowed: a number from 0.000001 to 1/,
+    ],
     [{ ...local, name: 'a', chanceToWrite: 1.01 }, /option "chanceToWrite"/],
     [{ ...local, name: 'a', chanceToWrite: NaN }, /option "chanceToWrite"/],
     [{ ...local, name: 'a', chanceToWrite: '1' }, /option "chanceToWrite"/],
-    [{ ...local, name: 'a', cacheSeconds: 1 }, /option "cacheSeconds" is 1; allowed: no such option/],
+    [
+      { ...local, name: 'a', cacheSeconds: 1 },
+      /option "cacheSeconds" is 1; allowed: no such option/,
+    ],
   ] as const) {
-    assert.throws(() => new GlobalCounter(options as { name: string }), { code: 'ERR_WIDE_CACHE_OPTION', message })
+    assert.throws(() => new GlobalCounter(options as { name: string }), {
+      code: 'ERR_WIDE_CACHE_OPTION',
+      message,
+    })
   }
   const counter = new GlobalCounter({ ...local, name: 'a' })
-  for (const delta of [0, -1, 1.5, 2 ** 53]) await assert.rejects(counter.increment(delta), RangeError)
+  for (const delta of [0, -1, 1.5, 2 ** 53]) {
+    await assert.rejects(counter.increment(delta), RangeError)
+  }
   await assert.rejects(counter.increment('1' as unknown as number), TypeError)
   await counter.close()
 })

@@ -12,13 +12,25 @@ import { answered, outcomeOf, OutcomeUnknownError } from './outcome.js'
 
 /** Options of a {@link GlobalCounter}. */
 export interface GlobalCounterOptions {
-  /** The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  /**
+   * The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`,
+   * `.`, `-`.
+   */
   name: string
-  /** Where the value is persisted. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /**
+   * Where the value is persisted. @default the environment variable WIDE_CACHE_DATABASE_URL or
+   * DATABASE_URL, else `sqlite:./wide-cache.db`
+   */
   database?: string | Database | undefined
-  /** Where the value lives. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else `memory:` */
+  /**
+   * Where the value lives. @default the environment variable WIDE_CACHE_SERVERS or
+   * MEMCACHE_SERVERS, else `memory:`
+   */
   cache?: string | Cache | undefined
-  /** Rows the persisted maximum is spread over, 1 to 1000. The greatest of all processes holds, from the next loss in the cache on. @default 20 */
+  /**
+   * Rows the persisted maximum is spread over, 1 to 1000. The greatest of all processes holds, from
+   * the next loss in the cache on. @default 20
+   */
   shards?: number | undefined
   /** What part of the values is persisted, 0.000001 to 1. @default 1 */
   chanceToWrite?: number | undefined
@@ -27,8 +39,9 @@ export interface GlobalCounterOptions {
 const MAX_SHARDS = 1_000
 const MIN_CHANCE = 1e-6
 /**
- * Larger increments are counted in SQL. Smaller ones that are refused, having passed 2^53-1 in the cache, cannot carry
- * the number there past 2^64, where it would begin at 0 again: that takes over 4,000 million of them at once.
+ * Larger increments are counted in SQL. Smaller ones that are refused, having passed 2^53-1 in the
+ * cache, cannot carry the number there past 2^64, where it would begin at 0 again: that takes over
+ * 4,000 million of them at once.
  */
 const MAX_CACHE_DELTA = 2 ** 32
 /** How long a process takes the generation that it has read for the newest. */
@@ -49,33 +62,35 @@ interface Belief {
 const MAX_LOSSES = 100
 
 /**
- * A number that only rises, shared by any number of processes, and that gives each caller its own value. It
- * lives in the cache, where an increment is one operation, and is persisted in SQL as the maximum over random
- * rows. (After "Efficient Global Counters, revisited", Jens Scheffler, 2009.)
+ * A number that only rises, shared by any number of processes, and that gives each caller its own
+ * value. It lives in the cache, where an increment is one operation, and is persisted in SQL as the
+ * maximum over random rows. (After "Efficient Global Counters, revisited", Jens Scheffler, 2009.)
  *
- * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a value is
- * never given out twice and no acknowledged increment is lost, whatever the cache forgets and whenever. The
- * original had two gaps; they are closed so:
- * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new generation, with
- *   a key that holds a random token. One transaction locks the counter's rows, takes the maximum, seeds the new
- *   key and commits, so a key is seeded exactly once, before anybody can know it. An old key that comes back is
- *   nobody's any more.
- * - *A loss between increment and persisting.* The rows carry the generation, and a value is persisted into its
- *   own or refused. When it is refused, the value with which the next generation began tells whether the
- *   increment is contained in it (then it is acknowledged) or was lost (then it is done again): never twice.
+ * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a
+ * value is never given out twice and no acknowledged increment is lost, whatever the cache forgets
+ * and whenever. The original had two gaps; they are closed so:
+ * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new
+ *   generation, with a key that holds a random token. One transaction locks the counter's rows,
+ *   takes the maximum, seeds the new key and commits, so a key is seeded exactly once, before
+ *   anybody can know it. An old key that comes back is nobody's any more.
+ * - *A loss between increment and persisting.* The rows carry the generation, and a value is
+ *   persisted into its own or refused. When it is refused, the value with which the next generation
+ *   began tells whether the increment is contained in it (then it is acknowledged) or was lost
+ *   (then it is done again): never twice.
  *
  * Increments of over 2^32 are counted in SQL, each in a transaction.
  *
- * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that. A loss in the
- * cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at most ⌈1/chanceToWrite⌉ - 1, and what was
- * counted while a value was on its way to SQL (or that never came there, because a process died or SQL was
- * down): these values are given out again. So may be values of a cache server that is lost and comes back with
- * its old memory, for a second.
+ * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that.
+ * A loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at
+ * most ⌈1/chanceToWrite⌉ - 1, and what was counted while a value was on its way to SQL (or that
+ * never came there, because a process died or SQL was down): these values are given out again. So
+ * may be values of a cache server that is lost and comes back with its old memory, for a second.
  *
- * With the cache down increments reject, and `get()` reads SQL; with the database down both reject, from a
- * second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that is right, but costs
- * a transaction at every change of process; with less it is wrong. (A memcached whose memory is put back to an
- * earlier state, as by a snapshot of its machine, is not seen through: it gives out numbers again.)
+ * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
+ * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that
+ * is right, but costs a transaction at every change of process; with less it is wrong. (A memcached
+ * whose memory is put back to an earlier state, as by a snapshot of its machine, is not seen
+ * through: it gives out numbers again.)
  */
 export class GlobalCounter {
   readonly #tables: Tables
@@ -104,17 +119,26 @@ export class GlobalCounter {
     this.#environment = environment
     this.#tables = new Tables('counters', database, environment)
     this.#cache = openCache(cache)
-    this.#generations = new Generations({ tables: this.#tables, cache: this.#cache.cache, environment, name: this.#name, shards })
+    this.#generations = new Generations({
+      tables: this.#tables,
+      cache: this.#cache.cache,
+      environment,
+      name: this.#name,
+      shards,
+    })
     this.#persists = new Batches((items) => this.#persist(items), ofOneGeneration)
-    this.#inSql = new Batches(([delta]) => this.#countInSql(delta!), () => 1)
+    this.#inSql = new Batches(
+      ([delta]) => this.#countInSql(delta!),
+      () => 1,
+    )
   }
 
   /**
    * Adds `delta` (1 to 2^53-1) and returns the number it came to: the caller's own.
    *
-   * @throws RangeError: it would pass 2^53-1; nothing was counted. OutcomeUnknownError: cache or database did
-   * not answer, and it may or may not have been counted; its value is given to nobody else. CacheError,
-   * DatabaseError, anything else: nothing was counted.
+   * @throws RangeError: it would pass 2^53-1; nothing was counted. OutcomeUnknownError: cache or
+   * database did not answer, and it may or may not have been counted; its value is given to nobody
+   * else. CacheError, DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<number> {
     return this.#lifetime.run(async () => {
@@ -130,16 +154,18 @@ export class GlobalCounter {
   }
 
   /**
-   * The number, as the cache has it, with the increments that are under way. While the cache has no number, or does
-   * not answer: the greatest one persisted. It may lack what other processes have counted since the cache lost the
-   * number, for a second at most.
+   * The number, as the cache has it, with the increments that are under way. While the cache has no
+   * number, or does not answer: the greatest one persisted. It may lack what other processes have
+   * counted since the cache lost the number, for a second at most.
    *
    * @throws DatabaseError
    */
   async get(): Promise<number> {
     return this.#lifetime.run(async () => {
       const generation = await this.#believe().generation
-      const text = generation && (await this.#cache.cache.get(generation.key).catch(() => undefined))?.toString('latin1')
+      const text =
+        generation &&
+        (await this.#cache.cache.get(generation.key).catch(() => undefined))?.toString('latin1')
       const value = text ? Number(text) : NaN
       return Number.isSafeInteger(value) ? value : this.#persistedOf()
     })
@@ -149,7 +175,10 @@ export class GlobalCounter {
   #persistedOf(): Promise<number> {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#persisted && elapsed < this.#persisted.until) return this.#persisted.value
-    const asked = { value: answered(this.#environment, () => this.#generations.persisted()), until: elapsed + BELIEF_MS }
+    const asked = {
+      value: answered(this.#environment, () => this.#generations.persisted()),
+      until: elapsed + BELIEF_MS,
+    }
     this.#persisted = asked
     asked.value.catch(() => {
       if (this.#persisted === asked) this.#persisted = undefined
@@ -163,8 +192,8 @@ export class GlobalCounter {
   }
 
   /**
-   * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. From then on
-   * all other methods reject with a {@link ClosedError}.
+   * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter;
+   * idempotent. From then on all other methods reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
@@ -175,7 +204,9 @@ export class GlobalCounter {
   }
 
   async #increment(delta: number): Promise<number> {
-    if (delta > MAX_CACHE_DELTA || !Number.isSafeInteger(this.#reached + delta)) return this.#inSql.add(delta)
+    if (delta > MAX_CACHE_DELTA || !Number.isSafeInteger(this.#reached + delta)) {
+      return this.#inSql.add(delta)
+    }
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
       const believed = this.#believe()
       const generation = await believed.generation
@@ -183,7 +214,9 @@ export class GlobalCounter {
       if (value === 'refused') return this.#inSql.add(delta)
       let opened: number | undefined
       if (generation && value !== undefined) {
-        if (!this.#isPersisted(value, delta) || value <= (await this.#kept(generation, value))) return value
+        if (!this.#isPersisted(value, delta) || value <= (await this.#kept(generation, value))) {
+          return value
+        }
       } else opened = await this.#open(generation, delta)
       this.#disbelieve(believed)
       if (opened !== undefined) return opened
@@ -198,7 +231,10 @@ export class GlobalCounter {
       this.#reached = Math.max(this.#reached, persisted)
       // Most are refused here, without a lock that others would wait for.
       this.#generations.refuse(persisted, delta)
-      const value = await this.#open(await answered(this.#environment, () => this.#generations.newest()), delta)
+      const value = await this.#open(
+        await answered(this.#environment, () => this.#generations.newest()),
+        delta,
+      )
       if (this.#believed) this.#disbelieve(this.#believed)
       if (value !== undefined) return value
     }
@@ -206,7 +242,11 @@ export class GlobalCounter {
   }
 
   #tooManyLosses(): CacheError {
-    return new CacheError('CACHE_REFUSED', `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during one increment`)
+    return new CacheError(
+      'CACHE_REFUSED',
+      `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during ` +
+        'one increment',
+    )
   }
 
   /** The new number in the cache, or `undefined` if the cache has none. */
@@ -216,9 +256,15 @@ export class GlobalCounter {
       return await cache.increment(generation.key, delta)
     } catch (error) {
       // Closed or silent, it may have been asked; down or refusing, it has not counted.
-      if (error instanceof CacheError && (error.code === 'CACHE_TIMEOUT' || error.code === 'CACHE_CLOSED')) throw new OutcomeUnknownError(this.#name, error)
+      if (
+        error instanceof CacheError &&
+        (error.code === 'CACHE_TIMEOUT' || error.code === 'CACHE_CLOSED')
+      ) {
+        throw new OutcomeUnknownError(this.#name, error)
+      }
       if (!(error instanceof RangeError)) throw error
-      // The cache may have stored what is past 2^53-1. What is persisted is not, and a new generation goes on from there.
+      // The cache may have stored what is past 2^53-1. What is persisted is not, and a new
+      // generation goes on from there.
       await cache.delete(generation.key)
       return 'refused'
     }
@@ -227,10 +273,14 @@ export class GlobalCounter {
   /** Opens a generation, one at a time: the others of this process find it opened. */
   async #open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
     if (this.#opening) {
-      await this.#opening.catch((error: unknown) => { if (!(error instanceof RangeError)) throw error })
+      await this.#opening.catch((error: unknown) => {
+        if (!(error instanceof RangeError)) throw error
+      })
       return undefined
     }
-    const opening = this.#generations.open(missed, delta).finally(() => { this.#opening = undefined })
+    const opening = this.#generations.open(missed, delta).finally(() => {
+      this.#opening = undefined
+    })
     this.#opening = opening
     try {
       return await opening
@@ -239,29 +289,43 @@ export class GlobalCounter {
     }
   }
 
-  /** Whether this value is one in 1/chanceToWrite: by counting, not by lot, so that never many in a row are left out. */
+  /**
+   * Whether this value is one in 1/chanceToWrite: by counting, not by lot, so that never many in a
+   * row are left out.
+   */
   #isPersisted(value: number, delta: number): boolean {
     return Math.floor(value * this.#chance) !== Math.floor((value - delta) * this.#chance)
   }
 
-  /** Up to which value a generation's increments are kept, whatever the cache forgets, now that `value` has been to SQL. */
+  /**
+   * Up to which value a generation's increments are kept, whatever the cache forgets, now that
+   * `value` has been to SQL.
+   */
   #kept(generation: Generation, value: number): Promise<number> {
     return this.#persists.add({ generation, value }).catch((error: unknown) => {
-      throw new OutcomeUnknownError(this.#name, error instanceof Error ? error : new Error(String(error)))
+      throw new OutcomeUnknownError(
+        this.#name,
+        error instanceof Error ? error : new Error(String(error)),
+      )
     })
   }
 
   async #persist(items: readonly Counted[]): Promise<number> {
     const { generation } = items[0]!
     const most = items.reduce((value, item) => Math.max(value, item.value), 0)
-    return (await this.#generations.persist(generation, most)) ? most : this.#generations.endOf(generation)
+    return (await this.#generations.persist(generation, most))
+      ? most
+      : this.#generations.endOf(generation)
   }
 
   /** The newest generation, as it was read within the last second. */
   #believe(): Belief {
     const elapsed = this.#environment.clock.elapsed()
     if (this.#believed && elapsed < this.#believed.until) return this.#believed
-    const believed = { generation: answered(this.#environment, () => this.#generations.newest()), until: elapsed + BELIEF_MS }
+    const believed = {
+      generation: answered(this.#environment, () => this.#generations.newest()),
+      until: elapsed + BELIEF_MS,
+    }
     this.#believed = believed
     believed.generation.catch(() => this.#disbelieve(believed))
     return believed

@@ -16,14 +16,39 @@ async function bench() {
   await inner.query('INSERT INTO sums (id, total) VALUES (1, 0)')
   const said: { fault: DatabaseFault } = { fault: 'none' }
   const environment = hurried()
-  const lane = new Lane(new Tables('counters', new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')), environment), environment, 'test')
-  const adding = (id: number): RowUpdate => ({ table: 'sums', set: 'total = total + ?', setValues: [1], where: 'id = ?', whereValues: [id] })
-  const work = (quick: RowUpdate | undefined): Work => ({ quick, long: async (tx) => void await tx.query('UPDATE sums SET total = total + 1000') })
+  const lane = new Lane(
+    new Tables(
+      'counters',
+      new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')),
+      environment,
+    ),
+    environment,
+    'test',
+  )
+  const adding = (id: number): RowUpdate => ({
+    table: 'sums',
+    set: 'total = total + ?',
+    setValues: [1],
+    where: 'id = ?',
+    whereValues: [id],
+  })
+  const work = (quick: RowUpdate | undefined): Work => ({
+    quick,
+    long: async (tx) => void (await tx.query('UPDATE sums SET total = total + 1000')),
+  })
   const rowsOf = async (sql: string) => (await inner.query(sql)).rows
   return {
-    inner, lane, said, environment, adding, work,
+    inner,
+    lane,
+    said,
+    environment,
+    adding,
+    work,
     total: async () => (await rowsOf('SELECT total FROM sums'))[0]?.['total'],
-    lanes: async () => (await rowsOf('SELECT sequence FROM sharded_counter_lanes ORDER BY created_at, lane')).map(({ sequence }) => sequence),
+    lanes: async () =>
+      (await rowsOf('SELECT sequence FROM sharded_counter_lanes ORDER BY created_at, lane')).map(
+        ({ sequence }) => sequence,
+      ),
   }
 }
 
@@ -45,7 +70,9 @@ test('a transaction whose commit stays without an answer is done once, whether i
     await lane.commit(work(adding(1)))
     said.fault = fault
     const committing = lane.commit({ ...work(adding(1)), quick: adding(1) })
-    setImmediate(() => { said.fault = 'none' })
+    setImmediate(() => {
+      said.fault = 'none'
+    })
     await committing
     assert.equal(await total(), 2, fault)
     await inner.close()
@@ -55,7 +82,10 @@ test('a transaction whose commit stays without an answer is done once, whether i
 test('a lane whose outcome is unknown is left for another, and one whose work is refused with a RangeError is not', async () => {
   const { inner, lane, said, adding, work, lanes } = await bench()
   await lane.commit(work(adding(1)))
-  await assert.rejects(lane.commit({ quick: undefined, long: () => Promise.reject(new RangeError('past 2^53-1')) }), RangeError)
+  await assert.rejects(
+    lane.commit({ quick: undefined, long: () => Promise.reject(new RangeError('past 2^53-1')) }),
+    RangeError,
+  )
   await lane.commit(work(adding(1)))
   assert.deepEqual(await lanes(), [2])
   said.fault = 'rolled back'
@@ -69,19 +99,31 @@ test('a lane whose outcome is unknown is left for another, and one whose work is
 test('a failure of another kind is passed on as it is, and nothing is counted', async () => {
   const { inner, lane, adding, work, total } = await bench()
   await lane.commit(work(adding(1)))
-  for (const error of [new DatabaseError('TEST', 'usage', 'no such right'), new Error('elsewhere')]) {
-    await assert.rejects(lane.commit({ quick: undefined, long: () => Promise.reject(error) }), error)
+  for (const error of [
+    new DatabaseError('TEST', 'usage', 'no such right'),
+    new Error('elsewhere'),
+  ]) {
+    await assert.rejects(
+      lane.commit({ quick: undefined, long: () => Promise.reject(error) }),
+      error,
+    )
   }
   assert.equal(await total(), 1)
   await inner.close()
 })
 
 test('a lane whose row others have removed or changed says so, and is left', async () => {
-  for (const change of ['DELETE FROM sharded_counter_lanes', 'UPDATE sharded_counter_lanes SET sequence = 77']) {
+  for (const change of [
+    'DELETE FROM sharded_counter_lanes',
+    'UPDATE sharded_counter_lanes SET sequence = 77',
+  ]) {
     const { inner, lane, adding, work, total } = await bench()
     await lane.commit(work(adding(1)))
     await inner.query(change)
-    await assert.rejects(lane.commit(work(adding(1))), /counter "test": its row in sharded_counter_lanes has been changed or removed by others/)
+    await assert.rejects(
+      lane.commit(work(adding(1))),
+      /counter "test": its row in sharded_counter_lanes has been changed or removed by others/,
+    )
     await lane.commit(work(adding(1)))
     assert.equal(await total(), 2)
     await inner.close()

@@ -1,4 +1,7 @@
-/** From the first use of a counter, which makes the tables, to its close, which closes what the counter has opened. */
+/**
+ * From the first use of a counter, which makes the tables, to its close, which closes what the
+ * counter has opened.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedMemcached } from '../../test/servers/shared.js'
@@ -10,7 +13,11 @@ import { ShardedCounter } from './sharded-counter.js'
 for (const Counter of [GlobalCounter, ShardedCounter]) {
   test(`${Counter.name}: close() closes the cache and the database that it has opened`, async () => {
     const proxy = await countingProxy(await sharedMemcached())
-    const counter = new Counter({ name: `closing-${process.pid}`, database: 'sqlite::memory:', cache: `memcached://${proxy.address}` })
+    const counter = new Counter({
+      name: `closing-${process.pid}`,
+      database: 'sqlite::memory:',
+      cache: `memcached://${proxy.address}`,
+    })
     await counter.increment()
     assert.equal(await counter.get(), 1)
     assert(proxy.open() > 0)

@@ -3,15 +3,19 @@ import { sleep, type Timer } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
 /**
- * An increment may or may not have been counted: an answer stayed out, for longer than was waited and tried
- * again. `cause` is the CacheError or DatabaseError. Calling again may count it twice.
+ * An increment may or may not have been counted: an answer stayed out, for longer than was waited
+ * and tried again. `cause` is the CacheError or DatabaseError. Calling again may count it twice.
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError'
   readonly code = 'COUNTER_OUTCOME_UNKNOWN'
 
   constructor(counter: string, cause: Error) {
-    super(`wide-cache: counter "${counter}": the increment may or may not have been counted: ${cause.message}`, { cause })
+    super(
+      `wide-cache: counter "${counter}": the increment may or may not have been counted: ` +
+        `${cause.message}`,
+      { cause },
+    )
   }
 }
 
@@ -32,7 +36,11 @@ function isUnsent(error: unknown): boolean {
 
 /** Whether a statement or transaction that failed so may have been, or may yet be, carried out. */
 function isUnknown(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && (error.kind === 'unreachable' || error.code === 'DATABASE_CLOSED') && !isUnsent(error)
+  return (
+    error instanceof DatabaseError &&
+    (error.kind === 'unreachable' || error.code === 'DATABASE_CLOSED') &&
+    !isUnsent(error)
+  )
 }
 
 /** The error of an increment that failed: an OutcomeUnknownError if it may have been counted. */
@@ -41,11 +49,16 @@ export function outcomeOf(counter: string, error: unknown): unknown {
 }
 
 /**
- * What `work` comes to, unless it takes longer than {@link ANSWER_MS}. It goes on then, and its end makes no difference.
+ * What `work` comes to, unless it takes longer than {@link ANSWER_MS}. It goes on then, and its end
+ * makes no difference.
  *
  * @throws what `late` returns then; DatabaseError of kind `unreachable` where it is not given
  */
-export async function answered<T>(environment: Environment, work: () => Promise<T>, late: () => unknown = silent): Promise<T> {
+export async function answered<T>(
+  environment: Environment,
+  work: () => Promise<T>,
+  late: () => unknown = silent,
+): Promise<T> {
   let timer: Timer | undefined
   const silence = new Promise<never>((_, reject) => {
     timer = environment.clock.after(ANSWER_MS, () => reject(late()))
@@ -59,14 +72,19 @@ export async function answered<T>(environment: Environment, work: () => Promise<
 }
 
 /**
- * `work`, which can be done again however it ended, until the database has answered or {@link ANSWER_MS} are over. A
- * try that is still under way then goes on behind. Where there was no connection, the next try is not begun before
- * `connect`, which changes nothing, has resolved: so an outcome stays known however long connecting takes.
+ * `work`, which can be done again however it ended, until the database has answered or
+ * {@link ANSWER_MS} are over. A try that is still under way then goes on behind. Where there was no
+ * connection, the next try is not begun before `connect`, which changes nothing, has resolved: so
+ * an outcome stays known however long connecting takes.
  *
- * @throws DatabaseError of kind `unreachable` if the outcome of any try is unknown, whatever came after it;
- * otherwise what `work` threw
+ * @throws DatabaseError of kind `unreachable` if the outcome of any try is unknown, whatever came
+ * after it; otherwise what `work` threw
  */
-export async function retried<T>(environment: Environment, connect: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
+export async function retried<T>(
+  environment: Environment,
+  connect: () => Promise<unknown>,
+  work: () => Promise<T>,
+): Promise<T> {
   const { clock, random } = environment
   let unknown: DatabaseError | undefined
   let failure: unknown
@@ -82,7 +100,9 @@ export async function retried<T>(environment: Environment, connect: () => Promis
       } catch (error) {
         if (trying || isUnsent(error)) failure = error
         if (trying && isUnknown(error)) unknown ??= error
-        if (!(error instanceof DatabaseError && PASSING.includes(error.kind))) throw unknown ?? error
+        if (!(error instanceof DatabaseError && PASSING.includes(error.kind))) {
+          throw unknown ?? error
+        }
       } finally {
         trying = false
       }
@@ -98,5 +118,9 @@ export async function retried<T>(environment: Environment, connect: () => Promis
 }
 
 function silent(): DatabaseError {
-  return new DatabaseError('ETIMEDOUT', 'unreachable', `The database did not answer within ${ANSWER_MS / 1000} s`)
+  return new DatabaseError(
+    'ETIMEDOUT',
+    'unreachable',
+    `The database did not answer within ${ANSWER_MS / 1000} s`,
+  )
 }

@@ -1,4 +1,6 @@
-/** The pairs of adapters that the counters' tests run on, and what goes wrong with them on purpose. */
+/**
+ * The pairs of adapters that the counters' tests run on, and what goes wrong with them on purpose.
+ */
 import assert from 'node:assert/strict'
 import { rm, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,14 +9,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Cache, CacheError, type CacheErrorCode } from '../cache/cache.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
-import { type Database, DatabaseError, type QueryResult, type SqlValue, type Transaction } from '../database/database.js'
+import {
+  type Database,
+  DatabaseError,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 
-/** A new database, and a cache, that several counters share as if each were a process of its own. */
+/**
+ * A new database, and a cache, that several counters share as if each were a process of its own.
+ */
 export interface Site {
   database(): Database
   cache(): Cache
@@ -26,7 +36,11 @@ export interface Pair {
   open(): Promise<Site>
 }
 
-function site(openDatabase: () => Database, openCache: () => Cache, after: () => Promise<unknown>): Site {
+function site(
+  openDatabase: () => Database,
+  openCache: () => Cache,
+  after: () => Promise<unknown>,
+): Site {
   const opened: { close(): Promise<void> }[] = []
   const kept = <T extends { close(): Promise<void> }>(one: T): T => {
     opened.push(one)
@@ -48,19 +62,30 @@ export const PAIRS: readonly Pair[] = [
     async open() {
       const folder = await mkdtemp(join(tmpdir(), 'wide-cache-counters-'))
       const cache = memory()
-      return site(() => sqlite(join(folder, 'test.db')), () => cache, () => rm(folder, { recursive: true, force: true }))
+      return site(
+        () => sqlite(join(folder, 'test.db')),
+        () => cache,
+        () => rm(folder, { recursive: true, force: true }),
+      )
     },
   },
   {
     name: 'memcached and MariaDB',
     async open() {
       const [url, servers] = [await sharedMysqlUrl(), await sharedMemcached()]
-      return site(() => mysql(url), () => memcached(servers), async () => undefined)
+      return site(
+        () => mysql(url),
+        () => memcached(servers),
+        async () => undefined,
+      )
     },
   },
 ]
 
-/** Random numbers from a seed (mulberry32, Tommy Ettinger, 2017), so that a failure can be had again. */
+/**
+ * Random numbers from a seed (mulberry32, Tommy Ettinger, 2017), so that a failure can be had
+ * again.
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -74,7 +99,10 @@ export function randomFrom(seed: number): () => number {
 /** Longer timers watch over a silent database. */
 const LONGEST_WAIT_MS = 5_000
 
-/** A world in which waiting takes no time, but the clock goes on as if it had; and only then. What watches does so until enough has been waited. */
+/**
+ * A world in which waiting takes no time, but the clock goes on as if it had; and only then. What
+ * watches does so until enough has been waited.
+ */
 export function hurried(): Environment & { pass(ms: number): void } {
   let passed = 0
   const watching = new Set<{ readonly until: number; readonly callback: () => void }>()
@@ -105,10 +133,16 @@ export function hurried(): Environment & { pass(ms: number): void } {
   }
 }
 
-/** What becomes of a statement or transaction: as it should; or an error for an answer, and it was not begun, rolled back, or done; or no connection; or nothing, ever. */
+/**
+ * What becomes of a statement or transaction: as it should; or an error for an answer, and it was
+ * not begun, rolled back, or done; or no connection; or nothing, ever.
+ */
 export type DatabaseFault = 'none' | 'not begun' | 'rolled back' | 'done' | 'refused' | 'silent'
 
-/** A database that fails as `fault` says, which is asked about each statement outside a transaction and each transaction. */
+/**
+ * A database that fails as `fault` says, which is asked about each statement outside a transaction
+ * and each transaction.
+ */
 export class FaultyDatabase implements Database {
   readonly #inner: Database
   readonly #fault: (sql: string) => DatabaseFault | Promise<DatabaseFault>
@@ -116,16 +150,29 @@ export class FaultyDatabase implements Database {
   /** Statements outside transactions. */
   readonly statements: string[] = []
 
-  constructor(inner: Database, fault: (sql: string) => DatabaseFault | Promise<DatabaseFault> = () => 'none') {
+  constructor(
+    inner: Database,
+    fault: (sql: string) => DatabaseFault | Promise<DatabaseFault> = () => 'none',
+  ) {
     this.#inner = inner
     this.#fault = fault
   }
 
-  get dialect() { return this.#inner.dialect }
-  get maxStatementBytes() { return this.#inner.maxStatementBytes }
-  now() { return this.#inner.now() }
-  migrate() { return this.#inner.migrate() }
-  close() { return this.#inner.close() }
+  get dialect() {
+    return this.#inner.dialect
+  }
+  get maxStatementBytes() {
+    return this.#inner.maxStatementBytes
+  }
+  now() {
+    return this.#inner.now()
+  }
+  migrate() {
+    return this.#inner.migrate()
+  }
+  close() {
+    return this.#inner.close()
+  }
 
   async query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
     this.statements.push(sql)
@@ -153,7 +200,9 @@ export class FaultyDatabase implements Database {
 }
 
 async function noConnection(fault: DatabaseFault): Promise<void> {
-  if (fault === 'refused') throw new DatabaseError('ECONNREFUSED', 'unreachable', 'connect ECONNREFUSED, says the test')
+  if (fault === 'refused') {
+    throw new DatabaseError('ECONNREFUSED', 'unreachable', 'connect ECONNREFUSED, says the test')
+  }
   if (fault === 'silent') await new Promise(() => undefined)
 }
 
@@ -163,7 +212,10 @@ function unanswered(): DatabaseError {
 
 type Operation = Exclude<keyof Cache, 'scope' | 'close'>
 
-/** What becomes of an operation: as it should; or no answer, and it was not carried out, or was, or the cache is being closed; or a value was there and is lost before. */
+/**
+ * What becomes of an operation: as it should; or no answer, and it was not carried out, or was, or
+ * the cache is being closed; or a value was there and is lost before.
+ */
 export type CacheFault = 'none' | 'down' | 'silent' | 'done' | 'closed' | 'lost'
 
 /** A cache that fails as `fault` says. It may stand before one that others share. */
@@ -173,18 +225,35 @@ export class FaultyCache implements Cache {
   readonly keys = new Set<string>()
   operations = 0
 
-  constructor(inner: Cache, fault: (operation: Operation, key: string) => CacheFault = () => 'none') {
+  constructor(
+    inner: Cache,
+    fault: (operation: Operation, key: string) => CacheFault = () => 'none',
+  ) {
     this.#inner = inner
     this.#fault = fault
   }
 
-  get scope() { return this.#inner.scope }
-  close() { return this.#inner.close() }
-  get(key: string) { return this.#do('get', key, () => this.#inner.get(key)) }
-  set(key: string, value: Buffer, ttl: number) { return this.#do('set', key, () => this.#inner.set(key, value, ttl)) }
-  add(key: string, value: Buffer, ttl: number) { return this.#do('add', key, () => this.#inner.add(key, value, ttl)) }
-  append(key: string, value: Buffer) { return this.#do('append', key, () => this.#inner.append(key, value)) }
-  delete(key: string) { return this.#do('delete', key, () => this.#inner.delete(key)) }
+  get scope() {
+    return this.#inner.scope
+  }
+  close() {
+    return this.#inner.close()
+  }
+  get(key: string) {
+    return this.#do('get', key, () => this.#inner.get(key))
+  }
+  set(key: string, value: Buffer, ttl: number) {
+    return this.#do('set', key, () => this.#inner.set(key, value, ttl))
+  }
+  add(key: string, value: Buffer, ttl: number) {
+    return this.#do('add', key, () => this.#inner.add(key, value, ttl))
+  }
+  append(key: string, value: Buffer) {
+    return this.#do('append', key, () => this.#inner.append(key, value))
+  }
+  delete(key: string) {
+    return this.#do('delete', key, () => this.#inner.delete(key))
+  }
   increment(key: string, delta?: number, onMiss?: { initial: number; ttlSeconds: number }) {
     return this.#do('increment', key, () => this.#inner.increment(key, delta, onMiss))
   }
@@ -216,11 +285,19 @@ function noAnswer(code: CacheErrorCode): CacheError {
   return new CacheError(code, 'No answer, says the test')
 }
 
-/** A counter whose database never answers: each call rejects after ten seconds, an increment with an unknown outcome. */
+/**
+ * A counter whose database never answers: each call rejects after ten seconds, an increment with an
+ * unknown outcome.
+ */
 export async function rejectsAfterTenSeconds(
-  counter: { increment(): Promise<unknown>; get(): Promise<unknown> }, database: FaultyDatabase, environment: ReturnType<typeof hurried>,
+  counter: { increment(): Promise<unknown>; get(): Promise<unknown> },
+  database: FaultyDatabase,
+  environment: ReturnType<typeof hurried>,
 ): Promise<void> {
-  for (const [call, name] of [[() => counter.increment(), 'OutcomeUnknownError'], [() => counter.get(), 'DatabaseError']] as const) {
+  for (const [call, name] of [
+    [() => counter.increment(), 'OutcomeUnknownError'],
+    [() => counter.get(), 'DatabaseError'],
+  ] as const) {
     const asked = database.statements.length + database.transactions
     const refused = assert.rejects(call(), { name, message: /did not answer within 10 s/ })
     while (database.statements.length + database.transactions === asked) await delay(1)

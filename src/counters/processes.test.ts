@@ -1,4 +1,6 @@
-/** Both counters in several processes, on servers that are flushed, restarted and killed under them. */
+/**
+ * Both counters in several processes, on servers that are flushed, restarted and killed under them.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -58,8 +60,15 @@ function sums(processes: readonly CountingProcess[]) {
   return { values, open }
 }
 
-async function running(kind: 'global' | 'sharded', database: string, cache: string): Promise<CountingProcess[]> {
-  const processes = Array.from({ length: PROCESSES }, () => new CountingProcess(kind, database, cache))
+async function running(
+  kind: 'global' | 'sharded',
+  database: string,
+  cache: string,
+): Promise<CountingProcess[]> {
+  const processes = Array.from(
+    { length: PROCESSES },
+    () => new CountingProcess(kind, database, cache),
+  )
   await Promise.all(processes.map((one) => one.counted(20)))
   return processes
 }
@@ -90,7 +99,7 @@ test('global counter: four processes, flushes at random moments, a cache restart
   assert(total >= Math.max(...values) && total >= values.length, `${total} of ${values.length}`)
   assert(total <= values.length + open, `${total} of ${values.length} and ${open} unknown`)
   await memcached.flush()
-  assert(await counter.increment() > Math.max(...values))
+  assert((await counter.increment()) > Math.max(...values))
   await counter.close()
   await memcached.stop()
 })
@@ -107,7 +116,10 @@ test('sharded counter: four processes, one killed, the database killed and resta
   const { values, open } = sums(processes)
   const counter = new ShardedCounter({ name: 'test', database: mariadb.url(), cache })
   const total = await counter.get({ exact: true })
-  assert(total >= values.length && total <= values.length + open, `${total} of ${values.length} and ${open} unknown`)
+  assert(
+    total >= values.length && total <= values.length + open,
+    `${total} of ${values.length} and ${open} unknown`,
+  )
   assert(open <= 4 * PROCESSES, `${open} unknown`)
   await counter.close()
   await mariadb.stop()

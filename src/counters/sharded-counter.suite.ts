@@ -5,13 +5,25 @@ import fc from 'fast-check'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
-import { FaultyCache, FaultyDatabase, type DatabaseFault, hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
+import {
+  FaultyCache,
+  FaultyDatabase,
+  type DatabaseFault,
+  hurried,
+  type Pair,
+  randomFrom,
+  rejectsAfterTenSeconds,
+  type Site,
+} from './pairs.suite.js'
 import { ShardedCounter } from './sharded-counter.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 40
 
-export function shardedCounterSuite(test: (name: string, body: () => Promise<void>) => unknown, pair: Pair): void {
+export function shardedCounterSuite(
+  test: (name: string, body: () => Promise<void>) => unknown,
+  pair: Pair,
+): void {
   const it = (name: string, body: (site: Site) => Promise<void>): void => {
     test(`${pair.name}: ${name}`, async () => {
       const site = await pair.open()
@@ -22,10 +34,15 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
       }
     })
   }
-  const open = (site: Site, options: { name?: string; shards?: number; cacheSeconds?: number } = {}) =>
+  const open = (
+    site: Site,
+    options: { name?: string; shards?: number; cacheSeconds?: number } = {},
+  ) =>
     new ShardedCounter({ name: 'test', database: site.database(), cache: site.cache(), ...options })
   const shardsOf = async (site: Site): Promise<[shard: number, value: number][]> => {
-    const { rows } = await site.database().query('SELECT shard, value FROM sharded_counter_shards ORDER BY shard')
+    const { rows } = await site
+      .database()
+      .query('SELECT shard, value FROM sharded_counter_shards ORDER BY shard')
     return rows.map(({ shard, value }) => [Number(shard), Number(value)])
   }
 
@@ -46,55 +63,83 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('counters are made on the fly, and do not know each other', async (site) => {
     const counters = ['x1', 'x', 'x10'].map((name) => open(site, { name, shards: 11 }))
-    await Promise.all(counters.map(async (counter, i) => {
-      for (let n = 0; n <= 20; n++) await counter.increment(i + 1)
-    }))
-    assert.deepEqual(await Promise.all(counters.map((counter) => counter.get({ exact: true }))), [21, 42, 63])
+    await Promise.all(
+      counters.map(async (counter, i) => {
+        for (let n = 0; n <= 20; n++) await counter.increment(i + 1)
+      }),
+    )
+    assert.deepEqual(
+      await Promise.all(counters.map((counter) => counter.get({ exact: true }))),
+      [21, 42, 63],
+    )
   })
 
   it('the total is the sum of all acknowledged increments of several processes, and is spread over the shards', async (site) => {
     const counters = Array.from({ length: 4 }, () => open(site))
     const random = randomFrom(1)
     let sum = 0
-    await Promise.all(counters.map(async (counter) => {
-      for (let round = 0; round < 30; round++) {
-        await Promise.all(Array.from({ length: 10 }, async () => {
-          const delta = Math.floor(random() * 201) - 100
-          await counter.increment(delta)
-          sum += delta
-        }))
-      }
-    }))
+    await Promise.all(
+      counters.map(async (counter) => {
+        for (let round = 0; round < 30; round++) {
+          await Promise.all(
+            Array.from({ length: 10 }, async () => {
+              const delta = Math.floor(random() * 201) - 100
+              await counter.increment(delta)
+              sum += delta
+            }),
+          )
+        }
+      }),
+    )
     for (const counter of counters) assert.equal(await counter.get({ exact: true }), sum)
     assert((await shardsOf(site)).length > 10)
   })
 
   it('law: the total follows a plain number, whatever is added and however it is spread; what would pass 2^53-1 is refused and changes nothing', async (site) => {
     const [database, cache] = [site.database(), site.cache()]
-    const delta = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.maxSafeInteger(), fc.constantFrom(MAX, -MAX, MAX - 1, 1 - MAX, Math.floor(MAX / 2)))
-    const step = fc.oneof({ weight: 6, arbitrary: delta.map((by) => ({ by })) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }).map((grow) => ({ grow })) })
+    const delta = fc.oneof(
+      fc.integer({ min: -5, max: 5 }),
+      fc.maxSafeInteger(),
+      fc.constantFrom(MAX, -MAX, MAX - 1, 1 - MAX, Math.floor(MAX / 2)),
+    )
+    const step = fc.oneof(
+      { weight: 6, arbitrary: delta.map((by) => ({ by })) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }).map((grow) => ({ grow })) },
+    )
     let runs = 0
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 14 }), fc.integer({ min: 1, max: 4 }), async (steps, shards) => {
-      const name = `law${runs++}`
-      const counters = [0, 1].map(() => new ShardedCounter({ name, shards, database, cache }))
-      let total = 0
-      for (const [i, one] of steps.entries()) {
-        const counter = counters[i % 2]!
-        if ('grow' in one) await counter.increaseShards(one.grow)
-        else if (Number.isSafeInteger(total + one.by)) {
-          await counter.increment(one.by)
-          total += one.by
-        } else await assert.rejects(counter.increment(one.by), RangeError)
-        assert.equal(await counter.get({ exact: true }), total)
-      }
-    }), { numRuns: PROPERTY_RUNS })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 14 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (steps, shards) => {
+          const name = `law${runs++}`
+          const counters = [0, 1].map(() => new ShardedCounter({ name, shards, database, cache }))
+          let total = 0
+          for (const [i, one] of steps.entries()) {
+            const counter = counters[i % 2]!
+            if ('grow' in one) await counter.increaseShards(one.grow)
+            else if (Number.isSafeInteger(total + one.by)) {
+              await counter.increment(one.by)
+              total += one.by
+            } else await assert.rejects(counter.increment(one.by), RangeError)
+            assert.equal(await counter.get({ exact: true }), total)
+          }
+        },
+      ),
+      { numRuns: PROPERTY_RUNS },
+    )
   })
 
   it('of increments that share a transaction only those that do not fit are refused', async (site) => {
     const counter = open(site)
     await counter.increment(MAX - 3)
-    const results = await Promise.allSettled([1, 1, 5, 1, 1].map((delta) => counter.increment(delta)))
-    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    const results = await Promise.allSettled(
+      [1, 1, 5, 1, 1].map((delta) => counter.increment(delta)),
+    )
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    )
     assert.equal(await counter.get({ exact: true }), MAX)
   })
 
@@ -102,11 +147,14 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     const database = new FaultyDatabase(site.database())
     const counter = new ShardedCounter({ name: 'test', database, cache: site.cache() })
     await counter.increment()
-    const commitsOf = (): number => database.transactions + database.statements.filter(commits).length
+    const commitsOf = (): number =>
+      database.transactions + database.statements.filter(commits).length
     const before = commitsOf()
-    await Promise.all(Array.from({ length: 64 }, async (_, i) => {
-      for (let n = 0; n < 10; n++) await counter.increment(i)
-    }))
+    await Promise.all(
+      Array.from({ length: 64 }, async (_, i) => {
+        for (let n = 0; n < 10; n++) await counter.increment(i)
+      }),
+    )
     // Besides, a shard's first increment is tried both ways.
     assert(commitsOf() - before <= 60, `${commitsOf() - before} commits for 640 increments`)
     assert.equal(await counter.get({ exact: true }), 1 + 10 * 63 * 32)
@@ -115,13 +163,33 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
   it('law: a commit without an answer is counted once, done or not', async (site) => {
     for (const seed of [1, 2, 3]) {
       const random = randomFrom(seed)
-      const faults: DatabaseFault[] = [...Array<DatabaseFault>(8).fill('none'), 'not begun', 'rolled back', 'done']
-      const counters = Array.from({ length: 3 }, () => new ShardedCounter(
-        { name: `unsure${seed}`, database: new FaultyDatabase(site.database(), (sql) => (commits(sql) ? faults[Math.floor(random() * faults.length)]! : 'none')), cache: site.cache() },
-        hurried()))
-      await Promise.all(counters.flatMap((counter) => Array.from({ length: 3 }, async () => {
-        for (let n = 0; n < 15; n++) await counter.increment(7)
-      })))
+      const faults: DatabaseFault[] = [
+        ...Array<DatabaseFault>(8).fill('none'),
+        'not begun',
+        'rolled back',
+        'done',
+      ]
+      const counters = Array.from(
+        { length: 3 },
+        () =>
+          new ShardedCounter(
+            {
+              name: `unsure${seed}`,
+              database: new FaultyDatabase(site.database(), (sql) =>
+                commits(sql) ? faults[Math.floor(random() * faults.length)]! : 'none',
+              ),
+              cache: site.cache(),
+            },
+            hurried(),
+          ),
+      )
+      await Promise.all(
+        counters.flatMap((counter) =>
+          Array.from({ length: 3 }, async () => {
+            for (let n = 0; n < 15; n++) await counter.increment(7)
+          }),
+        ),
+      )
       assert.equal(await counters[0]!.get({ exact: true }), 3 * 3 * 15 * 7)
     }
   })
@@ -158,7 +226,10 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
       silent = false
       return 'not begun'
     })
-    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache(), shards: 1 }, hurried())
+    const counter = new ShardedCounter(
+      { name: 'test', database, cache: site.cache(), shards: 1 },
+      hurried(),
+    )
     await counter.increment(MAX - 5)
     silent = true
     await assert.rejects(counter.increment(10), { name: 'OutcomeUnknownError' })
@@ -174,11 +245,18 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
   it('a database that stays silent: the increment rejects as unknown, and what comes later is right', async (site) => {
     let fault: DatabaseFault = 'none'
     const database = new FaultyDatabase(site.database(), (sql) => (commits(sql) ? fault : 'none'))
-    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache(), shards: 1 }, hurried())
+    const counter = new ShardedCounter(
+      { name: 'test', database, cache: site.cache(), shards: 1 },
+      hurried(),
+    )
     await counter.increment()
     for (fault of ['rolled back', 'done'] as const) {
       const failed = counter.increment(10)
-      await assert.rejects(failed, { name: 'OutcomeUnknownError', code: 'COUNTER_OUTCOME_UNKNOWN', message: /"test".*may or may not/ })
+      await assert.rejects(failed, {
+        name: 'OutcomeUnknownError',
+        code: 'COUNTER_OUTCOME_UNKNOWN',
+        message: /"test".*may or may not/,
+      })
     }
     fault = 'none'
     await counter.increment(100)
@@ -187,7 +265,14 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('a database that was never reached has counted nothing, and says so', async (site) => {
     let fault: DatabaseFault = 'not begun'
-    const counter = new ShardedCounter({ name: 'test', database: new FaultyDatabase(site.database(), () => fault), cache: site.cache() }, hurried())
+    const counter = new ShardedCounter(
+      {
+        name: 'test',
+        database: new FaultyDatabase(site.database(), () => fault),
+        cache: site.cache(),
+      },
+      hurried(),
+    )
     await assert.rejects(counter.increment(), DatabaseError)
     await assert.rejects(counter.get({ exact: true }), DatabaseError)
     fault = 'none'
@@ -197,7 +282,14 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('an increment that was only refused connections was not counted, and says so', async (site) => {
     let fault: DatabaseFault = 'none'
-    const counter = new ShardedCounter({ name: 'test', database: new FaultyDatabase(site.database(), () => fault), cache: site.cache() }, hurried())
+    const counter = new ShardedCounter(
+      {
+        name: 'test',
+        database: new FaultyDatabase(site.database(), () => fault),
+        cache: site.cache(),
+      },
+      hurried(),
+    )
     await counter.increment()
     fault = 'refused'
     await assert.rejects(counter.increment(), { name: 'DatabaseError', code: 'ECONNREFUSED' })
@@ -209,7 +301,10 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
   it('increaseShards grows and never shrinks, and another process follows with its next increment', async (site) => {
     const [one, other] = [open(site, { shards: 2 }), open(site, { shards: 2 })]
     for (let n = 0; n < 20; n++) await one.increment()
-    assert.deepEqual((await shardsOf(site)).map(([shard]) => shard), [0, 1])
+    assert.deepEqual(
+      (await shardsOf(site)).map(([shard]) => shard),
+      [0, 1],
+    )
     await other.increaseShards(30)
     await other.increaseShards(3)
     for (let n = 0; n < 30; n++) await one.increment()
@@ -223,29 +318,42 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('a counter that is almost full and grows takes what fits, exactly', async (site) => {
     // Always the last shard: one that is new after growing, while the old ones hold all.
-    const counter = new ShardedCounter({ name: 'test', database: site.database(), cache: site.cache(), shards: 2 }, { ...systemEnvironment, random: () => 0.99 })
+    const counter = new ShardedCounter(
+      { name: 'test', database: site.database(), cache: site.cache(), shards: 2 },
+      { ...systemEnvironment, random: () => 0.99 },
+    )
     await counter.increment(MAX - 60)
     await counter.increaseShards(4)
     let accepted = 0
-    for (let n = 0; n < 100; n++) await counter.increment().then(() => accepted++, (error: unknown) => assert(error instanceof RangeError))
+    for (let n = 0; n < 100; n++) {
+      await counter.increment().then(
+        () => accepted++,
+        (error: unknown) => assert(error instanceof RangeError),
+      )
+    }
     assert.equal(accepted, 60)
     assert.equal(await counter.get({ exact: true }), MAX)
   })
 
   it('processes that begin, increment and grow at once lose nothing', async (site) => {
     const counters = Array.from({ length: 6 }, () => open(site, { shards: 3 }))
-    await Promise.all(counters.map(async (counter, i) => {
-      for (let n = 0; n < 25; n++) {
-        await counter.increment(n % 5 === 0 ? Math.floor(MAX / 1000) : 1)
-        if (n % 8 === i) await counter.increaseShards(3 + n)
-      }
-    }))
+    await Promise.all(
+      counters.map(async (counter, i) => {
+        for (let n = 0; n < 25; n++) {
+          await counter.increment(n % 5 === 0 ? Math.floor(MAX / 1000) : 1)
+          if (n % 8 === i) await counter.increaseShards(3 + n)
+        }
+      }),
+    )
     assert.equal(await counters[0]!.get({ exact: true }), 6 * (20 + 5 * Math.floor(MAX / 1000)))
   })
 
   it('a total in the cache follows the increments of all processes, without SQL', async (site) => {
     const database = new FaultyDatabase(site.database())
-    const [reader, other] = [new ShardedCounter({ name: 'test', database, cache: site.cache() }), open(site)]
+    const [reader, other] = [
+      new ShardedCounter({ name: 'test', database, cache: site.cache() }),
+      open(site),
+    ]
     await other.increment(5)
     assert.equal(await reader.get(), 5)
     database.statements.length = 0
@@ -275,8 +383,12 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
       await other.increment(1)
       let pass = (): void => undefined
       let begun = (): void => undefined
-      const gate = new Promise<void>((resolve) => { pass = resolve })
-      const reads = new Promise<void>((resolve) => { begun = resolve })
+      const gate = new Promise<void>((resolve) => {
+        pass = resolve
+      })
+      const reads = new Promise<void>((resolve) => {
+        begun = resolve
+      })
       const inner = site.database()
       const held = new FaultyDatabase(inner)
       held.query = async (sql, values) => {
@@ -302,11 +414,16 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('a reader that never comes back does not have the others ask SQL on every call', async (site) => {
     const environment = hurried()
-    const broken = new FaultyCache(site.cache(), (operation) => (operation === 'append' ? 'down' : 'none'))
+    const broken = new FaultyCache(site.cache(), (operation) =>
+      operation === 'append' ? 'down' : 'none',
+    )
     const database = new FaultyDatabase(site.database())
     const reader = new ShardedCounter({ name: 'test', database, cache: site.cache() }, environment)
     await reader.increment(3)
-    assert.equal(await new ShardedCounter({ name: 'test', database: site.database(), cache: broken }).get(), 3)
+    assert.equal(
+      await new ShardedCounter({ name: 'test', database: site.database(), cache: broken }).get(),
+      3,
+    )
     assert.equal(await reader.get(), 3)
     environment.pass(1_001)
     assert.equal(await reader.get(), 3)
@@ -317,7 +434,10 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('a total stays right through thousands of increments, and SQL is asked for it now and then', async (site) => {
     const database = new FaultyDatabase(site.database())
-    const [reader, writer] = [new ShardedCounter({ name: 'test', database, cache: site.cache() }), open(site)]
+    const [reader, writer] = [
+      new ShardedCounter({ name: 'test', database, cache: site.cache() }),
+      open(site),
+    ]
     await writer.increment()
     for (let n = 2; n <= 300; n++) {
       await writer.increment()
@@ -331,7 +451,9 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     for (const others of [true, false]) {
       const name = `late${others}`
       let pass = (): void => undefined
-      const gate = new Promise<void>((resolve) => { pass = resolve })
+      const gate = new Promise<void>((resolve) => {
+        pass = resolve
+      })
       const inner = site.cache()
       const cache = new FaultyCache(inner)
       cache.append = (key, value) => gate.then(() => inner.append(key, value))
@@ -341,7 +463,9 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
       await late.increment(1)
       const hanging = late.get()
       await delay(2_100)
-      await site.database().query('UPDATE sharded_counter_shards SET value = value + 1 WHERE name = ?', [name])
+      await site
+        .database()
+        .query('UPDATE sharded_counter_shards SET value = value + 1 WHERE name = ?', [name])
       if (others) assert((await other.get()) >= 2)
       pass()
       assert.equal(await hanging, 1)
@@ -354,13 +478,15 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     const counters = Array.from({ length: 3 }, () => open(site, { cacheSeconds: 1 }))
     const acknowledged: number[] = []
     let running = true
-    const writing = Promise.all(counters.map(async (counter) => {
-      while (running) {
-        await counter.increment()
-        acknowledged.push(performance.now())
-        await delay(3)
-      }
-    }))
+    const writing = Promise.all(
+      counters.map(async (counter) => {
+        while (running) {
+          await counter.increment()
+          acknowledged.push(performance.now())
+          await delay(3)
+        }
+      }),
+    )
     const reader = open(site, { cacheSeconds: 1 })
     const end = performance.now() + 3_000
     let reads = 0
@@ -368,7 +494,10 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
       const asked = performance.now()
       const total = await counters[reads++ % 3]!.get()
       assert(total <= (await reader.get({ exact: true })), 'above what is committed')
-      assert(total >= acknowledged.filter((at) => at < asked - 2_000).length, 'older than cacheSeconds and a tick of memcached')
+      assert(
+        total >= acknowledged.filter((at) => at < asked - 2_000).length,
+        'older than cacheSeconds and a tick of memcached',
+      )
       await delay(5)
     }
     running = false
@@ -377,7 +506,11 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
 
   it('with the cache down totals are read from SQL, and increments do not care', async (site) => {
     for (const fault of ['down', 'silent', 'done'] as const) {
-      const counter = new ShardedCounter({ name: fault, database: site.database(), cache: new FaultyCache(site.cache(), () => fault) })
+      const counter = new ShardedCounter({
+        name: fault,
+        database: site.database(),
+        cache: new FaultyCache(site.cache(), () => fault),
+      })
       await counter.increment(3)
       assert.equal(await counter.get(), 3)
       await counter.increment(3)
@@ -388,7 +521,9 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
   it('with the database down totals come from the cache while it has them; with both down get() rejects', async (site) => {
     let [sql, cached] = [true, true]
     const counter = new ShardedCounter({
-      name: 'test', database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')), cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
+      name: 'test',
+      database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')),
+      cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
     })
     await counter.increment(3)
     assert.equal(await counter.get(), 3)
@@ -405,11 +540,17 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     const now = await database.now()
     const day = 24 * 3600 * 1000
     for (let i = 0; i < 150; i++) {
-      await database.query('INSERT INTO sharded_counter_lanes (lane, sequence, created_at) VALUES (?, 1, ?)', [Buffer.alloc(16, i), now - (i < 130 ? 31 : 29) * day])
+      await database.query(
+        'INSERT INTO sharded_counter_lanes (lane, sequence, created_at) VALUES (?, 1, ?)',
+        [Buffer.alloc(16, i), now - (i < 130 ? 31 : 29) * day],
+      )
     }
     const environment = hurried()
     const counter = new ShardedCounter({ name: 'test', database, cache: site.cache() }, environment)
-    const lanes = async (): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM sharded_counter_lanes')).rows[0]?.['n'])
+    const lanes = async (): Promise<number> =>
+      Number(
+        (await database.query('SELECT COUNT(*) AS n FROM sharded_counter_lanes')).rows[0]?.['n'],
+      )
     await counter.increment()
     assert.equal(await lanes(), 51)
     await counter.increment()
@@ -424,7 +565,16 @@ export function shardedCounterSuite(test: (name: string, body: () => Promise<voi
     let fault: DatabaseFault = 'none'
     const environment = hurried()
     const database = new FaultyDatabase(site.database(), () => fault)
-    const counter = new ShardedCounter({ name: 'test', database, cache: new FaultyCache(site.cache(), (operation) => (operation === 'get' && fault !== 'none' ? 'down' : 'none')) }, environment)
+    const counter = new ShardedCounter(
+      {
+        name: 'test',
+        database,
+        cache: new FaultyCache(site.cache(), (operation) =>
+          operation === 'get' && fault !== 'none' ? 'down' : 'none',
+        ),
+      },
+      environment,
+    )
     await counter.increment()
     fault = 'silent'
     await rejectsAfterTenSeconds(counter, database, environment)

@@ -12,14 +12,16 @@ describe('a sharded counter on', { concurrency: 4 }, () => {
 })
 
 test('shares add up to the whole, and no share of a part is beyond the share of 2^53-1', () => {
-  fc.assert(fc.property(fc.maxSafeInteger(), fc.integer({ min: 1, max: 1000 }), (total, count) => {
-    let sum = 0
-    for (let shard = 0; shard < count; shard++) {
-      sum += share(total, count, shard)
-      assert(Math.abs(share(total, count, shard)) <= share(Number.MAX_SAFE_INTEGER, count, shard))
-    }
-    assert.equal(sum, total)
-  }))
+  fc.assert(
+    fc.property(fc.maxSafeInteger(), fc.integer({ min: 1, max: 1000 }), (total, count) => {
+      let sum = 0
+      for (let shard = 0; shard < count; shard++) {
+        sum += share(total, count, shard)
+        assert(Math.abs(share(total, count, shard)) <= share(Number.MAX_SAFE_INTEGER, count, shard))
+      }
+      assert.equal(sum, total)
+    }),
+  )
 })
 
 test('a wrong option is named at creation, a wrong delta at the call', async () => {
@@ -27,7 +29,10 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
   for (const [options, message] of [
     [{ ...local, name: 'a b' }, /option "name" is "a b"/],
     [{ ...local }, /option "name" is undefined/],
-    [{ ...local, name: 'a', shards: 0 }, /option "shards" is 0; allowed: a whole number from 1 to 1000/],
+    [
+      { ...local, name: 'a', shards: 0 },
+      /option "shards" is 0; allowed: a whole number from 1 to 1000/,
+    ],
     [{ ...local, name: 'a', shards: 1001 }, /option "shards"/],
     [{ ...local, name: 'a', cacheSeconds: 0 }, /option "cacheSeconds" is 0/],
     [{ ...local, name: 'a', cacheSeconds: 2_592_001 }, /option "cacheSeconds"/],
@@ -35,10 +40,15 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
     [{ cache: 'memory:', name: 'a', database: 'nosql:x' }, /option "database"/],
     [{ database: 'sqlite::memory:', name: 'a', cache: 'redis:x' }, /option "cache"/],
   ] as const) {
-    assert.throws(() => new ShardedCounter(options as { name: string }), { code: 'ERR_WIDE_CACHE_OPTION', message })
+    assert.throws(() => new ShardedCounter(options as { name: string }), {
+      code: 'ERR_WIDE_CACHE_OPTION',
+      message,
+    })
   }
   const counter = new ShardedCounter({ ...local, name: 'a', shards: undefined })
-  for (const delta of [1.5, NaN, 2 ** 53]) await assert.rejects(counter.increment(delta), RangeError)
+  for (const delta of [1.5, NaN, 2 ** 53]) {
+    await assert.rejects(counter.increment(delta), RangeError)
+  }
   await assert.rejects(counter.increment('1' as unknown as number), TypeError)
   await assert.rejects(counter.increaseShards(0), RangeError)
   await assert.rejects(counter.increaseShards(1001), RangeError)

@@ -14,15 +14,30 @@ import { Shards } from './shards.js'
 
 /** Options of a {@link ShardedCounter}. */
 export interface ShardedCounterOptions {
-  /** The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  /**
+   * The counter's name: processes that give the same one share it. 1 to 32 letters, digits, `_`,
+   * `.`, `-`.
+   */
   name: string
-  /** Where the shards are. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /**
+   * Where the shards are. @default the environment variable WIDE_CACHE_DATABASE_URL or
+   * DATABASE_URL, else `sqlite:./wide-cache.db`
+   */
   database?: string | Database | undefined
-  /** Where totals are kept for a while. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else `memory:` */
+  /**
+   * Where totals are kept for a while. @default the environment variable WIDE_CACHE_SERVERS or
+   * MEMCACHE_SERVERS, else `memory:`
+   */
   cache?: string | Cache | undefined
-  /** Rows a new counter is spread over, 1 to 1000; one that has fewer grows to it, one that has more keeps them. @default 20 */
+  /**
+   * Rows a new counter is spread over, 1 to 1000; one that has fewer grows to it, one that has more
+   * keeps them. @default 20
+   */
   shards?: number | undefined
-  /** Seconds after which a total in the cache is read anew from the shards, up to 30 days. @default 60 */
+  /**
+   * Seconds after which a total in the cache is read anew from the shards, up to 30 days. @default
+   * 60
+   */
   cacheSeconds?: number | undefined
 }
 
@@ -34,14 +49,14 @@ const MAX_BATCH = 10_000
 const JOIN_MS = 1_000
 
 /**
- * A number that any number of processes raise and lower at once: N rows, of which each transaction changes a
- * random one; the number is their sum. (After "Sharding Counters", Joe Gregorio, 2008.)
+ * A number that any number of processes raise and lower at once: N rows, of which each transaction
+ * changes a random one; the number is their sum. (After "Sharding Counters", Joe Gregorio, 2008.)
  *
- * An increment resolves when it is committed. Those of one process that come while a transaction is under way
- * share the next. The number stays within ±(2^53-1), exactly.
+ * An increment resolves when it is committed. Those of one process that come while a transaction is
+ * under way share the next. The number stays within ±(2^53-1), exactly.
  *
- * With the cache down totals are read from SQL; with the database down increments reject, and totals come from
- * the cache as long as it has them.
+ * With the cache down totals are read from SQL; with the database down increments reject, and
+ * totals come from the cache as long as it has them.
  */
 export class ShardedCounter {
   readonly #tables: Tables
@@ -62,7 +77,13 @@ export class ShardedCounter {
     const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
     this.#name = nameOf('name', name)
     integer('shards', shards, 1, MAX_SHARDS)
-    integer('cacheSeconds', cacheSeconds, 1, MAX_TTL_SECONDS, 'seconds (30 days: memcached reads more as a date)')
+    integer(
+      'cacheSeconds',
+      cacheSeconds,
+      1,
+      MAX_TTL_SECONDS,
+      'seconds (30 days: memcached reads more as a date)',
+    )
     this.#environment = environment
     this.#tables = new Tables('counters', database, environment)
     this.#cache = openCache(cache)
@@ -75,18 +96,24 @@ export class ShardedCounter {
   /**
    * Adds `delta`, which may be negative. Resolves when it is committed.
    *
-   * @throws RangeError: the number would leave ±(2^53-1); nothing was counted. OutcomeUnknownError: the database
-   * was not heard of for some 10 s, and it may or may not have been counted. DatabaseError, anything else: nothing was counted.
+   * @throws RangeError: the number would leave ±(2^53-1); nothing was counted. OutcomeUnknownError:
+   * the database was not heard of for some 10 s, and it may or may not have been counted.
+   * DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<void> {
-    return this.#lifetime.run(async () => this.#increments.add(integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)))
+    return this.#lifetime.run(async () =>
+      this.#increments.add(
+        integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+      ),
+    )
   }
 
   /**
-   * Returns the total. It comes from the cache, and follows committed increments, those of other processes on a shared
-   * cache included: an increment has changed it before `increment()` resolves. With increments only it is never too
-   * high. It is up to `cacheSeconds` late only where the cache did not answer, or a process died, just after a commit.
-   * With `exact` it is read from the shards, as of a moment after this call. 0 for a counter that never was incremented.
+   * Returns the total. It comes from the cache, and follows committed increments, those of other
+   * processes on a shared cache included: an increment has changed it before `increment()`
+   * resolves. With increments only it is never too high. It is up to `cacheSeconds` late only where
+   * the cache did not answer, or a process died, just after a commit. With `exact` it is read from
+   * the shards, as of a moment after this call. 0 for a counter that never was incremented.
    *
    * @throws DatabaseError
    */
@@ -98,15 +125,19 @@ export class ShardedCounter {
   }
 
   /**
-   * Spreads the counter over `n` rows (1 to 1000), if it has fewer. Other processes learn it with their next
-   * increment, which is refused by a row that is one of more than they know.
+   * Spreads the counter over `n` rows (1 to 1000), if it has fewer. Other processes learn it with
+   * their next increment, which is refused by a row that is one of more than they know.
    *
    * @throws DatabaseError; done again it does no harm
    */
   async increaseShards(n: number): Promise<void> {
     return this.#lifetime.run(async () => {
       integer('n', n, 1, MAX_SHARDS, 'shards')
-      return retried(this.#environment, () => this.#tables.database.now(), () => this.#shards.grow(n))
+      return retried(
+        this.#environment,
+        () => this.#tables.database.now(),
+        () => this.#shards.grow(n),
+      )
     })
   }
 
@@ -116,8 +147,8 @@ export class ShardedCounter {
   }
 
   /**
-   * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter; idempotent. From then on
-   * all other methods reject with a {@link ClosedError}.
+   * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter;
+   * idempotent. From then on all other methods reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
@@ -132,7 +163,9 @@ export class ShardedCounter {
     try {
       await this.#lane.commit(this.#shards.addition(delta))
     } catch (error) {
-      if (error instanceof OutcomeUnknownError && this.#key !== undefined) await this.#cached.after(this.#key, seen, undefined)
+      if (error instanceof OutcomeUnknownError && this.#key !== undefined) {
+        await this.#cached.after(this.#key, seen, undefined)
+      }
       throw error
     }
     // A total that is being read may lack this. It is of no use to callers who come from now on.
@@ -177,7 +210,9 @@ export class ShardedCounter {
 /** How many of `deltas`, from the first, have a sum that is exact. */
 function safeToAdd(deltas: readonly number[]): number {
   let sum = 0
-  const end = deltas.findIndex((delta, i) => i === MAX_BATCH || !Number.isSafeInteger((sum += delta)))
+  const end = deltas.findIndex(
+    (delta, i) => i === MAX_BATCH || !Number.isSafeInteger((sum += delta)),
+  )
   return end === -1 ? deltas.length : end
 }
 

@@ -14,9 +14,10 @@ export function share(total: number, count: number, shard: number): number {
 }
 
 /**
- * The shards of one counter in SQL. No shard ever holds more than its share of ±(2^53-1), so their sum stays in
- * bounds though nobody looks at all of them; a shard that is full, missing, or of another number of shards than
- * this process knows sends the increment the long way, with the counter's row and all shards locked.
+ * The shards of one counter in SQL. No shard ever holds more than its share of ±(2^53-1), so their
+ * sum stays in bounds though nobody looks at all of them; a shard that is full, missing, or of
+ * another number of shards than this process knows sends the increment the long way, with the
+ * counter's row and all shards locked.
  */
 export class Shards {
   readonly #tables: Tables
@@ -37,24 +38,38 @@ export class Shards {
   /** Adding `delta` to a random shard. */
   addition(delta: number): Work {
     const place = this.#environment.random()
-    return { quick: this.#quickAdd(delta, place), long: (tx) => this.#addTheLongWay(tx, delta, place) }
+    return {
+      quick: this.#quickAdd(delta, place),
+      long: (tx) => this.#addTheLongWay(tx, delta, place),
+    }
   }
 
   /** Sees to it that there are at least `count` shards. May be done again. */
   async grow(count: number): Promise<void> {
-    this.#count = await this.#tables.transaction((tx) => this.#lock(tx, Math.max(count, this.#least)))
+    this.#count = await this.#tables.transaction((tx) =>
+      this.#lock(tx, Math.max(count, this.#least)),
+    )
   }
 
   /** The total at one moment: one statement, one snapshot. */
   async total(): Promise<number> {
-    const { rows } = await this.#tables.database.query('SELECT COALESCE(SUM(value), 0) AS total FROM sharded_counter_shards WHERE name = ?', [this.#name])
+    const { rows } = await this.#tables.database.query(
+      'SELECT COALESCE(SUM(value), 0) AS total FROM sharded_counter_shards WHERE name = ?',
+      [this.#name],
+    )
     return Number(rows[0]?.['total'])
   }
 
-  /** What tells this counter from others of its name in other databases; `undefined` if nothing was ever counted. */
+  /**
+   * What tells this counter from others of its name in other databases; `undefined` if nothing was
+   * ever counted.
+   */
   async id(): Promise<Buffer | undefined> {
     await this.#tables.ready()
-    const { rows } = await this.#tables.database.query('SELECT id FROM sharded_counters WHERE name = ?', [this.#name])
+    const { rows } = await this.#tables.database.query(
+      'SELECT id FROM sharded_counters WHERE name = ?',
+      [this.#name],
+    )
     const id = rows[0]?.['id']
     return Buffer.isBuffer(id) ? id : undefined
   }
@@ -72,14 +87,19 @@ export class Shards {
     }
   }
 
-  /** `place`: where among the shards, 0 to 1. @throws RangeError if the total would leave ±(2^53-1) */
+  /**
+   * `place`: where among the shards, 0 to 1. @throws RangeError if the total would leave ±(2^53-1)
+   */
   async #addTheLongWay(tx: Transaction, delta: number, place: number): Promise<void> {
     const count = await this.#lock(tx, this.#least)
     this.#count = count
     const values = await this.#lockValues(tx)
     const total = sum(values) + delta
     if (!Number.isSafeInteger(total)) {
-      throw new RangeError(`wide-cache: counter "${this.#name}" is at ${sum(values)}; with ${delta} it would pass ±(2^53-1). Nothing was counted`)
+      throw new RangeError(
+        `wide-cache: counter "${this.#name}" is at ${sum(values)}; with ${delta} it would ` +
+          'pass ±(2^53-1). Nothing was counted',
+      )
     }
     const shard = Math.floor(place * count)
     const value = (values.get(shard) ?? 0) + delta
@@ -87,31 +107,68 @@ export class Shards {
     else await this.#spread(tx, count, total)
   }
 
-  /** Locks the counter's row, made or grown to `least` shards where needed, and returns the number of shards. */
+  /**
+   * Locks the counter's row, made or grown to `least` shards where needed, and returns the number
+   * of shards.
+   */
   async #lock(tx: Transaction, least: number): Promise<number> {
-    await tx.query(upsert(tx.dialect, 'sharded_counters', ['name'], ['name', 'id', 'shards'], {}, 1), [this.#name, this.#environment.newId(), least])
-    const { rows } = await tx.query('SELECT shards FROM sharded_counters WHERE name = ?', [this.#name])
+    await tx.query(
+      upsert(tx.dialect, 'sharded_counters', ['name'], ['name', 'id', 'shards'], {}, 1),
+      [this.#name, this.#environment.newId(), least],
+    )
+    const { rows } = await tx.query('SELECT shards FROM sharded_counters WHERE name = ?', [
+      this.#name,
+    ])
     const count = Number(rows[0]?.['shards'])
     if (count >= least) return count
     await tx.query('UPDATE sharded_counters SET shards = ? WHERE name = ?', [least, this.#name])
     const values = await this.#lockValues(tx)
-    if ([...values].some(([shard, value]) => Math.abs(value) > share(MAX, least, shard))) await this.#spread(tx, least, sum(values))
-    else await tx.query('UPDATE sharded_counter_shards SET of_shards = ? WHERE name = ?', [least, this.#name])
+    if ([...values].some(([shard, value]) => Math.abs(value) > share(MAX, least, shard))) {
+      await this.#spread(tx, least, sum(values))
+    } else {
+      await tx.query('UPDATE sharded_counter_shards SET of_shards = ? WHERE name = ?', [
+        least,
+        this.#name,
+      ])
+    }
     return least
   }
 
   async #lockValues(tx: Transaction): Promise<Map<number, number>> {
-    const { rows } = await tx.query(`SELECT shard, value FROM sharded_counter_shards WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`, [this.#name])
+    const { rows } = await tx.query(
+      'SELECT shard, value FROM sharded_counter_shards WHERE name = ? ORDER BY ' +
+        `shard${forUpdate(tx.dialect)}`,
+      [this.#name],
+    )
     return new Map(rows.map(({ shard, value }) => [Number(shard), Number(value)]))
   }
 
   #spread(tx: Transaction, count: number, total: number): Promise<void> {
-    return this.#write(tx, count, Array.from({ length: count }, (_, shard) => [shard, share(total, count, shard)]))
+    return this.#write(
+      tx,
+      count,
+      Array.from({ length: count }, (_, shard) => [shard, share(total, count, shard)]),
+    )
   }
 
-  async #write(tx: Transaction, count: number, values: readonly (readonly [shard: number, value: number])[]): Promise<void> {
-    await writeRows(tx, values.map(([shard, value]) => [this.#name, shard, count, value]), (rows) =>
-      upsert(tx.dialect, 'sharded_counter_shards', ['name', 'shard'], ['name', 'shard', 'of_shards', 'value'], { of_shards: 'replace', value: 'replace' }, rows))
+  async #write(
+    tx: Transaction,
+    count: number,
+    values: readonly (readonly [shard: number, value: number])[],
+  ): Promise<void> {
+    await writeRows(
+      tx,
+      values.map(([shard, value]) => [this.#name, shard, count, value]),
+      (rows) =>
+        upsert(
+          tx.dialect,
+          'sharded_counter_shards',
+          ['name', 'shard'],
+          ['name', 'shard', 'of_shards', 'value'],
+          { of_shards: 'replace', value: 'replace' },
+          rows,
+        ),
+    )
   }
 }
 

@@ -1,4 +1,7 @@
-/** A database behind an address that swallows packets: MySQL's client sends nothing before the server's greeting, so nothing was counted. */
+/**
+ * A database behind an address that swallows packets: MySQL's client sends nothing before the
+ * server's greeting, so nothing was counted.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
@@ -12,10 +15,17 @@ import { GlobalCounter } from './global-counter.js'
 import { FaultyCache } from './pairs.suite.js'
 import { ShardedCounter } from './sharded-counter.js'
 
-/** A world in which an answer is waited for a second longer than for a connection: long enough for two tries to connect. */
+/**
+ * A world in which an answer is waited for a second longer than for a connection: long enough for
+ * two tries to connect.
+ */
 const environment = {
   ...systemEnvironment,
-  clock: { ...systemClock, after: (ms: number, callback: () => void) => systemClock.after(ms === 10_000 ? 6_000 : ms, callback) },
+  clock: {
+    ...systemClock,
+    after: (ms: number, callback: () => void) =>
+      systemClock.after(ms === 10_000 ? 6_000 : ms, callback),
+  },
 }
 
 test('an increment that only waited for a connection was not counted, and says so', async () => {
@@ -37,8 +47,15 @@ test('an increment that only waited for a connection was not counted, and says s
     // The resets arrive.
     await settle()
     await cache.flush()
-    const notCounted = { name: 'DatabaseError', code: 'ETIMEDOUT', kind: 'unreachable', unsent: true }
-    await Promise.all([sharded, global].map((counter) => assert.rejects(counter.increment(), notCounted)))
+    const notCounted = {
+      name: 'DatabaseError',
+      code: 'ETIMEDOUT',
+      kind: 'unreachable',
+      unsent: true,
+    }
+    await Promise.all(
+      [sharded, global].map((counter) => assert.rejects(counter.increment(), notCounted)),
+    )
     assert.equal(proxy.received.length, 0)
     proxy.pass()
     proxy.drop('rst')

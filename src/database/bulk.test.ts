@@ -11,7 +11,10 @@ const sqlFor = (count: number): string => insert('t', ['a', 'b'], count)
 
 const value = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
-  fc.string({ unit: fc.constantFrom('\\', `'`, '"', '\0', '\n', '漢', '\ud800', 'a'), maxLength: 60 }),
+  fc.string({
+    unit: fc.constantFrom('\\', `'`, '"', '\0', '\n', '漢', '\ud800', 'a'),
+    maxLength: 60,
+  }),
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.integer(),
@@ -21,26 +24,40 @@ const value = fc.oneof(
 
 test('every row arrives once and in order, and no statement of more than one row is longer than allowed, as mysql2 sends it', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(value, value), { maxLength: 80 }), fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 1, max: 30 }), (rows, maxBytes, maxRows) => {
-      const arrived: SqlValue[] = []
-      for (const { sql, values } of statementsOf(rows, sqlFor, { maxBytes, maxRows })) {
-        const count = values.length / 2
-        assert.ok(count >= 1 && count <= maxRows)
-        assert.equal(sql, sqlFor(count))
-        const bytes = Buffer.byteLength(mysql2.format(sql, [...values]))
-        assert.ok(count === 1 || bytes <= maxBytes, `${count} rows of ${bytes} bytes, allowed ${maxBytes}`)
-        arrived.push(...values)
-      }
-      assert.deepEqual(arrived, rows.flat())
-    }),
+    fc.property(
+      fc.array(fc.tuple(value, value), { maxLength: 80 }),
+      fc.integer({ min: 1, max: 3_000 }),
+      fc.integer({ min: 1, max: 30 }),
+      (rows, maxBytes, maxRows) => {
+        const arrived: SqlValue[] = []
+        for (const { sql, values } of statementsOf(rows, sqlFor, { maxBytes, maxRows })) {
+          const count = values.length / 2
+          assert.ok(count >= 1 && count <= maxRows)
+          assert.equal(sql, sqlFor(count))
+          const bytes = Buffer.byteLength(mysql2.format(sql, [...values]))
+          assert.ok(
+            count === 1 || bytes <= maxBytes,
+            `${count} rows of ${bytes} bytes, allowed ${maxBytes}`,
+          )
+          arrived.push(...values)
+        }
+        assert.deepEqual(arrived, rows.flat())
+      },
+    ),
     { numRuns: 1_000 },
   )
 })
 
 test('statements are as long as the placeholders allow where nothing else limits them', () => {
   const rows = Array.from({ length: 40_000 }, (_, index) => [index, null])
-  const counts = [...statementsOf(rows, sqlFor, { maxBytes: Infinity })].map(({ values }) => values.length / 2)
-  assert.deepEqual(counts, [MAX_VALUES_PER_STATEMENT / 2, MAX_VALUES_PER_STATEMENT / 2, 40_000 - MAX_VALUES_PER_STATEMENT])
+  const counts = [...statementsOf(rows, sqlFor, { maxBytes: Infinity })].map(
+    ({ values }) => values.length / 2,
+  )
+  assert.deepEqual(counts, [
+    MAX_VALUES_PER_STATEMENT / 2,
+    MAX_VALUES_PER_STATEMENT / 2,
+    40_000 - MAX_VALUES_PER_STATEMENT,
+  ])
 })
 
 test('a source may reuse one array, and is asked for a row only when it is wanted', () => {
@@ -55,7 +72,10 @@ test('a source may reuse one array, and is asked for a row only when it is wante
   const statements = statementsOf(source(), sqlFor, { maxBytes: Infinity, maxRows: 3 })
   assert.deepEqual(statements.next().value?.values, [0, 'x', 1, 'x', 2, 'x'])
   assert.equal(asked, 3, 'the fourth, which did not fit, waits')
-  assert.deepEqual([...statements].map(({ values }) => values.filter((value) => value !== 'x')), [[3, 4, 5], [6, 7, 8], [9]])
+  assert.deepEqual(
+    [...statements].map(({ values }) => values.filter((value) => value !== 'x')),
+    [[3, 4, 5], [6, 7, 8], [9]],
+  )
 })
 
 test('no rows are no statement', () => {
@@ -64,5 +84,7 @@ test('no rows are no statement', () => {
 
 test('a statement that does not grow row by row is a mistake of ours', () => {
   const strange = (count: number): string => 'x'.repeat(count * count)
-  assert.throws(() => [...statementsOf(Array(9).fill([1]), strange, { maxBytes: Infinity })], { code: 'ERR_ASSERTION' })
+  assert.throws(() => [...statementsOf(Array(9).fill([1]), strange, { maxBytes: Infinity })], {
+    code: 'ERR_ASSERTION',
+  })
 })

@@ -1,13 +1,15 @@
 /**
- * Many rows, cut into statements that the database takes: none has more placeholders than a statement may
- * have, more rows than wanted, or more bytes than a packet.
+ * Many rows, cut into statements that the database takes: none has more placeholders than a
+ * statement may have, more rows than wanted, or more bytes than a packet.
  */
 import assert from 'node:assert/strict'
 import type { Queryable, SqlValue } from './database.js'
 import { MAX_VALUES_PER_STATEMENT, type Statement } from './dialect.js'
 
 export interface BulkLimits {
-  /** The most bytes of a statement, SQL text and values: `maxStatementBytes` of what it is sent to. */
+  /**
+   * The most bytes of a statement, SQL text and values: `maxStatementBytes` of what it is sent to.
+   */
   readonly maxBytes: number
   /** The most rows of a statement. @default as many as its values allow */
   readonly maxRows?: number | undefined
@@ -19,17 +21,17 @@ const NUMBER_BYTES = 25
 const QUOTE_BYTES = 3
 
 /**
- * Cuts `rows` into statements with as many rows each as `limits` allow. A row that is over `maxBytes` by itself
- * gets a statement of its own: the database refuses it by name. Reads a row only when it needs it and copies
- * its values, so a source may reuse one array for all rows.
+ * Cuts `rows` into statements with as many rows each as `limits` allow. A row that is over
+ * `maxBytes` by itself gets a statement of its own: the database refuses it by name. Reads a row
+ * only when it needs it and copies its values, so a source may reuse one array for all rows.
  *
- * Bytes are estimated from above, up to three times too high for plain text, since measuring text costs more
- * than a statement more.
+ * Bytes are estimated from above, up to three times too high for plain text, since measuring text
+ * costs more than a statement more.
  *
  * @param sqlFor the statement for `count` rows; each row more makes it longer by the same text
- * @example
- * const sqlFor = (count: number) => insert('hits', ['item', 'n'], count)
- * for (const { sql, values } of statementsOf(rows, sqlFor, { maxBytes: tx.maxStatementBytes })) await tx.query(sql, values)
+ * @example const sqlFor = (count: number) => insert('hits', ['item', 'n'], count) for (const { sql,
+ * values } of statementsOf(rows, sqlFor, { maxBytes: tx.maxStatementBytes })) await tx.query(sql,
+ * values)
  */
 export function* statementsOf(
   rows: Iterable<readonly SqlValue[]>,
@@ -49,7 +51,10 @@ export function* statementsOf(
     if (sqlCount !== count) {
       sql = sqlFor(count)
       sqlCount = count
-      assert(Buffer.byteLength(sql) <= ofOne + (count - 1) * ofEach, 'each row makes the statement longer by the same text')
+      assert(
+        Buffer.byteLength(sql) <= ofOne + (count - 1) * ofEach,
+        'each row makes the statement longer by the same text',
+      )
     }
     return { sql, values }
   }
@@ -57,7 +62,12 @@ export function* statementsOf(
   for (const row of rows) {
     assert(row.length <= MAX_VALUES_PER_STATEMENT, `a row has ${row.length} values`)
     const rowBytes = ofEach + bytesOf(row)
-    if (count > 0 && (count >= maxRows || values.length + row.length > MAX_VALUES_PER_STATEMENT || bytes + rowBytes > maxBytes)) {
+    if (
+      count > 0 &&
+      (count >= maxRows ||
+        values.length + row.length > MAX_VALUES_PER_STATEMENT ||
+        bytes + rowBytes > maxBytes)
+    ) {
       yield statement()
       values = []
       count = 0
@@ -78,9 +88,15 @@ const ROWS_A_STATEMENT = 500
  *
  * @param sqlFor the statement for `count` rows
  */
-export async function writeRows(queryable: Queryable, rows: Iterable<readonly SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
+export async function writeRows(
+  queryable: Queryable,
+  rows: Iterable<readonly SqlValue[]>,
+  sqlFor: (count: number) => string,
+): Promise<void> {
   const limits = { maxBytes: queryable.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
-  for (const { sql, values } of statementsOf(rows, sqlFor, limits)) await queryable.query(sql, values)
+  for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
+    await queryable.query(sql, values)
+  }
 }
 
 /** No fewer than the bytes of the values as MySQL's text protocol has them. */

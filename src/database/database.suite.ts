@@ -1,6 +1,7 @@
 /**
- * What every adapter of the Database port promises, as tests: `databaseSuite(test, { … })`. The test function
- * is handed in, so that authors of further adapters can run it under their own runner.
+ * What every adapter of the Database port promises, as tests: `databaseSuite(test, { … })`. The
+ * test function is handed in, so that authors of further adapters can run it under their own
+ * runner.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -10,11 +11,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
-import { DatabaseError, type Database, type DatabaseErrorKind, type Transaction } from './database.js'
+import {
+  DatabaseError,
+  type Database,
+  type DatabaseErrorKind,
+  type Transaction,
+} from './database.js'
 import { type RowUpdate, update, updateBoth, updateByIds, upsert } from './dialect.js'
 
 /** An adapter that can be told where its migrations are. */
-export type MigratableDatabase = Database & { migrate(parts?: readonly string[], folder?: URL): Promise<void> }
+export type MigratableDatabase = Database & {
+  migrate(parts?: readonly string[], folder?: URL): Promise<void>
+}
 
 export interface DatabaseUnderTest {
   readonly name: string
@@ -49,7 +57,8 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   it('what is to run before the commit runs after the work, in order, and its failure rolls all back', async (database) => {
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY)')
     const insert = (tx: Transaction, id: number) => tx.query('INSERT INTO t (id) VALUES (?)', [id])
-    const ids = async () => (await database.query('SELECT id FROM t ORDER BY id')).rows.map(({ id }) => id)
+    const ids = async () =>
+      (await database.query('SELECT id FROM t ORDER BY id')).rows.map(({ id }) => id)
     const order: string[] = []
     let kept: Transaction | undefined
     const result = await database.transaction(async (tx) => {
@@ -64,29 +73,57 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
       order.push('work')
       return 'result'
     })
-    assert.deepEqual([result, order, await ids()], ['result', ['work', 'first', 'second', 'third'], [1, 2]])
-    assert.throws(() => kept!.beforeCommit(async () => undefined), { code: 'DATABASE_TRANSACTION_ENDED' })
+    assert.deepEqual(
+      [result, order, await ids()],
+      ['result', ['work', 'first', 'second', 'third'], [1, 2]],
+    )
+    assert.throws(() => kept!.beforeCommit(async () => undefined), {
+      code: 'DATABASE_TRANSACTION_ENDED',
+    })
     const failed = database.transaction(async (tx) => {
-      tx.beforeCommit(async () => { throw new Error('the hook fails') })
+      tx.beforeCommit(async () => {
+        throw new Error('the hook fails')
+      })
       await insert(tx, 3)
     })
     await assert.rejects(failed, { message: 'the hook fails' })
-    await assert.rejects(database.transaction(async (tx) => {
-      tx.beforeCommit(async () => void order.push('never'))
-      await insert(tx, 4)
-      throw new Error('the work fails')
-    }), { message: 'the work fails' })
+    await assert.rejects(
+      database.transaction(async (tx) => {
+        tx.beforeCommit(async () => void order.push('never'))
+        await insert(tx, 4)
+        throw new Error('the work fails')
+      }),
+      { message: 'the work fails' },
+    )
     assert.deepEqual([await ids(), order.length], [[1, 2], 4])
   })
 
   it('text comes back as it was: quotes, backslashes, line ends, emoji, placeholders', async (database) => {
     await database.query(`CREATE TABLE t (id INTEGER PRIMARY KEY, s ${under.textType})`)
-    const texts = ['', `it's "quoted" \`so\``, 'back\\slash \\\' \\0 \\n', 'line\r\nend\t', '😀 ünïcödé 漢字', '? ?? :a @b', '%_', "'; DROP TABLE t; --", ' padded ']
-    for (const [id, text] of texts.entries()) await database.query('INSERT INTO t (id, s) VALUES (?, ?)', [id, text])
-    const { rows } = await database.query('SELECT s FROM t ORDER BY id')
-    assert.deepEqual(rows.map(({ s }) => s), texts)
+    const texts = [
+      '',
+      `it's "quoted" \`so\``,
+      "back\\slash \\' \\0 \\n",
+      'line\r\nend\t',
+      '😀 ünïcödé 漢字',
+      '? ?? :a @b',
+      '%_',
+      "'; DROP TABLE t; --",
+      ' padded ',
+    ]
     for (const [id, text] of texts.entries()) {
-      const found = await database.query(`SELECT id FROM t WHERE id = ? AND s = ? AND s <> 'a ? in quotes'`, [id, text])
+      await database.query('INSERT INTO t (id, s) VALUES (?, ?)', [id, text])
+    }
+    const { rows } = await database.query('SELECT s FROM t ORDER BY id')
+    assert.deepEqual(
+      rows.map(({ s }) => s),
+      texts,
+    )
+    for (const [id, text] of texts.entries()) {
+      const found = await database.query(
+        `SELECT id FROM t WHERE id = ? AND s = ? AND s <> 'a ? in quotes'`,
+        [id, text],
+      )
       assert.equal(found.rows.length, 1, `found by ${text}`)
     }
   })
@@ -100,22 +137,49 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
 
   it('Buffers come back byte for byte', async (database) => {
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)')
-    const buffers = [Buffer.alloc(0), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.alloc(60_000, `'\\\0`)]
-    for (const [id, buffer] of buffers.entries()) await database.query('INSERT INTO t VALUES (?, ?)', [id, buffer])
+    const buffers = [
+      Buffer.alloc(0),
+      Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+      Buffer.alloc(60_000, `'\\\0`),
+    ]
+    for (const [id, buffer] of buffers.entries()) {
+      await database.query('INSERT INTO t VALUES (?, ?)', [id, buffer])
+    }
     const { rows } = await database.query('SELECT b FROM t ORDER BY id')
-    assert.deepEqual(rows.map(({ b }) => b), buffers)
+    assert.deepEqual(
+      rows.map(({ b }) => b),
+      buffers,
+    )
     assert.ok(rows.every(({ b }) => Buffer.isBuffer(b)))
   })
 
   it('integers are exact: numbers while safe, bigints beyond, sums too', async (database) => {
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, n BIGINT)')
-    const numbers = [0, -1, 2 ** 53 - 1, -(2 ** 53 - 1), 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n), null]
-    for (const [id, number] of numbers.entries()) await database.query('INSERT INTO t VALUES (?, ?)', [id, number])
+    const numbers = [
+      0,
+      -1,
+      2 ** 53 - 1,
+      -(2 ** 53 - 1),
+      2n ** 53n,
+      2n ** 63n - 1n,
+      -(2n ** 63n),
+      null,
+    ]
+    for (const [id, number] of numbers.entries()) {
+      await database.query('INSERT INTO t VALUES (?, ?)', [id, number])
+    }
     const { rows } = await database.query('SELECT n FROM t ORDER BY id')
-    assert.deepEqual(rows.map(({ n }) => n), numbers)
-    const sums = await database.query('SELECT SUM(n) AS big, COUNT(*) AS count FROM t WHERE id IN (2, 4)')
+    assert.deepEqual(
+      rows.map(({ n }) => n),
+      numbers,
+    )
+    const sums = await database.query(
+      'SELECT SUM(n) AS big, COUNT(*) AS count FROM t WHERE id IN (2, 4)',
+    )
     assert.deepEqual({ ...sums.rows[0] }, { big: 2n ** 54n - 1n, count: 2 })
-    const small = await database.query('SELECT SUM(n) AS small, MAX(n) AS most FROM t WHERE id IN (0, 1)')
+    const small = await database.query(
+      'SELECT SUM(n) AS small, MAX(n) AS most FROM t WHERE id IN (0, 1)',
+    )
     assert.deepEqual({ ...small.rows[0] }, { small: -1, most: 0 })
   })
 
@@ -131,29 +195,63 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   })
 
   it('values that are no SqlValue, too few or too many are a TypeError that does not show them', async (database) => {
-    const wrong: unknown[] = [undefined, NaN, Infinity, true, [1], { toSqlString: () => '1' }, new Date(), new Map(), Symbol('s')]
+    const wrong: unknown[] = [
+      undefined,
+      NaN,
+      Infinity,
+      true,
+      [1],
+      { toSqlString: () => '1' },
+      new Date(),
+      new Map(),
+      Symbol('s'),
+    ]
     for (const value of wrong) {
-      await assert.rejects(database.query('SELECT ?', [value as number]), (error) => error instanceof TypeError && /Value 1 of the statement/.test(error.message))
+      await assert.rejects(
+        database.query('SELECT ?', [value as number]),
+        (error) => error instanceof TypeError && /Value 1 of the statement/.test(error.message),
+      )
     }
-    await assert.rejects(database.query(`SELECT ?, '?' -- ?\n, ? /* ? */`, [1]), /TypeError: The statement has 2 placeholders and got 1 values/)
-    await assert.rejects(database.query('SELECT ?', [1, SECRET]), (error) => error instanceof TypeError && !inspect(error).includes('s3cret'))
+    await assert.rejects(
+      database.query(`SELECT ?, '?' -- ?\n, ? /* ? */`, [1]),
+      /TypeError: The statement has 2 placeholders and got 1 values/,
+    )
+    await assert.rejects(
+      database.query('SELECT ?', [1, SECRET]),
+      (error) => error instanceof TypeError && !inspect(error).includes('s3cret'),
+    )
   })
 
   it('takes 1,000 rows of 1 KB in one statement, and gives them back', async (database) => {
     await database.query(`CREATE TABLE t (id INTEGER PRIMARY KEY, s ${under.textType})`)
-    const values = Array.from({ length: 1000 }, (_, id) => [id, `${id}-${'\'\\é'.repeat(300)}`.slice(0, 1024)]).flat()
-    const { affectedRows } = await database.query(`INSERT INTO t VALUES ${Array(1000).fill('(?, ?)').join(', ')}`, values)
+    const values = Array.from({ length: 1000 }, (_, id) => [
+      id,
+      `${id}-${"'\\é".repeat(300)}`.slice(0, 1024),
+    ]).flat()
+    const { affectedRows } = await database.query(
+      `INSERT INTO t VALUES ${Array(1000).fill('(?, ?)').join(', ')}`,
+      values,
+    )
     assert.equal(affectedRows, 1000)
     const { rows } = await database.query('SELECT id, s FROM t ORDER BY id')
-    assert.deepEqual(rows.flatMap(({ id, s }) => [id, s]), values)
+    assert.deepEqual(
+      rows.flatMap(({ id, s }) => [id, s]),
+      values,
+    )
   })
 
   it('says how many rows a change has matched', async (database) => {
     await counters(database, 5)
-    assert.equal((await database.query('UPDATE counters SET n = n WHERE id < ?', [4])).affectedRows, 3)
+    assert.equal(
+      (await database.query('UPDATE counters SET n = n WHERE id < ?', [4])).affectedRows,
+      3,
+    )
     assert.equal((await database.query('DELETE FROM counters WHERE id > ?', [3])).affectedRows, 2)
     assert.equal((await database.query('DELETE FROM counters WHERE id > ?', [3])).affectedRows, 0)
-    assert.deepEqual(await database.query('SELECT n FROM counters WHERE id = 99'), { rows: [], affectedRows: 0 })
+    assert.deepEqual(await database.query('SELECT n FROM counters WHERE id = 99'), {
+      rows: [],
+      affectedRows: 0,
+    })
   })
 
   it('a transaction commits all and returns what its work returns', async (database, url) => {
@@ -177,7 +275,11 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     })
     await assert.rejects(failed, (error) => error === reason)
     assert.deepEqual(await elsewhere(under, url, 'SELECT n FROM counters'), [0])
-    assert.equal((await database.query('UPDATE counters SET n = 5')).affectedRows, 1, 'nothing is left locked')
+    assert.equal(
+      (await database.query('UPDATE counters SET n = 5')).affectedRows,
+      1,
+      'nothing is left locked',
+    )
   })
 
   it('a transaction with a failed statement is rolled back, even if its work swallows the error', async (database) => {
@@ -194,7 +296,9 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   it('statements that a rejecting transaction has not awaited do not run behind its rollback', async (database) => {
     await counters(database, 1)
     const failed = database.transaction(async (tx) => {
-      for (let n = 1; n <= 20; n++) tx.query('UPDATE counters SET n = ?', [n]).catch(() => undefined)
+      for (let n = 1; n <= 20; n++) {
+        tx.query('UPDATE counters SET n = ?', [n]).catch(() => undefined)
+      }
       throw new Error('too soon')
     })
     await assert.rejects(failed, /too soon/)
@@ -216,11 +320,30 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   it('a transaction refuses what would end it, before it is sent, and is rolled back', async (database, url) => {
     await counters(database, 1)
     const refused = [
-      'CREATE TABLE other (id INTEGER)', 'ALTER TABLE counters ADD COLUMN extra INTEGER', 'DROP TABLE counters', 'COMMIT', 'ROLLBACK', 'BEGIN',
-      'start transaction', 'SAVEPOINT mine', 'RELEASE SAVEPOINT wide_cache', 'LOCK TABLES counters WRITE', 'CALL something()',
-      'SET autocommit = 1', 'SET @@autocommit = 1', 'SET @mine = 1, autocommit = 1', `SET @mine = 'a, @b', @@SESSION.autocommit = 1`,
-      '-- a comment\nCOMMIT', '/* SELECT */ COMMIT', '# a comment\n COMMIT', '/*! COMMIT */', '/*!50000 CREATE TABLE other (id INTEGER) */',
-      '/*M! COMMIT */', `SELECT '/* quoted' /*! , 1 */`, 'SELECTED', '',
+      'CREATE TABLE other (id INTEGER)',
+      'ALTER TABLE counters ADD COLUMN extra INTEGER',
+      'DROP TABLE counters',
+      'COMMIT',
+      'ROLLBACK',
+      'BEGIN',
+      'start transaction',
+      'SAVEPOINT mine',
+      'RELEASE SAVEPOINT wide_cache',
+      'LOCK TABLES counters WRITE',
+      'CALL something()',
+      'SET autocommit = 1',
+      'SET @@autocommit = 1',
+      'SET @mine = 1, autocommit = 1',
+      `SET @mine = 'a, @b', @@SESSION.autocommit = 1`,
+      '-- a comment\nCOMMIT',
+      '/* SELECT */ COMMIT',
+      '# a comment\n COMMIT',
+      '/*! COMMIT */',
+      '/*!50000 CREATE TABLE other (id INTEGER) */',
+      '/*M! COMMIT */',
+      `SELECT '/* quoted' /*! , 1 */`,
+      'SELECTED',
+      '',
     ]
     for (const sql of refused) {
       const failed = database.transaction(async (tx) => {
@@ -238,8 +361,12 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await counters(database, 1)
     await database.transaction(async (tx) => {
       await tx.query('-- COMMIT;\n  /* CREATE */ select n FROM counters')
-      await tx.query(`SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS \`/*!\` -- /*! not this one\n`)
-      await tx.query('WITH some AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM some)')
+      await tx.query(
+        `SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS \`/*!\` -- /*! not this one\n`,
+      )
+      await tx.query(
+        'WITH some AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM some)',
+      )
       await tx.query('REPLACE INTO counters (id, n) VALUES (2, ?)', [5])
       await tx.query('INSERT INTO counters (id, n) VALUES (3, 6)')
       await tx.query('DELETE FROM counters WHERE id = 3')
@@ -272,7 +399,9 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   })
 
   it('errors say of what kind they are, and show no value', async (database) => {
-    await database.query('CREATE TABLE t (s VARCHAR(50) NOT NULL UNIQUE, n INTEGER NOT NULL, CHECK (n < 100))')
+    await database.query(
+      'CREATE TABLE t (s VARCHAR(50) NOT NULL UNIQUE, n INTEGER NOT NULL, CHECK (n < 100))',
+    )
     await database.query('INSERT INTO t VALUES (?, 1)', [SECRET])
     await rejects(database.query('INSERT INTO t VALUES (?, 1)', [SECRET]), 'data')
     await rejects(database.query('INSERT INTO t VALUES (?, NULL)', [SECRET]), 'data')
@@ -283,16 +412,40 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   })
 
   it('upsert makes of each column what its table says', async (database) => {
-    await database.query('CREATE TABLE t (a INTEGER, b VARCHAR(20), most BIGINT, total BIGINT, latest BIGINT, first BIGINT, PRIMARY KEY (a, b))')
+    await database.query(
+      'CREATE TABLE t (a INTEGER, b VARCHAR(20), most BIGINT, total BIGINT, latest BIGINT, ' +
+        'first BIGINT, PRIMARY KEY (a, b))',
+    )
     const put = (rows: (number | string)[][]) =>
       database.query(
-        upsert(database.dialect, 't', ['a', 'b'], ['a', 'b', 'most', 'total', 'latest', 'first'], { most: 'greatest', total: 'add', latest: 'replace', first: 'keep' }, rows.length),
+        upsert(
+          database.dialect,
+          't',
+          ['a', 'b'],
+          ['a', 'b', 'most', 'total', 'latest', 'first'],
+          { most: 'greatest', total: 'add', latest: 'replace', first: 'keep' },
+          rows.length,
+        ),
         rows.flat(),
       )
-    await put([[1, 'x', 5, 5, 5, 5], [2, 'x', 1, 1, 1, 1]])
-    await put([[1, 'x', 3, 3, 3, 3], [2, 'x', 9, 9, 9, 9], [1, 'y', 2, 2, 2, 2]])
+    await put([
+      [1, 'x', 5, 5, 5, 5],
+      [2, 'x', 1, 1, 1, 1],
+    ])
+    await put([
+      [1, 'x', 3, 3, 3, 3],
+      [2, 'x', 9, 9, 9, 9],
+      [1, 'y', 2, 2, 2, 2],
+    ])
     const { rows } = await database.query('SELECT * FROM t ORDER BY a, b')
-    assert.deepEqual(rows.map((row) => Object.values(row)), [[1, 'x', 5, 8, 3, 5], [1, 'y', 2, 2, 2, 2], [2, 'x', 9, 10, 9, 1]])
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      [
+        [1, 'x', 5, 8, 3, 5],
+        [1, 'y', 2, 2, 2, 2],
+        [2, 'x', 9, 10, 9, 1],
+      ],
+    )
     const nothing = upsert(database.dialect, 't', ['a', 'b'], ['a', 'b', 'most'], {}, 1)
     await database.query(nothing, [1, 'x', 1000])
     assert.deepEqual(await column(database, `SELECT most FROM t WHERE a = 1 AND b = 'x'`), [5])
@@ -301,9 +454,22 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   it('rows are given numbers by their ids, the greatest too, and no other row is changed', async (database) => {
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, n BIGINT, kept BIGINT DEFAULT 5)')
     await database.query('INSERT INTO t (id, n) VALUES (1, 0), (2, 0), (3, 0), (4, 0)')
-    const given = [[3, 7], [1, Number.MAX_SAFE_INTEGER - 1], [9, 9]]
-    assert.equal((await database.query(updateByIds(database.dialect, 't', 'n'), [JSON.stringify(given)])).affectedRows, 2)
-    assert.deepEqual(await column(database, 'SELECT n FROM t ORDER BY id'), [Number.MAX_SAFE_INTEGER - 1, 0, 7, 0])
+    const given = [
+      [3, 7],
+      [1, Number.MAX_SAFE_INTEGER - 1],
+      [9, 9],
+    ]
+    assert.equal(
+      (await database.query(updateByIds(database.dialect, 't', 'n'), [JSON.stringify(given)]))
+        .affectedRows,
+      2,
+    )
+    assert.deepEqual(await column(database, 'SELECT n FROM t ORDER BY id'), [
+      Number.MAX_SAFE_INTEGER - 1,
+      0,
+      7,
+      0,
+    ])
     assert.deepEqual(await column(database, 'SELECT DISTINCT kept FROM t'), [5])
   })
 
@@ -312,19 +478,38 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await database.query('CREATE TABLE b (id INTEGER PRIMARY KEY, y BIGINT)')
     await database.query('INSERT INTO a VALUES (1, 0), (2, 0)')
     await database.query('INSERT INTO b VALUES (1, 0), (2, 0)')
-    const a = (k: number): RowUpdate => ({ table: 'a', set: 'x = ?', setValues: [7], where: 'k = ?', whereValues: [k] })
-    const b = (id: number): RowUpdate => ({ table: 'b', set: 'y = y + ?', setValues: [5], where: 'id = ? AND y + ? < ?', whereValues: [id, 5, 10] })
+    const a = (k: number): RowUpdate => ({
+      table: 'a',
+      set: 'x = ?',
+      setValues: [7],
+      where: 'k = ?',
+      whereValues: [k],
+    })
+    const b = (id: number): RowUpdate => ({
+      table: 'b',
+      set: 'y = y + ?',
+      setValues: [5],
+      where: 'id = ? AND y + ? < ?',
+      whereValues: [id, 5, 10],
+    })
     const statement = updateBoth(database.dialect, a(1), b(1))
     assert.equal(statement === undefined, database.dialect === 'sqlite')
     const run = async (one: RowUpdate, other: RowUpdate): Promise<boolean> => {
       const both = updateBoth(database.dialect, one, other)
       if (both) return (await database.query(both.sql, both.values)).affectedRows > 0
-      return database.transaction(async (tx) => {
-        for (const { sql, values } of [update(one), update(other)]) if ((await tx.query(sql, values)).affectedRows === 0) throw new Error('none')
-        return true
-      }).catch(() => false)
+      return database
+        .transaction(async (tx) => {
+          for (const { sql, values } of [update(one), update(other)]) {
+            if ((await tx.query(sql, values)).affectedRows === 0) throw new Error('none')
+          }
+          return true
+        })
+        .catch(() => false)
     }
-    assert.deepEqual([await run(a(1), b(1)), await run(a(3), b(2)), await run(a(2), b(1)), await run(a(2), b(3))], [true, false, false, false])
+    assert.deepEqual(
+      [await run(a(1), b(1)), await run(a(3), b(2)), await run(a(2), b(1)), await run(a(2), b(3))],
+      [true, false, false, false],
+    )
     assert.equal(await run(a(1), b(2)), true, 'one of the two rows stays as it is')
     assert.deepEqual(await column(database, 'SELECT x FROM a ORDER BY k'), [7, 0])
     assert.deepEqual(await column(database, 'SELECT y FROM b ORDER BY id'), [5, 5])
@@ -344,10 +529,14 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
 
   it('more waiting statements than the bound are refused, not piled up; the others are done', async (database) => {
     await counters(database, 1)
-    const results = await Promise.allSettled(Array.from({ length: 1_200 }, () => database.query('SELECT n FROM counters')))
+    const results = await Promise.allSettled(
+      Array.from({ length: 1_200 }, () => database.query('SELECT n FROM counters')),
+    )
     const refused = results.filter(({ status }) => status === 'rejected')
     assert.ok(refused.length >= 150 && refused.length <= 200, `${refused.length} refused`)
-    for (const { reason } of refused as PromiseRejectedResult[]) assertKind(reason, 'capacity', 'DATABASE_QUEUE_FULL')
+    for (const { reason } of refused as PromiseRejectedResult[]) {
+      assertKind(reason, 'capacity', 'DATABASE_QUEUE_FULL')
+    }
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [0], 'and all is well again')
   })
 
@@ -362,7 +551,12 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await underWay
     await database.close()
     assert.deepEqual(await elsewhere(under, url, 'SELECT n FROM counters'), [2])
-    for (const late of [() => database.query('SELECT 1'), () => database.now(), () => database.migrate(), () => database.transaction(async () => 1)]) {
+    for (const late of [
+      () => database.query('SELECT 1'),
+      () => database.now(),
+      () => database.migrate(),
+      () => database.transaction(async () => 1),
+    ]) {
       await rejects(late(), 'usage', 'DATABASE_CLOSED')
     }
   })
@@ -370,8 +564,16 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   it(`${under.migratingProcesses} processes that migrate at once apply each migration once`, async (database, url) => {
     await withMigrations(FILES, async (folder) => {
       await Promise.all(await migratingProcesses(under.migratingProcesses, url, folder))
-      const { rows } = await database.query('SELECT part, version, name, applied_at FROM wide_cache_migrations ORDER BY version')
-      assert.deepEqual(rows.map(({ part, version, name }) => [part, version, name]), [['part', 1, 'first'], ['part', 2, 'second']])
+      const { rows } = await database.query(
+        'SELECT part, version, name, applied_at FROM wide_cache_migrations ORDER BY version',
+      )
+      assert.deepEqual(
+        rows.map(({ part, version, name }) => [part, version, name]),
+        [
+          ['part', 1, 'first'],
+          ['part', 2, 'second'],
+        ],
+      )
       assert.ok(Math.abs(Number(rows[0]?.['applied_at']) - Date.now()) < 120_000)
       assert.deepEqual(await column(database, 'SELECT b FROM migrated'), ['once; only\n'])
       await database.migrate(['part'], folder)
@@ -388,10 +590,17 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
   })
 
   it('a migration that fails is not recorded, and is done when its cause is gone', async (database) => {
-    const half = ['0001_first.sql', 'CREATE TABLE IF NOT EXISTS migrated (a INTEGER, b VARCHAR(20));\nINSERT INTO missing VALUES (1);\n'] as const
+    const half = [
+      '0001_first.sql',
+      'CREATE TABLE IF NOT EXISTS migrated (a INTEGER, b VARCHAR(20));\nINSERT INTO missing ' +
+        'VALUES (1);\n',
+    ] as const
     await withMigrations([half], (folder) => rejects(database.migrate(['part'], folder), 'usage'))
     await withMigrations(FILES, (folder) => database.migrate(['part'], folder))
-    assert.deepEqual(await column(database, 'SELECT version FROM wide_cache_migrations ORDER BY version'), [1, 2])
+    assert.deepEqual(
+      await column(database, 'SELECT version FROM wide_cache_migrations ORDER BY version'),
+      [1, 2],
+    )
   })
 
   it('only the tables that are asked for are made', async (database) => {
@@ -402,10 +611,13 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await database.query('SELECT name FROM wide_cache_grids')
   })
 
-  it("a table of another program that has the name of one of ours is refused by name, before anything is written", async (database) => {
+  it('a table of another program that has the name of one of ours is refused by name, before anything is written', async (database) => {
     await database.query('CREATE TABLE activities (id INTEGER NOT NULL, title VARCHAR(20))')
     const error = await rejects(database.migrate(), 'usage', 'DATABASE_FOREIGN_TABLE')
-    assert.match(error.message, /table "activities" .* columns are id, title.*database \(schema\) of its own/)
+    assert.match(
+      error.message,
+      /table "activities" .* columns are id, title.*database \(schema\) of its own/,
+    )
     await rejects(database.query('SELECT name FROM wide_cache_grids'), 'usage')
     await rejects(database.query('SELECT version FROM wide_cache_migrations'), 'usage')
     await database.migrate(['wide-cache'])
@@ -414,17 +626,30 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
 
   it('migration files with a gap, twice the same number or another name are a mistake of ours', async (database) => {
     for (const wrong of ['0003_gap.sql', '0001_again.sql', '2_short.sql', '0002_Name.sql']) {
-      await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) => assert.rejects(database.migrate(['part'], folder), { code: 'ERR_ASSERTION' }))
+      await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) =>
+        assert.rejects(database.migrate(['part'], folder), { code: 'ERR_ASSERTION' }),
+      )
     }
   })
 }
 
 const FILES: readonly (readonly [string, string])[] = [
-  ['0001_first.sql', '-- a comment; with a semicolon\nCREATE TABLE IF NOT EXISTS migrated (\n  a INTEGER, -- the key\n  b VARCHAR(20)\n);\n'],
-  ['0002_second.sql', `INSERT INTO migrated (a, b) VALUES (1, 'once; only\n');\nCREATE INDEX migrated_a ON migrated (a); -- the end\n`],
+  [
+    '0001_first.sql',
+    '-- a comment; with a semicolon\nCREATE TABLE IF NOT EXISTS migrated (\n  a INTEGER, -- ' +
+      'the key\n  b VARCHAR(20)\n);\n',
+  ],
+  [
+    '0002_second.sql',
+    `INSERT INTO migrated (a, b) VALUES (1, 'once; only\n');\nCREATE INDEX migrated_a ON ` +
+      'migrated (a); -- the end\n',
+  ],
 ]
 
-async function withMigrations(files: readonly (readonly [string, string])[], use: (folder: URL) => Promise<unknown>): Promise<void> {
+async function withMigrations(
+  files: readonly (readonly [string, string])[],
+  use: (folder: URL) => Promise<unknown>,
+): Promise<void> {
   const path = await mkdtemp(join(tmpdir(), 'wide-cache-sql-'))
   try {
     await mkdir(join(path, 'part'))
@@ -436,12 +661,20 @@ async function withMigrations(files: readonly (readonly [string, string])[], use
 }
 
 /** Starts the processes, has them begin together, and returns their ends. */
-async function migratingProcesses(count: number, url: string, folder: URL): Promise<Promise<void>[]> {
+async function migratingProcesses(
+  count: number,
+  url: string,
+  folder: URL,
+): Promise<Promise<void>[]> {
   const program = fileURLToPath(new URL('../../test/servers/migrating-process.ts', import.meta.url))
   const children = Array.from({ length: count }, () =>
-    spawn(process.execPath, ['--import', 'tsx', program, url, folder.href], { stdio: ['pipe', 'pipe', 'inherit'] }),
+    spawn(process.execPath, ['--import', 'tsx', program, url, folder.href], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }),
   )
-  await Promise.all(children.map((child) => Promise.race([once(child.stdout, 'data'), once(child, 'exit')])))
+  await Promise.all(
+    children.map((child) => Promise.race([once(child.stdout, 'data'), once(child, 'exit')])),
+  )
   return children.map(async (child) => {
     const exit = once(child, 'exit')
     child.stdin.write('go\n')
@@ -452,7 +685,9 @@ async function migratingProcesses(count: number, url: string, folder: URL): Prom
 
 async function counters(database: Database, count: number): Promise<void> {
   await database.query('CREATE TABLE counters (id INTEGER PRIMARY KEY, n BIGINT NOT NULL)')
-  for (let id = 1; id <= count; id++) await database.query('INSERT INTO counters (id, n) VALUES (?, 0)', [id])
+  for (let id = 1; id <= count; id++) {
+    await database.query('INSERT INTO counters (id, n) VALUES (?, 0)', [id])
+  }
 }
 
 async function column(database: Database, sql: string): Promise<unknown[]> {
@@ -469,9 +704,19 @@ async function elsewhere(under: DatabaseUnderTest, url: string, sql: string): Pr
   }
 }
 
-/** Rejects with a DatabaseError of this kind that shows no secret, neither in its message nor anywhere in it. */
-export async function rejects(promise: Promise<unknown>, kind: DatabaseErrorKind, code?: string): Promise<DatabaseError> {
-  const error: unknown = await promise.then(() => assert.fail('should have rejected'), (reason: unknown) => reason)
+/**
+ * Rejects with a DatabaseError of this kind that shows no secret, neither in its message nor
+ * anywhere in it.
+ */
+export async function rejects(
+  promise: Promise<unknown>,
+  kind: DatabaseErrorKind,
+  code?: string,
+): Promise<DatabaseError> {
+  const error: unknown = await promise.then(
+    () => assert.fail('should have rejected'),
+    (reason: unknown) => reason,
+  )
   return assertKind(error, kind, code)
 }
 

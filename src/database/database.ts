@@ -1,30 +1,33 @@
 /**
- * The Database port: SQL with parameters (`?`), transactions, and the database's own clock. Integers come
- * back as `number` when they are safe integers and as `bigint` otherwise; binary columns as Buffers.
+ * The Database port: SQL with parameters (`?`), transactions, and the database's own clock.
+ * Integers come back as `number` when they are safe integers and as `bigint` otherwise; binary
+ * columns as Buffers.
  *
  * Everything rejects with a {@link DatabaseError} when the database does.
  */
 export interface Database extends Queryable {
   /**
-   * Runs `work` in one READ COMMITTED transaction and commits. If `work`, any of its statements (even one whose
-   * error it swallows) or the commit rejects, all is rolled back, the connection is not used again, and the
-   * error is passed on; after a failed commit the outcome is unknown. Nothing is retried here. Within `work`
-   * use only `tx`.
+   * Runs `work` in one READ COMMITTED transaction and commits. If `work`, any of its statements
+   * (even one whose error it swallows) or the commit rejects, all is rolled back, the connection is
+   * not used again, and the error is passed on; after a failed commit the outcome is unknown.
+   * Nothing is retried here. Within `work` use only `tx`.
    *
-   * `work` may run no statement for at most 10 s at a time, since others wait for its locks; then all is rolled back.
+   * `work` may run no statement for at most 10 s at a time, since others wait for its locks; then
+   * all is rolled back.
    *
    * @throws DatabaseError `DATABASE_TRANSACTION_IDLE` when `work` ran no statement for longer.
-   * @throws DatabaseError `DATABASE_TRANSACTION_LOST` when something has committed the transaction before its end. A
-   * part of it is stored then, its locks were gone, and a retry would store that part twice.
+   * @throws DatabaseError `DATABASE_TRANSACTION_LOST` when something has committed the transaction
+   * before its end. A part of it is stored then, its locks were gone, and a retry would store that
+   * part twice.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Brings the tables of some parts of the package, or of all, up to its version, forward only. Safe when several
-   * processes start at once.
+   * Brings the tables of some parts of the package, or of all, up to its version, forward only.
+   * Safe when several processes start at once.
    *
    * @param parts names of folders in `sql/<dialect>/`
-   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the package,
-   *   `DATABASE_FOREIGN_TABLE` when another program has a table of the same name.
+   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the
+   * package, `DATABASE_FOREIGN_TABLE` when another program has a table of the same name.
    */
   migrate(parts?: readonly string[]): Promise<void>
   /** Lets go of connections; idempotent. Everything afterwards rejects with `DATABASE_CLOSED`. */
@@ -35,10 +38,10 @@ export interface Database extends Queryable {
 export interface Queryable {
   readonly dialect: Dialect
   /**
-   * The most bytes that one statement may have, its SQL text with its values in it. MySQL's comes from
-   * `max_allowed_packet`: in a transaction that of its connection; elsewhere the smallest that any connection has
-   * had so far, and a cautious {@link ASSUMED_STATEMENT_BYTES} before the first. A longer statement is refused
-   * with kind `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
+   * The most bytes that one statement may have, its SQL text with its values in it. MySQL's comes
+   * from `max_allowed_packet`: in a transaction that of its connection; elsewhere the smallest that
+   * any connection has had so far, and a cautious {@link ASSUMED_STATEMENT_BYTES} before the first.
+   * A longer statement is refused with kind `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
    */
   readonly maxStatementBytes: number
   query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult>
@@ -49,22 +52,27 @@ export interface Queryable {
 /**
  * A transaction under way. It is of no use after `work` has settled.
  *
- * Its `query` takes statements that begin with SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH or LOAD DATA, and SET of
- * user variables (`SET @name = …`). It refuses others, with `DATABASE_STATEMENT_REFUSED`, before it sends them: DDL,
- * COMMIT, BEGIN, LOCK TABLES, procedures or another autocommit would commit what came before and drop the locks.
- * Executable comments (`/*! … *\/`) are refused too.
+ * Its `query` takes statements that begin with SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH or
+ * LOAD DATA, and SET of user variables (`SET @name = …`). It refuses others, with
+ * `DATABASE_STATEMENT_REFUSED`, before it sends them: DDL, COMMIT, BEGIN, LOCK TABLES, procedures
+ * or another autocommit would commit what came before and drop the locks. Executable comments
+ * (`/*! … *\/`) are refused too.
  */
 export interface Transaction extends Queryable {
   /**
-   * Has `hook` run when `work` has resolved, just before the commit: all row locks of the work are held by then.
-   * Hooks run one after the other, in the order in which they came. If one rejects, all is rolled back.
+   * Has `hook` run when `work` has resolved, just before the commit: all row locks of the work are
+   * held by then. Hooks run one after the other, in the order in which they came. If one rejects,
+   * all is rolled back.
    *
    * @throws DatabaseError `DATABASE_TRANSACTION_ENDED`
    */
   beforeCommit(hook: () => Promise<void>): void
 }
 
-/** What a database that has not been reached yet takes for sure, unless someone has set a very low limit. */
+/**
+ * What a database that has not been reached yet takes for sure, unless someone has set a very low
+ * limit.
+ */
 export const ASSUMED_STATEMENT_BYTES = 32 * 1024
 
 /** MySQL and MariaDB speak one dialect here. */
@@ -76,15 +84,18 @@ export type SqlRow = { readonly [column: string]: SqlValue }
 export interface QueryResult {
   /** The rows of a SELECT; empty otherwise. */
   readonly rows: readonly SqlRow[]
-  /** The rows an INSERT, UPDATE or DELETE has matched (MySQL counts an upsert that updates as 2). */
+  /**
+   * The rows an INSERT, UPDATE or DELETE has matched (MySQL counts an upsert that updates as 2).
+   */
   readonly affectedRows: number
 }
 
 /**
- * What to make of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or it broke, or no
- * answer in time (the outcome is unknown); `lock`: deadlock or lock-wait timeout; `capacity`: no space, read-only, too many connections;
- * `data`: the values themselves are refused (too long, constraint, wrong type); `usage`: anything else: a
- * missing table, a missing right, wrong SQL, closed. All but `data` say nothing about the rows at hand.
+ * What to make of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or
+ * it broke, or no answer in time (the outcome is unknown); `lock`: deadlock or lock-wait timeout;
+ * `capacity`: no space, read-only, too many connections; `data`: the values themselves are refused
+ * (too long, constraint, wrong type); `usage`: anything else: a missing table, a missing right,
+ * wrong SQL, closed. All but `data` say nothing about the rows at hand.
  */
 export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
 
@@ -92,8 +103,9 @@ export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | '
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /**
-   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`, `DATABASE_CLOSED`, `DATABASE_NEWER`,
-   * `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`, `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`,
+   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`,
+   * `DATABASE_CLOSED`, `DATABASE_NEWER`, `DATABASE_MIGRATING`, `DATABASE_QUEUE_FULL`,
+   * `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`,
    * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
    */
   readonly code: string
@@ -101,7 +113,12 @@ export class DatabaseError extends Error {
   /** There was no connection, so nothing was sent: the outcome is known, whatever the kind. */
   readonly unsent: boolean
 
-  constructor(code: string, kind: DatabaseErrorKind, message: string, options: ErrorOptions & { unsent?: boolean } = {}) {
+  constructor(
+    code: string,
+    kind: DatabaseErrorKind,
+    message: string,
+    options: ErrorOptions & { unsent?: boolean } = {},
+  ) {
     super(message, options)
     this.code = code
     this.kind = kind

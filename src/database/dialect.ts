@@ -1,6 +1,7 @@
 /**
- * How MySQL and SQLite differ in the statements written elsewhere, in one table, so that nobody else asks
- * which database it is. Names of tables and columns come from our own code and are asserted to be plain.
+ * How MySQL and SQLite differ in the statements written elsewhere, in one table, so that nobody
+ * else asks which database it is. Names of tables and columns come from our own code and are
+ * asserted to be plain.
  */
 import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
@@ -30,17 +31,23 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     greatest: 'GREATEST',
     forUpdate: ' FOR UPDATE',
     skipLocked: ' FOR UPDATE SKIP LOCKED',
-    // Left to itself MariaDB likes to read the whole of a small table, and waits for every row that others are inserting.
+    // Left to itself MariaDB likes to read the whole of a small table, and waits for every row that
+    // others are inserting.
     deleteByIds: (table) =>
-      `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = ids.id`,
+      `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids STRAIGHT_JOIN ` +
+      `${table} AS t FORCE INDEX (PRIMARY) ON t.id = ids.id`,
     updateByIds: (table, column) =>
-      `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', value BIGINT PATH '$[1]')) AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = given.id SET t.${column} = given.value`,
+      `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', value BIGINT PATH ` +
+      `'$[1]')) AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = ` +
+      `given.id SET t.${column} = given.value`,
     // The first table's row is locked first.
     updateJoin: ' STRAIGHT_JOIN ',
-    // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere NOW() is
-    // ambiguous for one hour a year.
+    // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere
+    // NOW() is ambiguous for one hour a year.
     now: 'SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) AS now',
-    columnsOf: 'SELECT column_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?',
+    columnsOf:
+      'SELECT column_name AS name FROM information_schema.columns WHERE table_schema = ' +
+      'DATABASE() AND table_name = ?',
   },
   sqlite: {
     onDuplicate: (keyColumns) => `ON CONFLICT(${keyColumns.join(', ')}) DO UPDATE SET`,
@@ -51,7 +58,8 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     skipLocked: '',
     deleteByIds: (table) => `DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
     updateByIds: (table, column) =>
-      `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
+      `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, value ->> ` +
+      `1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
     columnsOf: 'SELECT name FROM pragma_table_info(?)',
@@ -61,16 +69,25 @@ const DIFFERENCES: Record<Dialect, Differences> = {
 /** SQLite's own bound; MySQL's comes from the packet. */
 export const MAX_VALUES_PER_STATEMENT = 32_766
 
-/** `INSERT INTO table (columns) VALUES (?, …), …` for `rowCount` rows. Values come row by row, in the order of `columns`. */
+/**
+ * `INSERT INTO table (columns) VALUES (?, …), …` for `rowCount` rows. Values come row by row, in
+ * the order of `columns`.
+ */
 export function insert(table: string, columns: readonly string[], rowCount: number): string {
-  assert(rowCount >= 1 && rowCount * columns.length <= MAX_VALUES_PER_STATEMENT, `insert of ${rowCount} rows of ${columns.length} columns`)
+  assert(
+    rowCount >= 1 && rowCount * columns.length <= MAX_VALUES_PER_STATEMENT,
+    `insert of ${rowCount} rows of ${columns.length} columns`,
+  )
   const row = `(${placeholders(columns.length)})`
-  return `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES ${Array(rowCount).fill(row).join(', ')}`
+  return (
+    `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES ` +
+    `${Array(rowCount).fill(row).join(', ')}`
+  )
 }
 
 /**
- * {@link insert}, which updates the row where the key exists. Columns that `updates` does not name stay as they
- * are; `greatest` and `add` of NULL are NULL.
+ * {@link insert}, which updates the row where the key exists. Columns that `updates` does not name
+ * stay as they are; `greatest` and `add` of NULL are NULL.
  */
 export function upsert(
   dialect: Dialect,
@@ -80,14 +97,29 @@ export function upsert(
   updates: Readonly<Record<string, Update>>,
   rowCount: number,
 ): string {
-  assert(Object.keys(updates).every((column) => columns.includes(column)), 'an upsert updates columns that it inserts')
+  assert(
+    Object.keys(updates).every((column) => columns.includes(column)),
+    'an upsert updates columns that it inserts',
+  )
   const differences = DIFFERENCES[dialect]
-  const assignments = Object.entries(updates).map(([column, update]) => assignment(differences, table, column, update))
-  if (assignments.length === 0) assignments.push(assignment(differences, table, keyColumns[0], 'keep'))
-  return `${insert(table, columns, rowCount)} ${differences.onDuplicate(keyColumns.map(quoted))} ${assignments.join(', ')}`
+  const assignments = Object.entries(updates).map(([column, update]) =>
+    assignment(differences, table, column, update),
+  )
+  if (assignments.length === 0) {
+    assignments.push(assignment(differences, table, keyColumns[0], 'keep'))
+  }
+  return (
+    `${insert(table, columns, rowCount)} ` +
+    `${differences.onDuplicate(keyColumns.map(quoted))} ${assignments.join(', ')}`
+  )
 }
 
-function assignment(differences: Differences, table: string, column: string, update: Update): string {
+function assignment(
+  differences: Differences,
+  table: string,
+  column: string,
+  update: Update,
+): string {
   const inserted = differences.inserted(quoted(column))
   const stored = `${quoted(table)}.${quoted(column)}`
   const values: Record<Update, string> = {
@@ -111,7 +143,10 @@ export function placeholders(count: number): string {
   return Array(count).fill('?').join(', ')
 }
 
-/** What makes a SELECT lock its rows until the transaction ends: ` FOR UPDATE`, or nothing where all is locked. */
+/**
+ * What makes a SELECT lock its rows until the transaction ends: ` FOR UPDATE`, or nothing where all
+ * is locked.
+ */
 export function forUpdate(dialect: Dialect): string {
   return DIFFERENCES[dialect].forUpdate
 }
@@ -122,22 +157,24 @@ export function skipLocked(dialect: Dialect): string {
 }
 
 /**
- * Deletes the rows of these ids, the table's primary key, and touches no other row: none is waited for. Its one
- * parameter is the ids as a JSON array.
+ * Deletes the rows of these ids, the table's primary key, and touches no other row: none is waited
+ * for. Its one parameter is the ids as a JSON array.
  */
 export function deleteByIds(dialect: Dialect, table: string): string {
   return DIFFERENCES[dialect].deleteByIds(quoted(table))
 }
 
 /**
- * Sets a column of the rows of some ids, the table's primary key, each to a number of its own, and touches no
- * other row. Its one parameter is a JSON array of [id, number].
+ * Sets a column of the rows of some ids, the table's primary key, each to a number of its own, and
+ * touches no other row. Its one parameter is a JSON array of [id, number].
  */
 export function updateByIds(dialect: Dialect, table: string, column: string): string {
   return DIFFERENCES[dialect].updateByIds(quoted(table), quoted(column))
 }
 
-/** An update of one row: SQL whose columns no other table of the same statement has, and its values. */
+/**
+ * An update of one row: SQL whose columns no other table of the same statement has, and its values.
+ */
 export interface RowUpdate {
   readonly table: string
   readonly set: string
@@ -152,24 +189,35 @@ export interface Statement {
 }
 
 export function update({ table, set, setValues, where, whereValues }: RowUpdate): Statement {
-  return { sql: `UPDATE ${quoted(table)} SET ${set} WHERE ${where}`, values: [...setValues, ...whereValues] }
+  return {
+    sql: `UPDATE ${quoted(table)} SET ${set} WHERE ${where}`,
+    values: [...setValues, ...whereValues],
+  }
 }
 
 /**
- * Both updates in one statement, by which either both rows are changed or, where one of them matches none,
- * nothing (no affected rows). `undefined` where a statement changes one table only.
+ * Both updates in one statement, by which either both rows are changed or, where one of them
+ * matches none, nothing (no affected rows). `undefined` where a statement changes one table only.
  */
-export function updateBoth(dialect: Dialect, first: RowUpdate, second: RowUpdate): Statement | undefined {
+export function updateBoth(
+  dialect: Dialect,
+  first: RowUpdate,
+  second: RowUpdate,
+): Statement | undefined {
   const { updateJoin } = DIFFERENCES[dialect]
   if (updateJoin === undefined) return undefined
   return {
-    sql: `UPDATE ${quoted(first.table)}${updateJoin}${quoted(second.table)} SET ${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
+    sql:
+      `UPDATE ${quoted(first.table)}${updateJoin}${quoted(second.table)} SET ` +
+      `${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
     values: [...first.setValues, ...second.setValues, ...first.whereValues, ...second.whereValues],
   }
 }
 
 /** The database's clock: milliseconds since the Unix epoch, of the moment the statement runs. */
-export async function databaseNow(queryable: Pick<Queryable, 'dialect' | 'query'>): Promise<number> {
+export async function databaseNow(
+  queryable: Pick<Queryable, 'dialect' | 'query'>,
+): Promise<number> {
   const { rows } = await queryable.query(DIFFERENCES[queryable.dialect].now)
   const now = rows[0]?.['now']
   assert(typeof now === 'number' && Number.isSafeInteger(now))
@@ -177,7 +225,10 @@ export async function databaseNow(queryable: Pick<Queryable, 'dialect' | 'query'
 }
 
 /** The names of a table's columns; none if there is no such table. */
-export async function columnsOf(queryable: Pick<Queryable, 'dialect' | 'query'>, table: string): Promise<string[]> {
+export async function columnsOf(
+  queryable: Pick<Queryable, 'dialect' | 'query'>,
+  table: string,
+): Promise<string[]> {
   const { rows } = await queryable.query(DIFFERENCES[queryable.dialect].columnsOf, [table])
   return rows.map(({ name }) => String(name))
 }

@@ -1,6 +1,6 @@
 /**
- * Tables of other programs that have the name of one of ours. `CREATE TABLE IF NOT EXISTS` would take them for
- * ours, and every commit would fail for ever.
+ * Tables of other programs that have the name of one of ours. `CREATE TABLE IF NOT EXISTS` would
+ * take them for ours, and every commit would fail for ever.
  */
 import { DatabaseError, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
@@ -10,17 +10,22 @@ const CREATE = /^CREATE TABLE IF NOT EXISTS (\w+) \(([^]*)\)[^)]*$/
 const NO_COLUMN = /^(?:PRIMARY|UNIQUE|KEY|INDEX|CONSTRAINT|CHECK|FOREIGN)\b/i
 
 /**
- * Looks at the tables that `statements` are to create. One that is there already must have exactly the columns that it
- * would get: it was made by a migration that a crash has cut short.
+ * Looks at the tables that `statements` are to create. One that is there already must have exactly
+ * the columns that it would get: it was made by a migration that a crash has cut short.
  *
  * @throws DatabaseError `DATABASE_FOREIGN_TABLE`
  */
-export async function refuseForeignTables(queryable: Queryable, statements: readonly string[]): Promise<void> {
+export async function refuseForeignTables(
+  queryable: Queryable,
+  statements: readonly string[],
+): Promise<void> {
   for (const statement of statements) {
     const [, table, body] = CREATE.exec(statement) ?? []
     if (table === undefined || body === undefined) continue
     const found = await columnsOf(queryable, table)
-    if (found.length > 0 && found.sort().join() !== columnsIn(body).sort().join()) throw foreign(table, found)
+    if (found.length > 0 && found.sort().join() !== columnsIn(body).sort().join()) {
+      throw foreign(table, found)
+    }
   }
 }
 
@@ -44,7 +49,9 @@ function columnsIn(body: string): string[] {
 
 function foreign(table: string, columns: readonly string[]): DatabaseError {
   const message =
-    `The database has a table "${table}" that is not wide-cache's: its columns are ${columns.join(', ')}. ` +
-    'Nothing has been written. Give wide-cache a database (schema) of its own on the same server, and name it in the URL'
+    `The database has a table "${table}" that is not wide-cache's: its columns are ` +
+    `${columns.join(', ')}. ` +
+    'Nothing has been written. Give wide-cache a database (schema) of its own on the same ' +
+    'server, and name it in the URL'
   return new DatabaseError('DATABASE_FOREIGN_TABLE', 'usage', message)
 }

@@ -1,8 +1,8 @@
 /**
  * Brings a schema up to date. Each part of the package has its own tables; the numbered files of
- * `sql/<dialect>/<part>/` are their history, applied forward only and recorded in `wide_cache_migrations`. One
- * process at a time works, the others wait for it. In MySQL, where DDL commits by itself, a file is written so
- * that it can be run again after a crash half-way.
+ * `sql/<dialect>/<part>/` are their history, applied forward only and recorded in
+ * `wide_cache_migrations`. One process at a time works, the others wait for it. In MySQL, where DDL
+ * commits by itself, a file is written so that it can be run again after a crash half-way.
  */
 import assert from 'node:assert/strict'
 import { readFile, readdir } from 'node:fs/promises'
@@ -16,9 +16,19 @@ export const MIGRATION_LOCK_SECONDS = 30
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/
 
 /** All parts that have tables. */
-export const PARTS = ['wide-cache', 'activity', 'hits', 'counters', 'sequence', 'collision-free-map'] as const
+export const PARTS = [
+  'wide-cache',
+  'activity',
+  'hits',
+  'counters',
+  'sequence',
+  'collision-free-map',
+] as const
 
-const RECORD = 'CREATE TABLE IF NOT EXISTS wide_cache_migrations (part VARCHAR(32) NOT NULL, version INTEGER NOT NULL, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL, PRIMARY KEY (part, version))'
+const RECORD =
+  'CREATE TABLE IF NOT EXISTS wide_cache_migrations (part VARCHAR(32) NOT NULL, version ' +
+  'INTEGER NOT NULL, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL, PRIMARY KEY ' +
+  '(part, version))'
 
 /** A database that lets one caller at a time, of all processes, change its tables. */
 export interface MigrationHost extends Pick<Queryable, 'query'> {
@@ -40,18 +50,27 @@ export function migrationsFolder(dialect: Dialect): URL {
 
 /** The error of a process that has waited for another one's migration in vain. */
 export function migrationsBusy(): DatabaseError {
-  const message = `Another process has been migrating the database for more than ${MIGRATION_LOCK_SECONDS} s; try again when it is done`
+  const message =
+    'Another process has been migrating the database for more than ' +
+    `${MIGRATION_LOCK_SECONDS} s; try again when it is done`
   return new DatabaseError('DATABASE_MIGRATING', 'lock', message)
 }
 
 /**
  * Applies the migrations of `parts`, folders of `folder`, that the database does not have yet.
  *
- * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have; `DATABASE_FOREIGN_TABLE` if another
- * program has a table of one of the names, before anything is written; `DATABASE_MIGRATING`
+ * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have;
+ * `DATABASE_FOREIGN_TABLE` if another program has a table of one of the names, before anything is
+ * written; `DATABASE_MIGRATING`
  */
-export async function migrate(host: MigrationHost, folder: URL, parts: readonly string[]): Promise<void> {
-  const migrations = new Map(await Promise.all(parts.map(async (part) => [part, await migrationsOf(part, folder)] as const)))
+export async function migrate(
+  host: MigrationHost,
+  folder: URL,
+  parts: readonly string[],
+): Promise<void> {
+  const migrations = new Map(
+    await Promise.all(parts.map(async (part) => [part, await migrationsOf(part, folder)] as const)),
+  )
   // First without a lock and without DDL, which the user of a web process may have no right to.
   const applied = await versionsOf(host).catch(noneYet)
   if (applied && parts.every((part) => applied.get(part) === migrations.get(part)!.length)) return
@@ -66,7 +85,10 @@ export async function migrate(host: MigrationHost, folder: URL, parts: readonly 
   }
 }
 
-async function bringUp(queryable: Queryable, migrations: ReadonlyMap<string, readonly Migration[]>): Promise<void> {
+async function bringUp(
+  queryable: Queryable,
+  migrations: ReadonlyMap<string, readonly Migration[]>,
+): Promise<void> {
   await refuseForeignTables(queryable, [RECORD])
   // A statement that fails would fail the transaction.
   const isThere = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
@@ -75,19 +97,32 @@ async function bringUp(queryable: Queryable, migrations: ReadonlyMap<string, rea
   for (const [part, all] of migrations) {
     const current = applied.get(part) ?? 0
     if (current > all.length) throw newer(part, current, all.length)
-    for (const migration of all.slice(current)) missing.push({ ...migration, statements: statementsIn(await readFile(migration.url, 'utf8')) })
+    for (const migration of all.slice(current)) {
+      missing.push({
+        ...migration,
+        statements: statementsIn(await readFile(migration.url, 'utf8')),
+      })
+    }
   }
-  await refuseForeignTables(queryable, missing.flatMap(({ statements }) => statements))
+  await refuseForeignTables(
+    queryable,
+    missing.flatMap(({ statements }) => statements),
+  )
   await queryable.query(RECORD)
   for (const { part, version, name, statements } of missing) {
     for (const statement of statements) await queryable.query(statement)
     const now = await queryable.now()
-    await queryable.query('INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES (?, ?, ?, ?)', [part, version, name, now])
+    await queryable.query(
+      'INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES (?, ?, ?, ?)',
+      [part, version, name, now],
+    )
   }
 }
 
 async function versionsOf(queryable: Pick<Queryable, 'query'>): Promise<Map<string, number>> {
-  const { rows } = await queryable.query('SELECT part, MAX(version) AS version FROM wide_cache_migrations GROUP BY part')
+  const { rows } = await queryable.query(
+    'SELECT part, MAX(version) AS version FROM wide_cache_migrations GROUP BY part',
+  )
   return new Map(rows.map(({ part, version }) => [String(part), Number(version)]))
 }
 
@@ -98,8 +133,10 @@ function noneYet(error: unknown): undefined {
 
 function newer(part: string, current: number, known: number): DatabaseError {
   const message =
-    `The database's tables of "${part}" are at version ${current}, this wide-cache knows them up to version ${known}: ` +
-    'a newer wide-cache has migrated it. Update the package here; tables are never migrated backwards'
+    `The database's tables of "${part}" are at version ${current}, this wide-cache knows ` +
+    `them up to version ${known}: ` +
+    'a newer wide-cache has migrated it. Update the package here; tables are never migrated ' +
+    'backwards'
   return new DatabaseError('DATABASE_NEWER', 'usage', message)
 }
 
@@ -108,8 +145,15 @@ async function migrationsOf(part: string, folder: URL): Promise<Migration[]> {
   const files = (await readdir(own)).filter((file) => file.endsWith('.sql')).sort()
   return files.map((file, index) => {
     const [, digits, name] = FILE.exec(file) ?? []
-    assert(digits !== undefined && name !== undefined, `migration ${file} is not named like 0001_name.sql`)
-    assert.equal(Number(digits), index + 1, `migration ${file} is the ${index + 1}. of its folder: no number is left out or given twice`)
+    assert(
+      digits !== undefined && name !== undefined,
+      `migration ${file} is not named like 0001_name.sql`,
+    )
+    assert.equal(
+      Number(digits),
+      index + 1,
+      `migration ${file} is the ${index + 1}. of its folder: no number is left out or given twice`,
+    )
     return { part, version: index + 1, name, url: new URL(file, own) }
   })
 }

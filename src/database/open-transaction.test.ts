@@ -7,14 +7,26 @@ import { MAX_IDLE_MS, OpenTransaction } from './open-transaction.js'
 function scene() {
   const events: string[] = []
   const answers = new Map<string, (error?: Error) => void>()
-  const transaction = new OpenTransaction({ dialect: 'mysql', maxStatementBytes: Infinity, check: () => undefined, prepare: (sql) => {
-    events.push(`${sql} ready`)
-    return () => new Promise<QueryResult>((resolve, reject) => {
-      events.push(`${sql} sent`)
-      answers.set(sql, (error) => (error ? reject(error) : resolve({ rows: [], affectedRows: 0 })))
-    })
-  } })
-  const query = (sql: string): Promise<unknown> => transaction.query(sql).then(() => events.push(`${sql} answered`), (error: Error) => events.push(`${sql}: ${error.message}`))
+  const transaction = new OpenTransaction({
+    dialect: 'mysql',
+    maxStatementBytes: Infinity,
+    check: () => undefined,
+    prepare: (sql) => {
+      events.push(`${sql} ready`)
+      return () =>
+        new Promise<QueryResult>((resolve, reject) => {
+          events.push(`${sql} sent`)
+          answers.set(sql, (error) =>
+            error ? reject(error) : resolve({ rows: [], affectedRows: 0 }),
+          )
+        })
+    },
+  })
+  const query = (sql: string): Promise<unknown> =>
+    transaction.query(sql).then(
+      () => events.push(`${sql} answered`),
+      (error: Error) => events.push(`${sql}: ${error.message}`),
+    )
   const answer = (sql: string, error?: Error): void => answers.get(sql)?.(error)
   return { transaction, events, query, answer }
 }
@@ -41,17 +53,28 @@ test('after a failure nothing is sent, and all that waited hears of it, the fail
     await Promise.all(all)
   })
   await assert.rejects(failed, { message: 'refused' })
-  assert.deepEqual(events, ['a ready', 'a sent', 'b ready', 'a: refused', 'b: refused', 'c: refused'])
+  assert.deepEqual(events, [
+    'a ready',
+    'a sent',
+    'b ready',
+    'a: refused',
+    'b: refused',
+    'c: refused',
+  ])
 })
 
 test('when the work of a transaction fails, what waits is not sent, and its end is that of the statement under way', async () => {
   const { transaction, events, query, answer } = scene()
   let ended = false
-  const failed = transaction.finish(() => {
-    void query('a')
-    void query('b')
-    throw new Error('changed my mind')
-  }).finally(() => { ended = true })
+  const failed = transaction
+    .finish(() => {
+      void query('a')
+      void query('b')
+      throw new Error('changed my mind')
+    })
+    .finally(() => {
+      ended = true
+    })
   failed.catch(() => undefined)
   await new Promise(setImmediate)
   assert.equal(ended, false)
@@ -85,10 +108,14 @@ test('a transaction is rolled back when it runs no statement for 10 s, though it
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { transaction, query, answer, events } = scene()
   let ended = false
-  const failed = transaction.finish(async () => {
-    await query('a')
-    await new Promise(() => undefined)
-  }).finally(() => { ended = true })
+  const failed = transaction
+    .finish(async () => {
+      await query('a')
+      await new Promise(() => undefined)
+    })
+    .finally(() => {
+      ended = true
+    })
   failed.catch(() => undefined)
   context.mock.timers.tick(60_000)
   await new Promise(setImmediate)
@@ -99,7 +126,11 @@ test('a transaction is rolled back when it runs no statement for 10 s, though it
   await new Promise(setImmediate)
   assert.equal(ended, false)
   context.mock.timers.tick(1)
-  await assert.rejects(failed, { code: 'DATABASE_TRANSACTION_IDLE', kind: 'usage', message: /no statement for 10 s/ })
+  await assert.rejects(failed, {
+    code: 'DATABASE_TRANSACTION_IDLE',
+    kind: 'usage',
+    message: /no statement for 10 s/,
+  })
   await query('late')
   assert.match(events.at(-1) ?? '', /^late: The transaction ran no statement/)
 })

@@ -1,9 +1,16 @@
 /**
- * A transaction under way, the same for every adapter: its statements run one after the other, and the first
- * that fails fails the transaction, even if `work` swallows the error. (In MySQL a lock-wait timeout undoes
- * only its statement and a deadlock undoes all before it: whatever would be committed then is half the work.)
+ * A transaction under way, the same for every adapter: its statements run one after the other, and
+ * the first that fails fails the transaction, even if `work` swallows the error. (In MySQL a
+ * lock-wait timeout undoes only its statement and a deadlock undoes all before it: whatever would
+ * be committed then is half the work.)
  */
-import { DatabaseError, type Dialect, type QueryResult, type SqlValue, type Transaction } from './database.js'
+import {
+  DatabaseError,
+  type Dialect,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from './database.js'
 import { databaseNow } from './dialect.js'
 import { refuseWhatEnds } from './transaction-statements.js'
 
@@ -11,12 +18,15 @@ import { refuseWhatEnds } from './transaction-statements.js'
 export const MAX_WAITING_STATEMENTS = 1_000
 
 /**
- * How long `work` may take between two statements, which holds locks that others wait for. Less than the time after
- * which a server ends an idle session, so that the error has a name.
+ * How long `work` may take between two statements, which holds locks that others wait for. Less
+ * than the time after which a server ends an idle session, so that the error has a name.
  */
 export const MAX_IDLE_MS = 10_000
 
-/** Makes a statement ready, while others may be under way, and returns what runs it. What is wrong with it is said only then. */
+/**
+ * Makes a statement ready, while others may be under way, and returns what runs it. What is wrong
+ * with it is said only then.
+ */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
 
 /** What a transaction runs on. */
@@ -24,7 +34,10 @@ export interface Connection {
   readonly dialect: Dialect
   readonly maxStatementBytes: number
   readonly prepare: Prepare
-  /** Checks each statement before anything else; throws what it is refused with. @default what keeps the transaction open */
+  /**
+   * Checks each statement before anything else; throws what it is refused with. @default what keeps
+   * the transaction open
+   */
   readonly check?: ((sql: string) => void) | undefined
 }
 
@@ -73,7 +86,8 @@ export class OpenTransaction implements Transaction {
       clearTimeout(this.#idleTimer)
       this.#working = this.#work()
     })
-    // A failure is that of the transaction, whether this one is awaited or, after another's failure, never will be.
+    // A failure is that of the transaction, whether this one is awaited or, after another's
+    // failure, never will be.
     result.catch(() => undefined)
     return result
   }
@@ -87,7 +101,10 @@ export class OpenTransaction implements Transaction {
     this.#hooks.push(hook)
   }
 
-  /** Runs `work` in this transaction up to its end: when it resolves, all statements have, and may be committed. */
+  /**
+   * Runs `work` in this transaction up to its end: when it resolves, all statements have, and may
+   * be committed.
+   */
   async finish<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await this.#worked(work)
     if (this.#failure) throw this.#failure.error
@@ -113,13 +130,15 @@ export class OpenTransaction implements Transaction {
   async #withHooks<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await work(this)
     // One may bring another.
-    for (let hook = this.#hooks.shift(); hook && !this.#failure; hook = this.#hooks.shift()) await hook()
+    for (let hook = this.#hooks.shift(); hook && !this.#failure; hook = this.#hooks.shift()) {
+      await hook()
+    }
     return result
   }
 
   /**
-   * Runs what waits. The database does not wait for us: the next statement is made ready while one is under way,
-   * and is sent before anyone does anything about the answer to that one.
+   * Runs what waits. The database does not wait for us: the next statement is made ready while one
+   * is under way, and is sent before anyone does anything about the answer to that one.
    */
   async #work(): Promise<void> {
     for (let statement = this.#waiting.shift(); statement; statement = this.#waiting.shift()) {
@@ -128,7 +147,8 @@ export class OpenTransaction implements Transaction {
         if (this.#failure) throw this.#failure.error
         const answer = (run ?? this.#prepare(sql, parameters))()
         this.#makeReady()
-        // Whoever awaits it is told only when the next one has been sent: there is no `await` in between.
+        // Whoever awaits it is told only when the next one has been sent: there is no `await` in
+        // between.
         resolve(await answer)
       } catch (error) {
         this.#failure ??= { error }
@@ -159,7 +179,11 @@ export class OpenTransaction implements Transaction {
     if (this.#ended) throw ended()
     try {
       if (this.#waiting.length >= MAX_WAITING_STATEMENTS) {
-        throw new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`)
+        throw new DatabaseError(
+          'DATABASE_QUEUE_FULL',
+          'capacity',
+          `${MAX_WAITING_STATEMENTS} statements of one transaction are waiting: await them`,
+        )
       }
       this.#check(sql)
     } catch (error) {
@@ -170,12 +194,17 @@ export class OpenTransaction implements Transaction {
 }
 
 function ended(): DatabaseError {
-  return new DatabaseError('DATABASE_TRANSACTION_ENDED', 'usage', 'The transaction has ended: await its statements within the work function')
+  return new DatabaseError(
+    'DATABASE_TRANSACTION_ENDED',
+    'usage',
+    'The transaction has ended: await its statements within the work function',
+  )
 }
 
 function idleTooLong(): DatabaseError {
   const message =
-    `The transaction ran no statement for ${MAX_IDLE_MS / 1000} s, and is rolled back: others wait for its locks. ` +
+    `The transaction ran no statement for ${MAX_IDLE_MS / 1000} s, and is rolled back: ` +
+    'others wait for its locks. ' +
     'Await nothing but its statements in it; do slow work before the transaction'
   return new DatabaseError('DATABASE_TRANSACTION_IDLE', 'usage', message)
 }

@@ -5,7 +5,12 @@ import { openDatabase } from './open.js'
 import { sqlite } from './sqlite/sqlite.js'
 
 test('a URL is opened and owned; a Database is taken as it is and not owned', async () => {
-  for (const [url, dialect] of [['mysql://h/d', 'mysql'], ['mariadb://h/d', 'mysql'], ['sqlite:./x.db', 'sqlite'], ['sqlite::memory:', 'sqlite']] as const) {
+  for (const [url, dialect] of [
+    ['mysql://h/d', 'mysql'],
+    ['mariadb://h/d', 'mysql'],
+    ['sqlite:./x.db', 'sqlite'],
+    ['sqlite::memory:', 'sqlite'],
+  ] as const) {
     const { database, owned } = openDatabase(url, console, {})
     assert.deepEqual([database.dialect, owned], [dialect, true])
     await database.close()
@@ -16,7 +21,10 @@ test('a URL is opened and owned; a Database is taken as it is and not owned', as
 })
 
 test('nothing given: DATABASE_URL, or else the embedded default', () => {
-  assert.equal(openDatabase(undefined, console, { DATABASE_URL: 'mysql://h/d' }).database.dialect, 'mysql')
+  assert.equal(
+    openDatabase(undefined, console, { DATABASE_URL: 'mysql://h/d' }).database.dialect,
+    'mysql',
+  )
   assert.equal(openDatabase(undefined, console, {}).database.dialect, 'sqlite')
   assert.equal(openDatabase(undefined, console, { DATABASE_URL: '' }).database.dialect, 'sqlite')
 })
@@ -24,17 +32,39 @@ test('nothing given: DATABASE_URL, or else the embedded default', () => {
 test('WIDE_CACHE_DATABASE_URL wins over DATABASE_URL, and a wrong one is refused by name', () => {
   const env = { WIDE_CACHE_DATABASE_URL: 'mysql://h/d', DATABASE_URL: 'sqlite:./x.db' }
   assert.equal(openDatabase(undefined, console, env).database.dialect, 'mysql')
-  assert.equal(openDatabase('sqlite:./x.db', console, env).database.dialect, 'sqlite', 'the option goes first')
-  assert.throws(() => openDatabase(undefined, console, { ...env, WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d' }),
-    (error: Error) => /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"; allowed: mysql:/.test(error.message) && !inspect(error).includes('s3cret'))
+  assert.equal(
+    openDatabase('sqlite:./x.db', console, env).database.dialect,
+    'sqlite',
+    'the option goes first',
+  )
+  assert.throws(
+    () =>
+      openDatabase(undefined, console, {
+        ...env,
+        WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d',
+      }),
+    (error: Error) =>
+      /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"; allowed: mysql:/.test(error.message) &&
+      !inspect(error).includes('s3cret'),
+  )
 })
 
 test('quotes that an env file has left are no part of the URL', () => {
-  assert.equal(openDatabase(undefined, console, { DATABASE_URL: '"mysql://h/d" ' }).database.dialect, 'mysql')
+  assert.equal(
+    openDatabase(undefined, console, { DATABASE_URL: '"mysql://h/d" ' }).database.dialect,
+    'mysql',
+  )
 })
 
 test("another library's DATABASE_URL leaves the embedded default, with one warning that says what to set", () => {
-  for (const url of ['postgres://u:s3cret@h/d', 'postgresql://u:s3cret@h/d', 'mongodb+srv://u:s3cret@h', 'file:./dev.db', 'jdbc:mysql://u:s3cret@h/d', 's3cret']) {
+  for (const url of [
+    'postgres://u:s3cret@h/d',
+    'postgresql://u:s3cret@h/d',
+    'mongodb+srv://u:s3cret@h',
+    'file:./dev.db',
+    'jdbc:mysql://u:s3cret@h/d',
+    's3cret',
+  ]) {
     const warnings: string[] = []
     const logger = { info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
     for (let times = 0; times < 2; times++) {
@@ -42,14 +72,28 @@ test("another library's DATABASE_URL leaves the embedded default, with one warni
       assert.deepEqual([database.dialect, owned], ['sqlite', true])
     }
     assert.equal(warnings.length, 1, url)
-    assert.match(warnings[0]!, /^wide-cache: DATABASE_URL is .*\.\/wide-cache\.db.* WIDE_CACHE_DATABASE_URL/)
+    assert.match(
+      warnings[0]!,
+      /^wide-cache: DATABASE_URL is .*\.\/wide-cache\.db.* WIDE_CACHE_DATABASE_URL/,
+    )
     assert.doesNotMatch(warnings[0]!, /s3cret/)
   }
 })
 
 test('a logger that throws or rejects does no harm', () => {
-  for (const warn of [() => { throw new Error('full') }, async () => { throw new Error('full') }]) {
-    assert.equal(openDatabase(undefined, { info() {}, error() {}, warn }, { DATABASE_URL: 'postgres://h/d' }).database.dialect, 'sqlite')
+  for (const warn of [
+    () => {
+      throw new Error('full')
+    },
+    async () => {
+      throw new Error('full')
+    },
+  ]) {
+    assert.equal(
+      openDatabase(undefined, { info() {}, error() {}, warn }, { DATABASE_URL: 'postgres://h/d' })
+        .database.dialect,
+      'sqlite',
+    )
   }
 })
 
@@ -60,12 +104,28 @@ test('sqlite::memory: and file URLs with two slashes work', async () => {
 })
 
 test('what is no database is refused, naming the option and what is allowed, without the URL', () => {
-  const shows = (pattern: RegExp) => (error: Error) => pattern.test(error.message) && !inspect(error).includes('s3cret')
-  assert.throws(() => openDatabase('postgres://u:s3cret@h/d', console, {}), shows(/option "database" is "postgres:…"; allowed: mysql:.*sqlite:/))
-  assert.throws(() => openDatabase('s3cret', console, {}), shows(/option "database" is "text without a scheme"/))
+  const shows = (pattern: RegExp) => (error: Error) =>
+    pattern.test(error.message) && !inspect(error).includes('s3cret')
+  assert.throws(
+    () => openDatabase('postgres://u:s3cret@h/d', console, {}),
+    shows(/option "database" is "postgres:…"; allowed: mysql:.*sqlite:/),
+  )
+  assert.throws(
+    () => openDatabase('s3cret', console, {}),
+    shows(/option "database" is "text without a scheme"/),
+  )
   assert.throws(() => openDatabase('sqlite:', console, {}), shows(/option "database"/))
-  assert.throws(() => openDatabase('mysql://u:s3cret@h', console, {}), shows(/option "database".*schema/))
-  assert.throws(() => openDatabase(undefined, console, { DATABASE_URL: 'mysql://u:s3cret@h' }), shows(/DATABASE_URL/))
-  assert.throws(() => openDatabase({ query() {} } as never, console, {}), (error) => error instanceof TypeError)
+  assert.throws(
+    () => openDatabase('mysql://u:s3cret@h', console, {}),
+    shows(/option "database".*schema/),
+  )
+  assert.throws(
+    () => openDatabase(undefined, console, { DATABASE_URL: 'mysql://u:s3cret@h' }),
+    shows(/DATABASE_URL/),
+  )
+  assert.throws(
+    () => openDatabase({ query() {} } as never, console, {}),
+    (error) => error instanceof TypeError,
+  )
   assert.throws(() => openDatabase(5 as never, console, {}), TypeError)
 })

@@ -10,13 +10,16 @@ import { MysqlDatabase } from './mysql/mysql.js'
 import { sqlite } from './sqlite/sqlite.js'
 
 const EMBEDDED_DEFAULT = 'sqlite:./wide-cache.db'
-const ALLOWED = 'mysql://user:password@host:port/database, mariadb://…, sqlite:./file.db, sqlite::memory:, or a Database'
+const ALLOWED =
+  'mysql://user:password@host:port/database, mariadb://…, sqlite:./file.db, sqlite::memory:, ' +
+  'or a Database'
 const SCHEMES = ['mysql', 'mariadb', 'sqlite']
 
 /**
- * The database; `owned` if it was made here and is to be closed here. Not given: `WIDE_CACHE_DATABASE_URL`, or else
- * `DATABASE_URL`, or else an SQLite file in the working directory. A `DATABASE_URL` for another kind of database is some
- * other library's: it counts as not given, and `logger` is told.
+ * The database; `owned` if it was made here and is to be closed here. Not given:
+ * `WIDE_CACHE_DATABASE_URL`, or else `DATABASE_URL`, or else an SQLite file in the working
+ * directory. A `DATABASE_URL` for another kind of database is some other library's: it counts as
+ * not given, and `logger` is told.
  *
  * @throws TypeError, RangeError naming the option and its scheme; the rest of a URL is never shown.
  */
@@ -36,11 +39,18 @@ function byEnvironment(env: NodeJS.ProcessEnv, logger: Logger): Database {
   if (own) return byUrl('database (environment variable WIDE_CACHE_DATABASE_URL)', own, logger)
   const shared = variable(env, 'DATABASE_URL')
   const scheme = schemeOf(shared)
-  if (scheme && SCHEMES.includes(scheme)) return byUrl('database (environment variable DATABASE_URL)', shared, logger)
+  if (scheme && SCHEMES.includes(scheme)) {
+    return byUrl('database (environment variable DATABASE_URL)', shared, logger)
+  }
   if (shared) {
     const what = scheme ? `is a ${scheme}: URL` : 'is no URL'
-    warnOnce(logger, `wide-cache: DATABASE_URL ${what}, which wide-cache does not use; it stores its rows in ./wide-cache.db (SQLite) instead. ` +
-      'Set WIDE_CACHE_DATABASE_URL, or the option "database", to mysql://user:password@host/database or to sqlite:./file.db')
+    warnOnce(
+      logger,
+      `wide-cache: DATABASE_URL ${what}, which wide-cache does not use; it stores its rows ` +
+        'in ./wide-cache.db (SQLite) instead. ' +
+        'Set WIDE_CACHE_DATABASE_URL, or the option "database", to ' +
+        'mysql://user:password@host/database or to sqlite:./file.db',
+    )
   }
   return byUrl('database', EMBEDDED_DEFAULT, logger)
 }
@@ -68,5 +78,7 @@ function schemeOf(url: string): string | undefined {
 function isDatabase(value: unknown): value is Database {
   if (typeof value !== 'object' || value === null) return false
   const methods = value as Record<string, unknown>
-  return ['query', 'transaction', 'now', 'migrate', 'close'].every((name) => typeof methods[name] === 'function')
+  return ['query', 'transaction', 'now', 'migrate', 'close'].every(
+    (name) => typeof methods[name] === 'function',
+  )
 }

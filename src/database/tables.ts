@@ -10,8 +10,8 @@ const FIRST_WAIT_MS = 10
 const LAST_WAIT_MS = 500
 
 /**
- * A database as one of the classes uses it: opened from its option, brought up to this version before the
- * first use, and closed with the class if it was opened for it.
+ * A database as one of the classes uses it: opened from its option, brought up to this version
+ * before the first use, and closed with the class if it was opened for it.
  */
 export class Tables {
   readonly database: Database
@@ -25,7 +25,12 @@ export class Tables {
    * @param logger told of what is ignored in a URL
    * @throws TypeError, RangeError naming the option `database`
    */
-  constructor(part: string, given: string | Database | undefined, environment: Environment, logger?: Logger) {
+  constructor(
+    part: string,
+    given: string | Database | undefined,
+    environment: Environment,
+    logger?: Logger,
+  ) {
     this.#part = part
     const { database, owned } = openDatabase(given, logger)
     this.database = database
@@ -43,8 +48,8 @@ export class Tables {
   }
 
   /**
-   * `work` in a transaction, begun anew when another one's locks were in the way: then nothing of it has been
-   * done. Any other failure is passed on.
+   * `work` in a transaction, begun anew when another one's locks were in the way: then nothing of
+   * it has been done. Any other failure is passed on.
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     await this.ready()
@@ -52,7 +57,9 @@ export class Tables {
       try {
         return await this.database.transaction(work)
       } catch (error) {
-        if (tries >= TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') throw error
+        if (tries >= TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') {
+          throw error
+        }
       }
       const { clock, random } = this.#environment
       await keptAlive(this.#environment, () => sleep(clock, wait * (0.5 + random())))

@@ -1,15 +1,17 @@
 /**
- * Which statements a transaction takes: those that cannot end it. In MySQL most others commit implicitly, and drop the
- * locks that the rest of the work relies on.
+ * Which statements a transaction takes: those that cannot end it. In MySQL most others commit
+ * implicitly, and drop the locks that the rest of the work relies on.
  */
 import { DatabaseError } from './database.js'
 
 const SPACE_OR_COMMENT = String.raw`(?:\s|--(?=\s)[^\n]*|#[^\n]*|/\*(?!M?!)[^]*?\*/)*`
 const ALLOWED = new RegExp(
-  String.raw`^${SPACE_OR_COMMENT}(?:(?:(?:\(${SPACE_OR_COMMENT})*(?:SELECT|WITH)|INSERT|UPDATE|DELETE|REPLACE|LOAD\s+DATA)\b|(SET)\s*@)`, 'i',
+  String.raw`^${SPACE_OR_COMMENT}(?:(?:(?:\(${SPACE_OR_COMMENT})*(?:SELECT|WITH)|INSERT|UPDATE|DELETE|REPLACE|LOAD\s+DATA)\b|(SET)\s*@)`,
+  'i',
 )
 /** Quoted text, names and plain comments. */
-const NOT_CODE = /'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*"|`[^`]*`|--(?=\s)[^\n]*|#[^\n]*|\/\*(?!M?!)[^]*?\*\//g
+const NOT_CODE =
+  /'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*"|`[^`]*`|--(?=\s)[^\n]*|#[^\n]*|\/\*(?!M?!)[^]*?\*\//g
 const IN_PARENTHESES = /\([^()]*\)/g
 const EXECUTABLE_COMMENT = 'An executable comment'
 
@@ -23,7 +25,9 @@ export function refuseWhatEnds(sql: string): void {
   if (beginning === undefined) throw refused(nameOf(sql))
   if (set !== undefined && !setsOnlyUserVariables(sql)) throw refused('SET of a system variable')
   // Looked for only where one can be: this is the statement of 500 rows, too.
-  if ((sql.includes('/*!') || sql.includes('/*M!')) && /\/\*M?!/.test(sql.replace(NOT_CODE, ' '))) throw refused(EXECUTABLE_COMMENT)
+  if ((sql.includes('/*!') || sql.includes('/*M!')) && /\/\*M?!/.test(sql.replace(NOT_CODE, ' '))) {
+    throw refused(EXECUTABLE_COMMENT)
+  }
 }
 
 /** `SET @a = 1, @b = 2`; but `SET @a = 1, autocommit = 1` sets a system variable. */
@@ -33,7 +37,10 @@ function setsOnlyUserVariables(sql: string): boolean {
     before = code
     code = code.replace(IN_PARENTHESES, 'x')
   }
-  return code.replace(/^\s*SET/i, '').split(',').every((assignment) => /^\s*@[^@]/.test(assignment))
+  return code
+    .replace(/^\s*SET/i, '')
+    .split(',')
+    .every((assignment) => /^\s*@[^@]/.test(assignment))
 }
 
 /** Names the statement without showing more of it: the rest may hold values. */
@@ -46,8 +53,10 @@ function nameOf(sql: string): string {
 
 function refused(what: string): DatabaseError {
   const message =
-    `${what} would end the transaction or might do so, and drop its locks; it has not been sent, and the transaction is rolled back. ` +
-    'In a transaction are allowed: SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH, LOAD DATA, and SET of variables whose names begin with one @. ' +
+    `${what} would end the transaction or might do so, and drop its locks; it has not been ` +
+    'sent, and the transaction is rolled back. ' +
+    'In a transaction are allowed: SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH, LOAD DATA, ' +
+    'and SET of variables whose names begin with one @. ' +
     'Run anything else before the transaction, on the database itself'
   return new DatabaseError('DATABASE_STATEMENT_REFUSED', 'usage', message)
 }

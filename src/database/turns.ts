@@ -25,7 +25,11 @@ export class Turns {
       this.#taken = true
       return Promise.resolve()
     }
-    if (this.#waiting.size >= QUEUE_LIMIT) return Promise.reject(full(`${QUEUE_LIMIT} statements and transactions are waiting for the database`))
+    if (this.#waiting.size >= QUEUE_LIMIT) {
+      return Promise.reject(
+        full(`${QUEUE_LIMIT} statements and transactions are waiting for the database`),
+      )
+    }
     return new Promise((resolve, reject) => {
       const called = () => {
         clearTimeout(timer)
@@ -33,7 +37,12 @@ export class Turns {
       }
       const timer = setTimeout(() => {
         this.#waiting.delete(called)
-        reject(full(`No turn within ${TURN_TIMEOUT_MS / 1000} s. Within a transaction, use its tx, not the database: the database waits for the transaction to end`))
+        reject(
+          full(
+            `No turn within ${TURN_TIMEOUT_MS / 1000} s. Within a transaction, use its tx, ` +
+              'not the database: the database waits for the transaction to end',
+          ),
+        )
       }, TURN_TIMEOUT_MS)
       this.#waiting.add(called)
     })

@@ -1,6 +1,7 @@
 /**
- * What may stand for a `?`. Drivers are generous (mysql2 expands objects and arrays into SQL, libsql reads a
- * missing value as NULL), so the door is narrow here: a SqlValue for each `?`, no more and no fewer.
+ * What may stand for a `?`. Drivers are generous (mysql2 expands objects and arrays into SQL,
+ * libsql reads a missing value as NULL), so the door is narrow here: a SqlValue for each `?`, no
+ * more and no fewer.
  */
 import { types } from 'node:util'
 import type { SqlValue } from './database.js'
@@ -12,14 +13,20 @@ const QUOTED_OR_COMMENTED = /['"`]|--|\/\*/
 /**
  * The values, one for each `?` of `sql`.
  *
- * @throws TypeError naming the place, never the value, if one is no SqlValue or their number is wrong.
+ * @throws TypeError naming the place, never the value, if one is no SqlValue or their number is
+ * wrong.
  */
 export function checkedValues(sql: string, values: readonly SqlValue[]): SqlValue[] {
   const wanted = placeholdersIn(sql)
-  if (values.length !== wanted) throw new TypeError(`The statement has ${wanted} placeholders and got ${values.length} values`)
+  if (values.length !== wanted) {
+    throw new TypeError(`The statement has ${wanted} placeholders and got ${values.length} values`)
+  }
   return values.map((value: unknown, index) => {
     if (isSqlValue(value)) return value
-    throw new TypeError(`Value ${index + 1} of the statement is ${typeName(value)}; allowed: string, finite number, bigint, Buffer, null`)
+    throw new TypeError(
+      `Value ${index + 1} of the statement is ${typeName(value)}; allowed: string, finite ` +
+        'number, bigint, Buffer, null',
+    )
   })
 }
 
@@ -32,7 +39,12 @@ function placeholdersIn(sql: string): number {
 
 function isSqlValue(value: unknown): value is SqlValue {
   if (typeof value === 'number') return Number.isFinite(value)
-  return value === null || typeof value === 'string' || typeof value === 'bigint' || Buffer.isBuffer(value)
+  return (
+    value === null ||
+    typeof value === 'string' ||
+    typeof value === 'bigint' ||
+    Buffer.isBuffer(value)
+  )
 }
 
 function typeName(value: unknown): string {

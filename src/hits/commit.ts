@@ -1,7 +1,8 @@
 /**
- * Brings hits to SQL within the transaction of their frames: which of them count, and for how many of each
- * item the map is told. A viewer's hit counts if it is the first of its item and window to be committed; in
- * which order hits come, and how many transactions bring them at once, makes no difference to the counts.
+ * Brings hits to SQL within the transaction of their frames: which of them count, and for how many
+ * of each item the map is told. A viewer's hit counts if it is the first of its item and window to
+ * be committed; in which order hits come, and how many transactions bring them at once, makes no
+ * difference to the counts.
  */
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
@@ -15,7 +16,10 @@ export interface CommitTarget {
   /** The database's clock, in milliseconds since the Unix epoch: no hit is later. */
   readonly now: number
   /** Queues how many hits an item has more, within the transaction. */
-  readonly add: (counts: Iterable<readonly [item: string, hits: number]>, tx: Transaction) => Promise<void>
+  readonly add: (
+    counts: Iterable<readonly [item: string, hits: number]>,
+    tx: Transaction,
+  ) => Promise<void>
 }
 
 /** A viewer on an item in a window. */
@@ -32,7 +36,11 @@ const ROWS_A_STATEMENT = 500
 const VIEWING_BYTES = 16
 
 /** Locks the viewings in ascending order; else it only inserts. */
-export async function commitHits(hits: readonly Hit[], tx: Transaction, { name, repeatMs, now, add }: CommitTarget): Promise<void> {
+export async function commitHits(
+  hits: readonly Hit[],
+  tx: Transaction,
+  { name, repeatMs, now, add }: CommitTarget,
+): Promise<void> {
   const counts = new Map<string, number>()
   const viewings = new Map<string, Viewing>()
   const count = (item: string): void => void counts.set(item, (counts.get(item) ?? 0) + 1)
@@ -45,16 +53,23 @@ export async function commitHits(hits: readonly Hit[], tx: Transaction, { name, 
       count(item)
     }
   }
-  const sorted = [...viewings.values()].sort((a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash))
+  const sorted = [...viewings.values()].sort(
+    (a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash),
+  )
   for (let from = 0; from < sorted.length; from += ROWS_A_STATEMENT) {
-    for (const { item } of await enter(sorted.slice(from, from + ROWS_A_STATEMENT), name, tx)) count(item)
+    for (const { item } of await enter(sorted.slice(from, from + ROWS_A_STATEMENT), name, tx)) {
+      count(item)
+    }
   }
   await add(counts, tx)
 }
 
 /** What is kept of a viewer on an item tells of neither. */
 function viewingOf(viewer: Buffer, item: string): Buffer {
-  return hash('sha256', Buffer.concat([viewer, Buffer.from(item)]), 'buffer').subarray(0, VIEWING_BYTES)
+  return hash('sha256', Buffer.concat([viewer, Buffer.from(item)]), 'buffer').subarray(
+    0,
+    VIEWING_BYTES,
+  )
 }
 
 function keyOf(windowStart: number, viewing: Buffer): string {
@@ -62,20 +77,34 @@ function keyOf(windowStart: number, viewing: Buffer): string {
 }
 
 /**
- * Enters viewings and returns those that are new. Two transactions may enter one at the same time: the second
- * waits for the first, and finds 2 if that commits and 1 if it does not.
+ * Enters viewings and returns those that are new. Two transactions may enter one at the same time:
+ * the second waits for the first, and finds 2 if that commits and 1 if it does not.
  */
-async function enter(viewings: readonly Viewing[], name: string, tx: Transaction): Promise<Viewing[]> {
+async function enter(
+  viewings: readonly Viewing[],
+  name: string,
+  tx: Transaction,
+): Promise<Viewing[]> {
   const key = ['name', 'window_start', 'viewing'] as const
   await tx.query(
     upsert(tx.dialect, 'hits_seen', key, [...key, 'times'], { times: 'add' }, viewings.length),
-    viewings.flatMap(({ windowStart, hash }) => [name, windowStart, hash, 1]))
+    viewings.flatMap(({ windowStart, hash }) => [name, windowStart, hash, 1]),
+  )
   const byWindow = new Map<number, Buffer[]>()
-  for (const { windowStart, hash } of viewings) byWindow.set(windowStart, [...byWindow.get(windowStart) ?? [], hash])
-  const ofWindows = [...byWindow.values()].map((hashes) => `(window_start = ? AND viewing IN (${placeholders(hashes.length)}))`).join(' OR ')
+  for (const { windowStart, hash } of viewings) {
+    byWindow.set(windowStart, [...(byWindow.get(windowStart) ?? []), hash])
+  }
+  const ofWindows = [...byWindow.values()]
+    .map((hashes) => `(window_start = ? AND viewing IN (${placeholders(hashes.length)}))`)
+    .join(' OR ')
   const { rows } = await tx.query(
     `SELECT window_start, viewing FROM hits_seen WHERE name = ? AND times = 1 AND (${ofWindows})`,
-    [name, ...[...byWindow].flatMap(([windowStart, hashes]) => [windowStart, ...hashes])])
-  const fresh = new Set(rows.map(({ window_start: windowStart, viewing }) => keyOf(Number(windowStart), viewing as Buffer)))
+    [name, ...[...byWindow].flatMap(([windowStart, hashes]) => [windowStart, ...hashes])],
+  )
+  const fresh = new Set(
+    rows.map(({ window_start: windowStart, viewing }) =>
+      keyOf(Number(windowStart), viewing as Buffer),
+    ),
+  )
   return viewings.filter(({ windowStart, hash }) => fresh.has(keyOf(windowStart, hash)))
 }

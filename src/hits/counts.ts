@@ -15,28 +15,56 @@ const ITEMS_A_LIST = 500
 export const MAX_TOP = 1_000
 
 /** The new count of an item; none, where all its hits have been taken away. */
-export function addUp(_item: string, current: number | undefined, updates: readonly number[]): number | undefined {
+export function addUp(
+  _item: string,
+  current: number | undefined,
+  updates: readonly number[],
+): number | undefined {
   return updates.reduce((a, b) => a + b, current ?? 0) || undefined
 }
 
 /** Keeps the table of counts, within the transaction that changes them. */
-export async function writeCounts(changes: readonly Change<string, number>[], tx: Transaction, name: string): Promise<void> {
-  const kept = changes.flatMap(({ key, newValue }) => (newValue === undefined ? [] : [[name, Buffer.from(key), newValue]]))
+export async function writeCounts(
+  changes: readonly Change<string, number>[],
+  tx: Transaction,
+  name: string,
+): Promise<void> {
+  const kept = changes.flatMap(({ key, newValue }) =>
+    newValue === undefined ? [] : [[name, Buffer.from(key), newValue]],
+  )
   await writeRows(tx, kept, (count) =>
-    upsert(tx.dialect, 'hits_counts', ['name', 'item'], ['name', 'item', 'hits'], { hits: 'replace' }, count))
+    upsert(
+      tx.dialect,
+      'hits_counts',
+      ['name', 'item'],
+      ['name', 'item', 'hits'],
+      { hits: 'replace' },
+      count,
+    ),
+  )
   for (const { key, newValue } of changes) {
     // Seldom: an item has been deleted or renamed.
-    if (newValue === undefined) await tx.query('DELETE FROM hits_counts WHERE name = ? AND item = ?', [name, Buffer.from(key)])
+    if (newValue === undefined) {
+      await tx.query('DELETE FROM hits_counts WHERE name = ? AND item = ?', [
+        name,
+        Buffer.from(key),
+      ])
+    }
   }
 }
 
 /**
- * The counts of `items`, in their order, with all that is committed: what the map has processed, and what it
- * has queued. `map`: its id.
+ * The counts of `items`, in their order, with all that is committed: what the map has processed,
+ * and what it has queued. `map`: its id.
  *
  * @throws RangeError for a count past 2^53-1
  */
-export async function readCounts(queryable: Queryable, name: string, map: string, items: readonly string[]): Promise<Map<string, number>> {
+export async function readCounts(
+  queryable: Queryable,
+  name: string,
+  map: string,
+  items: readonly string[],
+): Promise<Map<string, number>> {
   // What is too long, or empty, has never been counted.
   const keys = [...new Set(items)].filter(isItem).map((item) => Buffer.from(item))
   const found = new Map<string, number>()
@@ -44,22 +72,31 @@ export async function readCounts(queryable: Queryable, name: string, map: string
     // One statement sees one moment: between two, a hit could be in both or in neither.
     const { rows } = await queryable.query(
       `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', keys.length)} ` +
-      'UNION ALL SELECT map_key AS item, SUM(CAST(map_value AS DECIMAL(20))) AS hits FROM collision_free_map_queue ' +
-      `WHERE map = ? AND ${isOneOf('hash', keys.length)} GROUP BY map_key`,
-      [name, ...keys, map, ...keys.map(hashOf)])
+        'UNION ALL SELECT map_key AS item, SUM(CAST(map_value AS DECIMAL(20))) AS hits FROM ' +
+        'collision_free_map_queue ' +
+        `WHERE map = ? AND ${isOneOf('hash', keys.length)} GROUP BY map_key`,
+      [name, ...keys, map, ...keys.map(hashOf)],
+    )
     for (const { item, hits } of rows) {
       const text = String(item)
       found.set(text, (found.get(text) ?? 0) + Number(hits))
     }
   }
   // Text that is no Unicode has been stored as what it is in UTF-8.
-  return new Map(items.map((item) => [item, checkedCount(found.get(Buffer.from(item).toString()) ?? 0)]))
+  return new Map(
+    items.map((item) => [item, checkedCount(found.get(Buffer.from(item).toString()) ?? 0)]),
+  )
 }
 
-/** `column IN (…)`, in lists that are looked up: one of 1,000 MariaDB makes a join of that may read the whole table. */
+/**
+ * `column IN (…)`, in lists that are looked up: one of 1,000 MariaDB makes a join of that may read
+ * the whole table.
+ */
 function isOneOf(column: string, count: number): string {
   const lists: string[] = []
-  for (let left = count; left > 0; left -= ITEMS_A_LIST) lists.push(`${column} IN (${placeholders(Math.min(left, ITEMS_A_LIST))})`)
+  for (let left = count; left > 0; left -= ITEMS_A_LIST) {
+    lists.push(`${column} IN (${placeholders(Math.min(left, ITEMS_A_LIST))})`)
+  }
   return `(${lists.join(' OR ')})`
 }
 
@@ -67,18 +104,29 @@ function isOneOf(column: string, count: number): string {
 export function checkedItems(items: Iterable<unknown>): string[] {
   const allowed = `an array or another iterable of at most ${MAX_ITEMS} texts`
   // A text is iterable too.
-  if (typeof items !== 'object' || items === null || !(Symbol.iterator in items)) throw wrongType('items', items, allowed)
+  if (typeof items !== 'object' || items === null || !(Symbol.iterator in items)) {
+    throw wrongType('items', items, allowed)
+  }
   const checked: string[] = []
   for (const item of items) {
     if (typeof item !== 'string') throw wrongType('items', item, allowed)
-    if (checked.push(item) > MAX_ITEMS) throw wrongValue('items', `over ${MAX_ITEMS} items`, allowed)
+    if (checked.push(item) > MAX_ITEMS) {
+      throw wrongValue('items', `over ${MAX_ITEMS} items`, allowed)
+    }
   }
   return checked
 }
 
 /** The items with the most hits, the first with the most, without what is queued. */
-export async function readTop(queryable: Queryable, name: string, n: number): Promise<[item: string, hits: number][]> {
-  const { rows } = await queryable.query('SELECT item, hits FROM hits_counts WHERE name = ? ORDER BY hits DESC, item DESC LIMIT ?', [name, n])
+export async function readTop(
+  queryable: Queryable,
+  name: string,
+  n: number,
+): Promise<[item: string, hits: number][]> {
+  const { rows } = await queryable.query(
+    'SELECT item, hits FROM hits_counts WHERE name = ? ORDER BY hits DESC, item DESC LIMIT ?',
+    [name, n],
+  )
   return rows.map(({ item, hits }) => [String(item), checkedCount(Number(hits))])
 }
 

@@ -13,15 +13,20 @@ function encoded(hit: Hit, offset = 0): Buffer {
 }
 
 test('a hit comes back as it was, whatever its item', () => {
-  fc.assert(fc.property(
-    fc.integer({ min: 0, max: 2 ** 48 - 1 }), fc.option(fc.uint8Array({ minLength: 12, maxLength: 12 })),
-    fc.string({ unit: 'binary' }).filter(isItem), fc.nat(100),
-    (time, viewer, item, offset) => {
-      const hit: Hit = { time, viewer: viewer && Buffer.from(viewer), item }
-      assert.deepEqual(hitCodec.decode(encoded(hit, offset)), hit)
-      const target = Buffer.alloc(TARGET)
-      assert.equal(itemCodec.decode(target.subarray(0, itemCodec.encode(item, target, 0))), item)
-    }))
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+      fc.option(fc.uint8Array({ minLength: 12, maxLength: 12 })),
+      fc.string({ unit: 'binary' }).filter(isItem),
+      fc.nat(100),
+      (time, viewer, item, offset) => {
+        const hit: Hit = { time, viewer: viewer && Buffer.from(viewer), item }
+        assert.deepEqual(hitCodec.decode(encoded(hit, offset)), hit)
+        const target = Buffer.alloc(TARGET)
+        assert.equal(itemCodec.decode(target.subarray(0, itemCodec.encode(item, target, 0))), item)
+      },
+    ),
+  )
 })
 
 test('a hit that might not fit is not written', () => {
@@ -36,7 +41,13 @@ test('bytes that are no hit are refused, so that they go to quarantine and stop 
   const longer = Buffer.concat([hit, Buffer.alloc(MAX_ITEM_BYTES, 'x')])
   // 100 bytes that become 300 when they are read as UTF-8.
   const broken = Buffer.concat([hit, Buffer.alloc(100, 0xff)])
-  for (const bytes of [Buffer.alloc(0), Buffer.from([2, ...hit.subarray(1)]), hit.subarray(0, 19), longer, broken]) {
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from([2, ...hit.subarray(1)]),
+    hit.subarray(0, 19),
+    longer,
+    broken,
+  ]) {
     assert.throws(() => hitCodec.decode(bytes))
   }
 })

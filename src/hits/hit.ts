@@ -6,7 +6,10 @@ import type { Codec } from '../wide-cache/codec.js'
 export interface Hit {
   /** Milliseconds since the Unix epoch, by the clock of the process that served it. */
   readonly time: number
-  /** {@link VISITOR_BYTES} bytes that tell one viewer of a day from another; `null` where it is unknown. */
+  /**
+   * {@link VISITOR_BYTES} bytes that tell one viewer of a day from another; `null` where it is
+   * unknown.
+   */
   readonly viewer: Buffer | null
   /** A text of 1 to {@link MAX_ITEM_BYTES} bytes. */
   readonly item: string
@@ -24,7 +27,10 @@ export function isItem(text: string): boolean {
   return text !== '' && text.length <= MAX_ITEM_BYTES && Buffer.byteLength(text) <= MAX_ITEM_BYTES
 }
 
-/** A hit in bytes: one that says whether a viewer follows, six of time, the viewer, and the item up to the end. */
+/**
+ * A hit in bytes: one that says whether a viewer follows, six of time, the viewer, and the item up
+ * to the end.
+ */
 export const hitCodec: Codec<Hit> = {
   encode({ time, viewer, item }, target, offset) {
     const itemAt = offset + 1 + TIME_BYTES + (viewer ? VISITOR_BYTES : 0)
@@ -39,7 +45,10 @@ export const hitCodec: Codec<Hit> = {
   decode(bytes) {
     const kind = bytes[0]
     const itemAt = 1 + TIME_BYTES + (kind === WITH_VIEWER ? VISITOR_BYTES : 0)
-    assert((kind === WITHOUT_VIEWER || kind === WITH_VIEWER) && bytes.length > itemAt, 'bytes that are no hit')
+    assert(
+      (kind === WITHOUT_VIEWER || kind === WITH_VIEWER) && bytes.length > itemAt,
+      'bytes that are no hit',
+    )
     const item = bytes.toString('utf8', itemAt)
     assert(isItem(item), 'a hit of an item that is too long')
     return {
@@ -53,7 +62,9 @@ export const hitCodec: Codec<Hit> = {
 /** Items as they are, so that the map's keys are the bytes of the tables. */
 export const itemCodec: Codec<string> = {
   encode(item, target, offset) {
-    return Buffer.byteLength(item) > target.length - offset ? -1 : offset + target.write(item, offset)
+    return Buffer.byteLength(item) > target.length - offset
+      ? -1
+      : offset + target.write(item, offset)
   },
   decode: (bytes) => bytes.toString(),
 }

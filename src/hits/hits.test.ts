@@ -20,7 +20,10 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
   const given = createHits({ name: 'given', cache, database })
   given.record('a')
   await given.close()
-  assert.equal((await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'], 1)
+  assert.equal(
+    (await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'],
+    1,
+  )
   assert.equal(await cache.get('key'), undefined)
   await Promise.all([cache.close(), database.close()])
 })
@@ -30,11 +33,21 @@ for (const [name, express] of expresses) {
     const database = sqlite(':memory:')
     const hits = createHits({ name: 'cut', cache: memory(), database, collect: false })
     const app = express()
-    app.get('/items/:id', hits.middleware({ item: (req) => req.params['id'] as string }), (_req, res) => void res.type('html').write('<p>the beginning of a page'))
+    app.get(
+      '/items/:id',
+      hits.middleware({ item: (req) => req.params['id'] as string }),
+      (_req, res) => void res.type('html').write('<p>the beginning of a page'),
+    )
     await hits.migrate()
     await cutOff(app, ['/items/a', '/items/b'], () => hits.close(), 'on close')
     const reader = createHits({ name: 'cut', cache: memory(), database, collect: false })
-    assert.deepEqual([...await reader.counts(['a', 'b'])], [['a', 1], ['b', 1]])
+    assert.deepEqual(
+      [...(await reader.counts(['a', 'b']))],
+      [
+        ['a', 1],
+        ['b', 1],
+      ],
+    )
     await reader.close()
     await database.close()
   })
@@ -45,9 +58,19 @@ test('hits and visits never share a name: what reads the other kind is refused a
   const hits = createHits({ name: 'threads', cache, database, collect: false })
   hits.record('a')
   await hits.flush()
-  const activity = createActivity({ name: 'hits.threads', cache, database, collect: false, closeTimeoutMs: 100, logger: { info() {}, warn() {}, error() {} } })
+  const activity = createActivity({
+    name: 'hits.threads',
+    cache,
+    database,
+    collect: false,
+    closeTimeoutMs: 100,
+    logger: { info() {}, warn() {}, error() {} },
+  })
   activity.record({ page: '/' })
-  const refused = { code: 'ERR_WIDE_CACHE_KIND', message: /"hits\.threads" is for rows of kind "hits" .* uses it for kind "activity"/ }
+  const refused = {
+    code: 'ERR_WIDE_CACHE_KIND',
+    message: /"hits\.threads" is for rows of kind "hits" .* uses it for kind "activity"/,
+  }
   await assert.rejects(activity.drain({ all: true }), refused)
   await assert.rejects(activity.stats(), refused)
   await activity.close()

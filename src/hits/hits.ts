@@ -22,32 +22,51 @@ import { addUp, checkedItems, MAX_TOP, readCounts, readTop, writeCounts } from '
 import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { checkedItem, checkedText, moveHits, type MoveTarget } from './move.js'
-import { cacheWarning, DEFAULT_REPEAT_SECONDS, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
+import {
+  cacheWarning,
+  DEFAULT_REPEAT_SECONDS,
+  type HitsOptions,
+  type HitsSettings,
+  hitsSettings,
+} from './options.js'
 import { tidyHits } from './retention.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {
-  /** Who the viewer is, as a text or a number; only a keyed hash of it leaves the process. Not given: every hit counts. */
+  /**
+   * Who the viewer is, as a text or a number; only a keyed hash of it leaves the process. Not
+   * given: every hit counts.
+   */
   viewer?: string | number | bigint | null | undefined
-  /** Who the author is, in the same way; or `true`: the viewer is. The author's own views never count. */
+  /**
+   * Who the author is, in the same way; or `true`: the viewer is. The author's own views never
+   * count.
+   */
   owner?: string | number | bigint | boolean | null | undefined
 }
 
 /** The views of items: threads, articles, profiles. */
 export interface Hits {
   /**
-   * Counts a view of an item, a text of 1 to 255 bytes in UTF-8. Never throws and never waits: what is no item
-   * is not counted, and of other wrong arguments the part that is right counts; the log says so.
+   * Counts a view of an item, a text of 1 to 255 bytes in UTF-8. Never throws and never waits: what
+   * is no item is not counted, and of other wrong arguments the part that is right counts; the log
+   * says so.
    */
   record(item: string, parties?: HitParties): void
   /**
-   * Counts the page views of items, by the same rule as the activity's; docs/activity.md has it as a table. Put it into a route: `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`,
-   * or mount it at a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is there.
+   * Counts the page views of items, by the same rule as the activity's; docs/activity.md has it as
+   * a table. Put it into a route:
+   * `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`, or mount it at
+   * a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is
+   * there.
    *
    * @throws TypeError naming the option that is wrong
    */
   middleware(options: HitsMiddlewareOptions): RequestHandler
-  /** The hits of an item that have come to SQL; 0 for one that has none. @throws TypeError, DatabaseError */
+  /**
+   * The hits of an item that have come to SQL; 0 for one that has none. @throws TypeError,
+   * DatabaseError
+   */
   count(item: string): Promise<number>
   /**
    * The same for up to 1,000 items, in one query, each with its count in the order given.
@@ -56,35 +75,41 @@ export interface Hits {
    */
   counts(items: Iterable<string>): Promise<Map<string, number>>
   /**
-   * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last processing, so a
-   * collecting period behind `count`.
+   * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last
+   * processing, so a collecting period behind `count`.
    *
    * @throws TypeError, RangeError for a wrong `n`; DatabaseError
    */
   top(n: number): Promise<[item: string, hits: number][]>
   /**
-   * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at once; `top` follows
-   * with the next processing. Hits that come to SQL later count for the item anew, and so do viewers in their next window.
+   * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at
+   * once; `top` follows with the next processing. Hits that come to SQL later count for the item
+   * anew, and so do viewers in their next window.
    *
-   * Exact while others record, collect and process. Hits on their way to SQL (10 to 20 s) are left; `drain({ all: true })`
-   * first brings those that have reached the cache. If it rejects because the outcome is unknown, call it again.
+   * Exact while others record, collect and process. Hits on their way to SQL (10 to 20 s) are left;
+   * `drain({ all: true })` first brings those that have reached the cache. If it rejects because
+   * the outcome is unknown, call it again.
    *
    * @throws TypeError for an item that is no text; DatabaseError
    */
   delete(item: string): Promise<number>
   /**
-   * Gives all hits of an item that have come to SQL to `newItem`, added to those it has. Resolves with how many. What
-   * {@link Hits.delete} says of hits on their way holds here too. A viewer who has seen `item` may count for `newItem`
-   * in the same window.
+   * Gives all hits of an item that have come to SQL to `newItem`, added to those it has. Resolves
+   * with how many. What {@link Hits.delete} says of hits on their way holds here too. A viewer who
+   * has seen `item` may count for `newItem` in the same window.
    *
-   * @throws TypeError, RangeError for an item that is no text, or a new one not of 1 to 255 bytes; DatabaseError
+   * @throws TypeError, RangeError for an item that is no text, or a new one not of 1 to 255 bytes;
+   * DatabaseError
    */
   rename(item: string, newItem: string): Promise<number>
-  /** Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither takes it; it is kept. */
+  /**
+   * Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither
+   * takes it; it is kept.
+   */
   flush(): Promise<void>
   /**
-   * Brings to SQL what is old enough, with `all` the youngest hits too, and processes what has come there.
-   * Collectors do this by themselves.
+   * Brings to SQL what is old enough, with `all` the youngest hits too, and processes what has come
+   * there. Collectors do this by themselves.
    */
   drain(options?: { all?: boolean }): Promise<DrainReport>
   /** What became of all that was recorded, repeats included. */
@@ -92,22 +117,25 @@ export interface Hits {
   /** Brings the tables up to this version; done by itself before SQL is first used. */
   migrate(): Promise<void>
   /**
-   * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has opened. Idempotent. Page
-   * views whose connections have been cut just before, by `server.closeAllConnections()`, still count. From then on all
-   * other methods but `record` and the middleware reject with a {@link ClosedError}.
+   * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has
+   * opened. Idempotent. Page views whose connections have been cut just before, by
+   * `server.closeAllConnections()`, still count. From then on all other methods but `record` and
+   * the middleware reject with a {@link ClosedError}.
    */
   close(): Promise<void>
 }
 
 /**
- * Counts the views of items, so that no request touches the database: through a wide cache of its own, and a
- * {@link CollisionFreeMap}. Hits reach SQL exactly once, as the rows of a {@link WideCache} do, and there a
- * viewer counts once per item and window of `repeatSeconds`, whatever process saw them, and in whatever order.
+ * Counts the views of items, so that no request touches the database: through a wide cache of its
+ * own, and a {@link CollisionFreeMap}. Hits reach SQL exactly once, as the rows of a
+ * {@link WideCache} do, and there a viewer counts once per item and window of `repeatSeconds`,
+ * whatever process saw them, and in whatever order.
  *
- * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its window is not
- * told from a repeat any more. A viewer is known by a salt of the UTC day in the cache: a process that starts
- * while the cache is away counts every hit until it is back; and when the cache loses the salt, a process that
- * starts in the half minute before another one puts it back may count viewers anew.
+ * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its
+ * window is not told from a repeat any more. A viewer is known by a salt of the UTC day in the
+ * cache: a process that starts while the cache is away counts every hit until it is back; and when
+ * the cache loses the salt, a process that starts in the half minute before another one puts it
+ * back may count viewers anew.
  *
  * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
  */
@@ -145,42 +173,80 @@ export class ItemHits implements Hits {
     this.#database = database
     this.#ownsDatabase = owned
     this.#tables = new Tables('hits', database, environment)
-    this.#map = new CollisionFreeMap<string, number>({
-      database, id: gridName, every: false, keyCodec: itemCodec, combine: addUp, logger: settings.logger,
-      onUpdate: (changes, tx) => writeCounts(changes, tx, name),
-    }, environment)
-    this.#wide = new WideCache<Hit>({
-      ...settings.grid,
-      database,
-      name: gridName,
-      codec: hitCodec,
-      commit: async (hits, tx, { now }) => commitHits(hits, tx, {
-        // Of SQL, so that all who commit have the same windows.
-        name, repeatMs: 1000 * ((await useOf(tx, gridName))?.repeatSeconds || repeatSeconds || DEFAULT_REPEAT_SECONDS), now,
-        add: (counts, tx) => this.#map.update(counts, tx),
-      }),
-      tidy: async (database, { now }) => tidyHits(database, name, now - 1000 * ((await useOf(database, gridName))?.keepSeconds ?? keepSeconds)),
-    }, environment, { kind: 'hits', keepSeconds, repeatSeconds, tables: ['hits', 'collision-free-map'] })
+    this.#map = new CollisionFreeMap<string, number>(
+      {
+        database,
+        id: gridName,
+        every: false,
+        keyCodec: itemCodec,
+        combine: addUp,
+        logger: settings.logger,
+        onUpdate: (changes, tx) => writeCounts(changes, tx, name),
+      },
+      environment,
+    )
+    this.#wide = new WideCache<Hit>(
+      {
+        ...settings.grid,
+        database,
+        name: gridName,
+        codec: hitCodec,
+        commit: async (hits, tx, { now }) =>
+          commitHits(hits, tx, {
+            // Of SQL, so that all who commit have the same windows.
+            name,
+            repeatMs:
+              1000 *
+              ((await useOf(tx, gridName))?.repeatSeconds ||
+                repeatSeconds ||
+                DEFAULT_REPEAT_SECONDS),
+            now,
+            add: (counts, tx) => this.#map.update(counts, tx),
+          }),
+        tidy: async (database, { now }) =>
+          tidyHits(
+            database,
+            name,
+            now - 1000 * ((await useOf(database, gridName))?.keepSeconds ?? keepSeconds),
+          ),
+      },
+      environment,
+      { kind: 'hits', keepSeconds, repeatSeconds, tables: ['hits', 'collision-free-map'] },
+    )
     const warning = cacheWarning(this.#wide.cache)
     if (warning) this.#logger.warn('cache', warning)
     this.#identifier = new Identifier({
-      cache: this.#wide.cache, name: gridName, clock, logger: this.#logger,
+      cache: this.#wide.cache,
+      name: gridName,
+      clock,
+      logger: this.#logger,
       handOn: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
     })
-    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
+    if (settings.collect !== false) {
+      this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
+    }
   }
 
   record(item: string, parties: HitParties = {}): void {
     const { viewer, owner }: { [K in keyof HitParties]?: unknown } = parties ?? {}
     const [identity, author] = [identityOf(viewer), identityOf(owner)]
-    if (identity === undefined && !isNobody(viewer)) this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')
+    if (identity === undefined && !isNobody(viewer)) {
+      this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')
+    }
     if (owner === true || (identity !== undefined && identity === author)) return
-    if (author === undefined && owner !== false && !isNobody(owner)) this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+    if (author === undefined && owner !== false && !isNobody(owner)) {
+      this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+    }
     this.#count(item, identity)
   }
 
   middleware(options: HitsMiddlewareOptions): RequestHandler {
-    return hitsMiddleware(options, this.#settings, (item, identity, userAgent) => this.#count(item, identity, userAgent), this.#logger)
+    return hitsMiddleware(
+      options,
+      this.#settings,
+      (item, identity, userAgent) => this.#count(item, identity, userAgent),
+      this.#logger,
+    )
   }
 
   async count(item: string): Promise<number> {
@@ -208,7 +274,9 @@ export class ItemHits implements Hits {
   }
 
   rename(item: string, newItem: string): Promise<number> {
-    return this.#lifetime.run(async () => this.#move(checkedText('item', item), checkedItem('newItem', newItem)))
+    return this.#lifetime.run(async () =>
+      this.#move(checkedText('item', item), checkedItem('newItem', newItem)),
+    )
   }
 
   flush(): Promise<void> {
@@ -219,11 +287,13 @@ export class ItemHits implements Hits {
   }
 
   drain(options?: { all?: boolean }): Promise<DrainReport> {
-    return this.#lifetime.run(() => keptAlive(this.#environment, async () => {
-      const report = await this.#wide.drain(options)
-      await this.#map.process()
-      return report
-    }))
+    return this.#lifetime.run(() =>
+      keptAlive(this.#environment, async () => {
+        const report = await this.#wide.drain(options)
+        await this.#map.process()
+        return report
+      }),
+    )
   }
 
   ledger(): Promise<LedgerReport> {
@@ -247,12 +317,22 @@ export class ItemHits implements Hits {
     this.#identifier.close()
     await this.#wide.close()
     await Promise.race([Promise.all([this.#processing, this.#lifetime.idle()]), timeout])
-    if (this.#ownsDatabase) await Promise.race([this.#database.close(), timeout.then(() => sleep(clock, RELEASE_MS))])
+    if (this.#ownsDatabase) {
+      await Promise.race([this.#database.close(), timeout.then(() => sleep(clock, RELEASE_MS))])
+    }
   }
 
   #count(item: unknown, identity: string | undefined, userAgent?: string): void {
-    if (typeof item === 'string' && isItem(item)) this.#identifier.identify(this.#environment.clock.now(), identity, item, userAgent)
-    else this.#refused('item', item, `a text of 1 to ${MAX_ITEM_BYTES} bytes`, 'the hit is not counted')
+    if (typeof item === 'string' && isItem(item)) {
+      this.#identifier.identify(this.#environment.clock.now(), identity, item, userAgent)
+    } else {
+      this.#refused(
+        'item',
+        item,
+        `a text of 1 to ${MAX_ITEM_BYTES} bytes`,
+        'the hit is not counted',
+      )
+    }
   }
 
   #read<T>(work: () => Promise<T>): Promise<T> {
@@ -262,7 +342,9 @@ export class ItemHits implements Hits {
   #move(from: string, to: string | undefined): Promise<number> {
     const { name, gridName } = this.#settings
     const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
-    return this.#read(() => this.#tables.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)))
+    return this.#read(() =>
+      this.#tables.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)),
+    )
   }
 
   /** A scheduled run. Never rejects. */
@@ -272,7 +354,11 @@ export class ItemHits implements Hits {
       this.#logger.recovered('process', 'wide-cache: processing hits again')
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      this.#logger.warn('process', `wide-cache: processing the hits "${this.#settings.name}" failed and will be tried again: ${why}`)
+      this.#logger.warn(
+        'process',
+        `wide-cache: processing the hits "${this.#settings.name}" failed and will be tried ` +
+          `again: ${why}`,
+      )
     }
   }
 

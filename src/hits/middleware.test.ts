@@ -20,13 +20,23 @@ const byId: HitsMiddlewareOptions = { item: (req) => req.params['id'] as string 
 function counter(options: HitsMiddlewareOptions, settings: Partial<HitsOptions> = {}) {
   const counted: Counted[] = []
   const log = keptLog()
-  const middleware: RequestHandler = hitsMiddleware(options, hitsSettings({ name: 'x', collect: false, ...settings }),
-    (item, identity, userAgent) => counted.push({ item, viewer: userAgent === undefined ? identity : `${identity} ${userAgent}` }),
-    new BurstLogger(log, () => 0))
+  const middleware: RequestHandler = hitsMiddleware(
+    options,
+    hitsSettings({ name: 'x', collect: false, ...settings }),
+    (item, identity, userAgent) =>
+      counted.push({
+        item,
+        viewer: userAgent === undefined ? identity : `${identity} ${userAgent}`,
+      }),
+    new BurstLogger(log, () => 0),
+  )
   return { counted, log: log.lines, middleware }
 }
 
-const browse = (app: Express, path: string, headers: Record<string, string> = {}) => request(app).get(path).set({ 'user-agent': BROWSER, ...headers })
+const browse = (app: Express, path: string, headers: Record<string, string> = {}) =>
+  request(app)
+    .get(path)
+    .set({ 'user-agent': BROWSER, ...headers })
 
 for (const [name, express] of expresses) {
   const site = (options: HitsMiddlewareOptions = byId, settings: Partial<HitsOptions> = {}) => {
@@ -48,12 +58,17 @@ for (const [name, express] of expresses) {
 
   test(`${name}: the page of an item counts, with its viewer's address and user agent; other pages do not`, async () => {
     const it = site()
-    for (const path of ['/items/1', '/other', '/items/missing', '/items/a%20b']) await browse(it.app, path)
+    for (const path of ['/items/1', '/other', '/items/missing', '/items/a%20b']) {
+      await browse(it.app, path)
+    }
     await request(it.app).post('/items/1').set('user-agent', BROWSER)
     await browse(it.app, '/items/2', { 'sec-purpose': 'prefetch' })
     await browse(it.app, '/items/2', { 'user-agent': 'Googlebot/2.1' })
     const counted = await seen(it, 2)
-    assert.deepEqual(counted.map(({ item }) => item), ['1', 'a b'])
+    assert.deepEqual(
+      counted.map(({ item }) => item),
+      ['1', 'a b'],
+    )
     assert.match(counted[0]!.viewer!, /^(::ffff:)?127\.0\.0\.1 Mozilla/)
     for (const none of [undefined, null, '']) {
       const silent = site({ item: (req) => (req.params['id'] === 'last' ? 'last' : none) })
@@ -66,10 +81,17 @@ for (const [name, express] of expresses) {
   test(`${name}: mounted at a path with parameters, or in a router, item, viewer and owner see these parameters`, async () => {
     const seen: unknown[] = []
     const note = (req: Request) => void seen.push({ ...req.params }, req.path, req.baseUrl)
-    const it = counter({ ...byId, viewer: (req) => (note(req), 'anna'), owner: (req) => (note(req), false) })
+    const it = counter({
+      ...byId,
+      viewer: (req) => (note(req), 'anna'),
+      owner: (req) => (note(req), false),
+    })
     const app = express()
     app.use('/threads/:id', it.middleware)
-    app.use('/threads', express.Router().get('/:other/posts', (_req: Request, res: Response) => void res.send('<p>')))
+    app.use(
+      '/threads',
+      express.Router().get('/:other/posts', (_req: Request, res: Response) => void res.send('<p>')),
+    )
     await browse(app, '/threads/7/posts')
     await until(() => it.counted.length > 0)
     assert.deepEqual(it.counted, [{ item: '7', viewer: 'anna' }])
@@ -87,7 +109,10 @@ for (const [name, express] of expresses) {
     app.use('/b', it.middleware, page)
     for (const path of ['/a/1', '/b/2', '/c/3', '/a/4']) await browse(app, path)
     await until(() => it.counted.length > 2)
-    assert.deepEqual(it.counted.map(({ item }) => item), ['1', '2', '4'])
+    assert.deepEqual(
+      it.counted.map(({ item }) => item),
+      ['1', '2', '4'],
+    )
     assert.deepEqual(it.log, [])
   })
 
@@ -100,7 +125,10 @@ for (const [name, express] of expresses) {
     await until(() => never.log.length > 0)
     assert.deepEqual(never.counted, [])
     assert.equal(never.log.length, 1)
-    assert.match(never.log[0]!, /"item" has named no item for the first 10 pages; no hits are counted; .*mount it in the route whose parameters it reads/)
+    assert.match(
+      never.log[0]!,
+      /"item" has named no item for the first 10 pages; no hits are counted; .*mount it in the route whose parameters it reads/,
+    )
     const seldom = site()
     for (let i = 0; i < 5; i++) await browse(seldom.app, '/other')
     await browse(seldom.app, '/items/1')
@@ -110,13 +138,27 @@ for (const [name, express] of expresses) {
 
   test(`${name}: visitors behind a proxy that is not trusted are warned of once for all middlewares, not where "viewer" is given`, async () => {
     const log = keptLog()
-    const hits = createHits({ name: 'pages', cache: memory(), database: sqlite(':memory:'), collect: false, logger: log })
+    const hits = createHits({
+      name: 'pages',
+      cache: memory(),
+      database: sqlite(':memory:'),
+      collect: false,
+      logger: log,
+    })
     const app = express()
-    app.get('/own/:id', hits.middleware({ ...byId, viewer: (req) => req.get('x-forwarded-for') ?? '?' }), (_req: Request, res: Response) => void res.send('<p>'))
-    for (const path of ['/a/:id', '/b/:id']) app.get(path, hits.middleware(byId), (_req: Request, res: Response) => void res.send('<p>'))
+    app.get(
+      '/own/:id',
+      hits.middleware({ ...byId, viewer: (req) => req.get('x-forwarded-for') ?? '?' }),
+      (_req: Request, res: Response) => void res.send('<p>'),
+    )
+    for (const path of ['/a/:id', '/b/:id']) {
+      app.get(path, hits.middleware(byId), (_req: Request, res: Response) => void res.send('<p>'))
+    }
     await browse(app, '/own/1', { 'x-forwarded-for': '198.51.100.7' })
     assert.deepEqual(log.lines, [])
-    for (const path of ['/a/1', '/b/1', '/a/2']) await browse(app, path, { 'x-forwarded-for': '198.51.100.7' })
+    for (const path of ['/a/1', '/b/1', '/a/2']) {
+      await browse(app, path, { 'x-forwarded-for': '198.51.100.7' })
+    }
     await until(() => log.lines.length > 0)
     await hits.close()
     assert.equal(log.lines.length, 1)
@@ -127,22 +169,42 @@ for (const [name, express] of expresses) {
     const bots = site(byId, { bots: 'count' })
     await browse(bots.app, '/items/1', { 'user-agent': 'Googlebot/2.1' })
     assert.equal((await seen(bots, 1)).length, 1)
-    for (const [privacySignals, expected] of [['anonymous', [undefined]], ['skip', []], ['ignore', ['anna']]] as const) {
+    for (const [privacySignals, expected] of [
+      ['anonymous', [undefined]],
+      ['skip', []],
+      ['ignore', ['anna']],
+    ] as const) {
       const it = site({ ...byId, viewer: (req) => req.get('x-user') ?? '?' }, { privacySignals })
       await browse(it.app, '/items/1', { 'sec-gpc': '1', 'x-user': 'anna' })
-      assert.deepEqual((await seen(it, expected.length)).map(({ viewer }) => viewer), expected)
+      assert.deepEqual(
+        (await seen(it, expected.length)).map(({ viewer }) => viewer),
+        expected,
+      )
     }
   })
 
   test(`${name}: the author's own views do not count, asked for privacy or not; owner sees what the route has said`, async () => {
-    const it = site({ ...byId, viewer: (req) => req.get('x-user') ?? '', owner: (_req, res) => res.locals['author'] as string })
+    const it = site({
+      ...byId,
+      viewer: (req) => req.get('x-user') ?? '',
+      owner: (_req, res) => res.locals['author'] as string,
+    })
     await browse(it.app, '/items/1?author=anna', { 'x-user': 'anna' })
     await browse(it.app, '/items/2?author=anna', { 'x-user': 'anna', dnt: '1' })
     await browse(it.app, '/items/3?author=anna', { 'x-user': 'bert' })
     await browse(it.app, '/items/4?author=anna', { 'x-user': 'bert', dnt: '1' })
     await browse(it.app, '/items/5', { 'x-user': 'anna' })
-    assert.deepEqual(await seen(it, 3), [{ item: '3', viewer: 'bert' }, { item: '4', viewer: undefined }, { item: '5', viewer: 'anna' }])
-    for (const [owner, counts] of [[true, 0], [false, 1], [null, 1], ['', 1]] as const) {
+    assert.deepEqual(await seen(it, 3), [
+      { item: '3', viewer: 'bert' },
+      { item: '4', viewer: undefined },
+      { item: '5', viewer: 'anna' },
+    ])
+    for (const [owner, counts] of [
+      [true, 0],
+      [false, 1],
+      [null, 1],
+      ['', 1],
+    ] as const) {
       const one = site({ ...byId, owner: (req) => (req.params['id'] === 'last' ? false : owner) })
       await browse(one.app, '/items/1')
       assert.deepEqual([(await seen(one, counts)).length, one.log], [counts, []])
@@ -151,64 +213,116 @@ for (const [name, express] of expresses) {
 
   test(`${name}: a viewer or an owner may be a number, which is the same as its text`, async () => {
     const idOf = (req: Request) => Number(req.get('x-user'))
-    for (const [viewer, author] of [[idOf, 7], [idOf, '7'], [idOf, 7n], [(req: Request) => String(idOf(req)), 7]] as const) {
+    for (const [viewer, author] of [
+      [idOf, 7],
+      [idOf, '7'],
+      [idOf, 7n],
+      [(req: Request) => String(idOf(req)), 7],
+    ] as const) {
       const it = site({ item: byId.item, viewer, owner: () => author })
       for (const user of ['7', '8', '0']) await browse(it.app, '/items/1', { 'x-user': user })
       await browse(it.app, '/items/1', { 'x-user': '7', dnt: '1' })
       await browse(it.app, '/items/2', { 'x-user': '9' })
       await until(() => it.counted.length > 2)
-      assert.deepEqual(it.counted.map(({ viewer }) => viewer), ['8', '0', '9'])
+      assert.deepEqual(
+        it.counted.map(({ viewer }) => viewer),
+        ['8', '0', '9'],
+      )
       assert.deepEqual(it.log, [])
     }
   })
 
   test(`${name}: functions that throw or return what is of no use are passed over, and that is said once without a value`, async () => {
-    const fail = () => { throw new RangeError('secret') }
-    const wrong: (() => unknown)[] = [fail, () => NaN, async () => 'secret', async () => fail(), () => ({})]
+    const fail = () => {
+      throw new RangeError('secret')
+    }
+    const wrong: (() => unknown)[] = [
+      fail,
+      () => NaN,
+      async () => 'secret',
+      async () => fail(),
+      () => ({}),
+    ]
     for (const wrongly of wrong) {
       const last = (req: Request): boolean => req.params['id'] === 'last'
-      const item = site({ item: (req) => (last(req) ? 'last' : wrongly() as string) })
+      const item = site({ item: (req) => (last(req) ? 'last' : (wrongly() as string)) })
       for (let i = 0; i < 2; i++) await browse(item.app, '/items/1')
       assert.deepEqual(await seen(item, 0), [])
       assert.equal(item.log.length, 1)
-      assert.match(item.log[0]!, /^wide-cache: the function given as "item" (threw|returned) .*; the hit is not counted$/)
+      assert.match(
+        item.log[0]!,
+        /^wide-cache: the function given as "item" (threw|returned) .*; the hit is not counted$/,
+      )
       const owner = site({ ...byId, owner: wrongly as () => string })
       for (let i = 0; i < 2; i++) await browse(owner.app, '/items/1')
       assert.equal((await seen(owner, 2)).length, 2)
       assert.equal(owner.log.length, 1)
-      assert.match(owner.log[0]!, /^wide-cache: the function given as "owner" (threw|returned) .*; the hit counts$/)
+      assert.match(
+        owner.log[0]!,
+        /^wide-cache: the function given as "owner" (threw|returned) .*; the hit counts$/,
+      )
       assert.doesNotMatch([...item.log, ...owner.log].join(), /secret/)
     }
     const alone = site({ ...byId, owner: () => 'anna' })
     await browse(alone.app, '/items/1')
     assert.equal((await seen(alone, 1)).length, 1)
-    assert.match(alone.log[0]!, /"owner" returned an identity, to be compared with what "viewer" returns, which is not given; the hit counts/)
+    assert.match(
+      alone.log[0]!,
+      /"owner" returned an identity, to be compared with what "viewer" returns, which is not given; the hit counts/,
+    )
   })
 
   test(`${name}: hits of real requests come to the counts, a viewer once, however long the item's text`, async () => {
     const log = keptLog()
-    const hits = createHits({ name: 'pages', cache: memory(), database: sqlite(':memory:'), collect: false, logger: log })
+    const hits = createHits({
+      name: 'pages',
+      cache: memory(),
+      database: sqlite(':memory:'),
+      collect: false,
+      logger: log,
+    })
     const app = express()
-    app.get('/items/:id', hits.middleware(byId), (_req: Request, res: Response) => void res.send('<p>'))
+    app.get(
+      '/items/:id',
+      hits.middleware(byId),
+      (_req: Request, res: Response) => void res.send('<p>'),
+    )
     await browse(app, '/items/1', { 'user-agent': `${BROWSER} Edg/126` })
     // The last one is spoken of, and by then all before it have been seen.
     for (const id of ['1', '1', '2', 'x'.repeat(300)]) await browse(app, `/items/${id}`)
     await until(() => log.lines.length > 0)
     await hits.flush()
     await hits.drain({ all: true })
-    assert.deepEqual([...await hits.counts(['1', '2', 'x'.repeat(300)])], [['1', 2], ['2', 1], ['x'.repeat(300), 0]])
-    assert.deepEqual(log.lines, ['wide-cache: a hit has a longer text as "item", not a text of 1 to 255 bytes; the hit is not counted'])
+    assert.deepEqual(
+      [...(await hits.counts(['1', '2', 'x'.repeat(300)]))],
+      [
+        ['1', 2],
+        ['2', 1],
+        ['x'.repeat(300), 0],
+      ],
+    )
+    assert.deepEqual(log.lines, [
+      'wide-cache: a hit has a longer text as "item", not a text of 1 to 255 bytes; the hit ' +
+        'is not counted',
+    ])
     await hits.close()
   })
 }
 
 test('wrong functions are refused by name', () => {
   const wrong: [unknown, RegExp][] = [
-    [undefined, /hits.middleware options/], [{}, /option "item" is undefined/], [{ item: 'id' }, /option "item"/],
+    [undefined, /hits.middleware options/],
+    [{}, /option "item" is undefined/],
+    [{ item: 'id' }, /option "item"/],
     [{ ...byId, viewer: 'x' }, /option "viewer"/],
-    [{ ...byId, owner: true }, /option "owner"/], [{ ...byId, skip: () => true }, /option "skip".*hits.middleware takes item, viewer, owner/],
+    [{ ...byId, owner: true }, /option "owner"/],
+    [{ ...byId, skip: () => true }, /option "skip".*hits.middleware takes item, viewer, owner/],
   ]
   for (const [options, message] of wrong) {
-    assert.throws(() => counter(options as HitsMiddlewareOptions), { name: 'TypeError', code: 'ERR_WIDE_CACHE_OPTION', message })
+    assert.throws(() => counter(options as HitsMiddlewareOptions), {
+      name: 'TypeError',
+      code: 'ERR_WIDE_CACHE_OPTION',
+      message,
+    })
   }
 })

@@ -6,30 +6,42 @@ import { pageViews } from '../page-views/middleware.js'
 import type { HitsSettings } from './options.js'
 
 /**
- * What {@link Hits.middleware} is told of a page. All are asked after the response. They see `url`, `path`, `baseUrl`,
- * `originalUrl` and `params` of the request as they were where the middleware is mounted.
+ * What {@link Hits.middleware} is told of a page. All are asked after the response. They see `url`,
+ * `path`, `baseUrl`, `originalUrl` and `params` of the request as they were where the middleware is
+ * mounted.
  */
 export interface HitsMiddlewareOptions {
   /**
-   * The item whose page this is, 1 to 255 bytes; `undefined` or an empty text: of none, and nothing counts. Parameters
-   * of a route are seen only where the middleware is mounted in that route, or at a path that has them. If the first
-   * {@link PAGES_WITHOUT_ITEM} pages are of no item, the log says so once.
+   * The item whose page this is, 1 to 255 bytes; `undefined` or an empty text: of none, and nothing
+   * counts. Parameters of a route are seen only where the middleware is mounted in that route, or
+   * at a path that has them. If the first {@link PAGES_WITHOUT_ITEM} pages are of no item, the log
+   * says so once.
    */
   item(req: Request): string | null | undefined
   /**
-   * Who the viewer is: a text, or a number such as the id of a user; only a keyed hash of it leaves the process.
+   * Who the viewer is: a text, or a number such as the id of a user; only a keyed hash of it leaves
+   * the process.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
   viewer?: ((req: Request) => string | number | bigint) | undefined
   /**
-   * Who the item's author is, as `viewer` says it, or whether the viewer is the author. The author's own views
-   * never count. The number 7 and the text "7" are one author. `undefined`, `null`, `false` or an empty text: unknown.
+   * Who the item's author is, as `viewer` says it, or whether the viewer is the author. The
+   * author's own views never count. The number 7 and the text "7" are one author. `undefined`,
+   * `null`, `false` or an empty text: unknown.
    */
-  owner?: ((req: Request, res: Response) => string | number | bigint | boolean | null | undefined) | undefined
+  owner?:
+    | ((req: Request, res: Response) => string | number | bigint | boolean | null | undefined)
+    | undefined
 }
 
-/** Takes what is to be counted. `identity` and `userAgent` are who the viewer is, not yet hashed. */
-export type Count = (item: string, identity: string | undefined, userAgent: string | undefined) => void
+/**
+ * Takes what is to be counted. `identity` and `userAgent` are who the viewer is, not yet hashed.
+ */
+export type Count = (
+  item: string,
+  identity: string | undefined,
+  userAgent: string | undefined,
+) => void
 
 /** Pages in a row, from the start, after which an `item` that names none is taken for a mistake. */
 export const PAGES_WITHOUT_ITEM = 10
@@ -50,9 +62,23 @@ export function hitsMiddleware(
 ): RequestHandler {
   onlyKnown('hits.middleware', options, ['item', 'viewer', 'owner'])
   const { item } = options
-  if (typeof item !== 'function') throw wrongType('item', item, 'a function (req) that returns a text, or undefined where nothing is to count')
-  const viewer = optionalFunction('viewer', options.viewer, 'a function (req) that returns a text or a number')
-  const owner = optionalFunction('owner', options.owner, 'a function (req, res) that returns a text, a number, a boolean or undefined')
+  if (typeof item !== 'function') {
+    throw wrongType(
+      'item',
+      item,
+      'a function (req) that returns a text, or undefined where nothing is to count',
+    )
+  }
+  const viewer = optionalFunction(
+    'viewer',
+    options.viewer,
+    'a function (req) that returns a text or a number',
+  )
+  const owner = optionalFunction(
+    'owner',
+    options.owner,
+    'a function (req, res) that returns a text, a number, a boolean or undefined',
+  )
   const guard = new Guard(logger)
   /** `undefined` once there was an item, or the log has said that there is none. */
   let pagesWithoutItem: number | undefined = 0
@@ -73,9 +99,14 @@ export function hitsMiddleware(
   function noteNone(): void {
     if (pagesWithoutItem === undefined || ++pagesWithoutItem < PAGES_WITHOUT_ITEM) return
     pagesWithoutItem = undefined
-    guard.say('no item', `the function given as "item" has named no item for the first ${PAGES_WITHOUT_ITEM} pages`,
-      'no hits are counted; it sees the request as it is where hits.middleware() is mounted, so mount it in the route whose parameters ' +
-      'it reads, as in app.get("/threads/:id", hits.middleware(…), …); if these pages are of no item, there is nothing to do')
+    guard.say(
+      'no item',
+      `the function given as "item" has named no item for the first ${PAGES_WITHOUT_ITEM} pages`,
+      'no hits are counted; it sees the request as it is where hits.middleware() is mounted, ' +
+        'so mount it in the route whose parameters ' +
+        'it reads, as in app.get("/threads/:id", hits.middleware(…), …); if these pages are ' +
+        'of no item, there is nothing to do',
+    )
   }
 
   function isOwn(req: Request, res: Response, identity: string | undefined): boolean {
@@ -86,14 +117,24 @@ export function hitsMiddleware(
       if (author !== undefined) return isViewer(author, req, identity)
       if (typeof answer === 'boolean' || answer instanceof Promise) return answer
       if (answer === undefined || answer === null || answer === '') return false
-      guard.say('owner', `the function given as "owner" returned ${kindOf(answer)}, not a text, a number or a boolean`, COUNTED)
+      guard.say(
+        'owner',
+        `the function given as "owner" returned ${kindOf(answer)}, not a text, a number or a ` +
+          'boolean',
+        COUNTED,
+      )
       return false
     })
   }
 
   function isViewer(author: string, req: Request, identity: string | undefined): boolean {
     if (!viewer) {
-      guard.say('owner', 'the function given as "owner" returned an identity, to be compared with what "viewer" returns, which is not given', COUNTED)
+      guard.say(
+        'owner',
+        'the function given as "owner" returned an identity, to be compared with what ' +
+          '"viewer" returns, which is not given',
+        COUNTED,
+      )
       return false
     }
     // Who asks for privacy has no identity here; compared and forgotten, it tells nobody of them.
@@ -101,10 +142,14 @@ export function hitsMiddleware(
   }
 
   const visitor = viewer && { option: 'viewer', of: viewer }
-  return pageViews({ bots, privacySignals, visitor, skip: undefined, callsBack: true }, (req, res, _target, identity, userAgent) => {
-    const found = itemOf(req)
-    if (found === undefined) return false
-    if (!isOwn(req, res, identity)) count(found, identity, userAgent)
-    return true
-  }, logger)()
+  return pageViews(
+    { bots, privacySignals, visitor, skip: undefined, callsBack: true },
+    (req, res, _target, identity, userAgent) => {
+      const found = itemOf(req)
+      if (found === undefined) return false
+      if (!isOwn(req, res, identity)) count(found, identity, userAgent)
+      return true
+    },
+    logger,
+  )()
 }

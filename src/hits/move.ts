@@ -1,4 +1,7 @@
-/** Takes the hits of an item away, or gives them to another item, while others go on recording, committing and processing. */
+/**
+ * Takes the hits of an item away, or gives them to another item, while others go on recording,
+ * committing and processing.
+ */
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
@@ -11,32 +14,57 @@ export interface MoveTarget {
   /** The id of the map. */
   readonly map: string
   /** Queues how many hits an item has more, or less, within the transaction. */
-  readonly add: (counts: Iterable<readonly [item: string, hits: number]>, tx: Transaction) => Promise<void>
+  readonly add: (
+    counts: Iterable<readonly [item: string, hits: number]>,
+    tx: Transaction,
+  ) => Promise<void>
 }
 
-/** The window of the rows of `hits_seen` that stand for items: no hit is so old, and retention removes it first. */
+/**
+ * The window of the rows of `hits_seen` that stand for items: no hit is so old, and retention
+ * removes it first.
+ */
 const ITEM_WINDOW = 0
 const KEY_BYTES = 16
 
 /**
- * Moves all committed hits of `from`, processed or queued, to `to`, or to nowhere. Returns how many. Hits that are
- * committed later stay where they are: the hits counted here are taken off by one more update in the queue, and
- * nothing that another transaction has written is changed.
+ * Moves all committed hits of `from`, processed or queued, to `to`, or to nowhere. Returns how
+ * many. Hits that are committed later stay where they are: the hits counted here are taken off by
+ * one more update in the queue, and nothing that another transaction has written is changed.
  */
-export async function moveHits(tx: Transaction, { name, map, add }: MoveTarget, from: string, to: string | undefined): Promise<number> {
+export async function moveHits(
+  tx: Transaction,
+  { name, map, add }: MoveTarget,
+  from: string,
+  to: string | undefined,
+): Promise<number> {
   await lock(tx, name, from)
   const hits = (await readCounts(tx, name, map, [from])).get(from) ?? 0
   if (hits === 0 || from === to) return hits
-  await add(to === undefined ? [[from, -hits]] : [[from, -hits], [to, hits]], tx)
+  await add(
+    to === undefined
+      ? [[from, -hits]]
+      : [
+          [from, -hits],
+          [to, hits],
+        ],
+    tx,
+  )
   return hits
 }
 
-/** Two that moved the hits of one item at once would both find all of them. The second one waits here for the first. */
+/**
+ * Two that moved the hits of one item at once would both find all of them. The second one waits
+ * here for the first.
+ */
 async function lock(tx: Transaction, name: string, item: string): Promise<void> {
   const key = ['name', 'window_start', 'viewing'] as const
-  await tx.query(
-    upsert(tx.dialect, 'hits_seen', key, [...key, 'times'], { times: 'add' }, 1),
-    [name, ITEM_WINDOW, hash('sha256', item, 'buffer').subarray(0, KEY_BYTES), 1])
+  await tx.query(upsert(tx.dialect, 'hits_seen', key, [...key, 'times'], { times: 'add' }, 1), [
+    name,
+    ITEM_WINDOW,
+    hash('sha256', item, 'buffer').subarray(0, KEY_BYTES),
+    1,
+  ])
 }
 
 /** An item that is to be deleted or renamed. @throws TypeError for what is no text */

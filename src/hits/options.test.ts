@@ -6,35 +6,67 @@ import { cacheWarning, hitsSettings } from './options.js'
 
 test('a wrong option is refused by name, at creation', () => {
   const wrong: [object, RegExp][] = [
-    [{}, /option "name" is undefined/], [{ name: 'a b' }, /option "name" is "a b"/],
+    [{}, /option "name" is undefined/],
+    [{ name: 'a b' }, /option "name" is "a b"/],
     [{ name: 'x'.repeat(28) }, /option "name" is "x+"; allowed: 1 to 27 letters/],
-    [{ repeatSeconds: 0 }, /option "repeatSeconds" is 0; allowed: a whole number from 1 to 86400 seconds/],
-    [{ repeatSeconds: 86_401 }, /"repeatSeconds"/], [{ repeatSeconds: '1800' }, /"repeatSeconds"/], [{ bots: 'maybe' }, /"bots"/],
-    [{ privacySignals: true }, /"privacySignals"/], [{ collect: 'often' }, /"collect"/], [{ logger: {} }, /"logger"/], [{ width: 0 }, /"width"/],
-    [{ windowSeconds: 600 }, /option "windowSeconds" is 600; allowed: no such option; createHits takes name, repeatSeconds/],
-    [{ cache: 'redis:x' }, /"cache"/], [{ database: 'oracle:x' }, /"database"/],
+    [
+      { repeatSeconds: 0 },
+      /option "repeatSeconds" is 0; allowed: a whole number from 1 to 86400 seconds/,
+    ],
+    [{ repeatSeconds: 86_401 }, /"repeatSeconds"/],
+    [{ repeatSeconds: '1800' }, /"repeatSeconds"/],
+    [{ bots: 'maybe' }, /"bots"/],
+    [{ privacySignals: true }, /"privacySignals"/],
+    [{ collect: 'often' }, /"collect"/],
+    [{ logger: {} }, /"logger"/],
+    [{ width: 0 }, /"width"/],
+    [
+      { windowSeconds: 600 },
+      /option "windowSeconds" is 600; allowed: no such option; createHits takes name, repeatSeconds/,
+    ],
+    [{ cache: 'redis:x' }, /"cache"/],
+    [{ database: 'oracle:x' }, /"database"/],
   ]
   for (const [options, message] of wrong) {
     const named = message.source.includes('undefined') ? {} : { name: 'x' }
-    const given = { collect: false, cache: 'memory:', database: 'sqlite::memory:', ...named, ...options }
+    const given = {
+      collect: false,
+      cache: 'memory:',
+      database: 'sqlite::memory:',
+      ...named,
+      ...options,
+    }
     assert.throws(() => createHits(given as never), { code: 'ERR_WIDE_CACHE_OPTION', message })
   }
   assert.throws(() => createHits(undefined as never), TypeError)
 })
 
 test('an option that is undefined is one not given; the longest name is taken', () => {
-  const { repeatSeconds, keepSeconds, gridName, bots, privacySignals } = hitsSettings({ name: 'x'.repeat(27), repeatSeconds: undefined, bots: undefined })
-  assert.deepEqual([repeatSeconds, keepSeconds, bots, privacySignals], [0, 1_800 + 2 * 86_400, 'skip', 'anonymous'])
+  const { repeatSeconds, keepSeconds, gridName, bots, privacySignals } = hitsSettings({
+    name: 'x'.repeat(27),
+    repeatSeconds: undefined,
+    bots: undefined,
+  })
+  assert.deepEqual(
+    [repeatSeconds, keepSeconds, bots, privacySignals],
+    [0, 1_800 + 2 * 86_400, 'skip', 'anonymous'],
+  )
   assert.equal(gridName.length, 32)
 })
 
 test('viewings are remembered as long as a cell can live, after their window', () => {
-  assert.equal(hitsSettings({ name: 'x', repeatSeconds: 60, cellTtlSeconds: 5 * 86_400 }).keepSeconds, 60 + 5 * 86_400)
+  assert.equal(
+    hitsSettings({ name: 'x', repeatSeconds: 60, cellTtlSeconds: 5 * 86_400 }).keepSeconds,
+    60 + 5 * 86_400,
+  )
 })
 
 test('in production a cache of one process is warned of', () => {
   const cache = memory()
-  assert.match(cacheWarning(cache, { NODE_ENV: 'production' }) ?? '', /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/)
+  assert.match(
+    cacheWarning(cache, { NODE_ENV: 'production' }) ?? '',
+    /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/,
+  )
   assert.equal(cacheWarning(cache, {}), undefined)
   return cache.close()
 })

@@ -5,32 +5,45 @@ import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/option
 
 /** Options of `createHits()`. One that is `undefined` is one not given. */
 export interface HitsOptions extends GridOptions {
-  /** What is counted, such as `threads`: processes that give the same name count together. 1 to 27 letters, digits, `_`, `.`, `-`. */
+  /**
+   * What is counted, such as `threads`: processes that give the same name count together. 1 to 27
+   * letters, digits, `_`, `.`, `-`.
+   */
   name: string
   /**
-   * Seconds of a window: a viewer counts once in each for an item, in all processes. Windows are fixed; they
-   * begin at the multiples of this since 1970. Choose one that divides a day, since at midnight UTC viewers
-   * get other hashes. SQL has the last one that a process has given, and all processes go by it.
+   * Seconds of a window: a viewer counts once in each for an item, in all processes. Windows are
+   * fixed; they begin at the multiples of this since 1970. Choose one that divides a day, since at
+   * midnight UTC viewers get other hashes. SQL has the last one that a process has given, and all
+   * processes go by it.
    * @default what other processes have given, else 1800
    */
   repeatSeconds?: number | undefined
-  /** Whether the middleware counts bots, told by their user agents or by having none. @default 'skip' */
+  /**
+   * Whether the middleware counts bots, told by their user agents or by having none. @default
+   * 'skip'
+   */
   bots?: 'skip' | 'count' | undefined
   /**
-   * What the middleware does with requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each of them,
-   * without a viewer, `skip` none, `ignore` like all others. @default 'anonymous'
+   * What the middleware does with requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each
+   * of them, without a viewer, `skip` none, `ignore` like all others. @default 'anonymous'
    */
   privacySignals?: 'anonymous' | 'skip' | 'ignore' | undefined
 }
 
-/** Options complete and checked, but for those of the grid, which the wide cache checks and completes. */
+/**
+ * Options complete and checked, but for those of the grid, which the wide cache checks and
+ * completes.
+ */
 export interface HitsSettings {
   readonly name: string
   /** The name of the grid and of the map. */
   readonly gridName: string
   /** 0: not given. */
   readonly repeatSeconds: number
-  /** How long after its window has begun a viewing is remembered, as far as this process is concerned. */
+  /**
+   * How long after its window has begun a viewing is remembered, as far as this process is
+   * concerned.
+   */
   readonly keepSeconds: number
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
@@ -52,20 +65,36 @@ const MAX_REPEAT_SECONDS = 86_400
 /** How late a hit may come to SQL and still be told from a repeat, at least. */
 const MIN_KEEP_SECONDS = 2 * 86_400
 
-/** Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option. */
+/**
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ */
 export function hitsSettings(options: HitsOptions): HitsSettings {
   onlyKnown('createHits', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
-  const { name: givenName, repeatSeconds: seconds, bots = 'skip', privacySignals = 'anonymous', ...grid } = given(options)
+  const {
+    name: givenName,
+    repeatSeconds: seconds,
+    bots = 'skip',
+    privacySignals = 'anonymous',
+    ...grid
+  } = given(options)
   const name = nameOf('name', givenName)
-  if (name.length > MAX_NAME) throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
+  if (name.length > MAX_NAME) {
+    throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
+  }
   const gridName = GRID_PREFIX + name
-  const { collect, closeTimeoutMs, vanishedSeconds, logger } = settingsOf({ ...grid, name: gridName, commit: async () => {} })
-  const repeatSeconds = seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
+  const { collect, closeTimeoutMs, vanishedSeconds, logger } = settingsOf({
+    ...grid,
+    name: gridName,
+    commit: async () => {},
+  })
+  const repeatSeconds =
+    seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
   return Object.freeze({
     name,
     gridName,
     repeatSeconds,
-    keepSeconds: (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
+    keepSeconds:
+      (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     collect,
@@ -76,8 +105,14 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
 }
 
 /** What is worth saying about a cache that works and yet is seldom what is wanted. */
-export function cacheWarning(cache: Cache, env: NodeJS.ProcessEnv = process.env): string | undefined {
+export function cacheWarning(
+  cache: Cache,
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
   if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
-  return 'wide-cache: the cache is memory:, private to this process; several processes would count the hits of one viewer several times. ' +
+  return (
+    'wide-cache: the cache is memory:, private to this process; several processes would ' +
+    'count the hits of one viewer several times. ' +
     'Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to memcached://host:port'
+  )
 }

@@ -1,26 +1,42 @@
 import { type Database, DatabaseError } from '../database/database.js'
 
-/** How much one call removes: with one in each collecting run this keeps up with 20,000 hits a second. */
+/**
+ * How much one call removes: with one in each collecting run this keeps up with 20,000 hits a
+ * second.
+ */
 const PIECES_A_CALL = 40
 const ROWS_A_PIECE = 5_000
 
 /**
- * Removes the viewings of windows that began before `keepFrom`, oldest first, in small pieces, in the order in
- * which those who commit lock them. What is locked by others is left for the next call. Resolves with whether
- * there is more than one call removes.
+ * Removes the viewings of windows that began before `keepFrom`, oldest first, in small pieces, in
+ * the order in which those who commit lock them. What is locked by others is left for the next
+ * call. Resolves with whether there is more than one call removes.
  */
-export async function tidyHits(database: Database, name: string, keepFrom: number): Promise<boolean> {
+export async function tidyHits(
+  database: Database,
+  name: string,
+  keepFrom: number,
+): Promise<boolean> {
   try {
     for (let piece = 0; piece < PIECES_A_CALL; piece++) {
       // A DELETE with a LIMIT is MySQL's only; so the first row to stay is asked for.
-      const { rows: [next] } = await database.query(
-        'SELECT window_start, viewing FROM hits_seen WHERE name = ? AND window_start < ? ORDER BY window_start, viewing LIMIT 1 OFFSET ?',
-        [name, keepFrom, ROWS_A_PIECE])
+      const {
+        rows: [next],
+      } = await database.query(
+        'SELECT window_start, viewing FROM hits_seen WHERE name = ? AND window_start < ? ' +
+          'ORDER BY window_start, viewing LIMIT 1 OFFSET ?',
+        [name, keepFrom, ROWS_A_PIECE],
+      )
       const windowStart = next?.['window_start'] ?? keepFrom
-      await database.query('DELETE FROM hits_seen WHERE name = ? AND window_start < ?', [name, windowStart])
+      await database.query('DELETE FROM hits_seen WHERE name = ? AND window_start < ?', [
+        name,
+        windowStart,
+      ])
       if (!next) return false
-      await database.query('DELETE FROM hits_seen WHERE name = ? AND window_start = ? AND viewing < ?',
-        [name, windowStart, next['viewing'] ?? null])
+      await database.query(
+        'DELETE FROM hits_seen WHERE name = ? AND window_start = ? AND viewing < ?',
+        [name, windowStart, next['viewing'] ?? null],
+      )
     }
     return true
   } catch (error) {

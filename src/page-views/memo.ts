@@ -1,6 +1,7 @@
 /**
- * Remembers what was computed for a text, for up to `limit` texts; then it forgets all and begins anew. That
- * is cheaper on the request path than knowing the least recently used, and costs one computation a text.
+ * Remembers what was computed for a text, for up to `limit` texts; then it forgets all and begins
+ * anew. That is cheaper on the request path than knowing the least recently used, and costs one
+ * computation a text.
  */
 export class Memo<T> {
   readonly #limit: number

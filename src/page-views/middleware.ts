@@ -10,26 +10,41 @@ export interface PageViewSettings {
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
-  /** Whether `skip`, `visitor` or `see` call functions of the user. Only then is the place of the middleware remembered. */
+  /**
+   * Whether `skip`, `visitor` or `see` call functions of the user. Only then is the place of the
+   * middleware remembered.
+   */
   readonly callsBack: boolean
 }
 
 /**
- * Takes a page view that counts. `target` is what was asked for before routers rewrote it; `identity` and
- * `userAgent` are who the visitor is, not yet hashed. Returns `false` where this middleware, as it is mounted here, has
- * nothing to count: then the next place where the request meets it is asked.
+ * Takes a page view that counts. `target` is what was asked for before routers rewrote it;
+ * `identity` and `userAgent` are who the visitor is, not yet hashed. Returns `false` where this
+ * middleware, as it is mounted here, has nothing to count: then the next place where the request
+ * meets it is asked.
  */
-export type See = (req: Request, res: Response, target: string, identity: string | undefined, userAgent: string | undefined) => boolean | void
+export type See = (
+  req: Request,
+  res: Response,
+  target: string,
+  identity: string | undefined,
+  userAgent: string | undefined,
+) => boolean | void
 
 /**
- * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when the
- * response has been sent, or the client has gone after the headers went out. Nothing here throws, waits, or
- * changes the request for others. However often a request comes by, it counts once.
+ * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when
+ * the response has been sent, or the client has gone after the headers went out. Nothing here
+ * throws, waits, or changes the request for others. However often a request comes by, it counts
+ * once.
  *
- * The user's functions see `url`, `path`, `baseUrl`, `originalUrl` and `params` as they were where the middleware is
- * mounted: the first place, if a request meets it at several.
+ * The user's functions see `url`, `path`, `baseUrl`, `originalUrl` and `params` as they were where
+ * the middleware is mounted: the first place, if a request meets it at several.
  */
-export function pageViews(settings: PageViewSettings, see: See, logger: BurstLogger): () => RequestHandler {
+export function pageViews(
+  settings: PageViewSettings,
+  see: See,
+  logger: BurstLogger,
+): () => RequestHandler {
   const { skip, visitor, bots, privacySignals, callsBack } = settings
   const guard = new Guard(logger)
   const robots = new Bots()
@@ -51,16 +66,33 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
     if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
     const identity = asksPrivacy ? undefined : identityOf(req)
     // By default a visitor is an IP address and a user agent.
-    return see(req, res, target, identity, visitor || identity === undefined ? undefined : req.headers['user-agent'])
+    return see(
+      req,
+      res,
+      target,
+      identity,
+      visitor || identity === undefined ? undefined : req.headers['user-agent'],
+    )
   }
 
   function identityOf(req: Request): string | undefined {
-    if (visitor) return guard.identity(visitor.option, 'the visit counts without a visitor', () => visitor.of(req))
+    if (visitor) {
+      return guard.identity(visitor.option, 'the visit counts without a visitor', () =>
+        visitor.of(req),
+      )
+    }
     const { ip } = req
     if (!ip) {
-      guard.say('no IP address', 'a request has no IP address (a Unix socket?)',
-        'the visit counts without a visitor; set "trust proxy" in Express, or say who the visitor is')
-    } else if (!lookedAtForwarding && (req.headers['x-forwarded-for'] !== undefined || req.headers.forwarded !== undefined)) {
+      guard.say(
+        'no IP address',
+        'a request has no IP address (a Unix socket?)',
+        'the visit counts without a visitor; set "trust proxy" in Express, or say who the ' +
+          'visitor is',
+      )
+    } else if (
+      !lookedAtForwarding &&
+      (req.headers['x-forwarded-for'] !== undefined || req.headers.forwarded !== undefined)
+    ) {
       lookAtForwarding(req, ip)
     }
     return ip || undefined
@@ -71,27 +103,40 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
     lookedAtForwarding = true
     // A site whose own `ip` is not the connection's knows of its proxy.
     if (app?.get('trust proxy') || ip !== socket.remoteAddress) return
-    const set = 'set "trust proxy" to the number of proxies in front of the site or to their addresses, as in app.set("trust proxy", 1), ' +
+    const set =
+      'set "trust proxy" to the number of proxies in front of the site or to their ' +
+      'addresses, as in app.set("trust proxy", 1), ' +
       'or say who the visitor is with the option "visitor" ("viewer" for hits)'
-    logger.warnOnce('forwarded', headers['x-forwarded-for'] !== undefined
-      ? `wide-cache: X-Forwarded-For arrives, but "trust proxy" is off, so all visitors behind a proxy count as one; ${set}`
-      : 'wide-cache: Forwarded arrives, but "trust proxy" is off, so all visitors behind a proxy count as one; Express reads X-Forwarded-For ' +
-        `only: let the proxy send that, and ${set}`)
+    logger.warnOnce(
+      'forwarded',
+      headers['x-forwarded-for'] !== undefined
+        ? 'wide-cache: X-Forwarded-For arrives, but "trust proxy" is off, so all visitors ' +
+            `behind a proxy count as one; ${set}`
+        : 'wide-cache: Forwarded arrives, but "trust proxy" is off, so all visitors behind a ' +
+            'proxy count as one; Express reads X-Forwarded-For ' +
+            `only: let the proxy send that, and ${set}`,
+    )
   }
 
   function lookAtTrust(req: Request): void {
     lookedAtTrust = true
     if (!visitor && req.app?.get('trust proxy') === true) {
-      logger.warnOnce('trust proxy', 'wide-cache: "trust proxy" is true, so that anyone can pass for any number of visitors by sending X-Forwarded-For; ' +
-        'set it to the number of proxies in front of the site or to their addresses, as in app.set("trust proxy", 1)')
+      logger.warnOnce(
+        'trust proxy',
+        'wide-cache: "trust proxy" is true, so that anyone can pass for any number of ' +
+          'visitors by sending X-Forwarded-For; ' +
+          'set it to the number of proxies in front of the site or to their addresses, as in ' +
+          'app.set("trust proxy", 1)',
+      )
     }
   }
 
   function watch(req: Request, res: Response): void {
     if (req.method !== 'GET') return
     if (!lookedAtTrust) lookAtTrust(req)
-    // Routers rewrite the address; and once a socket is gone it knows its own only if it was asked before.
-    const place = callsBack ? new Mount(req) : req.originalUrl ?? req.url
+    // Routers rewrite the address; and once a socket is gone it knows its own only if it was asked
+    // before.
+    const place = callsBack ? new Mount(req) : (req.originalUrl ?? req.url)
     void req.socket.remoteAddress
     // Comes once: after `finish`, or alone when the client hangs up.
     res.on('close', () => {
@@ -101,7 +146,11 @@ export function pageViews(settings: PageViewSettings, see: See, logger: BurstLog
       try {
         if (res.headersSent && consider(req, res, place) === false) last = undefined
       } catch (error) {
-        guard.say('middleware', `a visit could not be looked at (${kindOf(error)})`, 'it is not counted')
+        guard.say(
+          'middleware',
+          `a visit could not be looked at (${kindOf(error)})`,
+          'it is not counted',
+        )
       }
     })
   }

@@ -1,8 +1,8 @@
 import type { Request } from 'express'
 
 /**
- * The address of a request as it is where a middleware is mounted. Routers rewrite these fields later, and callbacks run
- * after the response. `path`, and in Express 5 `query`, follow from `url`.
+ * The address of a request as it is where a middleware is mounted. Routers rewrite these fields
+ * later, and callbacks run after the response. `path`, and in Express 5 `query`, follow from `url`.
  */
 export class Mount {
   readonly #url: string
@@ -22,7 +22,10 @@ export class Mount {
     return this.#originalUrl ?? this.#url
   }
 
-  /** Runs `work`, which is synchronous, while `req` has this address. Afterwards `req` has the address it had before. */
+  /**
+   * Runs `work`, which is synchronous, while `req` has this address. Afterwards `req` has the
+   * address it had before.
+   */
   during<T>(req: Request, work: () => T): T {
     const before = new Mount(req)
     try {

@@ -4,14 +4,14 @@ import type { Generation } from './generation-record.js'
 export const BELIEF_MS = 500
 
 /**
- * How long a process must have known a generation before it may say that nobody believes in an earlier one.
- * Clocks of two machines may differ by a third in their pace.
+ * How long a process must have known a generation before it may say that nobody believes in an
+ * earlier one. Clocks of two machines may differ by a third in their pace.
  */
 export const SETTLE_MS = 700
 
 /**
- * One generation as this process knows it, and until when it may act on it. All times are this process's own
- * monotonic clock's, so no two clocks are ever compared.
+ * One generation as this process knows it, and until when it may act on it. All times are this
+ * process's own monotonic clock's, so no two clocks are ever compared.
  */
 export class Belief {
   readonly generation: number
@@ -32,7 +32,10 @@ export class Belief {
     this.since = since
   }
 
-  /** SQL, asked at `askedAt`, has said that this is the newest generation still, with at least so much reserved. */
+  /**
+   * SQL, asked at `askedAt`, has said that this is the newest generation still, with at least so
+   * much reserved.
+   */
   renew(askedAt: number, reserved = this.reserved): void {
     this.until = Math.max(this.until, askedAt + BELIEF_MS)
     this.reserved = Math.max(this.reserved, reserved)

@@ -7,13 +7,26 @@ import { Callers, PATIENCE_MS } from './callers.js'
 function outcomes(calls: readonly Promise<number>[]): (number | string | undefined)[] {
   const all: (number | string | undefined)[] = calls.map(() => undefined)
   for (const [i, call] of calls.entries()) {
-    call.then((number) => { all[i] = number }, (error: Error & { code?: string }) => { all[i] = error.code ?? error.name })
+    call.then(
+      (number) => {
+        all[i] = number
+      },
+      (error: Error & { code?: string }) => {
+        all[i] = error.code ?? error.name
+      },
+    )
   }
   return all
 }
 
 test('as many share an operation as a block has numbers, but from 100 to 1,000', async () => {
-  for (const [block, batch] of [[1, 100], [100, 100], [101, 101], [1_000, 1_000], [5_000, 1_000]] as const) {
+  for (const [block, batch] of [
+    [1, 100],
+    [100, 100],
+    [101, 101],
+    [1_000, 1_000],
+    [5_000, 1_000],
+  ] as const) {
     const callers = new Callers('test', block, new ManualClock(0))
     const all = outcomes(Array.from({ length: 1_200 }, () => callers.join()))
     assert.equal(callers.batch().length, batch)
@@ -51,7 +64,12 @@ test('each call loses patience ten seconds after it came, and hears of the last 
   callers.failure = new Error('the cache is silent')
   await clock.advance(1)
   assert.deepEqual(all, ['SEQUENCE_UNANSWERED', undefined])
-  await assert.rejects(calls[0]!, { message: 'wide-cache: sequence "test" got no number within 10 s: the cache is silent. Call again; the number on its way may be skipped', cause: callers.failure })
+  await assert.rejects(calls[0]!, {
+    message:
+      'wide-cache: sequence "test" got no number within 10 s: the cache is silent. Call ' +
+      'again; the number on its way may be skipped',
+    cause: callers.failure,
+  })
   await clock.advance(3_999)
   assert.equal(all[1], undefined)
   callers.failure = undefined
@@ -61,7 +79,7 @@ test('each call loses patience ten seconds after it came, and hears of the last 
   assert.equal(clock.pending, 0, 'with nobody waiting no timer runs')
 })
 
-test('who has lost patience leaves the queue with the next look at it, and keeps the others\' places', async () => {
+test("who has lost patience leaves the queue with the next look at it, and keeps the others' places", async () => {
   const clock = new ManualClock(0)
   const callers = new Callers('test', 1, clock)
   assert.equal(callers.waiting(), false)

@@ -1,17 +1,21 @@
 /**
- * Those who wait for a number, in the order of their calls. Promises: each is answered once, in that order,
- * or rejected after {@link PATIENCE_MS}, whatever cache and database do; no more than {@link MAX_WAITING} wait.
+ * Those who wait for a number, in the order of their calls. Promises: each is answered once, in
+ * that order, or rejected after {@link PATIENCE_MS}, whatever cache and database do; no more than
+ * {@link MAX_WAITING} wait.
  */
 import type { Clock, Timer } from '../support/clock.js'
 import { ClosedError } from '../support/closed-error.js'
 import { SequenceError } from './sequence-error.js'
 
-/** How long a call waits for a cache and a database that fail. More than the cache may be silent before SQL alone goes on. */
+/**
+ * How long a call waits for a cache and a database that fail. More than the cache may be silent
+ * before SQL alone goes on.
+ */
 export const PATIENCE_MS = 10_000
 export const MAX_WAITING = 100_000
 /**
- * Callers who share one operation: as many as a block has numbers, within these. What a lost answer skips is
- * bounded by it, too.
+ * Callers who share one operation: as many as a block has numbers, within these. What a lost answer
+ * skips is bounded by it, too.
  */
 const LEAST_BATCH = 100
 const MOST_BATCH = 1_000
@@ -40,16 +44,25 @@ export class Callers {
 
   join(): Promise<number> {
     if (this.#queue.length >= MAX_WAITING) {
-      const message = `wide-cache: ${MAX_WAITING} callers wait for a number of sequence "${this.#name}"`
+      const message =
+        `wide-cache: ${MAX_WAITING} callers wait for a number of sequence ` + `"${this.#name}"`
       return Promise.reject(new SequenceError('SEQUENCE_QUEUE_FULL', message))
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ resolve, reject, deadline: this.#clock.elapsed() + PATIENCE_MS, rejected: false })
+      this.#queue.push({
+        resolve,
+        reject,
+        deadline: this.#clock.elapsed() + PATIENCE_MS,
+        rejected: false,
+      })
       this.#timer ??= this.#clock.after(PATIENCE_MS, () => this.#look())
     })
   }
 
-  /** Whether anybody waits. Those who have lost patience leave the queue here: not while a batch is out. */
+  /**
+   * Whether anybody waits. Those who have lost patience leave the queue here: not while a batch is
+   * out.
+   */
   waiting(): boolean {
     const patient = this.#queue.findIndex(({ rejected }) => !rejected)
     if (patient === -1) this.#queue = []
@@ -62,12 +75,22 @@ export class Callers {
     return this.#queue.slice(0, this.#maxBatch)
   }
 
-  /** Hands the numbers from `first` on to the first `count` of the batch; for the others there are no numbers left. */
+  /**
+   * Hands the numbers from `first` on to the first `count` of the batch; for the others there are
+   * no numbers left.
+   */
   answer(batch: readonly Caller[], first: number, count: number): void {
     this.#queue.splice(0, batch.length)
     for (const [i, caller] of batch.entries()) {
       if (i < count) caller.resolve(first + i)
-      else caller.reject(new RangeError(`wide-cache: sequence "${this.#name}" has reached its last number, ${Number.MAX_SAFE_INTEGER}`))
+      else {
+        caller.reject(
+          new RangeError(
+            `wide-cache: sequence "${this.#name}" has reached its last number, ` +
+              `${Number.MAX_SAFE_INTEGER}`,
+          ),
+        )
+      }
     }
   }
 
@@ -98,7 +121,12 @@ export class Callers {
 
   #unanswered(): SequenceError {
     const why = this.failure instanceof Error ? `: ${this.failure.message}` : ''
-    const message = `wide-cache: sequence "${this.#name}" got no number within ${PATIENCE_MS / 1000} s${why}`
-    return new SequenceError('SEQUENCE_UNANSWERED', `${message}. Call again; the number on its way may be skipped`, { cause: this.failure })
+    const message =
+      `wide-cache: sequence "${this.#name}" got no number within ` + `${PATIENCE_MS / 1000} s${why}`
+    return new SequenceError(
+      'SEQUENCE_UNANSWERED',
+      `${message}. Call again; the number on its way may be skipped`,
+      { cause: this.failure },
+    )
   }
 }

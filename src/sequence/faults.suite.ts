@@ -1,6 +1,15 @@
-/** A cache and a database that fail when a test says so, around real ones; and a clock that runs faster. */
+/**
+ * A cache and a database that fail when a test says so, around real ones; and a clock that runs
+ * faster.
+ */
 import { type Cache, CacheError } from '../cache/cache.js'
-import { type Database, DatabaseError, type QueryResult, type SqlValue, type Transaction } from '../database/database.js'
+import {
+  type Database,
+  DatabaseError,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 
 /** Any cache, taken as one that processes share. */
@@ -21,7 +30,8 @@ export class FaultyCache implements Cache {
   add = (...args: Parameters<Cache['add']>) => this.#ask(() => this.#cache.add(...args))
   append = (...args: Parameters<Cache['append']>) => this.#ask(() => this.#cache.append(...args))
   delete = (...args: Parameters<Cache['delete']>) => this.#ask(() => this.#cache.delete(...args))
-  increment = (...args: Parameters<Cache['increment']>) => this.#ask(() => this.#cache.increment(...args))
+  increment = (...args: Parameters<Cache['increment']>) =>
+    this.#ask(() => this.#cache.increment(...args))
   close = () => this.#cache.close()
 
   async #ask<T>(operation: () => Promise<T>): Promise<T> {
@@ -65,7 +75,9 @@ export class FaultyDatabase implements Database {
 
   async #ask<T>(operation: () => Promise<T>): Promise<T> {
     this.statements++
-    if (this.down) throw new DatabaseError('ECONNREFUSED', 'unreachable', 'the database is down for the test')
+    if (this.down) {
+      throw new DatabaseError('ECONNREFUSED', 'unreachable', 'the database is down for the test')
+    }
     return operation()
   }
 }
@@ -75,6 +87,10 @@ export function faster(times: number): Environment {
   const { clock } = systemEnvironment
   return {
     ...systemEnvironment,
-    clock: { now: clock.now, elapsed: () => clock.elapsed() * times, after: (ms, callback) => clock.after(ms / times, callback) },
+    clock: {
+      now: clock.now,
+      elapsed: () => clock.elapsed() * times,
+      after: (ms, callback) => clock.after(ms / times, callback),
+    },
   }
 }

@@ -1,7 +1,8 @@
 /**
- * The row of a sequence in SQL: its newest generation. Promises: generations are numbered upwards and one
- * follows the other, each beginning where the one before it had reserved up to; `reserved` only rises, and
- * for a generation that is no longer the newest no more. Every statement asks for the generation it speaks of.
+ * The row of a sequence in SQL: its newest generation. Promises: generations are numbered upwards
+ * and one follows the other, each beginning where the one before it had reserved up to; `reserved`
+ * only rises, and for a generation that is no longer the newest no more. Every statement asks for
+ * the generation it speaks of.
  */
 import assert from 'node:assert/strict'
 import type { Queryable, SqlRow } from '../database/database.js'
@@ -11,7 +12,10 @@ import type { Tables } from '../database/tables.js'
 export interface Generation {
   /** From 0 on. */
   readonly generation: number
-  /** Names its counter in the cache; `null`: its numbers come from the row alone, each take checked there. */
+  /**
+   * Names its counter in the cache; `null`: its numbers come from the row alone, each take checked
+   * there.
+   */
   readonly token: Buffer | null
   /** The counter begins at 0 and stands for this number. */
   readonly base: number
@@ -47,15 +51,19 @@ export class GenerationRecord {
     const { database } = this.#tables
     const found = await this.#select(database, '')
     if (found) return found
-    await database.query(upsert(database.dialect, 'sequence_generations', ['name'], COLUMNS, {}, 1), [this.#name, 0, null, 0, 0, 1])
+    await database.query(
+      upsert(database.dialect, 'sequence_generations', ['name'], COLUMNS, {}, 1),
+      [this.#name, 0, null, 0, 0, 1],
+    )
     const made = await this.#select(database, '')
     assert(made, 'the row has just been made')
     return made
   }
 
   /**
-   * Opens the generation after `old`, unless somebody else has; returns the newest one. It is settled from the
-   * start only if nobody can believe in an earlier one: a take without a cache is checked at the row.
+   * Opens the generation after `old`, unless somebody else has; returns the newest one. It is
+   * settled from the start only if nobody can believe in an earlier one: a take without a cache is
+   * checked at the row.
    */
   open(old: number, token: Buffer | null): Promise<Generation> {
     return this.#tables.transaction(async (tx) => {
@@ -70,19 +78,30 @@ export class GenerationRecord {
         settled: row.token === null && row.settled,
       }
       await tx.query(
-        'UPDATE sequence_generations SET generation = ?, token = ?, base = ?, reserved = ?, settled = ? WHERE name = ?',
+        'UPDATE sequence_generations SET generation = ?, token = ?, base = ?, reserved = ?, ' +
+          'settled = ? WHERE name = ?',
         [next.generation, token, next.base, next.reserved, Number(next.settled), this.#name],
       )
       return next
     })
   }
 
-  /** Reserves up to `to`; may be repeated. `false`: the generation is over, and what lies above its reserve is not its own. */
+  /**
+   * Reserves up to `to`; may be repeated. `false`: the generation is over, and what lies above its
+   * reserve is not its own.
+   */
   raise(generation: number, to: number): Promise<boolean> {
-    return this.#update('reserved = CASE WHEN reserved < ? THEN ? ELSE reserved END', [to, to], generation)
+    return this.#update(
+      'reserved = CASE WHEN reserved < ? THEN ? ELSE reserved END',
+      [to, to],
+      generation,
+    )
   }
 
-  /** Says that nobody believes in an earlier generation any more; may be repeated. `false`: the generation is over. */
+  /**
+   * Says that nobody believes in an earlier generation any more; may be repeated. `false`: the
+   * generation is over.
+   */
   settle(generation: number): Promise<boolean> {
     return this.#update('settled = 1', [], generation)
   }
@@ -93,19 +112,32 @@ export class GenerationRecord {
       const row = await this.#select(tx, forUpdate(tx.dialect))
       if (row?.generation !== generation) return undefined
       const taken = Math.min(count, LAST - row.reserved)
-      await tx.query('UPDATE sequence_generations SET reserved = ? WHERE name = ?', [row.reserved + taken, this.#name])
+      await tx.query('UPDATE sequence_generations SET reserved = ? WHERE name = ?', [
+        row.reserved + taken,
+        this.#name,
+      ])
       return { first: row.reserved + 1, count: taken }
     })
   }
 
-  async #update(assignment: string, values: readonly number[], generation: number): Promise<boolean> {
+  async #update(
+    assignment: string,
+    values: readonly number[],
+    generation: number,
+  ): Promise<boolean> {
     await this.#tables.ready()
     const sql = `UPDATE sequence_generations SET ${assignment} WHERE name = ? AND generation = ?`
-    return (await this.#tables.database.query(sql, [...values, this.#name, generation])).affectedRows === 1
+    return (
+      (await this.#tables.database.query(sql, [...values, this.#name, generation])).affectedRows ===
+      1
+    )
   }
 
   async #select(queryable: Queryable, locking: string): Promise<Generation | undefined> {
-    const { rows } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM sequence_generations WHERE name = ?${locking}`, [this.#name])
+    const { rows } = await queryable.query(
+      `SELECT ${COLUMNS.join(', ')} FROM sequence_generations WHERE name = ?${locking}`,
+      [this.#name],
+    )
     return rows[0] && generationOf(rows[0])
   }
 }

@@ -8,14 +8,31 @@ import { BurstLogger } from '../support/logger.js'
 import type { Generation, GenerationRecord } from './generation-record.js'
 import { Numbers } from './numbers.js'
 
-/** Numbers from a row, which may fail or be slow, and the moments at which it was read; with a token they come from a cache. */
-function bench(options: { random?: number; token?: Buffer; generation?: number; cached?: boolean } = {}) {
+/**
+ * Numbers from a row, which may fail or be slow, and the moments at which it was read; with a token
+ * they come from a cache.
+ */
+function bench(
+  options: { random?: number; token?: Buffer; generation?: number; cached?: boolean } = {},
+) {
   const clock = new ManualClock(0)
-  const world = { fails: undefined as Error | undefined, delay: 0, forgets: false, loses: false, silent: false }
+  const world = {
+    fails: undefined as Error | undefined,
+    delay: 0,
+    forgets: false,
+    loses: false,
+    silent: false,
+  }
   const reads: number[] = []
   let last = 0
   const opened: [number, boolean][] = []
-  let newest: Generation = { generation: options.generation ?? 0, token: options.token ?? null, base: 0, reserved: 1_000, settled: true }
+  let newest: Generation = {
+    generation: options.generation ?? 0,
+    token: options.token ?? null,
+    base: 0,
+    reserved: 1_000,
+    settled: true,
+  }
   const record = {
     async read() {
       reads.push(clock.elapsed())
@@ -32,11 +49,29 @@ function bench(options: { random?: number; token?: Buffer; generation?: number; 
   }
   const kept = { alive: 0 }
   const numbers = new Numbers({
-    name: 'test', block: 100, cache: options.token || options.cached ? { increment: async (_: string, by: number) => (world.loses ? undefined : (last += by)), add: async () => true, get: async () => (world.forgets ? undefined : Buffer.from('0')) } as never : undefined, record: record as unknown as GenerationRecord, logger: new BurstLogger(keptLog(), clock.elapsed),
-    environment: { ...systemEnvironment, clock, random: () => options.random ?? 0.5, keepAlive() {
-      kept.alive++
-      return () => { kept.alive-- }
-    } },
+    name: 'test',
+    block: 100,
+    cache:
+      options.token || options.cached
+        ? ({
+            increment: async (_: string, by: number) => (world.loses ? undefined : (last += by)),
+            add: async () => true,
+            get: async () => (world.forgets ? undefined : Buffer.from('0')),
+          } as never)
+        : undefined,
+    record: record as unknown as GenerationRecord,
+    logger: new BurstLogger(keptLog(), clock.elapsed),
+    environment: {
+      ...systemEnvironment,
+      clock,
+      random: () => options.random ?? 0.5,
+      keepAlive() {
+        kept.alive++
+        return () => {
+          kept.alive--
+        }
+      },
+    },
   })
   return { clock, world, reads, opened, numbers, kept }
 }
@@ -53,7 +88,11 @@ test('while the database answers nobody waits for a timer', async () => {
 })
 
 test('a failure that passes is tried again after some 100 ms, from half to one and a half of it, and the process stays alive for it', async () => {
-  for (const [random, moments] of [[0, [0, 50, 100, 150]], [0.5, [0, 100]], [1, [0, 150]]] as const) {
+  for (const [random, moments] of [
+    [0, [0, 50, 100, 150]],
+    [0.5, [0, 100]],
+    [1, [0, 150]],
+  ] as const) {
     const { numbers, world, reads, clock, kept } = bench({ random })
     world.fails = unreachable
     const number = numbers.next()
@@ -72,7 +111,10 @@ test('a failure for good rejects all who wait, and the next call asks again', as
   const { numbers, world } = bench()
   world.fails = new DatabaseError('ER_TABLEACCESS_DENIED', 'usage', 'no right')
   const results = await Promise.allSettled([numbers.next(), numbers.next()])
-  assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
   world.fails = undefined
   assert.equal(await numbers.next(), 1)
   numbers.close()
@@ -81,7 +123,10 @@ test('a failure for good rejects all who wait, and the next call asks again', as
 test('an answer that comes too late to be acted on is asked for again after a pause, and who loses patience hears of it', async () => {
   const { numbers, world, reads, clock } = bench({ token: Buffer.alloc(16) })
   world.delay = 600
-  const refused = assert.rejects(numbers.next(), { code: 'SEQUENCE_UNANSWERED', message: /the database takes more than 500 ms to answer/ })
+  const refused = assert.rejects(numbers.next(), {
+    code: 'SEQUENCE_UNANSWERED',
+    message: /the database takes more than 500 ms to answer/,
+  })
   await clock.advance(2_000)
   assert.deepEqual(reads, [0, 700, 1_400])
   await clock.advance(9_000)
@@ -92,11 +137,18 @@ test('an answer that comes too late to be acted on is asked for again after a pa
 test('who loses patience while the cache loses its counter hears of that', async () => {
   const { numbers, opened, world, clock } = bench({ token: Buffer.alloc(16) })
   world.loses = true
-  const refused = assert.rejects(numbers.next(), { code: 'SEQUENCE_UNANSWERED', message: /no number within 10 s: the cache has lost the counter 2 times within 10 s\. Call again/ })
+  const refused = assert.rejects(numbers.next(), {
+    code: 'SEQUENCE_UNANSWERED',
+    message:
+      /no number within 10 s: the cache has lost the counter 2 times within 10 s\. Call again/,
+  })
   await clock.advance(699)
   assert.deepEqual(opened, [[0, true]])
   await clock.advance(1)
-  assert.deepEqual(opened, [[0, true], [1, true]])
+  assert.deepEqual(opened, [
+    [0, true],
+    [1, true],
+  ])
   world.silent = true
   await clock.advance(10_000)
   await refused
@@ -116,7 +168,10 @@ test('losses that are more than ten seconds apart leave the cache in use', async
   world.loses = false
   await clock.advance(1_000)
   assert.equal(await first, 1)
-  assert.deepEqual(opened.splice(0), [[0, true], [1, true]])
+  assert.deepEqual(opened.splice(0), [
+    [0, true],
+    [1, true],
+  ])
   await clock.advance(9_000)
   world.loses = true
   const late = numbers.next()
@@ -128,7 +183,10 @@ test('losses that are more than ten seconds apart leave the cache in use', async
   // A third one soon after these would be one too many.
   world.loses = true
   assert.equal(await take(), 3)
-  assert.deepEqual(opened, [[3, true], [4, false]])
+  assert.deepEqual(opened, [
+    [3, true],
+    [4, false],
+  ])
   numbers.close()
 })
 
@@ -136,7 +194,10 @@ test('numbers from SQL alone come from the cache again after ten seconds; a new 
   const { numbers, opened, clock, world } = bench({ generation: 3, cached: true })
   assert.equal(await numbers.next(), 1)
   // A counter is tried, and must still be there three seconds later.
-  for (const [forgets, expected] of [[true, []], [false, [[3, true]]]] as const) {
+  for (const [forgets, expected] of [
+    [true, []],
+    [false, [[3, true]]],
+  ] as const) {
     world.forgets = forgets
     await clock.advance(7_000)
     await numbers.next()

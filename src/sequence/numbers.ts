@@ -1,24 +1,27 @@
 /**
  * The protocol of a sequence: numbers from a counter in the cache, made safe by one row in SQL.
  *
- * Why no number is handed out twice. A generation's counter lives under a key with a random token, which one
- * process adds once, before anybody knows it; so within a generation `increment` gives each number once.
- * Nothing above `reserved` is handed out before SQL has raised it, which it refuses for any generation but
- * the newest; and the next generation begins at what was reserved. So generations share no number, whoever
- * still believes in an old one and whichever server comes back with its counter. No clock takes part in this.
+ * Why no number is handed out twice. A generation's counter lives under a key with a random token,
+ * which one process adds once, before anybody knows it; so within a generation `increment` gives
+ * each number once. Nothing above `reserved` is handed out before SQL has raised it, which it
+ * refuses for any generation but the newest; and the next generation begins at what was reserved.
+ * So generations share no number, whoever still believes in an old one and whichever server comes
+ * back with its counter. No clock takes part in this.
  *
- * Why numbers grow, on all processes: who calls after an answer gets a greater number. Within a generation
- * `increment` sees to it. Between two: an operation is sent for those who wait at that moment, and only
- * while this process believes the generation to be the newest, that is, within BELIEF_MS of having asked SQL.
- * Numbers of a new generation are handed out only once its row says `settled`, which a process writes that
- * has known of it for SETTLE_MS: by then all beliefs in earlier generations, asked for before it was
- * committed, are over. So an operation in an old generation was sent, and its callers had called, before any
- * number of a new one was answered. Clocks are compared with themselves only; what would break this part (and
- * never the first) is a machine whose monotonic clock stands still for long while it runs, and then goes on.
+ * Why numbers grow, on all processes: who calls after an answer gets a greater number. Within a
+ * generation `increment` sees to it. Between two: an operation is sent for those who wait at that
+ * moment, and only while this process believes the generation to be the newest, that is, within
+ * BELIEF_MS of having asked SQL. Numbers of a new generation are handed out only once its row says
+ * `settled`, which a process writes that has known of it for SETTLE_MS: by then all beliefs in
+ * earlier generations, asked for before it was committed, are over. So an operation in an old
+ * generation was sent, and its callers had called, before any number of a new one was answered.
+ * Clocks are compared with themselves only; what would break this part (and never the first) is a
+ * machine whose monotonic clock stands still for long while it runs, and then goes on.
  *
- * A miss opens a generation with a new counter; silence does not. When the cache has been silent for SILENCE_MS, or
- * has lost MAX_LOSSES counters within LOSSES_MS, a generation without a token is opened, whose numbers are taken from
- * the row itself. The way back is a counter that has stayed in the cache for PROBE_MS.
+ * A miss opens a generation with a new counter; silence does not. When the cache has been silent
+ * for SILENCE_MS, or has lost MAX_LOSSES counters within LOSSES_MS, a generation without a token is
+ * opened, whose numbers are taken from the row itself. The way back is a counter that has stayed in
+ * the cache for PROBE_MS.
  */
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { DatabaseError } from '../database/database.js'
@@ -96,7 +99,10 @@ export class Numbers {
     this.#callers.close()
   }
 
-  /** One step after the other while anybody waits; a failure is tried again until the last caller has lost patience. */
+  /**
+   * One step after the other while anybody waits; a failure is tried again until the last caller
+   * has lost patience.
+   */
   async #run(): Promise<void> {
     this.#running = true
     this.#silentSince = undefined
@@ -130,7 +136,10 @@ export class Numbers {
   async #ask(): Promise<void> {
     await this.#read()
     if (this.#elapsed() < this.#belief!.until) return
-    this.#callers.failure = new Error(`the database takes more than ${BELIEF_MS} ms to answer, or answers what is older than what it said before`)
+    this.#callers.failure = new Error(
+      `the database takes more than ${BELIEF_MS} ms to answer, or answers what is older than ` +
+        'what it said before',
+    )
     await this.#pause(RETRY_MS)
   }
 
@@ -146,7 +155,13 @@ export class Numbers {
     if (!known || newest.generation > known.generation) {
       const now = this.#elapsed()
       // From counter to counter leads only a loss, this process's or another's.
-      if (known?.token && newest.token) this.#losses.push(...Array<number>(newest.generation - known.generation).fill(now).slice(-MAX_LOSSES))
+      if (known?.token && newest.token) {
+        this.#losses.push(
+          ...Array<number>(newest.generation - known.generation)
+            .fill(now)
+            .slice(-MAX_LOSSES),
+        )
+      }
       this.#losses = this.#losses.filter((at) => at > now - LOSSES_MS).slice(-MAX_LOSSES)
       this.#belief = new Belief(newest, now)
       this.#probe = undefined
@@ -161,14 +176,17 @@ export class Numbers {
     const early = belief.since + SETTLE_MS - this.#elapsed()
     if (early > 0) return this.#pause(early)
     const askedAt = this.#elapsed()
-    if (!await this.#parts.record.settle(belief.generation)) return this.#ask()
+    if (!(await this.#parts.record.settle(belief.generation))) return this.#ask()
     belief.settled = true
     belief.renew(askedAt)
   }
 
-  /** Opens the generation after `old`, with a new counter in the cache or, `cache` being `null`, without one. */
+  /**
+   * Opens the generation after `old`, with a new counter in the cache or, `cache` being `null`,
+   * without one.
+   */
   async #open(old: Belief, cache: Cache | null): Promise<void> {
-    await this.#openWith(old, cache && await this.#newCounter(cache))
+    await this.#openWith(old, cache && (await this.#newCounter(cache)))
   }
 
   async #openWith(old: Belief, token: Buffer | null): Promise<void> {
@@ -180,7 +198,10 @@ export class Numbers {
   async #newCounter(cache: Cache): Promise<Buffer> {
     const token = this.#parts.environment.newId()
     if (await cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) return token
-    throw new CacheError('CACHE_REFUSED', 'wide-cache: the cache does not store the counter of a new generation')
+    throw new CacheError(
+      'CACHE_REFUSED',
+      'wide-cache: the cache does not store the counter of a new generation',
+    )
   }
 
   /** The cache has no counter any more. */
@@ -192,16 +213,21 @@ export class Numbers {
     if (recent > 1) this.#callers.failure = new Error(losses)
     if (recent < MAX_LOSSES) return this.#open(belief, cache)
     await this.#open(belief, null)
-    logger.warn('cache', `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache keeps a counter: ${losses}. ` +
-      'Look for evictions (give memcached more memory), flushes, and servers that restart')
+    logger.warn(
+      'cache',
+      `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache keeps a ` +
+        `counter: ${losses}. ` +
+        'Look for evictions (give memcached more memory), flushes, and servers that restart',
+    )
   }
 
   async #takeFromCache(cache: Cache, token: Buffer, belief: Belief): Promise<void> {
     const key = this.#key(token)
     try {
-      // What was lost on the way may have been carried out: before more is sent, the cache must answer.
+      // What was lost on the way may have been carried out: before more is sent, the cache must
+      // answer.
       if (this.#silentSince !== undefined) {
-        if (await cache.get(key) === undefined) await this.#lost(belief, cache)
+        if ((await cache.get(key)) === undefined) await this.#lost(belief, cache)
         this.#silentSince = undefined
         return
       }
@@ -221,13 +247,21 @@ export class Numbers {
     const left = LAST - belief.base
     const last = belief.base + Math.min(to, left)
     if (last > belief.reserved) await this.#tending
-    if (last > belief.reserved && !batch.every(({ rejected }) => rejected) && !await this.#raise(belief, last + this.#parts.block)) {
+    if (
+      last > belief.reserved &&
+      !batch.every(({ rejected }) => rejected) &&
+      !(await this.#raise(belief, last + this.#parts.block))
+    ) {
       // The generation is over: the next one hands these numbers out.
       this.#held = undefined
       return
     }
     this.#held = undefined
-    this.#callers.answer(batch, belief.base + Math.min(from, left) + 1, Math.min(to, left) - Math.min(from, left))
+    this.#callers.answer(
+      batch,
+      belief.base + Math.min(from, left) + 1,
+      Math.min(to, left) - Math.min(from, left),
+    )
     this.#lookAhead(belief, last, batch.length)
   }
 
@@ -240,25 +274,32 @@ export class Numbers {
   }
 
   /**
-   * Raises the reserve by half a block, and renews the belief, before anybody has to wait for it. Where operations
-   * carry more than that, one write in the foreground for two of them is the faster way.
+   * Raises the reserve by half a block, and renews the belief, before anybody has to wait for it.
+   * Where operations carry more than that, one write in the foreground for two of them is the
+   * faster way.
    */
   #lookAhead(belief: Belief, last: number, count: number): void {
     const half = Math.ceil(this.#parts.block / 2)
-    if (count <= half && belief.reserved - last < half && belief.reserved < LAST) this.#tend(() => this.#raise(belief, belief.reserved + half))
-    else if (belief.until - this.#elapsed() < BELIEF_MS / 2) this.#tend(() => this.#read())
+    if (count <= half && belief.reserved - last < half && belief.reserved < LAST) {
+      this.#tend(() => this.#raise(belief, belief.reserved + half))
+    } else if (belief.until - this.#elapsed() < BELIEF_MS / 2) this.#tend(() => this.#read())
   }
 
   async #takeFromRow(belief: Belief): Promise<void> {
     const { cache, record } = this.#parts
-    if (cache && (belief.generation === 0 || this.#elapsed() >= this.#returnAt)) this.#tend(() => this.#return(cache, belief))
+    if (cache && (belief.generation === 0 || this.#elapsed() >= this.#returnAt)) {
+      this.#tend(() => this.#return(cache, belief))
+    }
     const batch = this.#callers.batch()
     const taken = await record.take(belief.generation, batch.length)
     if (taken) this.#callers.answer(batch, taken.first, taken.count)
     else await this.#ask()
   }
 
-  /** Back to the cache, in two steps, of which the first leaves a counter there. A new sequence has nothing to come back from. */
+  /**
+   * Back to the cache, in two steps, of which the first leaves a counter there. A new sequence has
+   * nothing to come back from.
+   */
   async #return(cache: Cache, belief: Belief): Promise<void> {
     const probe = this.#probe
     this.#probe = undefined
@@ -269,9 +310,12 @@ export class Numbers {
       if (this.#belief !== belief) return
       this.#probe = token
       this.#returnAt = this.#elapsed() + PROBE_MS
-    } else if (await cache.get(this.#key(probe)) !== undefined) {
+    } else if ((await cache.get(this.#key(probe))) !== undefined) {
       await this.#openWith(belief, probe)
-      this.#parts.logger.recovered('cache', `wide-cache: numbers of sequence "${this.#parts.name}" come from the cache again`)
+      this.#parts.logger.recovered(
+        'cache',
+        `wide-cache: numbers of sequence "${this.#parts.name}" come from the cache again`,
+      )
     }
   }
 
@@ -282,14 +326,23 @@ export class Numbers {
     await this.#open(belief, null)
     this.#silentSince = undefined
     const { logger, name } = this.#parts
-    logger.warn('cache', `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache is back: ${error.message}`)
+    logger.warn(
+      'cache',
+      `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache is ` +
+        `back: ${error.message}`,
+    )
   }
 
   #tend(work: () => Promise<unknown>): void {
     this.#tending ??= work()
       // What fails here is tried again, and told, when somebody waits for it.
-      .then(() => undefined, () => undefined)
-      .finally(() => { this.#tending = undefined })
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => {
+        this.#tending = undefined
+      })
   }
 
   #giveUp(error: unknown): void {

@@ -1,10 +1,13 @@
 /**
- * Why a call of `next()` got no number. `SEQUENCE_UNANSWERED`: cache or database, or both, did not answer in
- * time; `SEQUENCE_QUEUE_FULL`: too many callers wait already.
+ * Why a call of `next()` got no number. `SEQUENCE_UNANSWERED`: cache or database, or both, did not
+ * answer in time; `SEQUENCE_QUEUE_FULL`: too many callers wait already.
  */
 export type SequenceErrorCode = 'SEQUENCE_UNANSWERED' | 'SEQUENCE_QUEUE_FULL'
 
-/** A call of `next()` that got no number. `cause` is the last failure of the cache or the database, where there was one. */
+/**
+ * A call of `next()` that got no number. `cause` is the last failure of the cache or the database,
+ * where there was one.
+ */
 export class SequenceError extends Error {
   override readonly name = 'SequenceError'
   readonly code: SequenceErrorCode

@@ -1,6 +1,6 @@
 /**
- * What every pair of a cache and a database must do for a sequence: one suite for all of them. `lasting` says
- * that the pair's cache counts; without, numbers come from SQL alone.
+ * What every pair of a cache and a database must do for a sequence: one suite for all of them.
+ * `lasting` says that the pair's cache counts; without, numbers come from SQL alone.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -51,17 +51,31 @@ export async function withBench(pair: Pair, body: (bench: Bench) => Promise<void
       return sequence
     },
     async row() {
-      const { rows } = await database.query('SELECT generation, token, reserved FROM sequence_generations WHERE name = ?', [name])
+      const { rows } = await database.query(
+        'SELECT generation, token, reserved FROM sequence_generations WHERE name = ?',
+        [name],
+      )
       const { generation, token, reserved } = rows[0]!
-      return { generation: Number(generation), token: token as Buffer | null, reserved: Number(reserved) }
+      return {
+        generation: Number(generation),
+        token: token as Buffer | null,
+        reserved: Number(reserved),
+      }
     },
     async lose() {
       const { token } = await bench.row()
-      if (token) assert.equal(await cache.delete(`wide-cache:sequence:${name}:${token.toString('hex')}`), true)
+      if (token) {
+        assert.equal(
+          await cache.delete(`wide-cache:sequence:${name}:${token.toString('hex')}`),
+          true,
+        )
+      }
     },
     async counting(sequence) {
       const numbers = [await sequence.next()]
-      while (cache.scope === 'shared' && !(await bench.row()).token) numbers.push(await sequence.next())
+      while (cache.scope === 'shared' && !(await bench.row()).token) {
+        numbers.push(await sequence.next())
+      }
       return numbers
     },
   }
@@ -76,27 +90,40 @@ export async function withBench(pair: Pair, body: (bench: Bench) => Promise<void
 
 /** Registers the suite's tests, their names beginning with `name`. */
 export function sequenceSuite(name: string, { test, open, cached }: SequenceSuite): void {
-  const check = (sentence: string, body: (bench: Bench) => Promise<void>) => test(`${name}: ${sentence}`, async () => withBench(await open(), body))
+  const check = (sentence: string, body: (bench: Bench) => Promise<void>) =>
+    test(`${name}: ${sentence}`, async () => withBench(await open(), body))
 
-  check('the numbers are 1, 2, 3, and so on, none skipped, in the order of the calls', async (bench) => {
-    const sequence = bench.sequence()
-    const numbers = [await sequence.next(), await sequence.next()]
-    for (const size of [1, 5, 99, 100, 101, 1, 2_500]) numbers.push(...await Promise.all(Array.from({ length: size }, () => sequence.next())))
-    assert.deepEqual(numbers, numbers.map((_, i) => i + 1))
-    assert.equal((await bench.row()).token !== null, cached)
-  })
+  check(
+    'the numbers are 1, 2, 3, and so on, none skipped, in the order of the calls',
+    async (bench) => {
+      const sequence = bench.sequence()
+      const numbers = [await sequence.next(), await sequence.next()]
+      for (const size of [1, 5, 99, 100, 101, 1, 2_500]) {
+        numbers.push(...(await Promise.all(Array.from({ length: size }, () => sequence.next()))))
+      }
+      assert.deepEqual(
+        numbers,
+        numbers.map((_, i) => i + 1),
+      )
+      assert.equal((await bench.row()).token !== null, cached)
+    },
+  )
 
-  check('two processes that start at once share no number, and who calls after an answer gets a greater one', async (bench) => {
-    const both = [bench.sequence(), bench.sequence()]
-    const numbers = await Promise.all(Array.from({ length: 300 }, (_, i) => both[i % 2]!.next()))
-    for (let i = 0; i < 60; i++) {
-      const number = await both[i % 2]!.next()
-      assert(number > Math.max(...numbers))
-      numbers.push(number)
-    }
-    assert.equal(new Set(numbers).size, numbers.length)
-    assert.equal(Math.max(...numbers), numbers.length, 'none is skipped')
-  })
+  check(
+    'two processes that start at once share no number, and who calls after an answer gets a ' +
+      'greater one',
+    async (bench) => {
+      const both = [bench.sequence(), bench.sequence()]
+      const numbers = await Promise.all(Array.from({ length: 300 }, (_, i) => both[i % 2]!.next()))
+      for (let i = 0; i < 60; i++) {
+        const number = await both[i % 2]!.next()
+        assert(number > Math.max(...numbers))
+        numbers.push(number)
+      }
+      assert.equal(new Set(numbers).size, numbers.length)
+      assert.equal(Math.max(...numbers), numbers.length, 'none is skipped')
+    },
+  )
 
   check('no more than a block is reserved ahead', async (bench) => {
     const sequence = bench.sequence({ block: 10 })
@@ -116,56 +143,91 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
 
   check('sequences of two names know nothing of each other', async (bench) => {
     const other = bench.sequence({ name: `${bench.name}-b` })
-    assert.deepEqual(await Promise.all([bench.sequence().next(), other.next(), other.next()]), [1, 1, 2])
+    assert.deepEqual(
+      await Promise.all([bench.sequence().next(), other.next(), other.next()]),
+      [1, 1, 2],
+    )
   })
 
-  check('past 2^53-1 a call rejects with a RangeError, and what is left is handed out', async (bench) => {
-    const before = bench.sequence()
-    await before.next()
-    await before.close()
-    await bench.database.query('UPDATE sequence_generations SET generation = 0, token = NULL, base = ?, reserved = ? WHERE name = ?', [LAST - 20, LAST - 20, bench.name])
-    const sequence = bench.sequence()
-    const numbers = await bench.counting(sequence)
-    const rest = await Promise.allSettled(Array.from({ length: 30 }, () => sequence.next()))
-    for (const settled of rest) {
-      if (settled.status === 'fulfilled') numbers.push(settled.value)
-      else assert(settled.reason instanceof RangeError && /has reached its last number/.test(settled.reason.message), String(settled.reason))
-    }
-    assert.deepEqual(numbers, Array.from({ length: 20 }, (_, i) => LAST - 19 + i))
-    await assert.rejects(sequence.next(), RangeError)
-    await bench.lose()
-    await assert.rejects(sequence.next(), RangeError)
-    assert.equal((await bench.row()).reserved, LAST)
-  })
+  check(
+    'past 2^53-1 a call rejects with a RangeError, and what is left is handed out',
+    async (bench) => {
+      const before = bench.sequence()
+      await before.next()
+      await before.close()
+      await bench.database.query(
+        'UPDATE sequence_generations SET generation = 0, token = NULL, base = ?, reserved = ' +
+          '? WHERE name = ?',
+        [LAST - 20, LAST - 20, bench.name],
+      )
+      const sequence = bench.sequence()
+      const numbers = await bench.counting(sequence)
+      const rest = await Promise.allSettled(Array.from({ length: 30 }, () => sequence.next()))
+      for (const settled of rest) {
+        if (settled.status === 'fulfilled') numbers.push(settled.value)
+        else {
+          assert(
+            settled.reason instanceof RangeError &&
+              /has reached its last number/.test(settled.reason.message),
+            String(settled.reason),
+          )
+        }
+      }
+      assert.deepEqual(
+        numbers,
+        Array.from({ length: 20 }, (_, i) => LAST - 19 + i),
+      )
+      await assert.rejects(sequence.next(), RangeError)
+      await bench.lose()
+      await assert.rejects(sequence.next(), RangeError)
+      assert.equal((await bench.row()).reserved, LAST)
+    },
+  )
 
-  check('close rejects those who wait, is idempotent, and leaves the cache and the database it was given open', async (bench) => {
-    const sequence = bench.sequence()
-    const waiting = assert.rejects(sequence.next(), { name: 'ClosedError', code: 'CLOSED' })
-    await Promise.all([sequence.close(), sequence.close(), waiting])
-    await assert.rejects(sequence.next(), { name: 'ClosedError', code: 'CLOSED' })
-    await bench.database.now()
-    await bench.cache.get('suite:any')
-  })
+  check(
+    'close rejects those who wait, is idempotent, and leaves the cache and the database it ' +
+      'was given open',
+    async (bench) => {
+      const sequence = bench.sequence()
+      const waiting = assert.rejects(sequence.next(), { name: 'ClosedError', code: 'CLOSED' })
+      await Promise.all([sequence.close(), sequence.close(), waiting])
+      await assert.rejects(sequence.next(), { name: 'ClosedError', code: 'CLOSED' })
+      await bench.database.now()
+      await bench.cache.get('suite:any')
+    },
+  )
 
   if (!cached) return
 
-  check('a lost counter skips at most a block, and nobody gets a number twice or a smaller one', async (bench) => {
-    const BLOCK = 10
-    const both = [bench.sequence({ block: BLOCK }), bench.sequence({ block: BLOCK })]
-    const numbers = await bench.counting(both[0]!)
-    numbers.push(...await Promise.all(Array.from({ length: 25 }, (_, i) => both[i % 2]!.next())))
-    const generation = (await bench.row()).generation
-    for (let loss = 1; loss <= 3; loss++) {
-      await bench.lose()
-      const last = Math.max(...numbers)
-      const more = await Promise.all(Array.from({ length: 25 }, (_, i) => both[i % 2]!.next()))
-      assert(more.every((number) => number > last))
-      numbers.push(...more)
-      assert.equal((await bench.row()).generation, generation + loss, 'one generation for a loss, whoever missed it')
-    }
-    assert.equal(new Set(numbers).size, numbers.length)
-    assert(Math.max(...numbers) - numbers.length <= 3 * BLOCK, `${Math.max(...numbers) - numbers.length} skipped`)
-  })
+  check(
+    'a lost counter skips at most a block, and nobody gets a number twice or a smaller one',
+    async (bench) => {
+      const BLOCK = 10
+      const both = [bench.sequence({ block: BLOCK }), bench.sequence({ block: BLOCK })]
+      const numbers = await bench.counting(both[0]!)
+      numbers.push(
+        ...(await Promise.all(Array.from({ length: 25 }, (_, i) => both[i % 2]!.next()))),
+      )
+      const generation = (await bench.row()).generation
+      for (let loss = 1; loss <= 3; loss++) {
+        await bench.lose()
+        const last = Math.max(...numbers)
+        const more = await Promise.all(Array.from({ length: 25 }, (_, i) => both[i % 2]!.next()))
+        assert(more.every((number) => number > last))
+        numbers.push(...more)
+        assert.equal(
+          (await bench.row()).generation,
+          generation + loss,
+          'one generation for a loss, whoever missed it',
+        )
+      }
+      assert.equal(new Set(numbers).size, numbers.length)
+      assert(
+        Math.max(...numbers) - numbers.length <= 3 * BLOCK,
+        `${Math.max(...numbers) - numbers.length} skipped`,
+      )
+    },
+  )
 
   check('an old counter that comes back hands out nothing', async (bench) => {
     const sequence = bench.sequence()
@@ -173,30 +235,47 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     const { token } = await bench.row()
     await bench.lose()
     const last = await sequence.next()
-    await bench.cache.set(`wide-cache:sequence:${bench.name}:${token!.toString('hex')}`, Buffer.from('1'), 60)
+    await bench.cache.set(
+      `wide-cache:sequence:${bench.name}:${token!.toString('hex')}`,
+      Buffer.from('1'),
+      60,
+    )
     assert.equal(await bench.sequence().next(), last + 1)
     assert.equal(await sequence.next(), last + 2)
   })
 
-  check('a process without the cache takes its numbers from SQL, greater than all before, and they stay unique', async (bench) => {
-    const withCache = bench.sequence()
-    const numbers = await bench.counting(withCache)
-    const without = bench.sequence({ cache: 'memory:' })
-    for (let i = 0; i < 10; i++) numbers.push(await without.next(), await withCache.next())
-    assert.deepEqual(numbers, numbers.toSorted((a, b) => a - b))
-    assert.equal(new Set(numbers).size, numbers.length)
-  })
+  check(
+    'a process without the cache takes its numbers from SQL, greater than all before, and ' +
+      'they stay unique',
+    async (bench) => {
+      const withCache = bench.sequence()
+      const numbers = await bench.counting(withCache)
+      const without = bench.sequence({ cache: 'memory:' })
+      for (let i = 0; i < 10; i++) numbers.push(await without.next(), await withCache.next())
+      assert.deepEqual(
+        numbers,
+        numbers.toSorted((a, b) => a - b),
+      )
+      assert.equal(new Set(numbers).size, numbers.length)
+    },
+  )
 
-  check('a process believes what SQL has said, and does not ask anew for every call', async (bench) => {
-    const database = new FaultyDatabase(bench.database)
-    const sequence = bench.sequence({ database, block: 100_000 })
-    await bench.counting(sequence)
-    database.statements = 0
-    const end = performance.now() + 1_000
-    let calls = 0
-    for (; performance.now() < end; calls++) await sequence.next()
-    assert(database.statements <= 12 && calls > 10 * database.statements, `${database.statements} statements for ${calls} calls`)
-  })
+  check(
+    'a process believes what SQL has said, and does not ask anew for every call',
+    async (bench) => {
+      const database = new FaultyDatabase(bench.database)
+      const sequence = bench.sequence({ database, block: 100_000 })
+      await bench.counting(sequence)
+      database.statements = 0
+      const end = performance.now() + 1_000
+      let calls = 0
+      for (; performance.now() < end; calls++) await sequence.next()
+      assert(
+        database.statements <= 12 && calls > 10 * database.statements,
+        `${database.statements} statements for ${calls} calls`,
+      )
+    },
+  )
 
   check('calls that wait at one time share one operation of the cache', async (bench) => {
     const cache = new FaultyCache(bench.cache)
@@ -207,118 +286,179 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     assert.equal(cache.operations, 1)
   })
 
-  check('what was on its way when the cache fell silent is skipped, and no generation is opened', async (bench) => {
-    const cache = new FaultyCache(bench.cache)
-    const sequence = bench.sequence({ cache })
-    const numbers = await bench.counting(sequence)
-    cache.fails = 'after'
-    const answers = Promise.all(Array.from({ length: 10 }, () => sequence.next()))
-    await delay(500)
-    cache.fails = undefined
-    numbers.push(...await answers)
-    assert.equal(Math.max(...numbers) - numbers.length, 10, 'skipped once, though it was tried again and again')
-    assert.equal((await bench.row()).generation, 1)
-  })
-
-  check('a cache that stays silent is replaced by SQL, and used again when it is back', async (bench) => {
-    const cache = new FaultyCache(bench.cache)
-    const lines: string[] = []
-    const write = (line: string) => void lines.push(line)
-    const sequence = new Sequence({ name: bench.name, cache, database: bench.database, logger: { info: write, warn: write, error: write } }, faster(5))
-    try {
+  check(
+    'what was on its way when the cache fell silent is skipped, and no generation is opened',
+    async (bench) => {
+      const cache = new FaultyCache(bench.cache)
+      const sequence = bench.sequence({ cache })
       const numbers = await bench.counting(sequence)
-      cache.fails = 'before'
-      numbers.push(await sequence.next())
-      assert.equal((await bench.row()).token, null)
+      cache.fails = 'after'
+      const answers = Promise.all(Array.from({ length: 10 }, () => sequence.next()))
+      await delay(500)
       cache.fails = undefined
-      numbers.push(...await bench.counting(sequence), await sequence.next())
-      assert.deepEqual(numbers, numbers.toSorted((a, b) => a - b))
-      assert.match(lines.join('\n'), /come from SQL alone until the cache is back[^\n]*\n[^\n]*come from the cache again/)
-    } finally {
-      await sequence.close()
-    }
-  })
+      numbers.push(...(await answers))
+      assert.equal(
+        Math.max(...numbers) - numbers.length,
+        10,
+        'skipped once, though it was tried again and again',
+      )
+      assert.equal((await bench.row()).generation, 1)
+    },
+  )
 
-  check('a cache that loses its counter again and again is replaced by SQL, and used again when it keeps one', async (bench) => {
-    const SPEED = 5
-    const lines: string[] = []
-    const write = (line: string) => void lines.push(line)
-    const sequence = new Sequence({ name: bench.name, cache: bench.cache, database: bench.database, logger: { info: write, warn: write, error: write } }, faster(SPEED))
-    let storm: NodeJS.Timeout | undefined
-    try {
-      const numbers = await bench.counting(sequence)
-      const keys = new Set<string>()
-      const cache = bench.cache
-      const { add } = cache
-      cache.add = (key, value, ttl) => (keys.add(key), add.call(cache, key, value, ttl))
-      storm = setInterval(() => {
-        for (const key of keys) void cache.delete(key)
-      }, 300 / SPEED)
-      await bench.lose()
-      const start = performance.now()
-      for (let longest = 0; performance.now() - start < 14_000 / SPEED;) {
-        const asked = performance.now()
+  check(
+    'a cache that stays silent is replaced by SQL, and used again when it is back',
+    async (bench) => {
+      const cache = new FaultyCache(bench.cache)
+      const lines: string[] = []
+      const write = (line: string) => void lines.push(line)
+      const sequence = new Sequence(
+        {
+          name: bench.name,
+          cache,
+          database: bench.database,
+          logger: { info: write, warn: write, error: write },
+        },
+        faster(5),
+      )
+      try {
+        const numbers = await bench.counting(sequence)
+        cache.fails = 'before'
         numbers.push(await sequence.next())
-        longest = Math.max(longest, performance.now() - asked)
-        assert(longest < 6_000 / SPEED, `a call took ${longest * SPEED} ms of its clock`)
-        await delay(1)
+        assert.equal((await bench.row()).token, null)
+        cache.fails = undefined
+        numbers.push(...(await bench.counting(sequence)), await sequence.next())
+        assert.deepEqual(
+          numbers,
+          numbers.toSorted((a, b) => a - b),
+        )
+        assert.match(
+          lines.join('\n'),
+          /come from SQL alone until the cache is back[^\n]*\n[^\n]*come from the cache again/,
+        )
+      } finally {
+        await sequence.close()
       }
-      assert.equal((await bench.row()).token, null)
-      assert(numbers.length > 100, `${numbers.length} numbers`)
-      clearInterval(storm)
-      numbers.push(...await bench.counting(sequence), await sequence.next())
-      assert.deepEqual(numbers, numbers.toSorted((a, b) => a - b))
-      assert.match(lines.join('\n'), /SQL alone until the cache keeps a counter: the cache has lost the counter 3 times within 10 s[^\n]*\n[^\n]*come from the cache again/)
-      assert.equal(lines.length, 2)
-    } finally {
-      clearInterval(storm)
-      await sequence.close()
-    }
-  })
+    },
+  )
 
-  check('while the database is away numbers go on for half a second, then calls wait until it is back', async (bench) => {
-    const database = new FaultyDatabase(bench.database)
-    const sequence = bench.sequence({ database, block: 100_000 })
-    const numbers = await bench.counting(sequence)
-    numbers.push(await sequence.next())
-    database.down = true
-    const start = performance.now()
-    let longest = 0
-    setTimeout(() => (database.down = false), 1_500)
-    for (let before = start; performance.now() - start < 2_000; before = performance.now()) {
-      numbers.push(await sequence.next())
-      longest = Math.max(longest, performance.now() - before)
-    }
-    assert(longest > 500, `the longest call took ${longest} ms`)
-    assert.deepEqual(numbers, numbers.map((_, i) => i + 1), 'none is skipped')
-  })
+  check(
+    'a cache that loses its counter again and again is replaced by SQL, and used again when ' +
+      'it keeps one',
+    async (bench) => {
+      const SPEED = 5
+      const lines: string[] = []
+      const write = (line: string) => void lines.push(line)
+      const sequence = new Sequence(
+        {
+          name: bench.name,
+          cache: bench.cache,
+          database: bench.database,
+          logger: { info: write, warn: write, error: write },
+        },
+        faster(SPEED),
+      )
+      let storm: NodeJS.Timeout | undefined
+      try {
+        const numbers = await bench.counting(sequence)
+        const keys = new Set<string>()
+        const cache = bench.cache
+        const { add } = cache
+        cache.add = (key, value, ttl) => (keys.add(key), add.call(cache, key, value, ttl))
+        storm = setInterval(() => {
+          for (const key of keys) void cache.delete(key)
+        }, 300 / SPEED)
+        await bench.lose()
+        const start = performance.now()
+        for (let longest = 0; performance.now() - start < 14_000 / SPEED;) {
+          const asked = performance.now()
+          numbers.push(await sequence.next())
+          longest = Math.max(longest, performance.now() - asked)
+          assert(longest < 6_000 / SPEED, `a call took ${longest * SPEED} ms of its clock`)
+          await delay(1)
+        }
+        assert.equal((await bench.row()).token, null)
+        assert(numbers.length > 100, `${numbers.length} numbers`)
+        clearInterval(storm)
+        numbers.push(...(await bench.counting(sequence)), await sequence.next())
+        assert.deepEqual(
+          numbers,
+          numbers.toSorted((a, b) => a - b),
+        )
+        assert.match(
+          lines.join('\n'),
+          /SQL alone until the cache keeps a counter: the cache has lost the counter 3 times within 10 s[^\n]*\n[^\n]*come from the cache again/,
+        )
+        assert.equal(lines.length, 2)
+      } finally {
+        clearInterval(storm)
+        await sequence.close()
+      }
+    },
+  )
 
-  check('cache and database both away: a call rejects when its patience is over, and the next one is answered when they are back', async (bench) => {
-    const cache = new FaultyCache(bench.cache)
-    const database = new FaultyDatabase(bench.database)
-    const sequence = new Sequence({ name: bench.name, cache, database }, faster(5))
-    try {
+  check(
+    'while the database is away numbers go on for half a second, then calls wait until it is back',
+    async (bench) => {
+      const database = new FaultyDatabase(bench.database)
+      const sequence = bench.sequence({ database, block: 100_000 })
       const numbers = await bench.counting(sequence)
-      cache.fails = 'before'
+      numbers.push(await sequence.next())
       database.down = true
-      await assert.rejects(sequence.next(), { name: 'SequenceError', code: 'SEQUENCE_UNANSWERED', message: /no number within 10 s: the (cache|database) is/ })
-      cache.fails = undefined
-      database.down = false
-      assert(await sequence.next() > Math.max(...numbers))
-    } finally {
-      await sequence.close()
-    }
-  })
+      const start = performance.now()
+      let longest = 0
+      setTimeout(() => (database.down = false), 1_500)
+      for (let before = start; performance.now() - start < 2_000; before = performance.now()) {
+        numbers.push(await sequence.next())
+        longest = Math.max(longest, performance.now() - before)
+      }
+      assert(longest > 500, `the longest call took ${longest} ms`)
+      assert.deepEqual(
+        numbers,
+        numbers.map((_, i) => i + 1),
+        'none is skipped',
+      )
+    },
+  )
+
+  check(
+    'cache and database both away: a call rejects when its patience is over, and the next ' +
+      'one is answered when they are back',
+    async (bench) => {
+      const cache = new FaultyCache(bench.cache)
+      const database = new FaultyDatabase(bench.database)
+      const sequence = new Sequence({ name: bench.name, cache, database }, faster(5))
+      try {
+        const numbers = await bench.counting(sequence)
+        cache.fails = 'before'
+        database.down = true
+        await assert.rejects(sequence.next(), {
+          name: 'SequenceError',
+          code: 'SEQUENCE_UNANSWERED',
+          message: /no number within 10 s: the (cache|database) is/,
+        })
+        cache.fails = undefined
+        database.down = false
+        assert((await sequence.next()) > Math.max(...numbers))
+      } finally {
+        await sequence.close()
+      }
+    },
+  )
 
   check('a database that refuses for good is told at once', async (bench) => {
     const sequence = bench.sequence()
     await sequence.next()
-    await bench.database.query('ALTER TABLE sequence_generations RENAME TO sequence_generations_gone')
+    await bench.database.query(
+      'ALTER TABLE sequence_generations RENAME TO sequence_generations_gone',
+    )
     try {
       await delay(600)
       await assert.rejects(sequence.next(), { name: 'DatabaseError', kind: 'usage' })
     } finally {
-      await bench.database.query('ALTER TABLE sequence_generations_gone RENAME TO sequence_generations')
+      await bench.database.query(
+        'ALTER TABLE sequence_generations_gone RENAME TO sequence_generations',
+      )
     }
   })
 }

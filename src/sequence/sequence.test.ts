@@ -16,28 +16,64 @@ import { type Pair, sequenceSuite } from './sequence.suite.js'
 import { Sequence } from './sequence.js'
 
 function pair(cache: Cache, database: Database): Pair {
-  return { cache, database, close: async () => void await Promise.all([cache.close(), database.close()]) }
+  return {
+    cache,
+    database,
+    close: async () => void (await Promise.all([cache.close(), database.close()])),
+  }
 }
 
 // Most of their time is waiting.
 describe('a sequence on', { concurrency: 4 }, () => {
-  sequenceSuite('memcached and MariaDB', { test, cached: true, open: async () => pair(memcached(await sharedMemcached()), mysql(await sharedMysqlUrl())) })
-  sequenceSuite('memory and SQLite', { test, cached: false, open: async () => pair(memory(), sqlite(':memory:')) })
-  sequenceSuite('a shared cache and SQLite', { test, cached: true, open: async () => pair(new FaultyCache(memory()), sqlite(':memory:')) })
+  sequenceSuite('memcached and MariaDB', {
+    test,
+    cached: true,
+    open: async () => pair(memcached(await sharedMemcached()), mysql(await sharedMysqlUrl())),
+  })
+  sequenceSuite('memory and SQLite', {
+    test,
+    cached: false,
+    open: async () => pair(memory(), sqlite(':memory:')),
+  })
+  sequenceSuite('a shared cache and SQLite', {
+    test,
+    cached: true,
+    open: async () => pair(new FaultyCache(memory()), sqlite(':memory:')),
+  })
 })
 
 test('wrong options are refused by name', () => {
   const right = { name: 'orders', cache: 'memory:', database: 'sqlite::memory:' }
-  assert.throws(() => new Sequence({ ...right, name: 'a name' }), { name: 'RangeError', message: /option "name" is "a name"; allowed/ })
+  assert.throws(() => new Sequence({ ...right, name: 'a name' }), {
+    name: 'RangeError',
+    message: /option "name" is "a name"; allowed/,
+  })
   // @ts-expect-error no name
   assert.throws(() => new Sequence({}), { name: 'TypeError', message: /option "name"/ })
-  for (const block of [0, -1, 1.5, 1_000_000_001]) assert.throws(() => new Sequence({ ...right, block }), { name: 'RangeError', message: /option "block"/ })
-  assert.throws(() => new Sequence({ ...right, cache: 'redis://host' }), { name: 'RangeError', message: /option "cache"/ })
-  assert.throws(() => new Sequence({ ...right, database: 'postgres://host' }), { name: 'RangeError', message: /option "database"/ })
+  for (const block of [0, -1, 1.5, 1_000_000_001]) {
+    assert.throws(() => new Sequence({ ...right, block }), {
+      name: 'RangeError',
+      message: /option "block"/,
+    })
+  }
+  assert.throws(() => new Sequence({ ...right, cache: 'redis://host' }), {
+    name: 'RangeError',
+    message: /option "cache"/,
+  })
+  assert.throws(() => new Sequence({ ...right, database: 'postgres://host' }), {
+    name: 'RangeError',
+    message: /option "database"/,
+  })
   // @ts-expect-error no such option
-  assert.throws(() => new Sequence({ ...right, blocks: 5 }), { name: 'TypeError', message: /option "blocks".*no such option/ })
+  assert.throws(() => new Sequence({ ...right, blocks: 5 }), {
+    name: 'TypeError',
+    message: /option "blocks".*no such option/,
+  })
   // @ts-expect-error no logger
-  assert.throws(() => new Sequence({ ...right, logger: {} }), { name: 'TypeError', message: /option "logger"/ })
+  assert.throws(() => new Sequence({ ...right, logger: {} }), {
+    name: 'TypeError',
+    message: /option "logger"/,
+  })
 })
 
 test('migrate() makes the tables', async () => {
@@ -54,7 +90,11 @@ test('close() closes what the sequence has opened', async () => {
   await unused.close()
   await assert.rejects(unused.migrate(), { code: 'CLOSED' })
   const proxy = await countingProxy(await sharedMemcached())
-  const sequence = new Sequence({ name: `closing-${process.pid}`, cache: `memcached://${proxy.address}`, database: 'sqlite::memory:' })
+  const sequence = new Sequence({
+    name: `closing-${process.pid}`,
+    cache: `memcached://${proxy.address}`,
+    database: 'sqlite::memory:',
+  })
   // The first numbers come from SQL.
   for (let i = 1; proxy.open() === 0; i++) assert.equal(await sequence.next(), i)
   await sequence.close()
@@ -66,7 +106,11 @@ test('close() closes what the sequence has opened', async () => {
 test('what waits is bounded', async () => {
   const callers = new Callers('test', 100, systemClock)
   const waiting = Promise.allSettled(Array.from({ length: MAX_WAITING }, () => callers.join()))
-  await assert.rejects(callers.join(), { name: 'SequenceError', code: 'SEQUENCE_QUEUE_FULL', message: /100000 callers wait/ })
+  await assert.rejects(callers.join(), {
+    name: 'SequenceError',
+    code: 'SEQUENCE_QUEUE_FULL',
+    message: /100000 callers wait/,
+  })
   callers.close()
   await waiting
 })

@@ -12,16 +12,25 @@ import { Numbers } from './numbers.js'
 
 /** Options of a {@link Sequence}. */
 export interface SequenceOptions {
-  /** Processes that give the same name share one sequence. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  /**
+   * Processes that give the same name share one sequence. 1 to 32 letters, digits, `_`, `.`, `-`.
+   */
   name: string
   /**
-   * The cache that counts. One that is private to this process (`memory:`) is not used: numbers come from SQL alone.
+   * The cache that counts. One that is private to this process (`memory:`) is not used: numbers
+   * come from SQL alone.
    * @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else SQL alone
    */
   cache?: string | Cache | undefined
-  /** The database that keeps the reserve. @default the environment variable WIDE_CACHE_DATABASE_URL or DATABASE_URL, else `sqlite:./wide-cache.db` */
+  /**
+   * The database that keeps the reserve. @default the environment variable WIDE_CACHE_DATABASE_URL
+   * or DATABASE_URL, else `sqlite:./wide-cache.db`
+   */
   database?: string | Database | undefined
-  /** How many numbers, at most, are reserved ahead in SQL, and skipped when the cache loses the counter. @default 100 */
+  /**
+   * How many numbers, at most, are reserved ahead in SQL, and skipped when the cache loses the
+   * counter. @default 100
+   */
   block?: number | undefined
   /** @default console */
   logger?: Logger | undefined
@@ -30,23 +39,25 @@ export interface SequenceOptions {
 const MAX_BLOCK = 1_000_000_000
 
 /**
- * Numbers 1, 2, 3, … for any number of processes: unique always, and greater for everyone who calls after an
- * answer, on whatever process. After "Implementing Sequences with Google AppEngine", with the questions it
- * leaves open answered: a loss of the cache (flush, eviction, restart, and the 30 days that memcached keeps a
- * value at most) skips at most `block` numbers and takes about 0.7 s, during which calls wait; while the cache
- * lives, the only numbers skipped are those on their way to a process that has died, and those whose answer
- * was lost by a time-out or a broken connection (as many as shared the operation: up to `block`, or 100 if that
- * is more, and never over 1,000).
+ * Numbers 1, 2, 3, … for any number of processes: unique always, and greater for everyone who calls
+ * after an answer, on whatever process. After "Implementing Sequences with Google AppEngine", with
+ * the questions it leaves open answered: a loss of the cache (flush, eviction, restart, and the 30
+ * days that memcached keeps a value at most) skips at most `block` numbers and takes about 0.7 s,
+ * during which calls wait; while the cache lives, the only numbers skipped are those on their way
+ * to a process that has died, and those whose answer was lost by a time-out or a broken connection
+ * (as many as shared the operation: up to `block`, or 100 if that is more, and never over 1,000).
  *
- * With a cache a number costs a share of one cache operation, and SQL one write per half a block. Without one it
- * costs a share of one transaction, and the only numbers skipped are those of a transaction whose reply was lost, or
- * whose process was killed before it answered its callers (up to 1,000). While the cache is silent calls wait; after 5 s of
- * silence, or the third lost counter within 10 s, numbers come from SQL alone, and the log says so. The cache is used
- * again when a counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away numbers go on for up to
- * half a second, then calls wait. A call that has waited 10 s rejects.
+ * With a cache a number costs a share of one cache operation, and SQL one write per half a block.
+ * Without one it costs a share of one transaction, and the only numbers skipped are those of a
+ * transaction whose reply was lost, or whose process was killed before it answered its callers (up
+ * to 1,000). While the cache is silent calls wait; after 5 s of silence, or the third lost counter
+ * within 10 s, numbers come from SQL alone, and the log says so. The cache is used again when a
+ * counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away numbers
+ * go on for up to half a second, then calls wait. A call that has waited 10 s rejects.
  *
- * The guarantees are the database's: one that loses committed transactions (a power cut with relaxed
- * durability, a failover to a replica that lags behind, a restored backup) may give numbers again.
+ * The guarantees are the database's: one that loses committed transactions (a power cut with
+ * relaxed durability, a failover to a replica that lags behind, a restored backup) may give numbers
+ * again.
  */
 export class Sequence {
   readonly #tables: Tables
@@ -55,7 +66,9 @@ export class Sequence {
   readonly #ownsCache: boolean
   readonly #lifetime: Lifetime
 
-  /** @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed. */
+  /**
+   * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
+   */
   constructor(options: SequenceOptions, environment: Environment = systemEnvironment) {
     onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'logger'])
     const { logger = console, ...rest } = given(options)
@@ -78,8 +91,8 @@ export class Sequence {
   }
 
   /**
-   * The next number. All calls of this process that wait at one time share one operation, and are answered in
-   * their order.
+   * The next number. All calls of this process that wait at one time share one operation, and are
+   * answered in their order.
    *
    * @throws RangeError when 2^53-1 has been handed out
    * @throws SequenceError `SEQUENCE_UNANSWERED` when cache or database have not answered for 10 s,
@@ -96,7 +109,10 @@ export class Sequence {
     return this.#lifetime.run(() => this.#tables.ready())
   }
 
-  /** Rejects the calls that still wait, and all later ones, with a {@link ClosedError}, and lets go of the connections that it has opened. Idempotent. */
+  /**
+   * Rejects the calls that still wait, and all later ones, with a {@link ClosedError}, and lets go
+   * of the connections that it has opened. Idempotent.
+   */
   close(): Promise<void> {
     return this.#lifetime.close(() => this.#close())
   }
@@ -104,6 +120,9 @@ export class Sequence {
   async #close(): Promise<void> {
     this.#numbers.close()
     await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
-    await Promise.allSettled([this.#tables.close(), this.#ownsCache ? this.#cache.close() : undefined])
+    await Promise.allSettled([
+      this.#tables.close(),
+      this.#ownsCache ? this.#cache.close() : undefined,
+    ])
   }
 }

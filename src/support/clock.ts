@@ -2,15 +2,18 @@
 export type Timer = { readonly cancel: () => void }
 
 /**
- * Time as the protocol sees it, handed in so that a simulation can own it. `now()` is the wall clock and
- * may be wrong or jump; `elapsed()` only ever goes forward.
+ * Time as the protocol sees it, handed in so that a simulation can own it. `now()` is the wall
+ * clock and may be wrong or jump; `elapsed()` only ever goes forward.
  */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
   /** Milliseconds since some fixed moment, monotonic. */
   elapsed(): number
-  /** Calls `callback` once after `ms` milliseconds, unless cancelled; after 0 as soon as other work has had a turn. Never keeps a process alive for longer. */
+  /**
+   * Calls `callback` once after `ms` milliseconds, unless cancelled; after 0 as soon as other work
+   * has had a turn. Never keeps a process alive for longer.
+   */
   after(ms: number, callback: () => void): Timer
 }
 

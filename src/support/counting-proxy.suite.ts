@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** Passes bytes on to a server, and knows how many connections are open. */
-export async function countingProxy(address: string): Promise<{ address: string; open(): number; close(): Promise<void> }> {
+export async function countingProxy(
+  address: string,
+): Promise<{ address: string; open(): number; close(): Promise<void> }> {
   const [host, port] = address.split(':')
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

@@ -1,14 +1,20 @@
 import { v7 } from 'uuid'
 import { type Clock, systemClock } from './clock.js'
 
-/** What the protocol takes from the world beside cache and database, handed in so that a simulation can own it. */
+/**
+ * What the protocol takes from the world beside cache and database, handed in so that a simulation
+ * can own it.
+ */
 export interface Environment {
   readonly clock: Clock
   /** A random number, 0 <= n < 1. */
   random(): number
   /** A new id of 16 bytes, unlike any other. */
   newId(): Buffer
-  /** Keeps the process from ending until what it returns is called: the clock's timers alone do not. Not given: nothing to keep. */
+  /**
+   * Keeps the process from ending until what it returns is called: the clock's timers alone do not.
+   * Not given: nothing to keep.
+   */
   keepAlive?(): () => void
 }
 

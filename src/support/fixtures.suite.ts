@@ -1,4 +1,7 @@
-/** What several tests of site activity share: a clock moved by hand, a log that is kept, both Expresses, and servers. */
+/**
+ * What several tests of site activity share: a clock moved by hand, a log that is kept, both
+ * Expresses, and servers.
+ */
 import { createRequire } from 'node:module'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -13,7 +16,9 @@ export const expresses: [name: string, express: ExpressModule][] = [
   ['Express 4', createRequire(import.meta.url)('express4') as ExpressModule],
 ]
 
-export const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+export const BROWSER =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
+  'Safari/537.36'
 
 /** A clock that stands still until `advance` moves it. */
 export class ManualClock implements Clock {
@@ -31,7 +36,11 @@ export class ManualClock implements Clock {
   after(ms: number, callback: () => void): Timer {
     const timer = { at: this.#elapsed + ms, callback }
     this.#timers.push(timer)
-    return { cancel: () => { this.#timers = this.#timers.filter((other) => other !== timer) } }
+    return {
+      cancel: () => {
+        this.#timers = this.#timers.filter((other) => other !== timer)
+      },
+    }
   }
 
   /** Moves on by `ms`, calling what falls due, and lets promises settle in between. */
@@ -74,7 +83,10 @@ export function keptLog(): KeptLog {
 }
 
 /** Serves `app` on a free port while `use` runs. */
-export async function serving(app: Express, use: (port: number, server: Server) => Promise<void>): Promise<void> {
+export async function serving(
+  app: Express,
+  use: (port: number, server: Server) => Promise<void>,
+): Promise<void> {
   const server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
@@ -86,13 +98,19 @@ export async function serving(app: Express, use: (port: number, server: Server) 
 }
 
 /**
- * Ends a site as its SIGTERM handler does: cuts the connections whose answers to `paths` go on, then calls `close`, on the
- * server's event `close` or at once.
+ * Ends a site as its SIGTERM handler does: cuts the connections whose answers to `paths` go on,
+ * then calls `close`, on the server's event `close` or at once.
  */
-export async function cutOff(app: Express, paths: readonly string[], close: () => Promise<unknown>, when: 'on close' | 'at once'): Promise<void> {
+export async function cutOff(
+  app: Express,
+  paths: readonly string[],
+  close: () => Promise<unknown>,
+  when: 'on close' | 'at once',
+): Promise<void> {
   await serving(app, async (port, server) => {
     const answered = new Set<string>()
-    const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
+    const request = (path: string): string =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
     const cut = paths.map((path) => raw(port, request(path), () => (answered.add(path), false)))
     await until(() => answered.size === paths.length)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -103,8 +121,15 @@ export async function cutOff(app: Express, paths: readonly string[], close: () =
   })
 }
 
-/** Sends a request as it is, byte for byte, and returns what comes back until the end, or until `enough`. */
-export function raw(port: number, request: string | Buffer, enough?: (answer: string) => boolean): Promise<string> {
+/**
+ * Sends a request as it is, byte for byte, and returns what comes back until the end, or until
+ * `enough`.
+ */
+export function raw(
+  port: number,
+  request: string | Buffer,
+  enough?: (answer: string) => boolean,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(request))

@@ -1,6 +1,6 @@
 /**
- * From creation to close: nothing new begins once closing has begun, and what is under way is known, so that closing
- * can wait for it, though not for ever.
+ * From creation to close: nothing new begins once closing has begun, and what is under way is
+ * known, so that closing can wait for it, though not for ever.
  */
 
 /** How long `close()` waits for what is under way, unless there is an option for it. */
@@ -47,9 +47,16 @@ export class Lifetime<Report = void> {
     return this.#closing
   }
 
-  /** Resolves when nothing is under way any more. What ends may leave something to tidy up behind it. */
+  /**
+   * Resolves when nothing is under way any more. What ends may leave something to tidy up behind
+   * it.
+   */
   async idle(): Promise<void> {
-    while (this.#underWay > 0) await new Promise<void>((resolve) => { this.#whenIdle = resolve })
+    while (this.#underWay > 0) {
+      await new Promise<void>((resolve) => {
+        this.#whenIdle = resolve
+      })
+    }
   }
 }
 

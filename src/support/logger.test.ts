@@ -5,9 +5,17 @@ import { BurstLogger } from './logger.js'
 function recording() {
   let elapsed = 0
   const lines: string[] = []
-  const write = (message: string): void => { lines.push(message) }
+  const write = (message: string): void => {
+    lines.push(message)
+  }
   const logger = new BurstLogger({ info: write, warn: write, error: write }, () => elapsed)
-  return { logger, lines, pass: (ms: number) => { elapsed += ms } }
+  return {
+    logger,
+    lines,
+    pass: (ms: number) => {
+      elapsed += ms
+    },
+  }
 }
 
 test('of a burst only the first message is printed, and the next burst says how many there were', () => {
@@ -38,7 +46,9 @@ test('a set-up mistake is printed once, however long ago', () => {
 })
 
 test('a logger that throws harms nobody', () => {
-  const fail = () => { throw new Error('disk full') }
+  const fail = () => {
+    throw new Error('disk full')
+  }
   const logger = new BurstLogger({ info: fail, warn: fail, error: fail }, () => 0)
   logger.info('a')
   logger.error('b')

@@ -33,7 +33,10 @@ export class BurstLogger {
     this.#print('error', message)
   }
 
-  /** Prints `message`, unless `trouble` has printed within the last minute. `trouble` is one of a fixed few. */
+  /**
+   * Prints `message`, unless `trouble` has printed within the last minute. `trouble` is one of a
+   * fixed few.
+   */
   warn(trouble: string, message: string): void {
     const elapsed = this.#elapsed()
     const seen = this.#troubles.get(trouble)
@@ -43,22 +46,33 @@ export class BurstLogger {
       return
     }
     this.#troubles.set(trouble, { last: elapsed, silenced: 0 })
-    this.#print('warn', seen?.silenced ? `${message} (${seen.silenced} more like it before)` : message)
+    this.#print(
+      'warn',
+      seen?.silenced ? `${message} (${seen.silenced} more like it before)` : message,
+    )
   }
 
-  /** Prints `message`, unless `trouble` has been printed here before: for set-up mistakes, which stay until a restart. */
+  /**
+   * Prints `message`, unless `trouble` has been printed here before: for set-up mistakes, which
+   * stay until a restart.
+   */
   warnOnce(trouble: string, message: string): void {
     if (this.#warnedOf.has(trouble)) return
     this.#warnedOf.add(trouble)
     this.#print('warn', message)
   }
 
-  /** Says that a trouble is over: its next message starts a new burst. Prints only if there was one. */
+  /**
+   * Says that a trouble is over: its next message starts a new burst. Prints only if there was one.
+   */
   recovered(trouble: string, message: string): void {
     if (this.#troubles.delete(trouble)) this.#print('info', message)
   }
 
-  /** A logger that throws, or returns a promise that rejects, is not to harm what had something to say. */
+  /**
+   * A logger that throws, or returns a promise that rejects, is not to harm what had something to
+   * say.
+   */
   #print(level: keyof Logger, message: string): void {
     try {
       const returned: unknown = this.#logger[level](message)

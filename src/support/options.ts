@@ -1,7 +1,7 @@
 /**
- * Checks of user options, all of one voice: a message names the option, its value, what is allowed and,
- * where it is not plain, what to do. A wrong type is a `TypeError`, a wrong value a `RangeError`; both carry
- * the code `ERR_WIDE_CACHE_OPTION`.
+ * Checks of user options, all of one voice: a message names the option, its value, what is allowed
+ * and, where it is not plain, what to do. A wrong type is a `TypeError`, a wrong value a
+ * `RangeError`; both carry the code `ERR_WIDE_CACHE_OPTION`.
  */
 const CODE = 'ERR_WIDE_CACHE_OPTION'
 
@@ -9,43 +9,76 @@ const CODE = 'ERR_WIDE_CACHE_OPTION'
 function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (typeof value === 'bigint') return `${value}n`
-  if (value instanceof Date || (typeof value === 'object' && value !== null)) return Array.isArray(value) ? 'an array' : 'an object'
+  if (value instanceof Date || (typeof value === 'object' && value !== null)) {
+    return Array.isArray(value) ? 'an array' : 'an object'
+  }
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }
 
 /** The error for an option of a wrong type. */
 export function wrongType(option: string, value: unknown, allowed: string): TypeError {
-  return Object.assign(new TypeError(`wide-cache: option "${option}" is ${shown(value)}; allowed: ${allowed}`), { code: CODE })
+  return Object.assign(
+    new TypeError(`wide-cache: option "${option}" is ${shown(value)}; allowed: ${allowed}`),
+    { code: CODE },
+  )
 }
 
 /** The error for an option of the right type and a wrong value. */
 export function wrongValue(option: string, value: unknown, allowed: string): RangeError {
-  return Object.assign(new RangeError(`wide-cache: option "${option}" is ${shown(value)}; allowed: ${allowed}`), { code: CODE })
+  return Object.assign(
+    new RangeError(`wide-cache: option "${option}" is ${shown(value)}; allowed: ${allowed}`),
+    { code: CODE },
+  )
 }
 
-/** Refuses anything but an object whose every key is in `known`; so a typing error does not pass in silence. */
+/**
+ * Refuses anything but an object whose every key is in `known`; so a typing error does not pass in
+ * silence.
+ */
 export function onlyKnown(what: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) throw wrongType(`${what} options`, options, 'an object')
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw wrongType(`${what} options`, options, 'an object')
+  }
   for (const key of Object.keys(options)) {
-    if (!known.includes(key)) throw wrongType(key, (options as Record<string, unknown>)[key], `no such option; ${what} takes ${known.join(', ')}`)
+    if (!known.includes(key)) {
+      throw wrongType(
+        key,
+        (options as Record<string, unknown>)[key],
+        `no such option; ${what} takes ${known.join(', ')}`,
+      )
+    }
   }
 }
 
 /** A whole number from `min` to `max`. `unit` ("seconds") and `why` make the message plainer. */
-export function integer(option: string, value: unknown, min: number, max: number, hint = ''): number {
+export function integer(
+  option: string,
+  value: unknown,
+  min: number,
+  max: number,
+  hint = '',
+): number {
   const allowed = `a whole number from ${min} to ${max}${hint && ` ${hint}`}`
   if (typeof value !== 'number') throw wrongType(option, value, allowed)
-  if (!Number.isSafeInteger(value) || value < min || value > max) throw wrongValue(option, value, allowed)
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw wrongValue(option, value, allowed)
+  }
   return value
 }
 
 /** One of a few fixed values. */
-export function oneOf<const T extends string | boolean>(option: string, value: unknown, choices: readonly T[]): T {
+export function oneOf<const T extends string | boolean>(
+  option: string,
+  value: unknown,
+  choices: readonly T[],
+): T {
   const found = choices.find((choice) => choice === value)
   if (found !== undefined) return found
   const allowed = choices.map((choice) => JSON.stringify(choice)).join(' or ')
-  throw typeof value === 'string' || typeof value === 'boolean' ? wrongValue(option, value, allowed) : wrongType(option, value, allowed)
+  throw typeof value === 'string' || typeof value === 'boolean'
+    ? wrongValue(option, value, allowed)
+    : wrongType(option, value, allowed)
 }
 
 /** A function, or not given. */
@@ -68,12 +101,26 @@ export function nameOf(option: string, value: unknown): string {
 /** A logger: anything with `info`, `warn` and `error`. */
 export function loggerOf<L>(option: string, value: L): L {
   const methods = value as Record<string, unknown> | null
-  const fits = typeof value === 'object' && methods !== null && ['info', 'warn', 'error'].every((name) => typeof methods[name] === 'function')
-  if (!fits) throw wrongType(option, value, 'an object with the methods info, warn and error, such as console')
+  const fits =
+    typeof value === 'object' &&
+    methods !== null &&
+    ['info', 'warn', 'error'].every((name) => typeof methods[name] === 'function')
+  if (!fits) {
+    throw wrongType(
+      option,
+      value,
+      'an object with the methods info, warn and error, such as console',
+    )
+  }
   return value
 }
 
-/** `options` without the ones that are `undefined`: an option that is undefined is an option not given. */
+/**
+ * `options` without the ones that are `undefined`: an option that is undefined is an option not
+ * given.
+ */
 export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
 }

@@ -1,13 +1,17 @@
 /**
- * The files that the package reads at run time: the schema, the SQLite thread, the widget. They lie beside its modules. A
- * bundle takes the modules and leaves the files, so it is refused when it starts, and not when the first visit is committed.
+ * The files that the package reads at run time: the schema, the SQLite thread, the widget. They lie
+ * beside its modules. A bundle takes the modules and leaves the files, so it is refused when it
+ * starts, and not when the first visit is committed.
  */
 import { existsSync } from 'node:fs'
 
-// Bundles as CommonJS have no `import.meta`. A variable, because webpack makes `new URL('…', import.meta.url)` an asset of its own.
+// Bundles as CommonJS have no `import.meta`. A variable, because webpack makes
+// `new URL('…', import.meta.url)` an asset of its own.
 const HERE: string | undefined = import.meta.url
 
-if (HERE === undefined || !existsSync(new URL('../database/sqlite/worker.js', HERE))) throw bundled()
+if (HERE === undefined || !existsSync(new URL('../database/sqlite/worker.js', HERE))) {
+  throw bundled()
+}
 
 /** The URL of a file of the package; `path` starts at `src/`, or at `dist/`. */
 export function packageFile(path: string): URL {
@@ -16,9 +20,12 @@ export function packageFile(path: string): URL {
 
 function bundled(): Error {
   const message =
-    'wide-cache: this program is a bundle that contains wide-cache without the files it reads at run time (SQL schema, SQLite thread, widget). ' +
-    "Leave wide-cache out of the bundle and install it beside it: esbuild: packages: 'external' (--packages=external), or external: ['wide-cache']; " +
-    "webpack: externals: { 'wide-cache': 'commonjs wide-cache' }, and a line for each other entry that you import, such as 'wide-cache/counters'; " +
+    'wide-cache: this program is a bundle that contains wide-cache without the files it ' +
+    'reads at run time (SQL schema, SQLite thread, widget). ' +
+    'Leave wide-cache out of the bundle and install it beside it: esbuild: packages: ' +
+    "'external' (--packages=external), or external: ['wide-cache']; " +
+    "webpack: externals: { 'wide-cache': 'commonjs wide-cache' }, and a line for each other " +
+    "entry that you import, such as 'wide-cache/counters'; " +
     'Rollup: external: [/^wide-cache/]'
   return Object.assign(new Error(message), { code: 'ERR_WIDE_CACHE_BUNDLED' })
 }

@@ -1,6 +1,9 @@
 import type { Logger } from './logger.js'
 
-/** The messages that each logger has got. A site that opens one URL for several classes reads about it once. */
+/**
+ * The messages that each logger has got. A site that opens one URL for several classes reads about
+ * it once.
+ */
 const told = new WeakMap<Logger, Set<string>>()
 
 /** Messages remembered for a logger; past that it may get one again. */

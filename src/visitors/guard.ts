@@ -1,9 +1,9 @@
 import type { BurstLogger } from '../support/logger.js'
 
 /**
- * Calls the user's own functions. Whatever they throw or return, the request does not notice: what fails is
- * said once in a burst, by the option's name, and never with a message or a value, which might identify
- * someone.
+ * Calls the user's own functions. Whatever they throw or return, the request does not notice: what
+ * fails is said once in a burst, by the option's name, and never with a message or a value, which
+ * might identify someone.
  */
 export class Guard {
   readonly #logger: BurstLogger
@@ -17,16 +17,30 @@ export class Guard {
     const called = this.#call(option, instead, ask)
     if (!called) return undefined
     if (typeof called.answer === 'string' && called.answer !== '') return called.answer
-    this.say(option, `the function given as "${option}" returned ${kindOf(called.answer)}, not a text`, instead)
+    this.say(
+      option,
+      `the function given as "${option}" returned ${kindOf(called.answer)}, not a text`,
+      instead,
+    )
     return undefined
   }
 
-  /** The identity that `ask` returns, a text or a number, as a text; or `undefined` if it throws or returns none. */
+  /**
+   * The identity that `ask` returns, a text or a number, as a text; or `undefined` if it throws or
+   * returns none.
+   */
   identity(option: string, instead: string, ask: () => unknown): string | undefined {
     const called = this.#call(option, instead, ask)
     if (!called) return undefined
     const identity = identityOf(called.answer)
-    if (identity === undefined) this.say(option, `the function given as "${option}" returned ${kindOf(called.answer)}, not a text or a number`, instead)
+    if (identity === undefined) {
+      this.say(
+        option,
+        `the function given as "${option}" returned ${kindOf(called.answer)}, not a text or ` +
+          'a number',
+        instead,
+      )
+    }
     return identity
   }
 
@@ -50,13 +64,20 @@ export class Guard {
       if (answer instanceof Promise) answer.catch(() => undefined)
       return { answer }
     } catch (error) {
-      this.say(option, `the function given as "${option}" threw ${kindOf(error)}${placeOf(error)}`, instead)
+      this.say(
+        option,
+        `the function given as "${option}" threw ${kindOf(error)}${placeOf(error)}`,
+        instead,
+      )
       return undefined
     }
   }
 }
 
-/** An identity as a text: a text that is not empty, or a number such as a database's id. The number 7 and the text "7" are one. */
+/**
+ * An identity as a text: a text that is not empty, or a number such as a database's id. The number
+ * 7 and the text "7" are one.
+ */
 export function identityOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   return Number.isFinite(value) || typeof value === 'bigint' ? String(value) : undefined
@@ -72,8 +93,13 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** ` at file:line:column`, from the last of an error's stack frames to be called; its message is not looked at. */
+/**
+ * ` at file:line:column`, from the last of an error's stack frames to be called; its message is not
+ * looked at.
+ */
 function placeOf(error: unknown): string {
-  const frame = error instanceof Error && /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(error.stack ?? '')
+  const frame =
+    error instanceof Error &&
+    /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(error.stack ?? '')
   return frame ? ` at ${frame[1]}` : ''
 }

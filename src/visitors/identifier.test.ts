@@ -26,7 +26,13 @@ function start(cache: Cache, clock: ManualClock): Process {
   const visits: Visit[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
-  const identifier = new Identifier<string>({ cache, name: 'activity', clock, logger, handOn: (time, visitor, page) => visits.push({ time, visitor, page }) })
+  const identifier = new Identifier<string>({
+    cache,
+    name: 'activity',
+    clock,
+    logger,
+    handOn: (time, visitor, page) => visits.push({ time, visitor, page }),
+  })
   return { identifier, visits, log }
 }
 
@@ -39,12 +45,16 @@ function hashOf({ identifier, visits }: Process, identity: string): string | und
 }
 
 /** A cache on `clock` whose answers may be kept back, and whose operations are counted. */
-function faulty(clock: ManualClock): Cache & { mode: 'well' | 'down' | 'silent'; operations: number } {
+function faulty(
+  clock: ManualClock,
+): Cache & { mode: 'well' | 'down' | 'silent'; operations: number } {
   const inner = memory({ now: clock.elapsed })
   const state = { mode: 'well' as 'well' | 'down' | 'silent', operations: 0 }
   const through = <T>(operate: () => Promise<T>): Promise<T> => {
     state.operations++
-    if (state.mode === 'down') return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'cache:11211 is down'))
+    if (state.mode === 'down') {
+      return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'cache:11211 is down'))
+    }
     return state.mode === 'silent' ? new Promise<T>(() => {}) : operate()
   }
   return Object.assign(state, {
@@ -76,12 +86,21 @@ test('visits wait for the salt, and then have a hash that tells visitors apart',
 
 test('an address with another user agent is another visitor, also when they are long, and after many others', async () => {
   const one = start(memory(), new ManualClock(NOON))
-  const pairs = [['1.1.1.1', 'a'], ['1.1.1.1', 'b'], ['2.2.2.2', 'a'], ['1.1.1.1', ''], ['1.1.1.1', 'x'.repeat(513)], ['1.1.1.1', 'x'.repeat(514)]] as const
+  const pairs = [
+    ['1.1.1.1', 'a'],
+    ['1.1.1.1', 'b'],
+    ['2.2.2.2', 'a'],
+    ['1.1.1.1', ''],
+    ['1.1.1.1', 'x'.repeat(513)],
+    ['1.1.1.1', 'x'.repeat(514)],
+  ] as const
   for (const [address, userAgent] of pairs) one.identifier.identify(1, address, '/', userAgent)
   await one.identifier.settled()
   for (let i = 0; i < 10_001; i++) one.identifier.identify(1, `visitor ${i}`, '/')
   for (const [address, userAgent] of pairs) one.identifier.identify(1, address, '/', userAgent)
-  const hashes = [...one.visits.slice(0, pairs.length), ...one.visits.slice(-pairs.length)].map(({ visitor }) => visitor!.toString('hex'))
+  const hashes = [...one.visits.slice(0, pairs.length), ...one.visits.slice(-pairs.length)].map(
+    ({ visitor }) => visitor!.toString('hex'),
+  )
   assert.equal(new Set(hashes).size, pairs.length)
   assert.deepEqual(hashes.slice(pairs.length), hashes.slice(0, pairs.length))
 })
@@ -89,7 +108,11 @@ test('an address with another user agent is another visitor, also when they are 
 test('two processes that share a cache give a visitor the same hash, and two caches do not', async () => {
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
-  const [one, two, other] = [start(cache, clock), start(cache, clock), start(memory({ now: clock.elapsed }), clock)]
+  const [one, two, other] = [
+    start(cache, clock),
+    start(cache, clock),
+    start(memory({ now: clock.elapsed }), clock),
+  ]
   await settle()
   assert.equal(hashOf(one, 'anna'), hashOf(two, 'anna'))
   assert.notEqual(hashOf(one, 'anna'), hashOf(other, 'anna'))
@@ -155,7 +178,14 @@ test('a salt that is asked for as the day ends is not taken for the next one', a
   const clock = new ManualClock(NOON + DAY / 2 - 1)
   const inner = memory({ now: clock.elapsed })
   let answer = (): void => {}
-  const slow: Cache = { ...faulty(clock), get: (key) => new Promise((resolve) => { answer = () => resolve(inner.get(key)) }), add: inner.add.bind(inner) }
+  const slow: Cache = {
+    ...faulty(clock),
+    get: (key) =>
+      new Promise((resolve) => {
+        answer = () => resolve(inner.get(key))
+      }),
+    add: inner.add.bind(inner),
+  }
   const one = start(slow, clock)
   await clock.advance(1)
   one.identifier.identify(1, 'anna', '/')
@@ -243,6 +273,14 @@ test('identities of any length and any bytes have hashes of their own', async ()
   const clock = new ManualClock(NOON)
   const one = start(memory({ now: clock.elapsed }), clock)
   await settle()
-  const identities = ['', '\0', 'x'.repeat(16_000), `${'x'.repeat(15_999)}y`, '😀', 'x'.repeat(512), 'x'.repeat(513)]
+  const identities = [
+    '',
+    '\0',
+    'x'.repeat(16_000),
+    `${'x'.repeat(15_999)}y`,
+    '😀',
+    'x'.repeat(512),
+    'x'.repeat(513),
+  ]
   assert.equal(new Set(identities.map((identity) => hashOf(one, identity))).size, identities.length)
 })

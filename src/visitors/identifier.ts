@@ -21,9 +21,9 @@ interface WaitingVisit<What> {
 }
 
 /**
- * Turns identities into hashes under the day's salt, and hands the visits on. While the salt is being asked
- * for, visits wait, a second at most; while the cache does not give it they go on without a visitor at once.
- * Identities stay in here: what is handed on has hashes only.
+ * Turns identities into hashes under the day's salt, and hands the visits on. While the salt is
+ * being asked for, visits wait, a second at most; while the cache does not give it they go on
+ * without a visitor at once. Identities stay in here: what is handed on has hashes only.
  */
 export class Identifier<What> {
   readonly #clock: Clock
@@ -36,20 +36,28 @@ export class Identifier<What> {
   #gaveUp = false
   #whenSettled: (() => void)[] = []
 
-  constructor(parts: { cache: Cache; name: string; clock: Clock; logger: BurstLogger; handOn: HandOn<What> }) {
+  constructor(parts: {
+    cache: Cache
+    name: string
+    clock: Clock
+    logger: BurstLogger
+    handOn: HandOn<What>
+  }) {
     this.#clock = parts.clock
     this.#handOn = parts.handOn
     this.#salt = new DailySalt({ ...parts, answered: (salt) => this.#release(salt) })
   }
 
   /**
-   * Hands the visit on, now or within a second. Without identity: a visit without a visitor. `userAgent`: what
-   * tells visitors of one identity (an address) from each other.
+   * Hands the visit on, now or within a second. Without identity: a visit without a visitor.
+   * `userAgent`: what tells visitors of one identity (an address) from each other.
    */
   identify(time: number, identity: string | undefined, what: What, userAgent = ''): void {
     if (identity === undefined) return this.#handOn(time, null, what)
     const salt = this.#salt.current()
-    if (salt) return this.#handOn(time, this.#under(salt).of(bounded(identity), bounded(userAgent)), what)
+    if (salt) {
+      return this.#handOn(time, this.#under(salt).of(bounded(identity), bounded(userAgent)), what)
+    }
     if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) return this.#handOn(time, null, what)
     this.#waiting.push({ time, identity: bounded(identity), userAgent: bounded(userAgent), what })
     this.#deadline ??= this.#clock.after(PATIENCE_MS, () => this.#release(undefined))

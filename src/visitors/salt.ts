@@ -6,17 +6,24 @@ import type { BurstLogger } from '../support/logger.js'
 const DAY_MS = 24 * 3600 * 1000
 const SALT_BYTES = 32
 
-/** Clocks of two processes differ a little, so a day's salt outlives its day; then nobody can hash again. */
+/**
+ * Clocks of two processes differ a little, so a day's salt outlives its day; then nobody can hash
+ * again.
+ */
 const TTL_SECONDS = 2 * 24 * 3600
 
-/** How often it is seen whether the cache still has the salt; and while it is not known here, asked again. */
+/**
+ * How often it is seen whether the cache still has the salt; and while it is not known here, asked
+ * again.
+ */
 const CHECK_MS = 30_000
 const RETRY_MS = 1_000
 
 /**
- * The random salt of the UTC day, shared by all processes through the cache and kept nowhere else. Whoever
- * comes first draws it; when the cache has lost it, the first that notices puts it back; when it has another
- * one, the cache's is taken. At the end of the day the process forgets it, and two days later the cache has.
+ * The random salt of the UTC day, shared by all processes through the cache and kept nowhere else.
+ * Whoever comes first draws it; when the cache has lost it, the first that notices puts it back;
+ * when it has another one, the cache's is taken. At the end of the day the process forgets it, and
+ * two days later the cache has.
  *
  * Asks the cache at creation, then every half minute.
  */
@@ -32,8 +39,17 @@ export class DailySalt {
   #timer: Timer | undefined
   #closed = false
 
-  /** `answered` is called after each try with the salt, or with `undefined` if it is still not known. */
-  constructor(parts: { cache: Cache; name: string; clock: Clock; logger: BurstLogger; answered: (salt: Buffer | undefined) => void }) {
+  /**
+   * `answered` is called after each try with the salt, or with `undefined` if it is still not
+   * known.
+   */
+  constructor(parts: {
+    cache: Cache
+    name: string
+    clock: Clock
+    logger: BurstLogger
+    answered: (salt: Buffer | undefined) => void
+  }) {
     this.#cache = parts.cache
     this.#keyPrefix = `wide-cache:${parts.name}:salt:`
     this.#clock = parts.clock
@@ -73,12 +89,18 @@ export class DailySalt {
     const day = this.#day
     let found: Buffer | undefined
     try {
-      found = await this.#exchange(`${this.#keyPrefix}${new Date(day * DAY_MS).toISOString().slice(0, 10)}`)
+      found = await this.#exchange(
+        `${this.#keyPrefix}${new Date(day * DAY_MS).toISOString().slice(0, 10)}`,
+      )
       this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
     } catch (error) {
       if (!this.#salt) {
         const why = error instanceof Error ? error.message : 'unknown'
-        this.#logger.warn('salt', `wide-cache: visits count without a visitor until the cache gives the day's salt (${why})`)
+        this.#logger.warn(
+          'salt',
+          `wide-cache: visits count without a visitor until the cache gives the day's salt ` +
+            `(${why})`,
+        )
       }
     }
     this.#asking = false

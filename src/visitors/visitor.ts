@@ -9,15 +9,18 @@ const REMEMBERED = 10_000
 /** Characters of a text that is kept as it is; a longer one is shortened by hashing. */
 const MAX_TEXT = 512
 
-/** An identity, or the user agent beside it, of bounded length, so that those waiting or remembered take bounded memory. */
+/**
+ * An identity, or the user agent beside it, of bounded length, so that those waiting or remembered
+ * take bounded memory.
+ */
 export function bounded(text: string): string {
   return text.length <= MAX_TEXT ? text : createHash('sha256').update(text).digest('base64')
 }
 
 /**
- * Visitors' hashes under one salt: HMAC-SHA256, cut to 96 bits. The last ones are remembered, since hashing
- * costs more than all else that a visit does; by user agent first, since to join two texts and look up the
- * long one is most of what is left.
+ * Visitors' hashes under one salt: HMAC-SHA256, cut to 96 bits. The last ones are remembered, since
+ * hashing costs more than all else that a visit does; by user agent first, since to join two texts
+ * and look up the long one is most of what is left.
  */
 export class VisitorHashes {
   readonly salt: Buffer

@@ -15,17 +15,26 @@ function bench() {
   const cache = memory({ now: clock.now })
   const world = { fails: false, queries: 0 }
   const read = new CachedRead({
-    cache, environment: { ...systemEnvironment, clock }, keyPrefix: async () => 'wide-cache:test:', ttlSeconds: TTL_SECONDS,
+    cache,
+    environment: { ...systemEnvironment, clock },
+    keyPrefix: async () => 'wide-cache:test:',
+    ttlSeconds: TTL_SECONDS,
     async query() {
       world.queries++
       if (world.fails) throw new Error('SQL is away')
       return world.queries
     },
   })
-  return { clock, cache, world, read, others: (figures: number) => cache.set(FIGURES, Buffer.from(String(figures)), 100) }
+  return {
+    clock,
+    cache,
+    world,
+    read,
+    others: (figures: number) => cache.set(FIGURES, Buffer.from(String(figures)), 100),
+  }
 }
 
-test('a process that has read asks the cache again after a second, whether the figures are its own or another\'s', async () => {
+test("a process that has read asks the cache again after a second, whether the figures are its own or another's", async () => {
   const { clock, world, read, others } = bench()
   assert.equal(await read.read(), 1)
   await others(50)
@@ -55,7 +64,7 @@ test('while the query fails the figures of another process are taken, where they
   assert.equal(await read.read(), 60)
 })
 
-test('without the cache\'s figures a process serves its own while the query fails', async () => {
+test("without the cache's figures a process serves its own while the query fails", async () => {
   const { clock, cache, world, read } = bench()
   assert.equal(await read.read(), 1)
   world.fails = true

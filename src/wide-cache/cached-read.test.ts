@@ -15,18 +15,33 @@ function movableClock() {
       const timeout = setTimeout(callback, ms)
       return { cancel: () => clearTimeout(timeout) }
     },
-    move: (ms: number) => { moved += ms },
+    move: (ms: number) => {
+      moved += ms
+    },
   }
 }
 
 function reading(cache: Cache, query: () => Promise<number>, clock = movableClock()) {
-  return { clock, read: new CachedRead({ cache, environment: { ...systemEnvironment, clock }, keyPrefix: async () => 'wide-cache:test:', ttlSeconds: 2, query }) }
+  return {
+    clock,
+    read: new CachedRead({
+      cache,
+      environment: { ...systemEnvironment, clock },
+      keyPrefix: async () => 'wide-cache:test:',
+      ttlSeconds: 2,
+      query,
+    }),
+  }
 }
 
 /** A cache that gives no answer. */
 const down: Cache = new Proxy(memory(), {
-  get: (target, property) => (property === 'scope' ? 'shared' : typeof Reflect.get(target, property) === 'function'
-    ? () => Promise.reject(new CacheError('CACHE_UNREACHABLE', 'down')) : undefined),
+  get: (target, property) =>
+    property === 'scope'
+      ? 'shared'
+      : typeof Reflect.get(target, property) === 'function'
+        ? () => Promise.reject(new CacheError('CACHE_UNREACHABLE', 'down'))
+        : undefined,
 })
 
 test('a thousand callers of several processes on a cold cache cause one query', async () => {
@@ -37,7 +52,9 @@ test('a thousand callers of several processes on a cold cache cause one query', 
     return ++queries
   }
   const processes = Array.from({ length: 5 }, () => reading(cache, query).read)
-  const figures = await Promise.all(Array.from({ length: 1000 }, (_, i) => processes[i % 5]!.read()))
+  const figures = await Promise.all(
+    Array.from({ length: 1000 }, (_, i) => processes[i % 5]!.read()),
+  )
   assert.deepEqual([...new Set(figures)], [1])
   assert.equal(queries, 1)
   await cache.close()
@@ -80,7 +97,10 @@ test('while the query hangs, the last good figures are served after a second, al
   let now = 0
   const cache = memory({ now: () => now })
   let answer: ((figures: number) => void) | undefined
-  const query = () => new Promise<number>((resolve) => { answer = resolve })
+  const query = () =>
+    new Promise<number>((resolve) => {
+      answer = resolve
+    })
   const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
   const first = reading(cache, query)
   const cold = first.read.read()
@@ -104,7 +124,7 @@ test('while the query hangs, the last good figures are served after a second, al
   await cache.close()
 })
 
-test('without any figures the query\'s own error is thrown', async () => {
+test("without any figures the query's own error is thrown", async () => {
   const { read } = reading(memory(), () => Promise.reject(new Error('SQL is away')))
   await assert.rejects(read.read(), /SQL is away/)
 })

@@ -16,9 +16,10 @@ const COLD_WAITS = 40
 const PATIENCE_MS = 1_000
 
 /**
- * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many callers ask:
- * the one that finds the turn free takes it and reads; all others take what the cache holds, and the last
- * good figures while SQL is away. Without a cache each process reads once a period for itself.
+ * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many
+ * callers ask: the one that finds the turn free takes it and reads; all others take what the cache
+ * holds, and the last good figures while SQL is away. Without a cache each process reads once a
+ * period for itself.
  */
 export class CachedRead<Figures> {
   readonly #cache: Cache
@@ -31,7 +32,13 @@ export class CachedRead<Figures> {
   #memo: { figures: Figures; until: number } | undefined
   #answer: Promise<Figures> | undefined
 
-  constructor(parts: { cache: Cache; environment: Environment; keyPrefix: () => Promise<string>; ttlSeconds: number; query: () => Promise<Figures> }) {
+  constructor(parts: {
+    cache: Cache
+    environment: Environment
+    keyPrefix: () => Promise<string>
+    ttlSeconds: number
+    query: () => Promise<Figures>
+  }) {
     this.#cache = parts.cache
     this.#environment = parts.environment
     this.#keyPrefix = parts.keyPrefix
@@ -41,15 +48,21 @@ export class CachedRead<Figures> {
 
   /** The figures. @throws what the query, or `keyPrefix`, throws, if there never were any. */
   read(): Promise<Figures> {
-    if (this.#memo && this.#environment.clock.elapsed() < this.#memo.until) return Promise.resolve(this.#memo.figures)
+    if (this.#memo && this.#environment.clock.elapsed() < this.#memo.until) {
+      return Promise.resolve(this.#memo.figures)
+    }
     this.#answer ??= this.#ask()
     return this.#answer
   }
 
   /** New figures; or, once they are late, the last good ones until the new ones are there. */
   #ask(): Promise<Figures> {
-    const refreshed = keptAlive(this.#environment, () => this.#refresh()).finally(() => { this.#answer = undefined })
-    const late = sleep(this.#environment.clock, PATIENCE_MS).then(() => this.#memo?.figures ?? refreshed)
+    const refreshed = keptAlive(this.#environment, () => this.#refresh()).finally(() => {
+      this.#answer = undefined
+    })
+    const late = sleep(this.#environment.clock, PATIENCE_MS).then(
+      () => this.#memo?.figures ?? refreshed,
+    )
     return Promise.race([refreshed, late])
   }
 
@@ -60,10 +73,17 @@ export class CachedRead<Figures> {
       return this.#lastGood(error)
     }
     try {
-      if (await this.#cache.add(`${this.#prefix}read:turn`, Buffer.from('1'), this.#ttlSeconds)) return await this.#takeTurn()
+      if (await this.#cache.add(`${this.#prefix}read:turn`, Buffer.from('1'), this.#ttlSeconds)) {
+        return await this.#takeTurn()
+      }
       for (let waits = 0; waits < COLD_WAITS; waits++) {
         const value = await this.#cache.get(this.#figuresKey)
-        if (value) return this.#remember(JSON.parse(value.toString()) as Figures, Math.min(MEMO_MS, this.#ttlSeconds * 1000))
+        if (value) {
+          return this.#remember(
+            JSON.parse(value.toString()) as Figures,
+            Math.min(MEMO_MS, this.#ttlSeconds * 1000),
+          )
+        }
         if (this.#memo) return this.#memo.figures
         await sleep(this.#environment.clock, COLD_WAIT_MS)
       }
@@ -91,7 +111,10 @@ export class CachedRead<Figures> {
   }
 
   async #lastGood(error: unknown): Promise<Figures> {
-    const value = this.#prefix === undefined ? undefined : await this.#cache.get(this.#figuresKey).catch(() => undefined)
+    const value =
+      this.#prefix === undefined
+        ? undefined
+        : await this.#cache.get(this.#figuresKey).catch(() => undefined)
     if (value) return this.#remember(JSON.parse(value.toString()) as Figures, MEMO_MS)
     if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
     throw error

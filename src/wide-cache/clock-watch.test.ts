@@ -8,22 +8,32 @@ import { ClockWatch } from './clock-watch.js'
 function bench() {
   const time = { elapsed: 5_000, wall: 1_000_000, database: 1_000_000, delay: 0 }
   const log = keptLog()
-  const clock = { now: () => time.wall, elapsed: () => time.elapsed, after: () => ({ cancel() {} }) }
+  const clock = {
+    now: () => time.wall,
+    elapsed: () => time.elapsed,
+    after: () => ({ cancel() {} }),
+  }
   const watch = new ClockWatch(clock, new BurstLogger(log, () => time.elapsed))
   const pass = (ms: number): void => {
     for (const name of ['elapsed', 'wall', 'database'] as const) time[name] += ms
   }
   return {
-    time, log, watch, pass,
-    read: () => watch.now({ now: async () => {
-      const said = time.database
-      pass(time.delay)
-      return said
-    } }),
+    time,
+    log,
+    watch,
+    pass,
+    read: () =>
+      watch.now({
+        now: async () => {
+          const said = time.database
+          pass(time.delay)
+          return said
+        },
+      }),
   }
 }
 
-test('it reads the database\'s clock, and knows for how long the clocks have agreed', async () => {
+test("it reads the database's clock, and knows for how long the clocks have agreed", async () => {
   const { watch, read, pass, log } = bench()
   assert.deepEqual([watch.steadyMs, watch.agreedMs], [0, 0])
   assert.equal(await read(), 1_000_000)
@@ -36,8 +46,11 @@ test('it reads the database\'s clock, and knows for how long the clocks have agr
   assert.deepEqual([watch.steadyMs, watch.agreedMs, log.lines], [90_000, 90_000, []])
 })
 
-test('a step of the database\'s clock, either way, ends both, and the log says by how much', async () => {
-  for (const [step, said] of [[7_200_000, /the database's clock stepped by 7200 s/], [-3_000, /the database's clock stepped by -3 s/]] as const) {
+test("a step of the database's clock, either way, ends both, and the log says by how much", async () => {
+  for (const [step, said] of [
+    [7_200_000, /the database's clock stepped by 7200 s/],
+    [-3_000, /the database's clock stepped by -3 s/],
+  ] as const) {
     const { time, watch, read, pass, log } = bench()
     await read()
     pass(60_000)
@@ -51,7 +64,7 @@ test('a step of the database\'s clock, either way, ends both, and the log says b
   }
 })
 
-test('a step of the process\'s clock ends the agreement only', async () => {
+test("a step of the process's clock ends the agreement only", async () => {
   for (const step of [-600_000, 599_000, 2_000, -2_000]) {
     const { time, watch, read, pass, log } = bench()
     await read()
@@ -68,7 +81,12 @@ test('a step of the process\'s clock ends the agreement only', async () => {
 })
 
 test('clocks that are more than ten minutes apart never agree, however steady they are', async () => {
-  for (const [apart, agreed] of [[600_000, 50_000], [600_001, 0], [-600_000, 50_000], [-600_001, 0]] as const) {
+  for (const [apart, agreed] of [
+    [600_000, 50_000],
+    [600_001, 0],
+    [-600_000, 50_000],
+    [-600_001, 0],
+  ] as const) {
     const { time, watch, read, pass, log } = bench()
     time.database += apart
     await read()
@@ -76,7 +94,12 @@ test('clocks that are more than ten minutes apart never agree, however steady th
     await read()
     assert.deepEqual([watch.steadyMs, watch.agreedMs], [50_000, agreed], String(apart))
     assert.equal(log.lines.length, agreed > 0 ? 0 : 1)
-    if (agreed === 0) assert.match(log.lines[0]!, new RegExp(`${(apart / 1000).toFixed(0)} s ahead of this process's`))
+    if (agreed === 0) {
+      assert.match(
+        log.lines[0]!,
+        new RegExp(`${(apart / 1000).toFixed(0)} s ahead of this process's`),
+      )
+    }
   }
 })
 
@@ -97,10 +120,13 @@ test('a slow answer and a little drift are no steps', async () => {
 test('an answer that another one has overtaken is not compared', async () => {
   const { time, watch, pass, log } = bench()
   let late = (): void => undefined
-  const waiting = watch.now({ now: () => new Promise((resolve) => {
-    const said = time.database
-    late = () => resolve(said)
-  }) })
+  const waiting = watch.now({
+    now: () =>
+      new Promise((resolve) => {
+        const said = time.database
+        late = () => resolve(said)
+      }),
+  })
   pass(60_000)
   await watch.now({ now: async () => time.database })
   late()

@@ -2,7 +2,10 @@ import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
-/** How far the database's clock and this process's wall clock may be apart before nothing is removed any more. */
+/**
+ * How far the database's clock and this process's wall clock may be apart before nothing is removed
+ * any more.
+ */
 const MAX_APART_MS = 600_000
 
 /** A jump shorter than this, beside the time that the answer took, is no step. */
@@ -20,8 +23,9 @@ interface Reading {
 }
 
 /**
- * Compares the database's clock with the process's own two. The protocol relies on no clock, but what is
- * removed for its age cannot come back: so that waits until the clocks have agreed for some time.
+ * Compares the database's clock with the process's own two. The protocol relies on no clock, but
+ * what is removed for its age cannot come back: so that waits until the clocks have agreed for some
+ * time.
  */
 export class ClockWatch {
   readonly #clock: Clock
@@ -56,7 +60,10 @@ export class ClockWatch {
     return this.#last ? this.#last.answered - this.#agreedSince : 0
   }
 
-  /** When the database's clock was last seen to have gone back, by `clock.elapsed()`: until then it had been ahead. */
+  /**
+   * When the database's clock was last seen to have gone back, by `clock.elapsed()`: until then it
+   * had been ahead.
+   */
   get wentBackAt(): number {
     return this.#wentBackAt
   }
@@ -67,8 +74,20 @@ export class ClockWatch {
     if (last && reading.answered < last.answered) return
     this.#last = reading
     if (!last) this.#steadySince = this.#agreedSince = reading.answered
-    const database = last ? stepOf(reading.database - last.database, reading.asked - last.answered, reading.answered - last.asked) : 0
-    const wall = last ? stepOf(reading.wall - last.wall, reading.answered - last.answered, reading.answered - last.answered) : 0
+    const database = last
+      ? stepOf(
+          reading.database - last.database,
+          reading.asked - last.answered,
+          reading.answered - last.asked,
+        )
+      : 0
+    const wall = last
+      ? stepOf(
+          reading.wall - last.wall,
+          reading.answered - last.answered,
+          reading.answered - last.answered,
+        )
+      : 0
     if (database !== 0) this.#steadySince = reading.answered
     if (database < 0) this.#wentBackAt = reading.answered
     if (database !== 0 || wall !== 0 || this.#apart(reading)) this.#agreedSince = reading.answered
@@ -79,17 +98,28 @@ export class ClockWatch {
   #apart({ database, wall }: Reading): boolean {
     const apart = database - wall
     if (Math.abs(apart) <= MAX_APART_MS) return false
-    this.#logger.warn('clocks apart', `wide-cache: the database's clock is ${seconds(apart)} s ahead of this process's; ` +
-      'this process removes nothing old until they are within 10 minutes; set the wrong one right')
+    this.#logger.warn(
+      'clocks apart',
+      `wide-cache: the database's clock is ${seconds(apart)} s ahead of this process's; ` +
+        'this process removes nothing old until they are within 10 minutes; set the wrong ' +
+        'one right',
+    )
     return true
   }
 
   #say(whose: string, step: number): void {
-    this.#logger.warn('clock step', `wide-cache: ${whose} stepped by ${seconds(step)} s; visits go on being counted, and nothing old is removed for 10 minutes`)
+    this.#logger.warn(
+      'clock step',
+      `wide-cache: ${whose} stepped by ${seconds(step)} s; visits go on being counted, and ` +
+        'nothing old is removed for 10 minutes',
+    )
   }
 }
 
-/** How far a clock has jumped, if between `least` and `most` milliseconds have passed and it has moved by `moved`. */
+/**
+ * How far a clock has jumped, if between `least` and `most` milliseconds have passed and it has
+ * moved by `moved`.
+ */
 function stepOf(moved: number, least: number, most: number): number {
   const slack = LEAST_STEP_MS + DRIFT * Math.max(0, most)
   if (moved > most + slack) return moved - most

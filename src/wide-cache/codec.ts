@@ -1,18 +1,22 @@
 /**
- * How a row becomes bytes and back. `encode` writes straight into the open frame, so that nothing is
- * allocated twice on the request path.
+ * How a row becomes bytes and back. `encode` writes straight into the open frame, so that nothing
+ * is allocated twice on the request path.
  */
 export interface Codec<Row> {
   /**
-   * Writes `row` into `target` from `offset` and returns the offset behind it, or -1 if there is no room
-   * (what it has written by then is overwritten). Must not throw for a row that is merely large.
+   * Writes `row` into `target` from `offset` and returns the offset behind it, or -1 if there is no
+   * room (what it has written by then is overwritten). Must not throw for a row that is merely
+   * large.
    */
   encode(row: Row, target: Buffer, offset: number): number
   /** The row that `encode` wrote into exactly these bytes. Throws on bytes that are none. */
   decode(bytes: Buffer): Row
 }
 
-/** Rows as JSON: the default. What JSON cannot hold (functions, cycles, bigints) is refused by `append`. */
+/**
+ * Rows as JSON: the default. What JSON cannot hold (functions, cycles, bigints) is refused by
+ * `append`.
+ */
 export function jsonCodec<Row>(): Codec<Row> {
   return {
     encode(row, target, offset) {

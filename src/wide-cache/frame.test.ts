@@ -6,33 +6,57 @@ import { HEADER_BYTES, readCell, ROW_LENGTH_BYTES, rowsOf, sealFrame, stampOf } 
 const STAMP = stampOf('rows')
 
 const count = fc.nat({ max: 2 ** 47 })
-const frames = fc.record({
-  writer: fc.uint8Array({ minLength: 16, maxLength: 16 }),
-  sequence: count,
-  issued: count,
-  floorDistance: fc.nat({ max: 1000 }),
-  dropped: count,
-  rows: fc.array(fc.uint8Array({ maxLength: 50 }), { minLength: 1, maxLength: 5 }),
-}).map(({ writer, sequence, issued, floorDistance, dropped, rows }) => {
-  const floor = Math.max(0, sequence - floorDistance)
-  const header = { sequence, issued, floor, floorIssued: Math.max(0, issued - floorDistance), dropped, rowCount: rows.length }
-  const parts = rows.flatMap((row) => {
-    const length = Buffer.alloc(ROW_LENGTH_BYTES)
-    length.writeUInt32BE(row.length)
-    return [length, Buffer.from(row)]
+const frames = fc
+  .record({
+    writer: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    sequence: count,
+    issued: count,
+    floorDistance: fc.nat({ max: 1000 }),
+    dropped: count,
+    rows: fc.array(fc.uint8Array({ maxLength: 50 }), { minLength: 1, maxLength: 5 }),
   })
-  const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
-  sealFrame(bytes, header, Buffer.from(writer), STAMP)
-  return { header: { writer: Buffer.from(writer).toString('hex'), ...header }, rows: rows.map((row) => Buffer.from(row)), bytes }
-})
+  .map(({ writer, sequence, issued, floorDistance, dropped, rows }) => {
+    const floor = Math.max(0, sequence - floorDistance)
+    const header = {
+      sequence,
+      issued,
+      floor,
+      floorIssued: Math.max(0, issued - floorDistance),
+      dropped,
+      rowCount: rows.length,
+    }
+    const parts = rows.flatMap((row) => {
+      const length = Buffer.alloc(ROW_LENGTH_BYTES)
+      length.writeUInt32BE(row.length)
+      return [length, Buffer.from(row)]
+    })
+    const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
+    sealFrame(bytes, header, Buffer.from(writer), STAMP)
+    return {
+      header: { writer: Buffer.from(writer).toString('hex'), ...header },
+      rows: rows.map((row) => Buffer.from(row)),
+      bytes,
+    }
+  })
 
 test('a cell gives back the frames that were appended to it, in their order, with all their rows', () => {
-  fc.assert(fc.property(fc.array(frames), (appended) => {
-    const { frames: read, foreign } = readCell(Buffer.concat(appended.map(({ bytes }) => bytes)), STAMP)
-    assert.deepEqual(foreign, [])
-    assert.deepEqual(read.map(({ bytes: _, ...header }) => header), appended.map(({ header }) => header))
-    assert.deepEqual(read.map(rowsOf), appended.map(({ rows }) => rows))
-  }))
+  fc.assert(
+    fc.property(fc.array(frames), (appended) => {
+      const { frames: read, foreign } = readCell(
+        Buffer.concat(appended.map(({ bytes }) => bytes)),
+        STAMP,
+      )
+      assert.deepEqual(foreign, [])
+      assert.deepEqual(
+        read.map(({ bytes: _, ...header }) => header),
+        appended.map(({ header }) => header),
+      )
+      assert.deepEqual(
+        read.map(rowsOf),
+        appended.map(({ rows }) => rows),
+      )
+    }),
+  )
 })
 
 test('torn and foreign pieces are told apart, and cost no whole neighbour', () => {
@@ -50,45 +74,73 @@ test('torn and foreign pieces are told apart, and cost no whole neighbour', () =
       return damaged
     }),
   )
-  fc.assert(fc.property(fc.array(fc.tuple(foreignPiece, frames), { minLength: 1 }), foreignPiece, (pairs, last) => {
-    const cell = Buffer.concat([...pairs.flatMap(([piece, { bytes }]) => [piece, bytes]), last])
-    const { frames: read, foreign } = readCell(cell, STAMP)
-    assert.deepEqual(read.map(({ bytes }) => bytes), pairs.map(([, { bytes }]) => bytes))
-    const foreignBytes = pairs.reduce((sum, [piece]) => sum + piece.length, last.length)
-    assert.equal(foreign.reduce((sum, piece) => sum + piece.length, 0), foreignBytes)
-  }))
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(foreignPiece, frames), { minLength: 1 }),
+      foreignPiece,
+      (pairs, last) => {
+        const cell = Buffer.concat([...pairs.flatMap(([piece, { bytes }]) => [piece, bytes]), last])
+        const { frames: read, foreign } = readCell(cell, STAMP)
+        assert.deepEqual(
+          read.map(({ bytes }) => bytes),
+          pairs.map(([, { bytes }]) => bytes),
+        )
+        const foreignBytes = pairs.reduce((sum, [piece]) => sum + piece.length, last.length)
+        assert.equal(
+          foreign.reduce((sum, piece) => sum + piece.length, 0),
+          foreignBytes,
+        )
+      },
+    ),
+  )
 })
 
 test('no bytes at all make reading throw', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
-    const { frames: read, foreign } = readCell(Buffer.from(bytes), STAMP)
-    assert.equal(read.length, 0)
-    assert.equal(Buffer.concat(foreign).length, bytes.length)
-  }))
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
+      const { frames: read, foreign } = readCell(Buffer.from(bytes), STAMP)
+      assert.equal(read.length, 0)
+      assert.equal(Buffer.concat(foreign).length, bytes.length)
+    }),
+  )
 })
 
 test('any damaged bit makes a frame foreign', () => {
-  fc.assert(fc.property(frames, fc.nat(), ({ bytes }, bit) => {
-    const damaged = Buffer.from(bytes)
-    damaged[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7)
-    assert.equal(readCell(damaged, STAMP).frames.length, 0)
-  }))
+  fc.assert(
+    fc.property(frames, fc.nat(), ({ bytes }, bit) => {
+      const damaged = Buffer.from(bytes)
+      damaged[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7)
+      assert.equal(readCell(damaged, STAMP).frames.length, 0)
+    }),
+  )
 })
 
 test('a frame of another kind is foreign, whole as it is', () => {
-  fc.assert(fc.property(frames, fc.string(), ({ bytes }, kind) => {
-    fc.pre(kind !== 'rows')
-    const { frames: read, foreign } = readCell(bytes, stampOf(kind))
-    assert.equal(read.length, 0)
-    assert.deepEqual(Buffer.concat(foreign), bytes)
-  }))
+  fc.assert(
+    fc.property(frames, fc.string(), ({ bytes }, kind) => {
+      fc.pre(kind !== 'rows')
+      const { frames: read, foreign } = readCell(bytes, stampOf(kind))
+      assert.equal(read.length, 0)
+      assert.deepEqual(Buffer.concat(foreign), bytes)
+    }),
+  )
 })
 
 test('a frame whose rows do not add up is an error, not fewer rows', () => {
-  fc.assert(fc.property(frames, fc.constantFrom('one row more', 'one row less', 'a byte left over'), ({ header, rows, bytes }, how) => {
-    fc.pre(rows.length > 0)
-    const wrong = { ...header, bytes: how === 'a byte left over' ? Buffer.concat([bytes, Buffer.alloc(1)]) : bytes,
-      rowCount: header.rowCount + (how === 'one row more' ? 1 : how === 'one row less' ? -1 : 0) }
-    assert.throws(() => rowsOf(wrong), RangeError)
-  }))
+  fc.assert(
+    fc.property(
+      frames,
+      fc.constantFrom('one row more', 'one row less', 'a byte left over'),
+      ({ header, rows, bytes }, how) => {
+        fc.pre(rows.length > 0)
+        const wrong = {
+          ...header,
+          bytes: how === 'a byte left over' ? Buffer.concat([bytes, Buffer.alloc(1)]) : bytes,
+          rowCount:
+            header.rowCount + (how === 'one row more' ? 1 : how === 'one row less' ? -1 : 0),
+        }
+        assert.throws(() => rowsOf(wrong), RangeError)
+      },
+    ),
+  )
 })

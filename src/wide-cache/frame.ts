@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 
 /**
- * A frame on the wire: a header of {@link HEADER_BYTES}, then the rows, each behind its length. A cell is
- * frames one after the other in any order; reading one skips what is no frame and loses no neighbour.
+ * A frame on the wire: a header of {@link HEADER_BYTES}, then the rows, each behind its length. A
+ * cell is frames one after the other in any order; reading one skips what is no frame and loses no
+ * neighbour.
  *
  *      0  4  mark and format version
  *      4 16  writer id
@@ -16,8 +17,8 @@ import { crc32 } from 'node:zlib'
  *     54  4  bytes of rows
  *     58  4  CRC-32 of the kind of the rows, all the above and the rows
  *
- * All numbers are big-endian. A frame whose rows are of another kind has another checksum, so it is no frame for those who
- * could not decode them.
+ * All numbers are big-endian. A frame whose rows are of another kind has another checksum, so it is
+ * no frame for those who could not decode them.
  */
 export const HEADER_BYTES = 62
 const CHECKSUM_AT = 58
@@ -25,7 +26,10 @@ const CHECKSUM_AT = 58
 /** Bytes before each row: its length. */
 export const ROW_LENGTH_BYTES = 4
 
-/** "WCF" and the format version: what comes in another version is kept in quarantine, not guessed at. */
+/**
+ * "WCF" and the format version: what comes in another version is kept in quarantine, not guessed
+ * at.
+ */
 const MARK = Buffer.from([0x57, 0x43, 0x46, 1])
 
 /** Ids, numbers and sums that a frame carries; see the table above. */
@@ -52,9 +56,16 @@ export function stampOf(kind: string): number {
 }
 
 /** Writes the header of a frame whose rows already stand behind it in `bytes`. */
-export function sealFrame(bytes: Buffer, header: Omit<FrameHeader, 'writer'>, writer: Buffer, stamp: number): void {
+export function sealFrame(
+  bytes: Buffer,
+  header: Omit<FrameHeader, 'writer'>,
+  writer: Buffer,
+  stamp: number,
+): void {
   assert(bytes.length > HEADER_BYTES && writer.length === 16)
-  assert(header.rowCount > 0 && header.floor <= header.sequence && header.floorIssued <= header.issued)
+  assert(
+    header.rowCount > 0 && header.floor <= header.sequence && header.floorIssued <= header.issued,
+  )
   MARK.copy(bytes, 0)
   writer.copy(bytes, 4)
   bytes.writeUIntBE(header.sequence, 20, 6)
@@ -71,9 +82,14 @@ function checksum(bytes: Buffer, stamp: number): number {
   return crc32(bytes.subarray(HEADER_BYTES), crc32(bytes.subarray(0, CHECKSUM_AT), stamp))
 }
 
-/** The frame that begins at `offset` of `cell`, or `undefined` if none that is whole, sound and of the kind does. */
+/**
+ * The frame that begins at `offset` of `cell`, or `undefined` if none that is whole, sound and of
+ * the kind does.
+ */
 function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined {
-  if (offset + HEADER_BYTES > cell.length || cell.compare(MARK, 0, 4, offset, offset + 4) !== 0) return undefined
+  if (offset + HEADER_BYTES > cell.length || cell.compare(MARK, 0, 4, offset, offset + 4) !== 0) {
+    return undefined
+  }
   const end = offset + HEADER_BYTES + cell.readUInt32BE(offset + 54)
   if (end > cell.length) return undefined
   const bytes = cell.subarray(offset, end)
@@ -90,7 +106,10 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
   }
 }
 
-/** Reads a cell: its frames of the kind of `stamp` in their order, and the stretches between them that are none. */
+/**
+ * Reads a cell: its frames of the kind of `stamp` in their order, and the stretches between them
+ * that are none.
+ */
 export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; foreign: Buffer[] } {
   const frames: Frame[] = []
   const foreign: Buffer[] = []
@@ -112,7 +131,10 @@ export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; foreig
   return { frames, foreign }
 }
 
-/** The rows of a frame, each as its bytes. @throws RangeError if they do not add up to its row count. */
+/**
+ * The rows of a frame, each as its bytes. @throws RangeError if they do not add up to its row
+ * count.
+ */
 export function rowsOf(frame: Frame): Buffer[] {
   const { bytes, rowCount } = frame
   const rows: Buffer[] = []
@@ -123,6 +145,8 @@ export function rowsOf(frame: Frame): Buffer[] {
     if (offset > bytes.length) break
     rows.push(bytes.subarray(start, offset))
   }
-  if (rows.length !== rowCount || offset !== bytes.length) throw new RangeError('a frame whose rows do not add up')
+  if (rows.length !== rowCount || offset !== bytes.length) {
+    throw new RangeError('a frame whose rows do not add up')
+  }
   return rows
 }

@@ -15,7 +15,9 @@ test('every cell and every list of marks has a key of its own, also between grid
   const keys = new Set<string>()
   for (const byte of [0, 1, 17]) {
     const grid = new Grid(Buffer.alloc(16, byte), { width: 3, layerSeconds: 3 })
-    for (let layer = 0; layer < 20; layer++) for (let column = 0; column < 20; column++) keys.add(grid.cellKey(layer, column))
+    for (let layer = 0; layer < 20; layer++) {
+      for (let column = 0; column < 20; column++) keys.add(grid.cellKey(layer, column))
+    }
     keys.add(grid.marksKey)
   }
   assert.equal(keys.size, 3 * 401)

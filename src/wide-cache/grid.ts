@@ -5,9 +5,9 @@ export interface Geometry {
 }
 
 /**
- * One grid: its geometry and its names in the cache. Pure arithmetic. A layer is a slice of time, a column a
- * number below `width`, and a cell the cache entry where the two meet. The id is random and known to one
- * database only, so databases that share a cache never share a key.
+ * One grid: its geometry and its names in the cache. Pure arithmetic. A layer is a slice of time, a
+ * column a number below `width`, and a cell the cache entry where the two meet. The id is random
+ * and known to one database only, so databases that share a cache never share a key.
  */
 export class Grid implements Geometry {
   readonly id: Buffer

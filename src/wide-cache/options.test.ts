@@ -10,10 +10,29 @@ function settingsOfAny(options: unknown) {
 }
 
 test('what is not given has its default, also where it is given as undefined', () => {
-  const { logger, codec, commit, read, tidy, ...figures } = settingsOfAny({ ...least, width: undefined, codec: undefined })
+  const { logger, codec, commit, read, tidy, ...figures } = settingsOfAny({
+    ...least,
+    width: undefined,
+    codec: undefined,
+  })
   assert.deepEqual(figures, {
-    name: 'test', kind: 'rows', width: 15, layerSeconds: 3, drainAfterLayers: 2, flushMs: 50, collect: '*/10 * * * * *', cellTtlSeconds: 3600,
-    confirmSeconds: 60, vanishedSeconds: 3600, directSeconds: 75, periodSeconds: 10, maxFrameBytes: 65_536, maxOutboxBytes: 33_554_432, closeTimeoutMs: 5000, maxCommitRows: 2_000, readTtlSeconds: 30,
+    name: 'test',
+    kind: 'rows',
+    width: 15,
+    layerSeconds: 3,
+    drainAfterLayers: 2,
+    flushMs: 50,
+    collect: '*/10 * * * * *',
+    cellTtlSeconds: 3600,
+    confirmSeconds: 60,
+    vanishedSeconds: 3600,
+    directSeconds: 75,
+    periodSeconds: 10,
+    maxFrameBytes: 65_536,
+    maxOutboxBytes: 33_554_432,
+    closeTimeoutMs: 5000,
+    maxCommitRows: 2_000,
+    readTtlSeconds: 30,
   })
   assert.equal(logger, console)
   assert.equal(commit, least.commit)
@@ -25,54 +44,148 @@ test('settings cannot be changed afterwards', () => {
   assert(Object.isFrozen(settingsOfAny(least)))
 })
 
-const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', message: RegExp][] = [
-  [{ name: undefined }, 'TypeError', /"name" is undefined; allowed: 1 to 32 letters/],
-  [{ name: 'with spaces' }, 'RangeError', /"name" is "with spaces"; allowed: 1 to 32 letters/],
-  [{ name: 'x'.repeat(33) }, 'RangeError', /"name" is "x{33}"; allowed: 1 to 32 letters/],
-  [{ kind: 'a kind' }, 'RangeError', /"kind" is "a kind"; allowed: 1 to 32 letters/],
-  [{ kind: 'hits' }, 'RangeError', /"kind" is "hits"; allowed: another word: activity and hits are what createActivity\(\) and createHits\(\) record/],
-  [{ commit: undefined }, 'TypeError', /"commit" is undefined; allowed: a function \(rows, tx\)/],
-  [{ codec: {} }, 'TypeError', /"codec" is an object; allowed: an object with encode\(row, target, offset\) and decode\(bytes\)/],
-  [{ codec: null }, 'TypeError', /"codec" is null; allowed: an object with encode/],
-  [{ width: null }, 'TypeError', /"width" is null; allowed: a whole number/],
-  [{ collect: null }, 'TypeError', /"collect" is null; allowed: a cron line/],
-  [{ width: 0 }, 'RangeError', /"width" is 0; allowed: a whole number from 1 to 1000 columns/],
-  [{ width: 1.5 }, 'RangeError', /"width" is 1\.5; allowed: a whole number from 1 to 1000 columns/],
-  [{ width: '15' }, 'TypeError', /"width" is "15"; allowed: a whole number from 1 to 1000 columns/],
-  [{ layerSeconds: 0 }, 'RangeError', /"layerSeconds" is 0; allowed: a whole number from 1 to 3600 seconds/],
-  [{ layerSeconds: 3600 }, 'RangeError', /"layerSeconds" is 3600; allowed: .*layerSeconds 3600 .*within cellTtlSeconds 3600/],
-  [{ drainAfterLayers: 0 }, 'RangeError', /"drainAfterLayers" is 0; allowed: a whole number from 1 to 1000/],
-  [{ flushMs: 0 }, 'RangeError', /"flushMs" is 0; allowed: a whole number from 1 to 10000 milliseconds/],
-  [{ collect: 'every minute' }, 'RangeError', /"collect" is "every minute"; allowed: a cron line/],
-  [{ collect: true }, 'TypeError', /"collect" is true; allowed: a cron line/],
-  [{ collect: '0 0 * * *' }, 'RangeError', /"collect" is "0 0 \* \* \*"; allowed: .*collecting period of 86400 s/],
-  [{ cellTtlSeconds: 30 * 24 * 3600 + 1 }, 'RangeError', /"cellTtlSeconds" is 2592001; allowed: a whole number from 10 to 2592000 seconds/],
-  [{ confirmSeconds: 33 }, 'RangeError', /"confirmSeconds" is 33; allowed: a whole number from 34 to 2592015 seconds \(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)/],
-  [{ maxFrameBytes: 1023 }, 'RangeError', /"maxFrameBytes" is 1023; allowed: a whole number from 1024 to 524288 bytes/],
-  [{ maxOutboxBytes: 1 }, 'RangeError', /"maxOutboxBytes" is 1; allowed: a whole number from 1048576 to 1073741824 bytes/],
-  [{ closeTimeoutMs: Infinity }, 'RangeError', /"closeTimeoutMs" is Infinity; allowed: a whole number from 100 to 600000 milliseconds/],
-  [{ logger: { info() {} } }, 'TypeError', /"logger" is an object; allowed: an object with the methods info, warn and error/],
-  [{ read: 'SELECT' }, 'TypeError', /"read" is "SELECT"; allowed: a function/],
-  [{ readTtlSeconds: -1 }, 'RangeError', /"readTtlSeconds" is -1; allowed: a whole number from 1 to 86400 seconds/],
-  [{ maxCommitRows: 999 }, 'RangeError', /"maxCommitRows" is 999; allowed: a whole number from 1000 to 100000 rows/],
-  [{ tidy: 1 }, 'TypeError', /"tidy" is 1; allowed: a function/],
-  [{ widht: 15 }, 'TypeError', /"widht" is 15; allowed: no such option; WideCache takes name, .*width/],
-]
+const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', message: RegExp][] =
+  [
+    [{ name: undefined }, 'TypeError', /"name" is undefined; allowed: 1 to 32 letters/],
+    [{ name: 'with spaces' }, 'RangeError', /"name" is "with spaces"; allowed: 1 to 32 letters/],
+    [{ name: 'x'.repeat(33) }, 'RangeError', /"name" is "x{33}"; allowed: 1 to 32 letters/],
+    [{ kind: 'a kind' }, 'RangeError', /"kind" is "a kind"; allowed: 1 to 32 letters/],
+    [
+      { kind: 'hits' },
+      'RangeError',
+      /"kind" is "hits"; allowed: another word: activity and hits are what createActivity\(\) and createHits\(\) record/,
+    ],
+    [{ commit: undefined }, 'TypeError', /"commit" is undefined; allowed: a function \(rows, tx\)/],
+    [
+      { codec: {} },
+      'TypeError',
+      /"codec" is an object; allowed: an object with encode\(row, target, offset\) and decode\(bytes\)/,
+    ],
+    [{ codec: null }, 'TypeError', /"codec" is null; allowed: an object with encode/],
+    [{ width: null }, 'TypeError', /"width" is null; allowed: a whole number/],
+    [{ collect: null }, 'TypeError', /"collect" is null; allowed: a cron line/],
+    [{ width: 0 }, 'RangeError', /"width" is 0; allowed: a whole number from 1 to 1000 columns/],
+    [
+      { width: 1.5 },
+      'RangeError',
+      /"width" is 1\.5; allowed: a whole number from 1 to 1000 columns/,
+    ],
+    [
+      { width: '15' },
+      'TypeError',
+      /"width" is "15"; allowed: a whole number from 1 to 1000 columns/,
+    ],
+    [
+      { layerSeconds: 0 },
+      'RangeError',
+      /"layerSeconds" is 0; allowed: a whole number from 1 to 3600 seconds/,
+    ],
+    [
+      { layerSeconds: 3600 },
+      'RangeError',
+      /"layerSeconds" is 3600; allowed: .*layerSeconds 3600 .*within cellTtlSeconds 3600/,
+    ],
+    [
+      { drainAfterLayers: 0 },
+      'RangeError',
+      /"drainAfterLayers" is 0; allowed: a whole number from 1 to 1000/,
+    ],
+    [
+      { flushMs: 0 },
+      'RangeError',
+      /"flushMs" is 0; allowed: a whole number from 1 to 10000 milliseconds/,
+    ],
+    [
+      { collect: 'every minute' },
+      'RangeError',
+      /"collect" is "every minute"; allowed: a cron line/,
+    ],
+    [{ collect: true }, 'TypeError', /"collect" is true; allowed: a cron line/],
+    [
+      { collect: '0 0 * * *' },
+      'RangeError',
+      /"collect" is "0 0 \* \* \*"; allowed: .*collecting period of 86400 s/,
+    ],
+    [
+      { cellTtlSeconds: 30 * 24 * 3600 + 1 },
+      'RangeError',
+      /"cellTtlSeconds" is 2592001; allowed: a whole number from 10 to 2592000 seconds/,
+    ],
+    [
+      { confirmSeconds: 33 },
+      'RangeError',
+      /"confirmSeconds" is 33; allowed: a whole number from 34 to 2592015 seconds \(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)/,
+    ],
+    [
+      { maxFrameBytes: 1023 },
+      'RangeError',
+      /"maxFrameBytes" is 1023; allowed: a whole number from 1024 to 524288 bytes/,
+    ],
+    [
+      { maxOutboxBytes: 1 },
+      'RangeError',
+      /"maxOutboxBytes" is 1; allowed: a whole number from 1048576 to 1073741824 bytes/,
+    ],
+    [
+      { closeTimeoutMs: Infinity },
+      'RangeError',
+      /"closeTimeoutMs" is Infinity; allowed: a whole number from 100 to 600000 milliseconds/,
+    ],
+    [
+      { logger: { info() {} } },
+      'TypeError',
+      /"logger" is an object; allowed: an object with the methods info, warn and error/,
+    ],
+    [{ read: 'SELECT' }, 'TypeError', /"read" is "SELECT"; allowed: a function/],
+    [
+      { readTtlSeconds: -1 },
+      'RangeError',
+      /"readTtlSeconds" is -1; allowed: a whole number from 1 to 86400 seconds/,
+    ],
+    [
+      { maxCommitRows: 999 },
+      'RangeError',
+      /"maxCommitRows" is 999; allowed: a whole number from 1000 to 100000 rows/,
+    ],
+    [{ tidy: 1 }, 'TypeError', /"tidy" is 1; allowed: a function/],
+    [
+      { widht: 15 },
+      'TypeError',
+      /"widht" is 15; allowed: no such option; WideCache takes name, .*width/,
+    ],
+  ]
 
 for (const [given, name, message] of wrong) {
   const [option] = Object.keys(given)
   const shown = JSON.stringify(given[option!]) ?? 'undefined'
   test(`a wrong ${option} is refused by its name, its value and what is allowed: ${shown.slice(0, 40)}`, () => {
-    assert.throws(() => settingsOfAny({ ...least, ...given }), { name, message, code: 'ERR_WIDE_CACHE_OPTION' })
+    assert.throws(() => settingsOfAny({ ...least, ...given }), {
+      name,
+      message,
+      code: 'ERR_WIDE_CACHE_OPTION',
+    })
   })
 }
 
 test('options that are no object are refused', () => {
-  for (const options of [undefined, null, 'test', []]) assert.throws(() => settingsOfAny(options), { name: 'TypeError', message: /"WideCache options"/ })
+  for (const options of [undefined, null, 'test', []]) {
+    assert.throws(() => settingsOfAny(options), {
+      name: 'TypeError',
+      message: /"WideCache options"/,
+    })
+  }
 })
 
 test('a grid whose layers take a day to be drained has the time for it', () => {
-  assert.equal(settingsOfAny({ ...least, layerSeconds: 3600, drainAfterLayers: 30, cellTtlSeconds: 30 * 24 * 3600 }).confirmSeconds, 31 * 3600 + 25)
+  assert.equal(
+    settingsOfAny({
+      ...least,
+      layerSeconds: 3600,
+      drainAfterLayers: 30,
+      cellTtlSeconds: 30 * 24 * 3600,
+    }).confirmSeconds,
+    31 * 3600 + 25,
+  )
 })
 
 test('where the way to SQL is long, a frame is given the time for it', () => {

@@ -10,8 +10,14 @@ test('a cron line has the longest wait between two of its runs as its period', (
 })
 
 test('a line that is none is refused by the name of the option', () => {
-  assert.throws(() => cronPeriodSeconds('every minute'), { name: 'RangeError', message: /option "collect" is "every minute"; allowed: a cron line/ })
-  assert.throws(() => cronPeriodSeconds(10 as never), { name: 'TypeError', message: /option "collect" is 10/ })
+  assert.throws(() => cronPeriodSeconds('every minute'), {
+    name: 'RangeError',
+    message: /option "collect" is "every minute"; allowed: a cron line/,
+  })
+  assert.throws(() => cronPeriodSeconds(10 as never), {
+    name: 'TypeError',
+    message: /option "collect" is 10/,
+  })
 })
 
 test('scheduled work runs, never beside itself, and stops', async () => {
@@ -19,14 +25,20 @@ test('scheduled work runs, never beside itself, and stops', async () => {
   let beside = 0
   let most = 0
   let twice = (): void => undefined
-  const hasRunTwice = new Promise<void>((resolve) => { twice = resolve })
-  const scheduled = schedule('* * * * * *', async () => {
-    runs++
-    most = Math.max(most, ++beside)
-    await new Promise((done) => setTimeout(done, 1300))
-    beside--
-    if (runs === 2) twice()
-  }, systemClock)
+  const hasRunTwice = new Promise<void>((resolve) => {
+    twice = resolve
+  })
+  const scheduled = schedule(
+    '* * * * * *',
+    async () => {
+      runs++
+      most = Math.max(most, ++beside)
+      await new Promise((done) => setTimeout(done, 1300))
+      beside--
+      if (runs === 2) twice()
+    },
+    systemClock,
+  )
   // The schedule itself must not keep a process alive; this test does.
   const alive = setInterval(() => undefined, 1000)
   await hasRunTwice

@@ -10,7 +10,10 @@ const RUNS_LOOKED_AT = 20
 /** The longest wait before the wall clock is looked at again: it may have been set meanwhile. */
 const LOOK_AGAIN_MS = 60_000
 
-/** What a task does that only tells when runs are. It stands out here because node-cron keeps it, and with it all that it sees, until the task is destroyed. */
+/**
+ * What a task does that only tells when runs are. It stands out here because node-cron keeps it,
+ * and with it all that it sees, until the task is destroyed.
+ */
 const nothing = (): void => undefined
 
 /** A schedule that has been started. */
@@ -18,7 +21,10 @@ export interface Schedule {
   stop(): void
 }
 
-/** The longest wait between two runs of a cron line, in seconds. @throws TypeError, RangeError naming `option` if it is none. */
+/**
+ * The longest wait between two runs of a cron line, in seconds. @throws TypeError, RangeError
+ * naming `option` if it is none.
+ */
 export function cronPeriodSeconds(line: string, option = 'collect', allowed = ALLOWED): number {
   if (typeof line !== 'string') throw wrongType(option, line, allowed)
   if (!validate(line)) throw wrongValue(option, line, allowed)
@@ -26,7 +32,9 @@ export function cronPeriodSeconds(line: string, option = 'collect', allowed = AL
   try {
     const runs = task.getNextRuns(RUNS_LOOKED_AT)
     let longest = 0
-    for (let i = 1; i < runs.length; i++) longest = Math.max(longest, runs[i]!.getTime() - runs[i - 1]!.getTime())
+    for (let i = 1; i < runs.length; i++) {
+      longest = Math.max(longest, runs[i]!.getTime() - runs[i - 1]!.getTime())
+    }
     return Math.ceil(longest / 1000)
   } finally {
     void task.destroy()
@@ -34,9 +42,10 @@ export function cronPeriodSeconds(line: string, option = 'collect', allowed = AL
 }
 
 /**
- * Runs `work` by a cron line, never twice at a time: the next run is looked for when the last has ended.
- * `work` must not reject. node-cron says when runs are; the waiting is done here on the monotonic clock, because
- * node-cron's own stops for as long as the wall clock is set back, and walks every run that it was set forward over.
+ * Runs `work` by a cron line, never twice at a time: the next run is looked for when the last has
+ * ended. `work` must not reject. node-cron says when runs are; the waiting is done here on the
+ * monotonic clock, because node-cron's own stops for as long as the wall clock is set back, and
+ * walks every run that it was set forward over.
  */
 export function schedule(line: string, work: () => Promise<unknown>, clock: Clock): Schedule {
   // Never started: it only tells when runs are.
@@ -51,10 +60,12 @@ export function schedule(line: string, work: () => Promise<unknown>, clock: Cloc
     const ms = Math.max(1, next - now)
     // A timer may fire a moment before its time, which is then still to come.
     if (next === last || ms > LOOK_AGAIN_MS) timer = clock.after(Math.min(ms, LOOK_AGAIN_MS), plan)
-    else timer = clock.after(ms, () => {
-      last = next
-      void work().finally(plan)
-    })
+    else {
+      timer = clock.after(ms, () => {
+        last = next
+        void work().finally(plan)
+      })
+    }
   }
   plan()
   return {

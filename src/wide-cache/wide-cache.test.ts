@@ -19,36 +19,76 @@ function breakable<P extends object>(port: P, broken: () => boolean, error: () =
     get(target, property) {
       const value: unknown = Reflect.get(target, property)
       if (typeof value !== 'function') return value
-      return (...args: unknown[]): unknown => (broken() && property !== 'close' ? Promise.reject(error()) : Reflect.apply(value, target, args))
+      return (...args: unknown[]): unknown =>
+        broken() && property !== 'close'
+          ? Promise.reject(error())
+          : Reflect.apply(value, target, args)
     },
   })
 }
 
 /** A cache that several processes may share. */
 function shared(cache: Cache): Cache {
-  return new Proxy(cache, { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
+  return new Proxy(cache, {
+    get: (target, property) =>
+      property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target),
+  })
 }
 
 /** A wide cache of strings on `memory:` and SQLite, both of which a test can break. */
 async function bench(options: Partial<WideCacheOptions<unknown>> = {}) {
   const broken = { cache: false, database: false }
-  const cache: Cache = breakable(memory(), () => broken.cache, () => new CacheError('CACHE_UNREACHABLE', 'broken'))
+  const cache: Cache = breakable(
+    memory(),
+    () => broken.cache,
+    () => new CacheError('CACHE_UNREACHABLE', 'broken'),
+  )
   const real = sqlite(':memory:')
-  const database: Database = breakable(real, () => broken.database, () => new DatabaseError('ECONNREFUSED', 'unreachable', 'broken'))
+  const database: Database = breakable(
+    real,
+    () => broken.database,
+    () => new DatabaseError('ECONNREFUSED', 'unreachable', 'broken'),
+  )
   await real.query('CREATE TABLE taken (place INTEGER PRIMARY KEY, row TEXT NOT NULL)')
-  const open = ({ environment, ...more }: Partial<WideCacheOptions<unknown>> & { environment?: Environment } = {}) => new WideCache<unknown>({
-    name: 'test', cache, database, collect: false, logger: silent, closeTimeoutMs: 500,
-    async commit(rows, tx) {
-      await tx.query(`INSERT INTO taken (row) VALUES ${rows.map(() => '(?)').join(', ')}`, rows.map((row) => JSON.stringify(row)))
-    },
-    ...options,
-    ...more,
-  }, environment)
-  const taken = async (): Promise<unknown[]> => (await real.query('SELECT row FROM taken ORDER BY place')).rows.map(({ row }) => JSON.parse(String(row)))
+  const open = ({
+    environment,
+    ...more
+  }: Partial<WideCacheOptions<unknown>> & { environment?: Environment } = {}) =>
+    new WideCache<unknown>(
+      {
+        name: 'test',
+        cache,
+        database,
+        collect: false,
+        logger: silent,
+        closeTimeoutMs: 500,
+        async commit(rows, tx) {
+          await tx.query(
+            `INSERT INTO taken (row) VALUES ${rows.map(() => '(?)').join(', ')}`,
+            rows.map((row) => JSON.stringify(row)),
+          )
+        },
+        ...options,
+        ...more,
+      },
+      environment,
+    )
+  const taken = async (): Promise<unknown[]> =>
+    (await real.query('SELECT row FROM taken ORDER BY place')).rows.map(({ row }) =>
+      JSON.parse(String(row)),
+    )
   return { wide: open(), open, taken, broken, cache, real }
 }
 
-const NOTHING = { issued: 0, committed: 0, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 }
+const NOTHING = {
+  issued: 0,
+  committed: 0,
+  duplicate: 0,
+  quarantined: 0,
+  dropped: 0,
+  outstanding: 0,
+  lost: 0,
+}
 
 test('what is appended comes to SQL by flush and drain, once', async () => {
   const { wide, taken } = await bench()
@@ -75,7 +115,11 @@ test('a drain leaves young layers where they are; with all it commits them, and 
   const all = await wide.drain({ all: true })
   assert.deepEqual([all.committed, all.cells], [1, 1])
   const again = await wide.drain({ all: true })
-  assert.deepEqual([again.committed, again.duplicate, again.cells], [0, 0, 1], 'the cell is still there, and to read it again is no second delivery')
+  assert.deepEqual(
+    [again.committed, again.duplicate, again.cells],
+    [0, 0, 1],
+    'the cell is still there, and to read it again is no second delivery',
+  )
   assert.deepEqual(await taken(), ['young'])
   await wide.close()
 })
@@ -148,7 +192,10 @@ test('with both down append does not throw and flush says why; the rows are kept
   const { wide, taken, broken } = await bench()
   broken.cache = broken.database = true
   wide.append('a')
-  await assert.rejects(wide.flush(), (error) => error instanceof DatabaseError && error.kind === 'unreachable')
+  await assert.rejects(
+    wide.flush(),
+    (error) => error instanceof DatabaseError && error.kind === 'unreachable',
+  )
   wide.append('b')
   broken.database = false
   await wide.flush()
@@ -183,18 +230,30 @@ test('close with SQL down leaves the rows in the cache, from where another colle
 
 test('close with SQL down loses what is in a private cache, which goes with its process, and says so', async () => {
   const said: string[] = []
-  const { wide, broken } = await bench({ logger: { ...silent, warn: (message) => said.push(message) } })
+  const { wide, broken } = await bench({
+    logger: { ...silent, warn: (message) => said.push(message) },
+  })
   wide.append('a')
   await wide.flush()
   broken.database = true
   assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
-  assert(said.some((message) => message.includes('1 rows') && message.includes('lost')), said.join('\n'))
+  assert(
+    said.some((message) => message.includes('1 rows') && message.includes('lost')),
+    said.join('\n'),
+  )
 })
 
 test('close with a database that hangs takes its time, and not the time of each part', async () => {
-  const hanging = breakable(sqlite(':memory:'), () => true, () => new Error())
+  const hanging = breakable(
+    sqlite(':memory:'),
+    () => true,
+    () => new Error(),
+  )
   const silentDatabase: Database = new Proxy(hanging, {
-    get: (target, property) => (typeof Reflect.get(target, property) === 'function' ? () => new Promise(() => undefined) : Reflect.get(target, property)),
+    get: (target, property) =>
+      typeof Reflect.get(target, property) === 'function'
+        ? () => new Promise(() => undefined)
+        : Reflect.get(target, property),
   })
   const { wide } = await bench({ database: silentDatabase, closeTimeoutMs: 1000 })
   wide.append('a')
@@ -206,16 +265,25 @@ test('close with a database that hangs takes its time, and not the time of each 
 
 test('close with both down counts what is lost, and says so', async () => {
   const said: string[] = []
-  const { wide, broken } = await bench({ logger: { ...silent, warn: (message) => said.push(message) } })
+  const { wide, broken } = await bench({
+    logger: { ...silent, warn: (message) => said.push(message) },
+  })
   broken.cache = broken.database = true
   wide.append('a')
   wide.append('b')
   assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 2 })
-  assert(said.some((message) => message.includes('2 rows') && message.includes('lost')), said.join('\n'))
+  assert(
+    said.some((message) => message.includes('2 rows') && message.includes('lost')),
+    said.join('\n'),
+  )
 })
 
 test('rows that commit refuses go to quarantine with their frame, and are said', async () => {
-  const { wide, taken } = await bench({ commit: async () => { throw new Error('no') } })
+  const { wide, taken } = await bench({
+    commit: async () => {
+      throw new Error('no')
+    },
+  })
   wide.append('a')
   await wide.flush()
   assert.equal((await wide.drain({ all: true })).quarantined, 1)
@@ -236,7 +304,10 @@ test('a statement that fails says itself whether the rows are to blame, whatever
   })
   wide.append('a')
   await wide.flush()
-  await assert.rejects(wide.drain({ all: true }), (error) => error instanceof DatabaseError && error.kind === 'usage')
+  await assert.rejects(
+    wide.drain({ all: true }),
+    (error) => error instanceof DatabaseError && error.kind === 'usage',
+  )
   assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, outstanding: 1 })
 })
 
@@ -245,10 +316,15 @@ test('a commit of many columns gets rows that fit a statement, however long the 
   const { wide, real } = await bench({
     async commit(rows, tx) {
       const one = `(${Array(columns).fill('?').join(', ')})`
-      await tx.query(`INSERT INTO wide VALUES ${rows.map(() => one).join(', ')}`, rows.flatMap((row) => Array<string>(columns).fill(String(row))))
+      await tx.query(
+        `INSERT INTO wide VALUES ${rows.map(() => one).join(', ')}`,
+        rows.flatMap((row) => Array<string>(columns).fill(String(row))),
+      )
     },
   })
-  await real.query(`CREATE TABLE wide (${Array.from({ length: columns }, (_, i) => `c${i} TEXT`).join(', ')})`)
+  await real.query(
+    `CREATE TABLE wide (${Array.from({ length: columns }, (_, i) => `c${i} TEXT`).join(', ')})`,
+  )
   for (let i = 0; i < 7_000; i++) wide.append(i)
   await wide.flush()
   const { committed, quarantined } = await wide.drain({ all: true })
@@ -259,7 +335,11 @@ test('a commit of many columns gets rows that fit a statement, however long the 
 test('a codec that gives no end that can be is an error of its row, and not of the request', async () => {
   const json = jsonCodec<unknown>()
   const ends: unknown[] = [NaN, 1.5, undefined, 1e9, 0, -2, 'end']
-  const codec = { ...json, encode: (row: unknown, target: Buffer, offset: number) => (row === 'good' ? json.encode(row, target, offset) : ends[Number(row)] as number) }
+  const codec = {
+    ...json,
+    encode: (row: unknown, target: Buffer, offset: number) =>
+      row === 'good' ? json.encode(row, target, offset) : (ends[Number(row)] as number),
+  }
   const { wide, taken } = await bench({ codec })
   for (const row of [0, 1, 'good', 2, 3, 4, 5, 6]) wide.append(row)
   await wide.flush()
@@ -270,7 +350,12 @@ test('a codec that gives no end that can be is an error of its row, and not of t
 })
 
 test('a codec that throws on reading sends its frame to quarantine, and stops nobody', async () => {
-  const codec = { ...jsonCodec<unknown>(), decode: () => { throw new Error('unreadable') } }
+  const codec = {
+    ...jsonCodec<unknown>(),
+    decode: () => {
+      throw new Error('unreadable')
+    },
+  }
   const { wide } = await bench({ codec })
   wide.append('a')
   await wide.flush()
@@ -294,7 +379,7 @@ test('processes of another width or layer length fill another grid of the same n
 test('a private grid begins with its process: what a former one has counted is not of the last minutes', async () => {
   const { open } = await bench({ read: async (_, { asOf }) => asOf })
   const wide = open()
-  const drainedUntil = await wide.read() as number
+  const drainedUntil = (await wide.read()) as number
   const now = Date.now()
   assert(drainedUntil <= now && drainedUntil > now - 60_000, `${now - drainedUntil} ms ago`)
   await wide.close()
@@ -323,7 +408,9 @@ test('close lets the ports live that it was given', async () => {
 test('read gives what its procedure reads, told up to when all is there; without a procedure it rejects by the name of the option', async () => {
   const { wide } = await bench()
   await assert.rejects(wide.read(), { name: 'TypeError', message: /option "read"/ })
-  const { wide: reading } = await bench({ read: async (_, { name, asOf }) => ({ name, whole: asOf % 3_000 }) })
+  const { wide: reading } = await bench({
+    read: async (_, { name, asOf }) => ({ name, whole: asOf % 3_000 }),
+  })
   assert.deepEqual(await reading.read(), { name: 'test', whole: 0 })
   await Promise.all([wide.close(), reading.close()])
 })
@@ -332,11 +419,24 @@ test('without a collector what is read moves on with time, is called stale, and 
   let ahead = 0
   const said: string[] = []
   const { real } = await bench()
-  const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
-  const wide = new WideCache<unknown, { asOf: number; stale: boolean }>({
-    name: 'uncollected', cache: shared(memory()), database: shifted(real, () => ahead), collect: false, logger: { ...silent, warn: (line) => said.push(line) },
-    commit: async () => {}, read: async (_, { asOf, stale }) => ({ asOf, stale }), readTtlSeconds: 1,
-  }, { ...systemEnvironment, clock })
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + ahead,
+    elapsed: () => performance.now() + ahead,
+  }
+  const wide = new WideCache<unknown, { asOf: number; stale: boolean }>(
+    {
+      name: 'uncollected',
+      cache: shared(memory()),
+      database: shifted(real, () => ahead),
+      collect: false,
+      logger: { ...silent, warn: (line) => said.push(line) },
+      commit: async () => {},
+      read: async (_, { asOf, stale }) => ({ asOf, stale }),
+      readTtlSeconds: 1,
+    },
+    { ...systemEnvironment, clock },
+  )
   // Since all living writers have committed what is older than confirmSeconds and a little.
   const age = 75_000
   for (const later of [3_600_000, 3_600_000]) {
@@ -346,7 +446,10 @@ test('without a collector what is read moves on with time, is called stale, and 
     assert(Math.abs(clock.now() - asOf - age) < 5_000, `${clock.now() - asOf} ms ago`)
     assert.equal(stale, true)
   }
-  assert.equal(said.filter((line) => /nobody collects "uncollected".*wide-cache collect/.test(line)).length, 1)
+  assert.equal(
+    said.filter((line) => /nobody collects "uncollected".*wide-cache collect/.test(line)).length,
+    1,
+  )
   await wide.drain()
   await delay(1_100)
   assert.equal((await wide.read()).stale, false)
@@ -357,7 +460,12 @@ test('a first reading, before any collector has had the time to run, does not sa
   const said: string[] = []
   const { real } = await bench()
   const wide = new WideCache({
-    name: 'new', cache: shared(memory()), database: real, logger: { ...silent, warn: (line) => said.push(line) }, commit: async () => {}, read: async (_, { asOf }) => asOf,
+    name: 'new',
+    cache: shared(memory()),
+    database: real,
+    logger: { ...silent, warn: (line) => said.push(line) },
+    commit: async () => {},
+    read: async (_, { asOf }) => asOf,
   })
   await wide.read()
   assert.deepEqual(said, [])
@@ -368,10 +476,23 @@ test('a collector tidies up once the clocks have agreed for ten minutes, and aga
   let calls = 0
   let ahead = 0
   const { real } = await bench()
-  const clock = { ...systemEnvironment.clock, now: () => Date.now() + ahead, elapsed: () => performance.now() + ahead }
-  const wide = new WideCache<unknown>({
-    name: 'tidy', cache: 'memory:', database: shifted(real, () => ahead), collect: '* * * * * *', logger: silent, commit: async () => {}, tidy: async () => ++calls < 3,
-  }, { ...systemEnvironment, clock })
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + ahead,
+    elapsed: () => performance.now() + ahead,
+  }
+  const wide = new WideCache<unknown>(
+    {
+      name: 'tidy',
+      cache: 'memory:',
+      database: shifted(real, () => ahead),
+      collect: '* * * * * *',
+      logger: silent,
+      commit: async () => {},
+      tidy: async () => ++calls < 3,
+    },
+    { ...systemEnvironment, clock },
+  )
   await wide.migrate()
   await delay(2_500)
   assert.equal(calls, 0)
@@ -386,8 +507,17 @@ test('what lies below a watermark that a clock ahead has raised is drained, also
   let passed = 0
   let wrong = 600_000
   const { cache, real, open, taken } = await bench()
-  const clock = { ...systemEnvironment.clock, now: () => Date.now() + passed, elapsed: () => performance.now() + passed }
-  const begin = (): WideCache<unknown> => open({ cache: shared(cache), database: shifted(real, () => passed + wrong), environment: { ...systemEnvironment, clock } })
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + passed,
+    elapsed: () => performance.now() + passed,
+  }
+  const begin = (): WideCache<unknown> =>
+    open({
+      cache: shared(cache),
+      database: shifted(real, () => passed + wrong),
+      environment: { ...systemEnvironment, clock },
+    })
   const first = begin()
   const { watermark } = await first.drain()
   wrong = 0
@@ -415,7 +545,13 @@ test('frames come to SQL in the order of their writer, so that none needs a rang
     if (i % 150 === 149) await wide.flush()
   }
   await wide.drain({ all: true })
-  assert.deepEqual(seen, Array.from({ length: 6_000 }, (_, i) => i))
-  assert(entries.length >= 4 && entries.every((n) => n === 0), `entries before each batch: ${entries.join()}`)
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 6_000 }, (_, i) => i),
+  )
+  assert(
+    entries.length >= 4 && entries.every((n) => n === 0),
+    `entries before each batch: ${entries.join()}`,
+  )
   await wide.close()
 })

@@ -39,9 +39,10 @@ export interface OwnUse extends Partial<Pick<Use, 'kind' | 'keepSeconds' | 'repe
 }
 
 /**
- * A wide cache for any row and any commit: `append` costs a request microseconds; the rows travel in frames
- * through the grid in the cache, and each frame reaches SQL exactly once, with the help of collectors and, if
- * those or the cache fail, by the writer itself. See docs/architecture.md for the protocol.
+ * A wide cache for any row and any commit: `append` costs a request microseconds; the rows travel
+ * in frames through the grid in the cache, and each frame reaches SQL exactly once, with the help
+ * of collectors and, if those or the cache fail, by the writer itself. See docs/architecture.md for
+ * the protocol.
  */
 export class WideCache<Row, Figures = unknown> {
   readonly cache: Cache
@@ -64,12 +65,18 @@ export class WideCache<Row, Figures = unknown> {
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
   #tidyAt = 0
-  readonly #lifetime = new Lifetime<CloseReport>(() => new ClosedError('WideCache', this.#settings.name))
+  readonly #lifetime = new Lifetime<CloseReport>(
+    () => new ClosedError('WideCache', this.#settings.name),
+  )
 
   /**
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
-  constructor(options: WideCacheOptions<Row, Figures>, environment: Environment = systemEnvironment, own: OwnUse = {}) {
+  constructor(
+    options: WideCacheOptions<Row, Figures>,
+    environment: Environment = systemEnvironment,
+    own: OwnUse = {},
+  ) {
     const settings = settingsOf(options)
     const { cache, owned: ownsCache } = openCache(options.cache)
     const { database, owned: ownsDatabase } = openDatabase(options.database, settings.logger)
@@ -86,8 +93,26 @@ export class WideCache<Row, Figures = unknown> {
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
     const { clock, newId } = environment
     this.#watch = new ClockWatch(clock, this.#logger)
-    this.#record = new GridRecord({ database, name: settings.name, geometry: settings, owner: newId(), scope: cache.scope, newId })
-    const parts = { ...settings, cache, database, environment, clock, newId, logger: this.#logger, record: this.#record, watch: this.#watch, stamp: stampOf(kind) }
+    this.#record = new GridRecord({
+      database,
+      name: settings.name,
+      geometry: settings,
+      owner: newId(),
+      scope: cache.scope,
+      newId,
+    })
+    const parts = {
+      ...settings,
+      cache,
+      database,
+      environment,
+      clock,
+      newId,
+      logger: this.#logger,
+      record: this.#record,
+      watch: this.#watch,
+      stamp: stampOf(kind),
+    }
     this.#marks = new Marks(parts)
     const ledger = new Ledger<Row>(parts)
     this.#writer = new Writer<Row>({
@@ -106,28 +131,36 @@ export class WideCache<Row, Figures = unknown> {
     })
     this.#collector = new Collector({ ...parts, ledger, marks: this.#marks })
     this.#cachedRead = new CachedRead({
-      ...parts, ttlSeconds: settings.readTtlSeconds, query: () => this.#query(),
+      ...parts,
+      ttlSeconds: settings.readTtlSeconds,
+      query: () => this.#query(),
       keyPrefix: () => this.#whenReady(async () => keyPrefix(this.#record.grid!.id)),
     })
-    if (settings.collect !== false) this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
+    if (settings.collect !== false) {
+      this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
+    }
   }
 
   /**
-   * Records a row. Never throws, never waits, does no I/O on the caller's tick. A row that cannot be taken
-   * (too large for a frame, not encodable, no room left) is dropped and counted in `ledger().dropped`.
+   * Records a row. Never throws, never waits, does no I/O on the caller's tick. A row that cannot
+   * be taken (too large for a frame, not encodable, no room left) is dropped and counted in
+   * `ledger().dropped`.
    */
   append(row: Row): void {
     this.#writer.append(row)
   }
 
-  /** Resolves when all rows taken so far are in the cache or in SQL. Rejects when neither takes them; they are kept. */
+  /**
+   * Resolves when all rows taken so far are in the cache or in SQL. Rejects when neither takes
+   * them; they are kept.
+   */
   flush(): Promise<void> {
     return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#writer.flush()))
   }
 
   /**
-   * Brings to SQL all layers that are old enough; with `all` the young ones too, so that everything flushed
-   * is in SQL afterwards. Scheduled collectors do this by themselves.
+   * Brings to SQL all layers that are old enough; with `all` the young ones too, so that everything
+   * flushed is in SQL afterwards. Scheduled collectors do this by themselves.
    */
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
     return this.#lifetime.run(() => this.#drain(options))
@@ -141,23 +174,33 @@ export class WideCache<Row, Figures = unknown> {
 
   /** What became of all rows. */
   ledger(): Promise<LedgerReport> {
-    return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#whenReady(() => this.#ledgerReport())))
+    return this.#lifetime.run(() =>
+      keptAlive(this.#environment, () => this.#whenReady(() => this.#ledgerReport())),
+    )
   }
 
-  /** What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL is away. */
+  /**
+   * What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL
+   * is away.
+   */
   read(): Promise<Figures> {
     return this.#lifetime.run(() => this.#cachedRead.read())
   }
 
-  /** Brings the tables up to this version and enters the grid. Done by itself before the first use of SQL. */
+  /**
+   * Brings the tables up to this version and enters the grid. Done by itself before the first use
+   * of SQL.
+   */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#whenReady(async () => undefined)))
+    return this.#lifetime.run(() =>
+      keptAlive(this.#environment, () => this.#whenReady(async () => undefined)),
+    )
   }
 
   /**
-   * Stops collecting, brings all that is held to SQL within `closeTimeoutMs`, and lets go of the connections
-   * that it has opened. Idempotent. Returns what became of the rows held. From then on all other methods but `append`
-   * reject with a {@link ClosedError}.
+   * Stops collecting, brings all that is held to SQL within `closeTimeoutMs`, and lets go of the
+   * connections that it has opened. Idempotent. Returns what became of the rows held. From then on
+   * all other methods but `append` reject with a {@link ClosedError}.
    */
   close(): Promise<CloseReport> {
     return this.#lifetime.close(() => keptAlive(this.#environment, () => this.#close()))
@@ -176,8 +219,9 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * `work`, once the tables are there and the grid is entered. After a failure, and when a table is missing (the
-   * schema has been made anew under this process), the next call begins with that again.
+   * `work`, once the tables are there and the grid is entered. After a failure, and when a table is
+   * missing (the schema has been made anew under this process), the next call begins with that
+   * again.
    */
   async #whenReady<T>(work: () => Promise<T>): Promise<T> {
     this.#ready ??= this.#enter()
@@ -187,7 +231,12 @@ export class WideCache<Row, Figures = unknown> {
       return await work()
     } catch (error) {
       const broken = error instanceof DatabaseError && error.kind === 'usage'
-      const failed = broken || await ready.then(() => false, () => true)
+      const failed =
+        broken ||
+        (await ready.then(
+          () => false,
+          () => true,
+        ))
       if (failed && this.#ready === ready) this.#ready = undefined
       throw error
     }
@@ -199,11 +248,16 @@ export class WideCache<Row, Figures = unknown> {
     await enterUse(this.database, name, this.#use)
     // A private cache has no cells older than this process.
     const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds
-    await this.#record.enter(await this.#watch.now(this.database), this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds)
+    await this.#record.enter(
+      await this.#watch.now(this.database),
+      this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds,
+    )
   }
 
   #ledgerReport(): Promise<LedgerReport> {
-    return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () => this.#writer.totals())
+    return ledgerReport(this.database, this.#settings.name, this.#settings.vanishedSeconds, () =>
+      this.#writer.totals(),
+    )
   }
 
   async #compare(): Promise<void> {
@@ -217,17 +271,26 @@ export class WideCache<Row, Figures = unknown> {
     try {
       await this.#whenReady(async () => {
         const now = await this.#watch.now(this.database)
-        if (!await this.#record.lease(now, this.#settings.periodSeconds)) return this.#compare()
+        if (!(await this.#record.lease(now, this.#settings.periodSeconds))) return this.#compare()
         try {
           await this.#drain({})
-          if (this.#environment.clock.elapsed() >= this.#tidyAt && this.#watch.agreedMs >= AGREED_MS) await this.#tidy(now)
+          if (
+            this.#environment.clock.elapsed() >= this.#tidyAt &&
+            this.#watch.agreedMs >= AGREED_MS
+          ) {
+            await this.#tidy(now)
+          }
         } finally {
           await this.#record.release()
         }
       })
       this.#logger.recovered('collect', 'wide-cache: collecting again')
     } catch (error) {
-      this.#logger.warn('collect', `wide-cache: collecting "${this.#settings.name}" failed and will be tried again: ${messageOf(error)}`)
+      this.#logger.warn(
+        'collect',
+        `wide-cache: collecting "${this.#settings.name}" failed and will be tried again: ` +
+          `${messageOf(error)}`,
+      )
     }
   }
 
@@ -241,8 +304,12 @@ export class WideCache<Row, Figures = unknown> {
 
   async #query(): Promise<Figures> {
     const { read, name } = this.#settings
-    if (!read) throw new TypeError('wide-cache: read() needs the option "read", a function (database, context)')
-    return this.#whenReady(async () => read(this.database, { name, ...await this.#complete() }))
+    if (!read) {
+      throw new TypeError(
+        'wide-cache: read() needs the option "read", a function (database, context)',
+      )
+    }
+    return this.#whenReady(async () => read(this.database, { name, ...(await this.#complete()) }))
   }
 
   /** Up to when all is in SQL, and whether that is longer ago than it should be. */
@@ -253,16 +320,27 @@ export class WideCache<Row, Figures = unknown> {
     let due = now
     for (const { grid, watermark, periodSeconds = ownPeriod } of await this.#record.states()) {
       // If a clock was ahead, the watermark is too.
-      drained = Math.min(drained, grid.endOf(Math.min(watermark, grid.layerAt(now) - drainAfterLayers)))
-      due = Math.min(due, now - ((drainAfterLayers + 1) * grid.layerSeconds + 2 * periodSeconds) * 1000)
+      drained = Math.min(
+        drained,
+        grid.endOf(Math.min(watermark, grid.layerAt(now) - drainAfterLayers)),
+      )
+      due = Math.min(
+        due,
+        now - ((drainAfterLayers + 1) * grid.layerSeconds + 2 * periodSeconds) * 1000,
+      )
     }
-    // What no collector has brought, its writer has: so the figures go on without collectors, only later.
+    // What no collector has brought, its writer has: so the figures go on without collectors, only
+    // later.
     const direct = now - directSeconds * 1000
     // A new grid has its watermark long ago, and its first collector is yet to run.
     const known = this.#environment.clock.elapsed() - this.#createdAt > directSeconds * 1000
     if (drained < direct && known) {
-      this.#logger.warnOnce('no collector', `wide-cache: nobody collects "${name}", so its figures are ${directSeconds} s old; ` +
-        'start "npx wide-cache collect" beside the web processes, or leave out collect: false in one of them')
+      this.#logger.warnOnce(
+        'no collector',
+        `wide-cache: nobody collects "${name}", so its figures are ${directSeconds} s old; ` +
+          'start "npx wide-cache collect" beside the web processes, or leave out collect: ' +
+          'false in one of them',
+      )
     }
     const asOf = Math.max(drained, direct)
     return { asOf, stale: asOf < due }

@@ -30,8 +30,21 @@ export interface Account {
 }
 
 /** Accounts for each row. `poisons`: SQL refuses some rows of this table. */
-export function account(lives: readonly WriterLife[], tally: Pick<Tally, 'has'>, poisons: boolean, disturbances: readonly Disturbance[]): Account {
-  const sum: Account = { recorded: 0, refused: 0, late: 0, unexplained: 0, othersRecorded: 0, othersCame: 0, inexcusable: 0 }
+export function account(
+  lives: readonly WriterLife[],
+  tally: Pick<Tally, 'has'>,
+  poisons: boolean,
+  disturbances: readonly Disturbance[],
+): Account {
+  const sum: Account = {
+    recorded: 0,
+    refused: 0,
+    late: 0,
+    unexplained: 0,
+    othersRecorded: 0,
+    othersCame: 0,
+    inexcusable: 0,
+  }
   for (const life of lives) {
     const rows = life.times.length
     const missing = gaps(rows, (number) => tally.has(life.name, number))
@@ -48,7 +61,11 @@ export function account(lives: readonly WriterLife[], tally: Pick<Tally, 'has'>,
       if (life.exact) {
         sum.late += gap.length - early.length
         sum[refused ? 'refused' : 'unexplained'] += early.length
-      } else if (!refused) sum.inexcusable += early.filter((number) => mustBeThere(life.times[number]!, life.killedAt, disturbances)).length
+      } else if (!refused) {
+        sum.inexcusable += early.filter((number) =>
+          mustBeThere(life.times[number]!, life.killedAt, disturbances),
+        ).length
+      }
     }
   }
   return sum
@@ -67,8 +84,19 @@ function gaps(end: number, isThere: (number: number) => boolean): number[][] {
 }
 
 /** The same by counts alone, where single rows cannot be told apart. */
-export function accountByCounts(lives: readonly WriterLife[], counts: ReadonlyMap<string, number>): Account {
-  const sum: Account = { recorded: 0, refused: 0, late: 0, unexplained: 0, othersRecorded: 0, othersCame: 0, inexcusable: 0 }
+export function accountByCounts(
+  lives: readonly WriterLife[],
+  counts: ReadonlyMap<string, number>,
+): Account {
+  const sum: Account = {
+    recorded: 0,
+    refused: 0,
+    late: 0,
+    unexplained: 0,
+    othersRecorded: 0,
+    othersCame: 0,
+    inexcusable: 0,
+  }
   for (const { name, times, late, exact } of lives) {
     const came = counts.get(name) ?? 0
     const absent = times.length - came

@@ -1,13 +1,15 @@
 /**
- * Which rows of a killed writer may be missing. Promise 1 allows its open frame, what the cache lost of its
- * unconfirmed frames, and what reached a cell after its layer was drained. From outside, that is seen by the faults:
+ * Which rows of a killed writer may be missing. Promise 1 allows its open frame, what the cache
+ * lost of its unconfirmed frames, and what reached a cell after its layer was drained. From
+ * outside, that is seen by the faults:
  *
- * - A row must be there if its writer lived 2 s longer, and if there was no fault from 90 s before until 30 s after it
- *   was recorded: its frame was placed, and its cell was drained.
- * - A row must be there if its writer lived 90 s longer, and if from 90 s before until 90 s after it was recorded there
- *   was no fault but of the cache: its writer has committed it by itself.
+ * - A row must be there if its writer lived 2 s longer, and if there was no fault from 90 s before
+ *   until 30 s after it was recorded: its frame was placed, and its cell was drained.
+ * - A row must be there if its writer lived 90 s longer, and if from 90 s before until 90 s after
+ *   it was recorded there was no fault but of the cache: its writer has committed it by itself.
  *
- * Every other row may be missing, and is counted. Kills, orderly ends, refused rows and rushes excuse nothing.
+ * Every other row may be missing, and is counted. Kills, orderly ends, refused rows and rushes
+ * excuse nothing.
  */
 import type { Disturbed } from './plan.js'
 
@@ -27,10 +29,22 @@ const COMMITTED_MS = 90_000
 /** A connection that has gone silent is given up after 60 s. */
 const RECOVERY_MS = 90_000
 
-/** Whether a row that was recorded at `at` must be there, though its writer was killed at `killedAt`. */
-export function mustBeThere(at: number, killedAt: number, disturbances: readonly Disturbance[]): boolean {
+/**
+ * Whether a row that was recorded at `at` must be there, though its writer was killed at
+ * `killedAt`.
+ */
+export function mustBeThere(
+  at: number,
+  killedAt: number,
+  disturbances: readonly Disturbance[],
+): boolean {
   const calm = (until: number, what: (disturbed: Disturbed) => boolean): boolean =>
-    disturbances.every(({ disturbs, from, to }) => !what(disturbs) || to < at - RECOVERY_MS || from > until)
-  return (killedAt - at >= PLACED_MS && calm(at + DRAINED_MS, (disturbed) => disturbed !== 'none'))
-    || (killedAt - at >= COMMITTED_MS && calm(at + COMMITTED_MS, (disturbed) => disturbed !== 'none' && disturbed !== 'cache'))
+    disturbances.every(
+      ({ disturbs, from, to }) => !what(disturbs) || to < at - RECOVERY_MS || from > until,
+    )
+  return (
+    (killedAt - at >= PLACED_MS && calm(at + DRAINED_MS, (disturbed) => disturbed !== 'none')) ||
+    (killedAt - at >= COMMITTED_MS &&
+      calm(at + COMMITTED_MS, (disturbed) => disturbed !== 'none' && disturbed !== 'cache'))
+  )
 }

@@ -13,4 +13,5 @@ export interface Assignment extends UsesOptions {
 export const ASSIGNMENT = 'CHAOS_ASSIGNMENT'
 
 /** Later: to step its clock, to record a row that SQL refuses, to record many at once. */
-export type Order = { readonly stepMs: number } | { readonly poison: true } | { readonly rows: number }
+export type Order =
+  { readonly stepMs: number } | { readonly poison: true } | { readonly rows: number }

@@ -1,4 +1,7 @@
-/** A minute of the chaos that `npm run chaos` does for an hour: promises 1, 2, 6, 8 and 9 on real servers. */
+/**
+ * A minute of the chaos that `npm run chaos` does for an hour: promises 1, 2, 6, 8 and 9 on real
+ * servers.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runChaos } from './chaos.js'
@@ -9,7 +12,13 @@ const SECONDS = 42
 
 test(`${SECONDS} seconds of random faults on memcached, MariaDB and SQLite: rows = recorded - reported, field by field`, async () => {
   const { checks, figures } = await runChaos({ seed: SEED, seconds: SECONDS })
-  const broken = checks.filter(({ ok }) => !ok).map(({ name, expected, found }) => `${name}: expected ${expected}, found ${found}`)
-  assert.deepEqual(broken, [], `the same faults again: npm run chaos -- --minutes ${SECONDS / 60} --seed ${SEED}`)
+  const broken = checks
+    .filter(({ ok }) => !ok)
+    .map(({ name, expected, found }) => `${name}: expected ${expected}, found ${found}`)
+  assert.deepEqual(
+    broken,
+    [],
+    `the same faults again: npm run chaos -- --minutes ${SECONDS / 60} --seed ${SEED}`,
+  )
   assert((figures['rows recorded'] ?? 0) > 1_000, 'writers were at work')
 })

@@ -1,4 +1,7 @@
-/** One run of the chaos: start a world, do the plan's faults to it, let it heal, and check what is there in the end. */
+/**
+ * One run of the chaos: start a world, do the plan's faults to it, let it heal, and check what is
+ * there in the end.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WriterLife } from './account.js'
 import type { Disturbance } from './allowed-loss.js'
@@ -28,12 +31,24 @@ export interface ChaosReport {
   readonly figures: Readonly<Record<string, number>>
 }
 
-export async function runChaos({ seed, seconds, apart = false, say: print = () => undefined }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos({
+  seed,
+  seconds,
+  apart = false,
+  say: print = () => undefined,
+}: ChaosOptions): Promise<ChaosReport> {
   const began = performance.now()
-  const say = (line: string): void => print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`)
+  const say = (line: string): void =>
+    print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`)
   const world = await startWorld({ apart })
   try {
-    await Promise.all(world.sites.map((site) => withReader(world, site, false, (uses) => Promise.all(PARTS.map((part) => uses[part].migrate())))))
+    await Promise.all(
+      world.sites.map((site) =>
+        withReader(world, site, false, (uses) =>
+          Promise.all(PARTS.map((part) => uses[part].migrate())),
+        ),
+      ),
+    )
     for (const slot of world.slots) slot.start()
     const plan = planOf(seed, seconds, targetsOf(world))
     const disturbances = await disturb(world, plan, say)
@@ -52,18 +67,29 @@ export async function runChaos({ seed, seconds, apart = false, say: print = () =
 }
 
 /** Does the plan, heals the world, and says when what was disturbed. */
-async function disturb(world: World, plan: readonly Fault[], say: (line: string) => void): Promise<Disturbance[]> {
+async function disturb(
+  world: World,
+  plan: readonly Fault[],
+  say: (line: string) => void,
+): Promise<Disturbance[]> {
   const began = Date.now()
   const disturbances: Disturbance[] = []
   const underWay: Promise<void>[] = []
   const doIt = async (fault: Fault): Promise<void> => {
     const from = Date.now()
-    say(`${fault.kind}: ${fault.target}${fault.size ? `, ${fault.size}` : ''}${fault.ms ? `, for ${(fault.ms / 1000).toFixed(1)} s` : ''}`)
+    say(
+      `${fault.kind}: ` +
+        `${fault.target}${fault.size ? `, ${fault.size}` : ''}${fault.ms ? `, for ${(fault.ms / 1000).toFixed(1)} s` : ''}`,
+    )
     try {
       await inject(world, fault)
     } catch (error) {
-      // Another fault may have taken away what this one needs: a connection to a server that is down.
-      say(`not done: ${fault.kind}: ${fault.target}: ${error instanceof Error ? error.message : String(error)}`)
+      // Another fault may have taken away what this one needs: a connection to a server that is
+      // down.
+      say(
+        `not done: ${fault.kind}: ${fault.target}: ` +
+          `${error instanceof Error ? error.message : String(error)}`,
+      )
     }
     disturbances.push({ disturbs: KINDS[fault.kind].disturbs, from, to: Date.now() })
   }
@@ -95,16 +121,34 @@ interface SiteReport {
   readonly figures: Readonly<Record<string, number>>
 }
 
-async function checkSite(world: World, site: Site, disturbances: readonly Disturbance[]): Promise<SiteReport> {
+async function checkSite(
+  world: World,
+  site: Site,
+  disturbances: readonly Disturbance[],
+): Promise<SiteReport> {
   try {
     return await readSite(world, site, disturbances)
   } catch (error) {
     // The other sites' checks are of use all the same.
-    return { checks: [exactly(`${site.name}: errors while it is read, all healed: ${error instanceof Error ? error.message : String(error)}`, 0, 1)], figures: {} }
+    return {
+      checks: [
+        exactly(
+          `${site.name}: errors while it is read, all healed: ` +
+            `${error instanceof Error ? error.message : String(error)}`,
+          0,
+          1,
+        ),
+      ],
+      figures: {},
+    }
   }
 }
 
-async function readSite(world: World, site: Site, disturbances: readonly Disturbance[]): Promise<SiteReport> {
+async function readSite(
+  world: World,
+  site: Site,
+  disturbances: readonly Disturbance[],
+): Promise<SiteReport> {
   const lives = livesOf(site.slots.filter(({ options }) => options.records)).map(writerLife)
   return withReader(world, site, true, async (uses) => {
     await settled(uses)
@@ -122,7 +166,11 @@ async function readSite(world: World, site: Site, disturbances: readonly Disturb
         'writers killed': killed.length,
         'rows recorded': sumOf(lives, ({ times }) => times.length),
         'rows recorded by killed writers': sumOf(killed, ({ times }) => times.length),
-        'rows missing of killed writers': sumOf(killed, ({ name, times }) => times.filter((_, number) => !found.recorded.has(name, number)).length),
+        'rows missing of killed writers': sumOf(
+          killed,
+          ({ name, times }) =>
+            times.filter((_, number) => !found.recorded.has(name, number)).length,
+        ),
       },
     }
   })
@@ -130,17 +178,30 @@ async function readSite(world: World, site: Site, disturbances: readonly Disturb
 
 function writerLife({ name, truth: file, failure, killedAt }: Life): WriterLife {
   const truth = readTruth(file)
-  const exact = failure === undefined && truth.closed !== undefined && truth.closed.inCache + truth.closed.lost === 0
+  const exact =
+    failure === undefined &&
+    truth.closed !== undefined &&
+    truth.closed.inCache + truth.closed.lost === 0
   return { ...truth, name, exact, killedAt }
 }
 
 /** Opens the three uses in this process, without a route to SQL. */
-async function withReader<T>({ cache, apart }: World, { name, url }: Site, collects: boolean, work: (uses: Uses) => Promise<T>): Promise<T> {
-  const uses = openUses({ site: name, cache, database: url, collects, otherGeometry: false, apart }, SILENT)
+async function withReader<T>(
+  { cache, apart }: World,
+  { name, url }: Site,
+  collects: boolean,
+  work: (uses: Uses) => Promise<T>,
+): Promise<T> {
+  const uses = openUses(
+    { site: name, cache, database: url, collects, otherGeometry: false, apart },
+    SILENT,
+  )
   try {
     return await work(uses)
   } finally {
-    await Promise.all(PARTS.map((part) => answered<unknown>(`${part}: close()`, uses[part].close())))
+    await Promise.all(
+      PARTS.map((part) => answered<unknown>(`${part}: close()`, uses[part].close())),
+    )
   }
 }
 
@@ -153,7 +214,9 @@ function faultsByKind(plan: readonly Fault[]): Record<string, number> {
 
 function added(records: readonly Record<string, number>[]): Record<string, number> {
   const sums: Record<string, number> = {}
-  for (const record of records) for (const [name, value] of Object.entries(record)) sums[name] = (sums[name] ?? 0) + value
+  for (const record of records) {
+    for (const [name, value] of Object.entries(record)) sums[name] = (sums[name] ?? 0) + value
+  }
   return sums
 }
 

@@ -1,4 +1,6 @@
-/** The checks of the chaos find what is wrong: each of these worlds has one fault in its outcome. */
+/**
+ * The checks of the chaos find what is wrong: each of these worlds has one fault in its outcome.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LedgerReport } from '../../src/index.js'
@@ -13,16 +15,46 @@ const CALM: readonly [] = []
 
 /** A writer that closed in order, and what its site says of it, all as it should be. */
 function world(): { life: WriterLife; found: Found } {
-  const life: WriterLife = { name: 'a-1', times: Array.from({ length: ROWS }, (_, number) => number), poison: new Set(), late: ROWS, closed: { committed: 0, quarantined: 0, inCache: 0, lost: 0 }, exact: true, killedAt: 0 }
+  const life: WriterLife = {
+    name: 'a-1',
+    times: Array.from({ length: ROWS }, (_, number) => number),
+    poison: new Set(),
+    late: ROWS,
+    closed: { committed: 0, quarantined: 0, inCache: 0, lost: 0 },
+    exact: true,
+    killedAt: 0,
+  }
   const [recorded, activity] = [new Tally(), new Tally()]
-  for (let number = 0; number < ROWS; number++) for (const tally of [recorded, activity]) tally.add('a-1', number)
-  const ledger: LedgerReport = { issued: ROWS, committed: ROWS, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 }
+  for (let number = 0; number < ROWS; number++) {
+    for (const tally of [recorded, activity]) tally.add('a-1', number)
+  }
+  const ledger: LedgerReport = {
+    issued: ROWS,
+    committed: ROWS,
+    duplicate: 0,
+    quarantined: 0,
+    dropped: 0,
+    outstanding: 0,
+    lost: 0,
+  }
   const figures = { pageViews: ROWS, visitors: 1 }
-  return { life, found: { recorded, activity, hits: new Map([['a-1', ROWS]]), ledgers: { recorded: ledger, activity: ledger, hits: ledger }, stats: figures, recount: figures } }
+  return {
+    life,
+    found: {
+      recorded,
+      activity,
+      hits: new Map([['a-1', ROWS]]),
+      ledgers: { recorded: ledger, activity: ledger, hits: ledger },
+      stats: figures,
+      recount: figures,
+    },
+  }
 }
 
 function broken({ life, found }: ReturnType<typeof world>): string[] {
-  return checksOf('a', [life], found, CALM).filter(({ ok }) => !ok).map(({ name }) => name)
+  return checksOf('a', [life], found, CALM)
+    .filter(({ ok }) => !ok)
+    .map(({ name }) => name)
 }
 
 test('nothing is broken where nothing is wrong', () => {
@@ -32,13 +64,19 @@ test('nothing is broken where nothing is wrong', () => {
 test('a row that is there twice', () => {
   const given = world()
   given.found.recorded.add('a-1', 3)
-  assert.deepEqual(broken(given), ['a recorded: rows that are there again', 'a recorded: ledger().committed'])
+  assert.deepEqual(broken(given), [
+    'a recorded: rows that are there again',
+    'a recorded: ledger().committed',
+  ])
 })
 
 test('a row of another site', () => {
   const given = world()
   given.found.activity.add('b-1', 3)
-  assert.deepEqual(broken(given), ['a activity: rows of another site', 'a activity: ledger().committed'])
+  assert.deepEqual(broken(given), [
+    'a activity: rows of another site',
+    'a activity: ledger().committed',
+  ])
 })
 
 test('a row that is missing though its writer closed, and in no field of the ledger', () => {
@@ -61,15 +99,30 @@ test('a field of the ledger that is wrong breaks the sum, too', () => {
   const { life, found } = world()
   const hits = { ...found.ledgers.hits, outstanding: 1 }
   const given = { life, found: { ...found, ledgers: { ...found.ledgers, hits } } }
-  assert.deepEqual(broken(given), ['a hits: ledger().outstanding', 'a hits: ledger() adds up to issued'])
+  assert.deepEqual(broken(given), [
+    'a hits: ledger().outstanding',
+    'a hits: ledger() adds up to issued',
+  ])
 })
 
 test('a row of a killed writer must be there after calm, and may be missing after a fault or right before the kill', () => {
   const [at, killedAt] = [1_000_000, 1_010_000]
   assert.equal(mustBeThere(at, killedAt, []), true)
   assert.equal(mustBeThere(killedAt - 100, killedAt, []), false)
-  assert.equal(mustBeThere(at, killedAt, [{ disturbs: 'cache', from: at - 5_000, to: at + 1 }]), false)
-  assert.equal(mustBeThere(at, killedAt, [{ disturbs: 'none', from: at - 5_000, to: at + 1 }]), true)
-  assert.equal(mustBeThere(at, at + 100_000, [{ disturbs: 'cache', from: at - 5_000, to: at + 1 }]), true)
-  assert.equal(mustBeThere(at, at + 100_000, [{ disturbs: 'sql', from: at + 5_000, to: at + 6_000 }]), false)
+  assert.equal(
+    mustBeThere(at, killedAt, [{ disturbs: 'cache', from: at - 5_000, to: at + 1 }]),
+    false,
+  )
+  assert.equal(
+    mustBeThere(at, killedAt, [{ disturbs: 'none', from: at - 5_000, to: at + 1 }]),
+    true,
+  )
+  assert.equal(
+    mustBeThere(at, at + 100_000, [{ disturbs: 'cache', from: at - 5_000, to: at + 1 }]),
+    true,
+  )
+  assert.equal(
+    mustBeThere(at, at + 100_000, [{ disturbs: 'sql', from: at + 5_000, to: at + 6_000 }]),
+    false,
+  )
 })

@@ -12,15 +12,25 @@ export interface Check {
 }
 
 /** All checks of one site. */
-export function checksOf(site: string, lives: readonly WriterLife[], found: Found, disturbances: readonly Disturbance[]): Check[] {
+export function checksOf(
+  site: string,
+  lives: readonly WriterLife[],
+  found: Found,
+  disturbances: readonly Disturbance[],
+): Check[] {
   const accounts: Record<Part, Account> = {
     recorded: account(lives, found.recorded, true, disturbances),
     activity: account(lives, found.activity, false, disturbances),
     hits: accountByCounts(lives, found.hits),
   }
   const own = new Set(lives.map(({ name }) => name))
-  const foreign = (of: Iterable<[life: string, rows: number]>): number => [...of].reduce((sum, [life, rows]) => sum + (own.has(life) ? 0 : rows), 0)
-  const rows = { recorded: found.recorded.rows, activity: found.activity.rows, hits: [...found.hits.values()].reduce((sum, hits) => sum + hits, 0) }
+  const foreign = (of: Iterable<[life: string, rows: number]>): number =>
+    [...of].reduce((sum, [life, rows]) => sum + (own.has(life) ? 0 : rows), 0)
+  const rows = {
+    recorded: found.recorded.rows,
+    activity: found.activity.rows,
+    hits: [...found.hits.values()].reduce((sum, hits) => sum + hits, 0),
+  }
   return [
     exactly('recorded: rows of another site', 0, foreign(found.recorded.lives())),
     exactly('activity: rows of another site', 0, foreign(found.activity.lives())),
@@ -35,7 +45,12 @@ export function checksOf(site: string, lives: readonly WriterLife[], found: Foun
 }
 
 /** A ledger, field by field. Killed writers make ranges of what would be numbers. */
-function partChecks(part: Part, sums: Account, ledger: Found['ledgers'][Part], rows: number): Check[] {
+function partChecks(
+  part: Part,
+  sums: Account,
+  ledger: Found['ledgers'][Part],
+  rows: number,
+): Check[] {
   const { recorded, refused, late, unexplained, othersRecorded, othersCame, inexcusable } = sums
   const mayBeLost = othersRecorded - othersCame
   const { issued, committed, quarantined, dropped, outstanding, lost } = ledger
@@ -49,7 +64,11 @@ function partChecks(part: Part, sums: Account, ledger: Found['ledgers'][Part], r
     between('ledger().lost', 0, mayBeLost, lost),
     exactly('ledger().outstanding', 0, outstanding),
     between('ledger().issued', recorded + othersCame, recorded + othersRecorded, issued),
-    exactly('ledger() adds up to issued', issued, committed + quarantined + dropped + outstanding + lost),
+    exactly(
+      'ledger() adds up to issued',
+      issued,
+      committed + quarantined + dropped + outstanding + lost,
+    ),
   ].map((check) => ({ ...check, name: `${part}: ${check.name}` }))
 }
 
@@ -58,5 +77,10 @@ export function exactly(name: string, expected: number, found: number): Check {
 }
 
 function between(name: string, from: number, to: number, found: number): Check {
-  return { name, expected: from === to ? String(from) : `${from} to ${to}`, found, ok: found >= from && found <= to }
+  return {
+    name,
+    expected: from === to ? String(from) : `${from} to ${to}`,
+    found,
+    ok: found >= from && found <= to,
+  }
 }

@@ -17,7 +17,8 @@ export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
     process: names(slots),
     writer: names(slots.filter(({ options }) => options.records)),
     memcached: memcached.map((_, index) => `memcached ${index + 1}`),
-    // A server and the route to it have one name, and so one fault at a time: two would hide each other.
+    // A server and the route to it have one name, and so one fault at a time: two would hide each
+    // other.
     cacheRoute: [...routes.keys()].filter((name) => name.startsWith('memcached')),
     mariadb: [MARIADB],
     sqlRoute: [...routes.keys()].filter((name) => name.startsWith(MARIADB)),
@@ -83,7 +84,10 @@ const DO: Record<FaultKind, (world: World, fault: Fault) => Promise<void>> = {
   async 'kill connections'({ mariadb }, { size, at }) {
     const connection = await createConnection(mariadb.url())
     try {
-      const [rows] = await connection.query(`SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command <> 'Daemon'`)
+      const [rows] = await connection.query(
+        'SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND ' +
+          `command <> 'Daemon'`,
+      )
       const ids = (rows as { id: number }[]).map(({ id }) => id)
       const random = new Random(at)
       for (let killed = 0; killed < size && ids.length > 0; killed++) {
@@ -113,7 +117,9 @@ async function lockTable({ url }: Site, { ms, at }: Fault): Promise<void> {
   try {
     await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     await connection.beginTransaction()
-    await connection.query(`SELECT id FROM ${at % 2 ? 'recorded' : 'activities'} WHERE id >= 1000000000000 FOR UPDATE`)
+    await connection.query(
+      `SELECT id FROM ${at % 2 ? 'recorded' : 'activities'} WHERE id >= 1000000000000 FOR UPDATE`,
+    )
     await delay(ms)
   } finally {
     connection.destroy()

@@ -26,22 +26,40 @@ const ROWS_AT_ONCE = 20_000
 const FRESH_MS = 5_000
 
 /** Reads it all. @throws Error, DatabaseError when something cannot be read */
-export async function findOut(database: Database, uses: Uses, names: Pick<UsesOptions, 'site' | 'apart'>): Promise<Found> {
+export async function findOut(
+  database: Database,
+  uses: Uses,
+  names: Pick<UsesOptions, 'site' | 'apart'>,
+): Promise<Found> {
   const [recorded, activity] = [new Tally(), new Tally()]
-  for await (const { life, number } of all(database, 'recorded', 'life, number')) recorded.add(String(life), Number(number))
+  for await (const { life, number } of all(database, 'recorded', 'life, number')) {
+    recorded.add(String(life), Number(number))
+  }
   for await (const { page } of all(database, 'activities', 'page')) {
     const [, life = '', number = ''] = String(page).split('/')
     activity.add(life, Number(number))
   }
   const hits = new Map<string, number>()
-  const { rows } = await database.query('SELECT item, hits FROM hits_counts WHERE name = ?', [nameOf('hits', names)])
+  const { rows } = await database.query('SELECT item, hits FROM hits_counts WHERE name = ?', [
+    nameOf('hits', names),
+  ])
   for (const row of rows) hits.set(String(row['item']), Number(row['hits']))
-  const recount = (await database.query('SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE name = ?', [nameOf('activity', names)])).rows[0]
+  const recount = (
+    await database.query(
+      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE ' +
+        'name = ?',
+      [nameOf('activity', names)],
+    )
+  ).rows[0]
   return {
     recorded,
     activity,
     hits,
-    ledgers: { recorded: await uses.recorded.ledger(), activity: await uses.activity.ledger(), hits: await uses.hits.ledger() },
+    ledgers: {
+      recorded: await uses.recorded.ledger(),
+      activity: await uses.activity.ledger(),
+      hits: await uses.hits.ledger(),
+    },
     stats: await freshStats(uses),
     recount: { pageViews: Number(recount?.['views']), visitors: Number(recount?.['visitors']) },
   }
@@ -56,9 +74,16 @@ async function freshStats({ activity }: Uses): Promise<Figures> {
 }
 
 /** All rows of a table, in the order of their ids, a bounded number at a time. */
-async function* all(database: Database, table: string, columns: string): AsyncGenerator<Record<string, unknown>> {
+async function* all(
+  database: Database,
+  table: string,
+  columns: string,
+): AsyncGenerator<Record<string, unknown>> {
   for (let last: unknown = -1; ;) {
-    const { rows } = await database.query(`SELECT id, ${columns} FROM ${table} WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_ONCE}`, [Number(last)])
+    const { rows } = await database.query(
+      `SELECT id, ${columns} FROM ${table} WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_ONCE}`,
+      [Number(last)],
+    )
     yield* rows
     if (rows.length < ROWS_AT_ONCE) return
     last = rows.at(-1)!['id']

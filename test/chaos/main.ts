@@ -21,27 +21,47 @@ const MAX_SEED = 2 ** 32 - 1
 try {
   const { values } = parseArgs({
     options: {
-      minutes: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Math.floor(Math.random() * MAX_SEED)) },
-      verbose: { type: 'boolean', default: false }, apart: { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: '60' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * MAX_SEED)) },
+      verbose: { type: 'boolean', default: false },
+      apart: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   })
   if (values.help) console.log(USAGE)
-  else process.exitCode = await main(number('minutes', values.minutes, 0.1, 24 * 60), Math.floor(number('seed', values.seed, 0, MAX_SEED)), values)
+  else {
+    process.exitCode = await main(
+      number('minutes', values.minutes, 0.1, 24 * 60),
+      Math.floor(number('seed', values.seed, 0, MAX_SEED)),
+      values,
+    )
+  }
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 2
 }
 
-async function main(minutes: number, seed: number, { verbose, apart }: { verbose: boolean; apart: boolean }): Promise<number> {
+async function main(
+  minutes: number,
+  seed: number,
+  { verbose, apart }: { verbose: boolean; apart: boolean },
+): Promise<number> {
   ensureBinaries(['memcached', 'mariadb'])
   const again = `npm run chaos -- --minutes ${minutes} --seed ${seed}${apart ? ' --apart' : ''}`
   console.log(again)
-  const report = await runChaos({ seed, seconds: minutes * 60, apart, ...(verbose ? { say: console.log } : {}) })
+  const report = await runChaos({
+    seed,
+    seconds: minutes * 60,
+    apart,
+    ...(verbose ? { say: console.log } : {}),
+  })
   return printReport(report, again) ? 0 : 1
 }
 
 function number(option: string, text: string, least: number, most: number): number {
   const value = Number(text)
   if (text.trim() !== '' && value >= least && value <= most) return value
-  throw new RangeError(`--${option} is "${text}"; it must be a number from ${least} to ${most}\n\n${USAGE}`)
+  throw new RangeError(
+    `--${option} is "${text}"; it must be a number from ${least} to ${most}\n\n${USAGE}`,
+  )
 }

@@ -1,6 +1,7 @@
 /**
- * Which faults happen when, all of it drawn from a seed before the run begins: the same seed and length give the
- * same faults. A target has one fault at a time; different targets have theirs at the same time.
+ * Which faults happen when, all of it drawn from a seed before the run begins: the same seed and
+ * length give the same faults. A target has one fault at a time; different targets have theirs at
+ * the same time.
  */
 import { Random } from '../simulation/random.js'
 
@@ -37,40 +38,149 @@ interface Kind {
   readonly size: readonly [from: number, to: number]
 }
 
-/** Every kind of fault. In the unit of `size`: milliseconds of delay or of a clock's step, bytes, rows, connections. */
+/**
+ * Every kind of fault. In the unit of `size`: milliseconds of delay or of a clock's step, bytes,
+ * rows, connections.
+ */
 export const KINDS = {
-  'kill process': { disturbs: 'none', targets: 'process', weight: 3, seconds: [0.5, 5], size: [0, 0] },
-  'end process': { disturbs: 'none', targets: 'process', weight: 3, seconds: [0.5, 5], size: [0, 0] },
+  'kill process': {
+    disturbs: 'none',
+    targets: 'process',
+    weight: 3,
+    seconds: [0.5, 5],
+    size: [0, 0],
+  },
+  'end process': {
+    disturbs: 'none',
+    targets: 'process',
+    weight: 3,
+    seconds: [0.5, 5],
+    size: [0, 0],
+  },
   'refused row': { disturbs: 'none', targets: 'writer', weight: 3, seconds: [0, 0], size: [0, 0] },
-  'rush of rows': { disturbs: 'none', targets: 'writer', weight: 2, seconds: [0, 0], size: [200, 2000] },
-  'stop process': { disturbs: 'process', targets: 'process', weight: 5, seconds: [1, 20], size: [0, 0] },
-  'step clock': { disturbs: 'process', targets: 'process', weight: 4, seconds: [3, 30], size: [-2 * 3600_000, 2 * 3600_000] },
-  'step clock by days': { disturbs: 'process', targets: 'process', weight: 1, seconds: [3, 30], size: [86_400_000, 30 * 86_400_000] },
-  'kill memcached': { disturbs: 'cache', targets: 'memcached', weight: 3, seconds: [0, 25], size: [0, 0] },
-  'flush memcached': { disturbs: 'cache', targets: 'memcached', weight: 2, seconds: [0, 0], size: [0, 0] },
-  'stop memcached': { disturbs: 'cache', targets: 'memcached', weight: 3, seconds: [1, 20], size: [0, 0] },
-  'silence the cache': { disturbs: 'cache', targets: 'cacheRoute', weight: 2, seconds: [1, 15], size: [0, 0] },
-  'delay the cache': { disturbs: 'cache', targets: 'cacheRoute', weight: 2, seconds: [1, 15], size: [20, 800] },
-  'cut the cache': { disturbs: 'cache', targets: 'cacheRoute', weight: 2, seconds: [0, 0], size: [1, 3000] },
+  'rush of rows': {
+    disturbs: 'none',
+    targets: 'writer',
+    weight: 2,
+    seconds: [0, 0],
+    size: [200, 2000],
+  },
+  'stop process': {
+    disturbs: 'process',
+    targets: 'process',
+    weight: 5,
+    seconds: [1, 20],
+    size: [0, 0],
+  },
+  'step clock': {
+    disturbs: 'process',
+    targets: 'process',
+    weight: 4,
+    seconds: [3, 30],
+    size: [-2 * 3600_000, 2 * 3600_000],
+  },
+  'step clock by days': {
+    disturbs: 'process',
+    targets: 'process',
+    weight: 1,
+    seconds: [3, 30],
+    size: [86_400_000, 30 * 86_400_000],
+  },
+  'kill memcached': {
+    disturbs: 'cache',
+    targets: 'memcached',
+    weight: 3,
+    seconds: [0, 25],
+    size: [0, 0],
+  },
+  'flush memcached': {
+    disturbs: 'cache',
+    targets: 'memcached',
+    weight: 2,
+    seconds: [0, 0],
+    size: [0, 0],
+  },
+  'stop memcached': {
+    disturbs: 'cache',
+    targets: 'memcached',
+    weight: 3,
+    seconds: [1, 20],
+    size: [0, 0],
+  },
+  'silence the cache': {
+    disturbs: 'cache',
+    targets: 'cacheRoute',
+    weight: 2,
+    seconds: [1, 15],
+    size: [0, 0],
+  },
+  'delay the cache': {
+    disturbs: 'cache',
+    targets: 'cacheRoute',
+    weight: 2,
+    seconds: [1, 15],
+    size: [20, 800],
+  },
+  'cut the cache': {
+    disturbs: 'cache',
+    targets: 'cacheRoute',
+    weight: 2,
+    seconds: [0, 0],
+    size: [1, 3000],
+  },
   'kill MariaDB': { disturbs: 'sql', targets: 'mariadb', weight: 2, seconds: [0, 5], size: [0, 0] },
-  'stop MariaDB': { disturbs: 'sql', targets: 'mariadb', weight: 2, seconds: [1, 20], size: [0, 0] },
-  'kill connections': { disturbs: 'sql', targets: 'mariadb', weight: 3, seconds: [0, 0], size: [1, 8] },
+  'stop MariaDB': {
+    disturbs: 'sql',
+    targets: 'mariadb',
+    weight: 2,
+    seconds: [1, 20],
+    size: [0, 0],
+  },
+  'kill connections': {
+    disturbs: 'sql',
+    targets: 'mariadb',
+    weight: 3,
+    seconds: [0, 0],
+    size: [1, 8],
+  },
   'lock rows': { disturbs: 'sql', targets: 'database', weight: 3, seconds: [1, 15], size: [0, 0] },
-  'silence SQL': { disturbs: 'sql', targets: 'sqlRoute', weight: 3, seconds: [1, 15], size: [0, 0] },
-  'delay SQL': { disturbs: 'sql', targets: 'sqlRoute', weight: 2, seconds: [1, 15], size: [5, 400] },
+  'silence SQL': {
+    disturbs: 'sql',
+    targets: 'sqlRoute',
+    weight: 3,
+    seconds: [1, 15],
+    size: [0, 0],
+  },
+  'delay SQL': {
+    disturbs: 'sql',
+    targets: 'sqlRoute',
+    weight: 2,
+    seconds: [1, 15],
+    size: [5, 400],
+  },
   'cut SQL': { disturbs: 'sql', targets: 'sqlRoute', weight: 3, seconds: [0, 0], size: [1, 3000] },
 } as const satisfies Record<string, Kind>
 
 export type FaultKind = keyof typeof KINDS
 
-const ALL_KINDS = Object.entries(KINDS).map(([name, kind]) => ({ name: name as FaultKind, ...(kind as Kind) }))
+const ALL_KINDS = Object.entries(KINDS).map(([name, kind]) => ({
+  name: name as FaultKind,
+  ...(kind as Kind),
+}))
 
 /** Nothing happens before, so that all processes have begun. */
 const FIRST_MS = 3_000
 const PAUSE_MS = [300, 2_000] as const
 
-/** A run is cut into phases, and in each of them only some things are disturbed. The first has everything. */
-const PHASES: readonly { disturbs: readonly Disturbed[]; seconds: readonly [number, number]; weight: number }[] = [
+/**
+ * A run is cut into phases, and in each of them only some things are disturbed. The first has
+ * everything.
+ */
+const PHASES: readonly {
+  disturbs: readonly Disturbed[]
+  seconds: readonly [number, number]
+  weight: number
+}[] = [
   { disturbs: ['none', 'process', 'cache', 'sql'], seconds: [60, 180], weight: 4 },
   { disturbs: ['none', 'cache'], seconds: [120, 240], weight: 2 },
   { disturbs: ['none', 'sql'], seconds: [60, 120], weight: 1 },

@@ -1,6 +1,6 @@
 /**
- * A network route to one server: a TCP proxy that fails the way networks do. Bytes never change their order, and
- * a connection that has lost any of them never carries bytes again, as TCP has it.
+ * A network route to one server: a TCP proxy that fails the way networks do. Bytes never change
+ * their order, and a connection that has lost any of them never carries bytes again, as TCP has it.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
@@ -51,7 +51,10 @@ export class Route {
     })
   }
 
-  /** All packets vanish, until `pass()`. The connections of that time stay silent afterwards: each end believes in the other. */
+  /**
+   * All packets vanish, until `pass()`. The connections of that time stay silent afterwards: each
+   * end believes in the other.
+   */
   silence(): void {
     this.#silent = true
     for (const connection of this.#connections) this.#silenceOne(connection)
@@ -92,7 +95,10 @@ export class Route {
     if (this.#silent) this.#silenceOne(connection)
     this.#carry(connection, client, upstream)
     this.#carry(connection, upstream, client)
-    for (const [end, other] of [[client, upstream], [upstream, client]] as const) {
+    for (const [end, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       end.on('error', () => undefined)
       end.on('close', () => {
         if (!connection.silent) other.destroy()

@@ -9,14 +9,19 @@ const LOOK_EVERY_MS = 1_000
 /** In a healthy world nothing takes so long. */
 const ANSWER_MS = 60_000
 
-/** Drains until no rows are on their way, or for {@link SETTLE_MS}. The checks say what is still outstanding then. */
+/**
+ * Drains until no rows are on their way, or for {@link SETTLE_MS}. The checks say what is still
+ * outstanding then.
+ */
 export async function settled(uses: Uses): Promise<void> {
   const deadline = performance.now() + SETTLE_MS
   for (;;) {
     const late = performance.now() > deadline
     try {
       for (const part of PARTS) await answered(`${part}: drain()`, uses[part].drain({ all: true }))
-      const ledgers = await Promise.all(PARTS.map((part) => answered(`${part}: ledger()`, uses[part].ledger())))
+      const ledgers = await Promise.all(
+        PARTS.map((part) => answered(`${part}: ledger()`, uses[part].ledger())),
+      )
       if (late || ledgers.every(({ outstanding }) => outstanding === 0)) return
     } catch (error) {
       // The collectors of this process are at it, too.
@@ -26,7 +31,10 @@ export async function settled(uses: Uses): Promise<void> {
   }
 }
 
-/** What `work` resolves with. @throws Error naming `what` when it takes longer than {@link ANSWER_MS} */
+/**
+ * What `work` resolves with. @throws Error naming `what` when it takes longer than
+ * {@link ANSWER_MS}
+ */
 export async function answered<T>(what: string, work: Promise<T>): Promise<T> {
   const settled = new AbortController()
   const late = delay(ANSWER_MS, undefined, { signal: settled.signal }).then(() => {

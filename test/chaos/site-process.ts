@@ -1,6 +1,7 @@
 /**
- * A process of a site: a web server that records, or a pure collector. Its parent tells it to step its clock, to
- * record a row that SQL refuses, or to record many at once. SIGTERM closes it in order.
+ * A process of a site: a web server that records, or a pure collector. Its parent tells it to step
+ * its clock, to record a row that SQL refuses, or to record many at once. SIGTERM closes it in
+ * order.
  */
 import { rightTime, stepClock } from './stepping-clock.js'
 import { ASSIGNMENT, type Assignment, type Order } from './assignment.js'
@@ -9,7 +10,10 @@ import { openUses, PARTS } from './uses.js'
 
 const TICK_MS = 20
 const VISITORS = 97
-/** Requests that are answered when the process closes already. Later ones, behind the last word of a writer, no ledger can know. */
+/**
+ * Requests that are answered when the process closes already. Later ones, behind the last word of a
+ * writer, no ledger can know.
+ */
 const LATE_ROWS = 3
 
 const assignment = JSON.parse(process.env[ASSIGNMENT] ?? '') as Assignment

@@ -1,6 +1,6 @@
 /**
- * A place for one process of a site. When its process ends, the next one begins a new life there, and each life
- * has a name, a file for its truth and one for its log.
+ * A place for one process of a site. When its process ends, the next one begins a new life there,
+ * and each life has a name, a file for its truth and one for its log.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,10 @@ export interface Life {
   asked: 'SIGKILL' | 'SIGTERM' | undefined
   /** When it was killed, in milliseconds since the Unix epoch. */
   killedAt: number
-  /** It has ended in a way that nobody asked for: by itself, or not within {@link END_TIMEOUT_MS} of SIGTERM. */
+  /**
+   * It has ended in a way that nobody asked for: by itself, or not within {@link END_TIMEOUT_MS} of
+   * SIGTERM.
+   */
   failure: string | undefined
 }
 
@@ -61,12 +64,32 @@ export class Slot {
   start(): void {
     if (this.#child) return
     const name = `${this.options.name}-${this.lives.length + 1}`
-    const life: Life = { name, truth: join(this.#folder, `${name}.truth`), log: join(this.#folder, `${name}.log`), asked: undefined, killedAt: 0, failure: undefined }
+    const life: Life = {
+      name,
+      truth: join(this.#folder, `${name}.truth`),
+      log: join(this.#folder, `${name}.log`),
+      asked: undefined,
+      killedAt: 0,
+      failure: undefined,
+    }
     this.lives.push(life)
     const { site, cache, database, collects, otherGeometry, apart, records } = this.options
-    const assignment: Assignment = { site, cache, database, collects, otherGeometry, apart, life: name, truth: records ? life.truth : undefined }
+    const assignment: Assignment = {
+      site,
+      cache,
+      database,
+      collects,
+      otherGeometry,
+      apart,
+      life: name,
+      truth: records ? life.truth : undefined,
+    }
     const log = openSync(life.log, 'a')
-    const child = fork(SCRIPT, { execArgv: ['--import', 'tsx'], env: { ...process.env, [ASSIGNMENT]: JSON.stringify(assignment) }, stdio: ['ignore', log, log, 'ipc'] })
+    const child = fork(SCRIPT, {
+      execArgv: ['--import', 'tsx'],
+      env: { ...process.env, [ASSIGNMENT]: JSON.stringify(assignment) },
+      stdio: ['ignore', log, log, 'ipc'],
+    })
     closeSync(log)
     this.#child = child
     running.add(child)
@@ -75,7 +98,9 @@ export class Slot {
       running.delete(child)
       this.#child = undefined
       // A SIGTERM that comes before its handler ends a process that has not begun.
-      const asExpected = life.asked !== undefined && (signal === life.asked || (life.asked === 'SIGTERM' && code === 0))
+      const asExpected =
+        life.asked !== undefined &&
+        (signal === life.asked || (life.asked === 'SIGTERM' && code === 0))
       if (!asExpected) life.failure ??= `ended with ${signal ?? code}`
     })
   }
@@ -98,7 +123,10 @@ export class Slot {
     life.asked = 'SIGTERM'
     const ended = signalled(child, 'SIGTERM')
     const late = new AbortController()
-    const inTime = await Promise.race([ended.then(() => true), delay(END_TIMEOUT_MS, false, { signal: late.signal, ref: false })])
+    const inTime = await Promise.race([
+      ended.then(() => true),
+      delay(END_TIMEOUT_MS, false, { signal: late.signal, ref: false }),
+    ])
     late.abort()
     if (inTime) return
     life.failure = `still running ${END_TIMEOUT_MS / 1000} s after SIGTERM`

@@ -1,6 +1,7 @@
 /**
- * A wall clock that can be stepped. Import this before all else: it takes the place of `Date`, so that whatever
- * asks for the time, cron schedules too, gets the stepped one. Timers and `performance.now()` are not touched.
+ * A wall clock that can be stepped. Import this before all else: it takes the place of `Date`, so
+ * that whatever asks for the time, cron schedules too, gets the stepped one. Timers and
+ * `performance.now()` are not touched.
  */
 const RealDate = Date
 let offsetMs = 0

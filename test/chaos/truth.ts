@@ -1,7 +1,8 @@
 /**
- * What a writer has recorded, kept in a file that the writer appends to, synchronously, before it records: after a
- * SIGKILL at any moment the file tells the truth, up to its last row. One line each: `row <time>`, `poison <time>`
- * (a row that SQL refuses), `closing <time>`, `closed <report>`. Rows are numbered by their order.
+ * What a writer has recorded, kept in a file that the writer appends to, synchronously, before it
+ * records: after a SIGKILL at any moment the file tells the truth, up to its last row. One line
+ * each: `row <time>`, `poison <time>` (a row that SQL refuses), `closing <time>`,
+ * `closed <report>`. Rows are numbered by their order.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { CloseReport } from '../../src/index.js'
@@ -41,7 +42,10 @@ export interface Truth {
   readonly times: number[]
   /** Numbers of the rows that SQL refuses. */
   readonly poison: Set<number>
-  /** The first row that was recorded after `close()` was called; the number of all rows if there is none. */
+  /**
+   * The first row that was recorded after `close()` was called; the number of all rows if there is
+   * none.
+   */
   late: number
   closed: CloseReport | undefined
 }

@@ -1,5 +1,15 @@
-/** The three uses of the wide cache that every process of the chaos has, as short in their waits as the options allow. */
-import { type Activity, createActivity, createHits, type Hits, type Logger, WideCache } from '../../src/index.js'
+/**
+ * The three uses of the wide cache that every process of the chaos has, as short in their waits as
+ * the options allow.
+ */
+import {
+  type Activity,
+  createActivity,
+  createHits,
+  type Hits,
+  type Logger,
+  WideCache,
+} from '../../src/index.js'
 
 /** A row of the table `recorded`. SQL refuses a negative number. */
 export interface Row {
@@ -34,10 +44,16 @@ const ROWS_A_STATEMENT = 500
 const CLOSE_TIMEOUT_MS = 180_000
 /** Longer than a run and the steps of its clocks together. */
 const WINDOW_SECONDS = 12 * 3600
-/** Least values, for the layers below: seconds until a writer commits by itself, and that a cell lives. */
+/**
+ * Least values, for the layers below: seconds until a writer commits by itself, and that a cell
+ * lives.
+ */
 const CONFIRM_SECONDS = { collecting: 20, otherwise: 29, otherGeometry: 24 }
 const CELL_TTL_SECONDS = 30
-/** With 1, a layer is drained at the very moment it ends, and a frame under way then is lost with its writer. */
+/**
+ * With 1, a layer is drained at the very moment it ends, and a frame under way then is lost with
+ * its writer.
+ */
 const DRAIN_AFTER_LAYERS = 3
 
 /** The name that a part has in `site`. */
@@ -54,9 +70,13 @@ export function openUses(options: UsesOptions, logger?: Logger): Uses {
     layerSeconds: otherGeometry ? 2 : 1,
     width: otherGeometry ? 5 : 15,
     drainAfterLayers: DRAIN_AFTER_LAYERS,
-    collect: collects ? '* * * * * *' : false as const,
+    collect: collects ? '* * * * * *' : (false as const),
     cellTtlSeconds: CELL_TTL_SECONDS,
-    confirmSeconds: otherGeometry ? CONFIRM_SECONDS.otherGeometry : collects ? CONFIRM_SECONDS.collecting : CONFIRM_SECONDS.otherwise,
+    confirmSeconds: otherGeometry
+      ? CONFIRM_SECONDS.otherGeometry
+      : collects
+        ? CONFIRM_SECONDS.collecting
+        : CONFIRM_SECONDS.otherwise,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
     logger,
   }
@@ -67,11 +87,19 @@ export function openUses(options: UsesOptions, logger?: Logger): Uses {
       async commit(rows, tx) {
         for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
           const part = rows.slice(at, at + ROWS_A_STATEMENT)
-          await tx.query(`INSERT INTO recorded (life, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`, part.flatMap(({ life, number }) => [life, number]))
+          await tx.query(
+            `INSERT INTO recorded (life, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`,
+            part.flatMap(({ life, number }) => [life, number]),
+          )
         }
       },
     }),
-    activity: createActivity({ ...grid, name: nameOf('activity', options), windowSeconds: WINDOW_SECONDS, statsTtlSeconds: 1 }),
+    activity: createActivity({
+      ...grid,
+      name: nameOf('activity', options),
+      windowSeconds: WINDOW_SECONDS,
+      statsTtlSeconds: 1,
+    }),
     hits: createHits({ ...grid, name: nameOf('hits', options) }),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The world of the chaos: memcached servers that all share, a MariaDB with two databases, an SQLite file, the hosts
- * of three sites with their processes, and the network routes between them.
+ * The world of the chaos: memcached servers that all share, a MariaDB with two databases, an SQLite
+ * file, the hosts of three sites with their processes, and the network routes between them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,10 @@ import { Slot } from './slot.js'
 
 const MEMCACHED_SERVERS = 3
 
-/** The places for processes. Sites have the same names of wide caches, and the same memcached servers. */
+/**
+ * The places for processes. Sites have the same names of wide caches, and the same memcached
+ * servers.
+ */
 const SLOTS = [
   { site: 'production', host: 'a', records: true, collects: true },
   { site: 'production', host: 'b', records: true, collects: false },
@@ -27,8 +30,12 @@ const SLOTS = [
 
 /** A site's rows may be twice: no unique key hides it. A negative number is refused. */
 const TABLE = {
-  mysql: 'CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, life VARCHAR(40) NOT NULL, number INT NOT NULL CHECK (number >= 0)) ENGINE=InnoDB',
-  sqlite: 'CREATE TABLE recorded (id INTEGER PRIMARY KEY, life TEXT NOT NULL, number INTEGER NOT NULL CHECK (number >= 0))',
+  mysql:
+    'CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, life VARCHAR(40) NOT NULL, ' +
+    'number INT NOT NULL CHECK (number >= 0)) ENGINE=InnoDB',
+  sqlite:
+    'CREATE TABLE recorded (id INTEGER PRIMARY KEY, life TEXT NOT NULL, number INTEGER NOT ' +
+    'NULL CHECK (number >= 0))',
 }
 
 /** One database and the processes that use it. */
@@ -62,17 +69,21 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
   try {
     const [mariadb, ...memcached] = await Promise.all([
       started(startMariadb(['--max-connections=500']), (server) => stops.push(() => server.kill())),
-      ...Array.from({ length: MEMCACHED_SERVERS }, () => started(startMemcached(), (server) => stops.push(() => server.kill()))),
+      ...Array.from({ length: MEMCACHED_SERVERS }, () =>
+        started(startMemcached(), (server) => stops.push(() => server.kill())),
+      ),
     ])
     const routes = new Map<string, Route>()
     const route = async (name: string, port: number): Promise<Route> => {
-      const opened = routes.get(name) ?? await openRoute(port)
+      const opened = routes.get(name) ?? (await openRoute(port))
       if (!routes.has(name)) stops.push(() => opened.close())
       routes.set(name, opened)
       return opened
     }
     const addresses: string[] = []
-    for (const [index, { port }] of memcached.entries()) addresses.push(`127.0.0.1:${(await route(`memcached ${index + 1}`, port)).port}`)
+    for (const [index, { port }] of memcached.entries()) {
+      addresses.push(`127.0.0.1:${(await route(`memcached ${index + 1}`, port)).port}`)
+    }
     const cache = `memcached://${addresses.join(',')}`
 
     const sites: Site[] = []
@@ -86,8 +97,17 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       await database.query(TABLE[database.dialect])
       const slots: Slot[] = []
       for (const place of SLOTS.filter(({ site }) => site === name)) {
-        const ofHost = embedded ? url : through((await route(`MariaDB from ${place.host}`, mariadb.port)).port, url)
-        const options = { ...place, otherGeometry: 'otherGeometry' in place && !apart, name: `${name}-${slots.length + 1}`, cache, database: ofHost, apart }
+        const ofHost = embedded
+          ? url
+          : through((await route(`MariaDB from ${place.host}`, mariadb.port)).port, url)
+        const options = {
+          ...place,
+          otherGeometry: 'otherGeometry' in place && !apart,
+          name: `${name}-${slots.length + 1}`,
+          cache,
+          database: ofHost,
+          apart,
+        }
         const lives = join(folder, options.name)
         mkdirSync(lives)
         slots.push(new Slot(options, lives))
@@ -95,7 +115,16 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       stops.push(() => Promise.all(slots.map((slot) => slot.kill())))
       sites.push({ name, database, url, slots })
     }
-    return { memcached, mariadb, sites, slots: sites.flatMap(({ slots }) => slots), routes, cache, apart, stop }
+    return {
+      memcached,
+      mariadb,
+      sites,
+      slots: sites.flatMap(({ slots }) => slots),
+      routes,
+      cache,
+      apart,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error

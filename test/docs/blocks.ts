@@ -1,8 +1,9 @@
 /** The fenced code blocks of a Markdown file. */
 
 /**
- * A block, as printed. The comment `<!-- continues -->` on the line before it says that it goes on from the nearest block
- * of code before it in its file; then that one's text, and what that goes on from, comes first when it runs.
+ * A block, as printed. The comment `<!-- continues -->` on the line before it says that it goes on
+ * from the nearest block of code before it in its file; then that one's text, and what that goes on
+ * from, comes first when it runs.
  */
 export interface Block {
   readonly file: string
@@ -34,8 +35,12 @@ export function blocksIn(file: string, markdown: string): Block[] {
     const line = index + 2
     const end = lines.findIndex((text, at) => at > index && isEnd(text, fence))
     if (end === -1) throw new Error(`${file}:${line - 1}: this block has no end`)
-    const continues = CONTINUES.test(lastWords) ? blocks.findLast((block) => CODE.includes(block.language)) : undefined
-    if (CONTINUES.test(lastWords) && !continues) throw new Error(`${file}:${line - 1}: there is no block before it that it could continue`)
+    const continues = CONTINUES.test(lastWords)
+      ? blocks.findLast((block) => CODE.includes(block.language))
+      : undefined
+    if (CONTINUES.test(lastWords) && !continues) {
+      throw new Error(`${file}:${line - 1}: there is no block before it that it could continue`)
+    }
     blocks.push({ file, line, language, text: lines.slice(index + 1, end).join('\n'), continues })
     lastWords = ''
     index = end
@@ -52,10 +57,16 @@ export function textOf(blocks: readonly Block[]): string {
   return blocks.map(({ text }) => text).join('\n')
 }
 
-/** As one source, each line where it stands in the file, so that an error names the line to look at. */
+/**
+ * As one source, each line where it stands in the file, so that an error names the line to look at.
+ */
 export function sourceOf(blocks: readonly Block[]): string {
   const lines: string[] = []
-  for (const { line, text } of blocks) text.split('\n').forEach((one, index) => { lines[line - 1 + index] = one })
+  for (const { line, text } of blocks) {
+    text.split('\n').forEach((one, index) => {
+      lines[line - 1 + index] = one
+    })
+  }
   return Array.from(lines, (line) => line ?? '').join('\n')
 }
 

@@ -1,4 +1,7 @@
-/** `wide-cache collect` as docs/operations.md starts it: ends in order on SIGTERM, and leaves no process. Needs `npm run build` before. */
+/**
+ * `wide-cache collect` as docs/operations.md starts it: ends in order on SIGTERM, and leaves no
+ * process. Needs `npm run build` before.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -17,17 +20,35 @@ const COLLECTED_MS = 60_000
 const FILE = 'docs/operations.md'
 const blocks = blocksIn(FILE, readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8'))
 const block = (language: string, about = ''): string => {
-  const [found, ...others] = blocks.filter((one) => one.language === language && one.text.includes(about))
+  const [found, ...others] = blocks.filter(
+    (one) => one.language === language && one.text.includes(about),
+  )
   assert(found && others.length === 0, `${FILE} has one block of ${language} ${about}`)
   return found.text
 }
 
 const unit = block('ini')
 /** Words of commands, and how they are told to end. */
-const WAYS: [name: string, command: readonly string[], signal: NodeJS.Signals, around?: readonly string[]][] = [
-  ...block('sh', 'node_modules/').split('\n').map((line): typeof WAYS[number] => [line, line.split(' '), 'SIGTERM']),
-  ['the unit of systemd', settingOf(unit, 'ExecStart').split(' '), settingOf(unit, 'KillSignal') as NodeJS.Signals],
-  ['process 1 of a container', commandOfImage(block('dockerfile')), 'SIGTERM', ['unshare', '--pid', '--fork', '--kill-child', '--']],
+const WAYS: [
+  name: string,
+  command: readonly string[],
+  signal: NodeJS.Signals,
+  around?: readonly string[],
+][] = [
+  ...block('sh', 'node_modules/')
+    .split('\n')
+    .map((line): (typeof WAYS)[number] => [line, line.split(' '), 'SIGTERM']),
+  [
+    'the unit of systemd',
+    settingOf(unit, 'ExecStart').split(' '),
+    settingOf(unit, 'KillSignal') as NodeJS.Signals,
+  ],
+  [
+    'process 1 of a container',
+    commandOfImage(block('dockerfile')),
+    'SIGTERM',
+    ['unshare', '--pid', '--fork', '--kill-child', '--'],
+  ],
 ]
 
 /** Why this machine does not let us have a first process of its own; `false` if it does. */
@@ -36,7 +57,10 @@ function whyNoNamespace(): string | false {
     execFileSync('unshare', ['--pid', '--fork', 'true'], { stdio: 'pipe' })
     return false
   } catch (error) {
-    return `this machine does not allow a namespace of processes: ${error instanceof Error ? error.message.split('\n')[0] : error}`
+    return (
+      'this machine does not allow a namespace of processes: ' +
+      `${error instanceof Error ? error.message.split('\n')[0] : error}`
+    )
   }
 }
 
@@ -49,27 +73,57 @@ function firstProcess(pid: number): number {
 
 describe('wide-cache collect', { concurrency: true }, () => {
   for (const [name, [program = '', ...args], signal, around] of WAYS) {
-    test(`${name}: collects all, and ends with status 0 on ${signal}, every process of it`, { skip: around ? whyNoNamespace() : false }, async (t) => {
-      const folder = newProject()
-      const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
-      const node = program.replace(/^(?:\/usr\/bin\/)?node$/, process.execPath)
-      const quick = ['--collect', '* * * * * *', '--layer-seconds', '1', '--drain-after-layers', '1', '--cell-ttl-seconds', '120']
-      const [first = '', ...rest] = [...around ?? [], node, ...args, ...quick]
-      const web = createActivity({ cache, database, collect: false, layerSeconds: 1, drainAfterLayers: 1, cellTtlSeconds: 120 })
-      const collector = spawned(first, rest, folder, { MEMCACHE_SERVERS: cache, DATABASE_URL: database })
-      t.after(async () => {
-        collector.kill()
-        await web.close()
-        removeFolder(folder)
-      })
-      for (let visit = 0; visit < VISITS; visit++) web.record({ page: `/${visit}` })
-      await web.flush()
-      await collector.says(/collecting "activity"/)
-      await eventually('all visits in SQL', COLLECTED_MS, async () => (await web.ledger()).committed === VISITS)
-      process.kill(around ? firstProcess(collector.pid) : collector.pid, signal)
-      assert.equal(await collector.ended(), 0, collector.output())
-      const { issued, committed, outstanding, lost } = await web.ledger()
-      assert.deepEqual({ issued, committed, outstanding, lost }, { issued: VISITS, committed: VISITS, outstanding: 0, lost: 0 })
-    })
+    test(
+      `${name}: collects all, and ends with status 0 on ${signal}, every process of it`,
+      { skip: around ? whyNoNamespace() : false },
+      async (t) => {
+        const folder = newProject()
+        const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
+        const node = program.replace(/^(?:\/usr\/bin\/)?node$/, process.execPath)
+        const quick = [
+          '--collect',
+          '* * * * * *',
+          '--layer-seconds',
+          '1',
+          '--drain-after-layers',
+          '1',
+          '--cell-ttl-seconds',
+          '120',
+        ]
+        const [first = '', ...rest] = [...(around ?? []), node, ...args, ...quick]
+        const web = createActivity({
+          cache,
+          database,
+          collect: false,
+          layerSeconds: 1,
+          drainAfterLayers: 1,
+          cellTtlSeconds: 120,
+        })
+        const collector = spawned(first, rest, folder, {
+          MEMCACHE_SERVERS: cache,
+          DATABASE_URL: database,
+        })
+        t.after(async () => {
+          collector.kill()
+          await web.close()
+          removeFolder(folder)
+        })
+        for (let visit = 0; visit < VISITS; visit++) web.record({ page: `/${visit}` })
+        await web.flush()
+        await collector.says(/collecting "activity"/)
+        await eventually(
+          'all visits in SQL',
+          COLLECTED_MS,
+          async () => (await web.ledger()).committed === VISITS,
+        )
+        process.kill(around ? firstProcess(collector.pid) : collector.pid, signal)
+        assert.equal(await collector.ended(), 0, collector.output())
+        const { issued, committed, outstanding, lost } = await web.ledger()
+        assert.deepEqual(
+          { issued, committed, outstanding, lost },
+          { issued: VISITS, committed: VISITS, outstanding: 0, lost: 0 },
+        )
+      },
+    )
   }
 })

@@ -1,4 +1,7 @@
-/** Blocks of shell commands, and those in units of systemd and in Dockerfiles: each command exists, and takes its flags. */
+/**
+ * Blocks of shell commands, and those in units of systemd and in Dockerfiles: each command exists,
+ * and takes its flags.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,9 +15,18 @@ const NPM_COMMANDS = ['ci', 'cit', 'version', 'publish']
 const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
 /** Flags of Node with a value of their own. */
 const NODE_FLAGS_WITH_VALUE = ['--import', '--require', '-r']
-const VARIABLES = ['MEMCACHE_SERVERS', 'WIDE_CACHE_SERVERS', 'DATABASE_URL', 'WIDE_CACHE_DATABASE_URL', 'PORT', 'NODE_ENV']
+const VARIABLES = [
+  'MEMCACHE_SERVERS',
+  'WIDE_CACHE_SERVERS',
+  'DATABASE_URL',
+  'WIDE_CACHE_DATABASE_URL',
+  'PORT',
+  'NODE_ENV',
+]
 
-const { name, scripts, dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+const { name, scripts, dependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+) as {
   name: string
   scripts: { [script: string]: string }
   dependencies: { [name: string]: string }
@@ -25,7 +37,10 @@ const { name, scripts, dependencies, peerDependencies } = JSON.parse(readFileSyn
 export function checkCommands(script: string): void {
   for (const line of script.replaceAll(/\\\n/g, ' ').split('\n')) {
     for (const command of line.replace(/(^|\s)#.*$/, '').split(/&&|\|\||[|;]/)) {
-      const words = command.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)?.map((word) => word.replaceAll(/['"]/g, '')) ?? []
+      const words =
+        command
+          .match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)
+          ?.map((word) => word.replaceAll(/['"]/g, '')) ?? []
       while (/^\w+=/.test(words[0] ?? '')) checkVariable(words.shift()!.replace(/=.*$/s, ''))
       if (words.length > 0) checkCommand(words)
     }
@@ -36,37 +51,59 @@ export function checkCommands(script: string): void {
 export function checkCommand(words: readonly string[]): void {
   const [command = '', ...args] = words
   switch (command.replace(/^\/usr\/bin\//, '').replace(/^(?:\.\/)?node_modules\/\.bin\//, '')) {
-    case 'npx': return checkCommand(args.filter((arg) => !/^-y$|^--yes$/.test(arg)))
-    case 'wide-cache': return void commandOf(args)
-    case 'npm': return checkNpm(args)
-    case 'node': return checkNode(args)
-    case 'git': return checkGit(args)
-    default: throw new Error(`"${words.join(' ')}": no test knows this command`)
+    case 'npx':
+      return checkCommand(args.filter((arg) => !/^-y$|^--yes$/.test(arg)))
+    case 'wide-cache':
+      return void commandOf(args)
+    case 'npm':
+      return checkNpm(args)
+    case 'node':
+      return checkNode(args)
+    case 'git':
+      return checkGit(args)
+    default:
+      throw new Error(`"${words.join(' ')}": no test knows this command`)
   }
 }
 
 function checkNpm([command = '', ...args]: readonly string[]): void {
   if (NPM_COMMANDS.includes(command)) return
   if (['install', 'i'].includes(command)) {
-    const foreign = args.filter((arg) => !arg.startsWith('-') && arg !== name && !(arg in dependencies) && !(arg in peerDependencies))
+    const foreign = args.filter(
+      (arg) =>
+        !arg.startsWith('-') &&
+        arg !== name &&
+        !(arg in dependencies) &&
+        !(arg in peerDependencies),
+    )
     if (foreign.length > 0) throw new Error(`"npm install": ${foreign.join(' ')} is not needed`)
     return
   }
-  const script = command === 'run' ? args[0] ?? '' : command
-  if (!(script in scripts) || !['run', 'start', 'test'].includes(command)) throw new Error(`"npm ${command} ${args.join(' ')}": package.json has no such script`)
+  const script = command === 'run' ? (args[0] ?? '') : command
+  if (!(script in scripts) || !['run', 'start', 'test'].includes(command)) {
+    throw new Error(`"npm ${command} ${args.join(' ')}": package.json has no such script`)
+  }
 }
 
 function checkNode(args: readonly string[]): void {
-  const at = args.findIndex((arg, index) => !arg.startsWith('-') && !NODE_FLAGS_WITH_VALUE.includes(args[index - 1] ?? ''))
+  const at = args.findIndex(
+    (arg, index) => !arg.startsWith('-') && !NODE_FLAGS_WITH_VALUE.includes(args[index - 1] ?? ''),
+  )
   const file = (args[at] ?? '').replace(PACKAGE, '')
-  if (at === -1 || !existsSync(join(ROOT, file))) throw new Error(`"node ${args.join(' ')}": there is no such file`)
+  if (at === -1 || !existsSync(join(ROOT, file))) {
+    throw new Error(`"node ${args.join(' ')}": there is no such file`)
+  }
   if (file === CLI) commandOf(args.slice(at + 1))
 }
 
 function checkGit([command = '']: readonly string[]): void {
-  if (!GIT_COMMANDS.includes(command)) throw new Error(`git has no command "${command}", or no page has needed it so far`)
+  if (!GIT_COMMANDS.includes(command)) {
+    throw new Error(`git has no command "${command}", or no page has needed it so far`)
+  }
 }
 
 function checkVariable(variable: string): void {
-  if (!VARIABLES.includes(variable)) throw new Error(`nothing reads the environment variable ${variable}`)
+  if (!VARIABLES.includes(variable)) {
+    throw new Error(`nothing reads the environment variable ${variable}`)
+  }
 }

@@ -1,4 +1,7 @@
-/** The handler of SIGTERM of docs/operations.md, as printed, in sites that have requests under way. Needs `npm run build` before. */
+/**
+ * The handler of SIGTERM of docs/operations.md, as printed, in sites that have requests under way.
+ * Needs `npm run build` before.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http'
@@ -14,7 +17,9 @@ import { spawned } from './spawned.js'
 
 const FILE = 'docs/operations.md'
 const PAGE = readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8')
-const [recipe, ...others] = blocksIn(FILE, PAGE).filter(({ language, text }) => language === 'js' && text.includes('SIGTERM'))
+const [recipe, ...others] = blocksIn(FILE, PAGE).filter(
+  ({ language, text }) => language === 'js' && text.includes('SIGTERM'),
+)
 
 /** How long requests have, as printed, and what the page says of the whole. */
 const PATIENCE_MS = Number(/delay\((\d+)\)/.exec(recipe?.text ?? '')?.[1])
@@ -42,11 +47,17 @@ process.once('SIGTERM', () => {
 interface Site {
   readonly port: number
   readonly process: ReturnType<typeof spawned>
-  /** SIGTERM; resolves when it has ended in order, to how long that took by its own clock, and what it has in SQL. */
+  /**
+   * SIGTERM; resolves when it has ended in order, to how long that took by its own clock, and what
+   * it has in SQL.
+   */
   end(): Promise<{ took: number; pages: string[] }>
 }
 
-async function withSite(express: 'express' | 'express4', use: (site: Site) => Promise<void>): Promise<void> {
+async function withSite(
+  express: 'express' | 'express4',
+  use: (site: Site) => Promise<void>,
+): Promise<void> {
   assert(recipe && others.length === 0, `${FILE} has one handler of SIGTERM`)
   const folder = newProject(express)
   const file = join(folder, 'site.mjs')
@@ -73,11 +84,24 @@ async function withSite(express: 'express' | 'express4', use: (site: Site) => Pr
   }
 }
 
-const ask = (port: number, path: string, options: { agent?: Agent; headers?: { [name: string]: string } } = {}): ClientRequest =>
-  get({ host: '127.0.0.1', port, path, ...options, headers: { 'user-agent': BROWSER, ...options.headers } })
+const ask = (
+  port: number,
+  path: string,
+  options: { agent?: Agent; headers?: { [name: string]: string } } = {},
+): ClientRequest =>
+  get({
+    host: '127.0.0.1',
+    port,
+    path,
+    ...options,
+    headers: { 'user-agent': BROWSER, ...options.headers },
+  })
 
 /** An answer as far as it has come when it begins; later errors are nobody's. */
-function beginningOf(request: ClientRequest, event: 'response' | 'upgrade'): Promise<IncomingMessage> {
+function beginningOf(
+  request: ClientRequest,
+  event: 'response' | 'upgrade',
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.on('error', reject)
     request.once(event, (response: IncomingMessage, socket?: NodeJS.EventEmitter) => {
@@ -89,8 +113,12 @@ function beginningOf(request: ClientRequest, event: 'response' | 'upgrade'): Pro
 }
 
 /** The whole text of an answer. */
-async function whole(request: ClientRequest): Promise<{ text: string; connection: string | undefined }> {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => request.once('response', resolve).once('error', reject))
+async function whole(
+  request: ClientRequest,
+): Promise<{ text: string; connection: string | undefined }> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) =>
+    request.once('response', resolve).once('error', reject),
+  )
   let text = ''
   for await (const chunk of response) text += String(chunk)
   return { text, connection: response.headers.connection }
@@ -100,55 +128,68 @@ describe('SIGTERM', { concurrency: true }, () => {
   for (const express of ['express', 'express4'] as const) {
     const name = express === 'express' ? 'Express 5' : 'Express 4'
 
-    test(`${name}: an event stream, a slow download, a WebSocket and a keep-alive client do not keep the site from ending, and every page counts`, () => withSite(express, async (site) => {
-      await Promise.all([
-        beginningOf(ask(site.port, '/events'), 'response'),
-        beginningOf(ask(site.port, '/endless'), 'response'),
-        beginningOf(ask(site.port, '/socket', { headers: { connection: 'Upgrade', upgrade: 'x' } }), 'upgrade'),
-      ])
-      // One that goes on asking on its connection as long as it is let.
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-      let answered = 0
-      const asking = (async () => {
-        for (;;) {
-          await whole(ask(site.port, '/page', { agent }))
-          answered++
-        }
-      })().catch(() => undefined)
-      const late = whole(ask(site.port, '/late'))
-      await site.process.says(/^late$/m)
-      await eventually('some pages', 10_000, () => answered > 10)
-      const { took, pages } = await site.end()
-      await asking
-      agent.destroy()
-      assert.equal((await late).text, '<p>late', 'a page that is under way is answered')
-      assert(took >= PATIENCE_MS && took < WHOLE_MS, `${took} ms`)
-      assert.deepEqual(pages, ['/endless', '/late', ...Array.from({ length: answered }, () => '/page')])
-    }))
+    test(`${name}: an event stream, a slow download, a WebSocket and a keep-alive client do not keep the site from ending, and every page counts`, () =>
+      withSite(express, async (site) => {
+        await Promise.all([
+          beginningOf(ask(site.port, '/events'), 'response'),
+          beginningOf(ask(site.port, '/endless'), 'response'),
+          beginningOf(
+            ask(site.port, '/socket', { headers: { connection: 'Upgrade', upgrade: 'x' } }),
+            'upgrade',
+          ),
+        ])
+        // One that goes on asking on its connection as long as it is let.
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+        let answered = 0
+        const asking = (async () => {
+          for (;;) {
+            await whole(ask(site.port, '/page', { agent }))
+            answered++
+          }
+        })().catch(() => undefined)
+        const late = whole(ask(site.port, '/late'))
+        await site.process.says(/^late$/m)
+        await eventually('some pages', 10_000, () => answered > 10)
+        const { took, pages } = await site.end()
+        await asking
+        agent.destroy()
+        assert.equal((await late).text, '<p>late', 'a page that is under way is answered')
+        assert(took >= PATIENCE_MS && took < WHOLE_MS, `${took} ms`)
+        assert.deepEqual(pages, [
+          '/endless',
+          '/late',
+          ...Array.from({ length: answered }, () => '/page'),
+        ])
+      }))
 
-    test(`${name}: connections that are kept alive without a request do not delay the end`, () => withSite(express, async (site) => {
-      const agent = new Agent({ keepAlive: true })
-      await Promise.all([whole(ask(site.port, '/page', { agent })), whole(ask(site.port, '/page', { agent }))])
-      // When a later request has been answered, the site is done with those.
-      await whole(ask(site.port, '/page'))
-      const { took, pages } = await site.end()
-      agent.destroy()
-      assert(took < PATIENCE_MS, `${took} ms`)
-      assert.deepEqual(pages, ['/page', '/page', '/page'])
-    }))
+    test(`${name}: connections that are kept alive without a request do not delay the end`, () =>
+      withSite(express, async (site) => {
+        const agent = new Agent({ keepAlive: true })
+        await Promise.all([
+          whole(ask(site.port, '/page', { agent })),
+          whole(ask(site.port, '/page', { agent })),
+        ])
+        // When a later request has been answered, the site is done with those.
+        await whole(ask(site.port, '/page'))
+        const { took, pages } = await site.end()
+        agent.destroy()
+        assert(took < PATIENCE_MS, `${took} ms`)
+        assert.deepEqual(pages, ['/page', '/page', '/page'])
+      }))
   }
 
-  test('a client that asks again after SIGTERM on a connection it keeps is answered, and its connection then closed', () => withSite('express', async (site) => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const first = whole(ask(site.port, '/late', { agent }))
-    await site.process.says(/^late$/m)
-    const ending = site.end()
-    const second = whole(ask(site.port, '/page', { agent }))
-    assert.deepEqual(await first, { text: '<p>late', connection: 'keep-alive' })
-    assert.deepEqual(await second, { text: '<p>a page', connection: 'close' })
-    const { took, pages } = await ending
-    agent.destroy()
-    assert(took < PATIENCE_MS, `${took} ms`)
-    assert.deepEqual(pages, ['/late', '/page'])
-  }))
+  test('a client that asks again after SIGTERM on a connection it keeps is answered, and its connection then closed', () =>
+    withSite('express', async (site) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const first = whole(ask(site.port, '/late', { agent }))
+      await site.process.says(/^late$/m)
+      const ending = site.end()
+      const second = whole(ask(site.port, '/page', { agent }))
+      assert.deepEqual(await first, { text: '<p>late', connection: 'keep-alive' })
+      assert.deepEqual(await second, { text: '<p>a page', connection: 'close' })
+      const { took, pages } = await ending
+      agent.destroy()
+      assert(took < PATIENCE_MS, `${took} ms`)
+      assert.deepEqual(pages, ['/late', '/page'])
+    }))
 })

@@ -1,4 +1,7 @@
-/** docs/errors.md has every code and every class of error of the package, each with its cause and what to do; and none that is not there. */
+/**
+ * docs/errors.md has every code and every class of error of the package, each with its cause and
+ * what to do; and none that is not there.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +11,10 @@ import { pageOf, withoutBlocks } from './markdown.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where a source says a code: as the first argument of an error, of its own kind, as the value of `code`, or as a key of a table of remedies. */
+/**
+ * Where a source says a code: as the first argument of an error, of its own kind, as the value of
+ * `code`, or as a key of a table of remedies.
+ */
 const PLACES = [
   /Error\(\s*'([A-Z][A-Z\d_]+)'/g,
   /'((?:CACHE|DATABASE|SEQUENCE|COUNTER|ERR_WIDE_CACHE)_[A-Z_]+)'/g,
@@ -20,17 +26,24 @@ const PLACES = [
 const NO_CODES = ['DATABASE_URL']
 
 function codesIn(source: string): string[] {
-  const found = PLACES.flatMap((place) => [...source.matchAll(place)].map(([, one, other]) => one ?? other!))
+  const found = PLACES.flatMap((place) =>
+    [...source.matchAll(place)].map(([, one, other]) => one ?? other!),
+  )
   return [...new Set(found)].filter((code) => !NO_CODES.includes(code))
 }
 
-const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.[tj]s$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
-const codes = new Set(sources.flatMap((file) => codesIn(readFileSync(join(ROOT, 'src', file), 'utf8'))))
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+  (file) => /\.[tj]s$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file),
+)
+const codes = new Set(
+  sources.flatMap((file) => codesIn(readFileSync(join(ROOT, 'src', file), 'utf8'))),
+)
 
 const page = withoutBlocks(pageOf('docs/errors.md').text)
 /** The cells of the tables whose rows begin with a code. */
-const rows = [...page.matchAll(/^\| `([A-Z][A-Z\d_]+)` \|(.*)\|$/gm)].map(([, code = '', cells = '']) => ({ code, cells: cells.split(' | ').map((cell) => cell.trim()) }))
+const rows = [...page.matchAll(/^\| `([A-Z][A-Z\d_]+)` \|(.*)\|$/gm)].map(
+  ([, code = '', cells = '']) => ({ code, cells: cells.split(' | ').map((cell) => cell.trim()) }),
+)
 
 test('every code of src has a row, and every row is of a code of src', () => {
   assert(codes.size > 40, [...codes].join(' '))
@@ -38,28 +51,51 @@ test('every code of src has a row, and every row is of a code of src', () => {
 })
 
 test('every row has a cause and a remedy', () => {
-  for (const { code, cells } of rows) assert(cells.length >= 2 && cells.every((cell) => cell !== ''), code)
+  for (const { code, cells } of rows) {
+    assert(cells.length >= 2 && cells.every((cell) => cell !== ''), code)
+  }
 })
 
 test('a code that is not documented would be seen, wherever a source says it', () => {
-  assert.deepEqual(codesIn("throw new DatabaseError('DATABASE_ONE', 'usage', message)\nconst kind = 'CACHE_TWO'\n  readonly code = 'THREE'\n  EFOUR: 'nothing listens there'\n" +
-    "Object.assign(error, { code: 'FIVE_A' })\nconst own = variable(env, 'DATABASE_URL')\n").sort(), ['CACHE_TWO', 'DATABASE_ONE', 'EFOUR', 'FIVE_A', 'THREE'])
+  assert.deepEqual(
+    codesIn(
+      "throw new DatabaseError('DATABASE_ONE', 'usage', message)\nconst kind = 'CACHE_TWO'\n " +
+        " readonly code = 'THREE'\n  EFOUR: 'nothing listens there'\n" +
+        "Object.assign(error, { code: 'FIVE_A' })\nconst own = variable(env, 'DATABASE_URL')\n",
+    ).sort(),
+    ['CACHE_TWO', 'DATABASE_ONE', 'EFOUR', 'FIVE_A', 'THREE'],
+  )
 })
 
 describe('classes', () => {
   const classes = new Map<string, string>()
   before(async () => {
-    const { exports: entries } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: { [entry: string]: string | { default: string } } }
-    const modules = Object.values(entries).map((entry) => (typeof entry === 'string' ? entry : entry.default)).filter((file) => file.endsWith('.js'))
+    const { exports: entries } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      exports: { [entry: string]: string | { default: string } }
+    }
+    const modules = Object.values(entries)
+      .map((entry) => (typeof entry === 'string' ? entry : entry.default))
+      .filter((file) => file.endsWith('.js'))
     for (const file of modules) {
       const source = join(ROOT, file.replace('dist/', 'src/').replace(/\.js$/, '.ts'))
-      const exported = await import(pathToFileURL(source).href) as { readonly [name: string]: unknown }
-      for (const [name, value] of Object.entries(exported)) if (typeof value === 'function' && value.prototype instanceof Error) classes.set(name, source)
+      const exported = (await import(pathToFileURL(source).href)) as {
+        readonly [name: string]: unknown
+      }
+      for (const [name, value] of Object.entries(exported)) {
+        if (typeof value === 'function' && value.prototype instanceof Error) {
+          classes.set(name, source)
+        }
+      }
     }
   })
 
   test('every public class is named as one', () => {
     assert(classes.size >= 5)
-    assert.deepEqual([...classes.keys()].filter((name) => !new RegExp(`^## ${name}$|\\| \`${name}\``, 'm').test(page)), [])
+    assert.deepEqual(
+      [...classes.keys()].filter(
+        (name) => !new RegExp(`^## ${name}$|\\| \`${name}\``, 'm').test(page),
+      ),
+      [],
+    )
   })
 })

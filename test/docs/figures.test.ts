@@ -23,7 +23,9 @@ function page(...lines: string[]): { file: string; text: string } {
 /** Results as a folder holds them. */
 function readerOf(...results: Partial<Result>[]): Read {
   const own = pathToFileURL(`${mkdtempSync(join(folder, 'results-'))}/`)
-  for (const result of results) writeFileSync(new URL(`${result.part}.json`, own), JSON.stringify(result))
+  for (const result of results) {
+    writeFileSync(new URL(`${result.part}.json`, own), JSON.stringify(result))
+  }
   return reader(own)
 }
 
@@ -37,25 +39,56 @@ for (const { file, text } of pages()) {
 test('a wrong figure is found, in every table', () => {
   for (const name of TABLES.keys()) {
     const sound = render(page('Text.', `<!-- figures: ${name} -->`, '<!-- /figures -->'), read)
-    assert.equal(render({ file: 'docs/some.md', text: sound }, read), sound, 'what is rendered stays as it is')
+    assert.equal(
+      render({ file: 'docs/some.md', text: sound }, read),
+      sound,
+      'what is rendered stays as it is',
+    )
     const lines = sound.split('\n')
     const at = lines.findLastIndex((line) => /\d/.test(line))
     assert(at > 2, `${name} has a figure`)
-    const planted = lines.with(at, lines[at]!.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10))).join('\n')
-    const wrong = difference('docs/some.md', planted, render({ file: 'docs/some.md', text: planted }, read))
+    const planted = lines
+      .with(
+        at,
+        lines[at]!.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)),
+      )
+      .join('\n')
+    const wrong = difference(
+      'docs/some.md',
+      planted,
+      render({ file: 'docs/some.md', text: planted }, read),
+    )
     assert.match(wrong ?? '', new RegExp(`^docs/some\\.md:${at + 1} .*npm run figures`), name)
   }
 })
 
 test('docs/benchmarks.md has every table', () => {
   const { text } = pages().find(({ file }) => file === 'docs/benchmarks.md')!
-  assert.deepEqual([...TABLES.keys()].filter((name) => !tablesIn(text).includes(name)), [])
+  assert.deepEqual(
+    [...TABLES.keys()].filter((name) => !tablesIn(text).includes(name)),
+    [],
+  )
 })
 
 test('a table that was written by hand between the marks is replaced, and nothing else is', () => {
-  const text = ['# Title', '', '<!-- figures: machine -->', '| processor |', 'a sentence', '<!-- /figures -->', '', 'The end.'].join('\n')
+  const text = [
+    '# Title',
+    '',
+    '<!-- figures: machine -->',
+    '| processor |',
+    'a sentence',
+    '<!-- /figures -->',
+    '',
+    'The end.',
+  ].join('\n')
   const lines = render({ file: 'docs/some.md', text }, read).split('\n')
-  assert.deepEqual(lines.slice(0, 5), ['# Title', '', '<!-- figures: machine -->', '', '| what | measured with |'])
+  assert.deepEqual(lines.slice(0, 5), [
+    '# Title',
+    '',
+    '<!-- figures: machine -->',
+    '',
+    '| what | measured with |',
+  ])
   assert.deepEqual(lines.slice(-4), ['', '<!-- /figures -->', '', 'The end.'])
   assert(!lines.includes('a sentence'))
 })
@@ -64,7 +97,10 @@ test('an error names the file and the line', () => {
   const table = '<!-- figures: machine -->'
   const end = '<!-- /figures -->'
   const cases: [what: ReturnType<typeof page>, complaint: RegExp][] = [
-    [page('', '<!-- figures: looses -->', end), /^docs\/some\.md:2: there is no table "looses"; there are .*\blosses\b/],
+    [
+      page('', '<!-- figures: looses -->', end),
+      /^docs\/some\.md:2: there is no table "looses"; there are .*\blosses\b/,
+    ],
     [page('', '<!-- figures: -->', end), /^docs\/some\.md:2: there is no table ""/],
     [page('', table, '| a |'), /^docs\/some\.md:2: .* is missing$/],
     [page(table, table, end), /^docs\/some\.md:1: .* is missing before the next table at line 2/],
@@ -75,17 +111,38 @@ test('an error names the file and the line', () => {
 
 test('a result that is missing, quick, or without what a table shows is an error that names the file and the line', () => {
   const text = page('', '<!-- figures: retention -->', '<!-- /figures -->')
-  const measures = [{ contender: 'retention', setting: '1000', metric: 'rows/s', better: null, samples: [5, 7, 6] }] as unknown as Result['measures']
-  assert.throws(() => render(text, readerOf()), /^Error: docs\/some\.md:2: .*bench\/results\/drain\.json: run `npm run bench -- drain`/)
-  assert.throws(() => render(text, readerOf({ part: 'drain', mode: 'quick', measures })), /^Error: docs\/some\.md:2: bench\/results\/drain\.json is of a quick run/)
-  assert.throws(() => render(text, readerOf({ part: 'drain', mode: 'normal', measures })), /^Error: docs\/some\.md:2: no samples of retention, 1000: ms a call/)
+  const measures = [
+    { contender: 'retention', setting: '1000', metric: 'rows/s', better: null, samples: [5, 7, 6] },
+  ] as unknown as Result['measures']
+  assert.throws(
+    () => render(text, readerOf()),
+    /^Error: docs\/some\.md:2: .*bench\/results\/drain\.json: run `npm run bench -- drain`/,
+  )
+  assert.throws(
+    () => render(text, readerOf({ part: 'drain', mode: 'quick', measures })),
+    /^Error: docs\/some\.md:2: bench\/results\/drain\.json is of a quick run/,
+  )
+  assert.throws(
+    () => render(text, readerOf({ part: 'drain', mode: 'normal', measures })),
+    /^Error: docs\/some\.md:2: no samples of retention, 1000: ms a call/,
+  )
 })
 
 test('a table shows medians and the middle half of the rounds, and ratios within a round', () => {
-  const of = (contender: string, metric: string, ...samples: number[]) => ({ contender, setting: '1000', metric, better: null, samples })
+  const of = (contender: string, metric: string, ...samples: number[]) => ({
+    contender,
+    setting: '1000',
+    metric,
+    better: null,
+    samples,
+  })
   const measures = [
-    of('collector', 'rows/s', 30, 10, 60), of('raw INSERTs of 1,000', 'rows/s', 60, 40, 80), of('raw INSERTs and their sums', 'rows/s', 30, 10, 60),
-    of('single INSERTs', 'rows/s', 3, 2, 3), of('collector', 'peak RSS, MiB', 90.123, 90.124, 90.125), of('collector', 'heap after gc, MiB', 1234.5, 1300, 1100),
+    of('collector', 'rows/s', 30, 10, 60),
+    of('raw INSERTs of 1,000', 'rows/s', 60, 40, 80),
+    of('raw INSERTs and their sums', 'rows/s', 30, 10, 60),
+    of('single INSERTs', 'rows/s', 3, 2, 3),
+    of('collector', 'peak RSS, MiB', 90.123, 90.124, 90.125),
+    of('collector', 'heap after gc, MiB', 1234.5, 1300, 1100),
   ] as unknown as Result['measures']
   const { rows } = TABLES.get('collecting')!(readerOf({ part: 'drain', mode: 'full', measures }))
   assert.deepEqual(compact(rows).slice(1), [
@@ -97,7 +154,13 @@ test('a table shows medians and the middle half of the rounds, and ratios within
 
 test('targets that a run did not show are listed, and none is said so', () => {
   const parts = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
-  const results = (holds: boolean) => parts.map((part): Partial<Result> => ({ part, mode: 'normal', measures: [], claims: part === 'stats' ? [{ text: 'pigs | fly', holds }] : [] }))
+  const results = (holds: boolean) =>
+    parts.map((part): Partial<Result> => ({
+      part,
+      mode: 'normal',
+      measures: [],
+      claims: part === 'stats' ? [{ text: 'pigs | fly', holds }] : [],
+    }))
   const text = page('<!-- figures: missed -->', '<!-- /figures -->')
   assert.match(render(text, readerOf(...results(false))), /\n\| stats \| pigs \\\| fly \|\n/)
   assert.match(render(text, readerOf(...results(true))), /\n\nNone\.\n\n/)

@@ -1,4 +1,7 @@
-/** Links and pictures of the README, the docs and the project's other pages lead somewhere; those of the README also where only the package is. */
+/**
+ * Links and pictures of the README, the docs and the project's other pages lead somewhere; those of
+ * the README also where only the package is.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -10,7 +13,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MOST_WORDS = 1_200
 const MOST_BYTES = 100_000
 
-const { files: packed } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] }
+const { files: packed } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  files: string[]
+}
 const readme = pageOf('README.md')
 
 interface Link {
@@ -22,7 +27,11 @@ interface Link {
 
 /** The links of a page to files of ours. */
 function linksOf({ file, text }: Page): Link[] {
-  return [...withoutBlocks(text).replace(/`[^`\n]*`/g, '`code`').matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+  return [
+    ...withoutBlocks(text)
+      .replace(/`[^`\n]*`/g, '`code`')
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ].flatMap(([, target = '']) => {
     if (/^(?:https?|mailto):/.test(target)) return []
     const [path = '', anchor] = target.split('#')
     return { target, file: path === '' ? file : normalize(join(dirname(file), path)), anchor }
@@ -31,15 +40,27 @@ function linksOf({ file, text }: Page): Link[] {
 
 /** The anchors of a page, as GitHub and npm make them of its headings. */
 function anchorsOf(text: string): Set<string> {
-  return new Set([...withoutBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-')))
+  return new Set(
+    [...withoutBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replace(/\s/g, '-'),
+    ),
+  )
 }
 
 function broken(page: Page): string[] {
-  return linksOf(page).filter(({ file, anchor }) => {
-    if (file !== page.file && !existsSync(join(ROOT, file))) return true
-    return anchor !== undefined && !anchorsOf(file === page.file ? page.text : pageOf(file).text).has(anchor)
-  }).map(({ target }) => target)
+  return linksOf(page)
+    .filter(({ file, anchor }) => {
+      if (file !== page.file && !existsSync(join(ROOT, file))) return true
+      return (
+        anchor !== undefined &&
+        !anchorsOf(file === page.file ? page.text : pageOf(file).text).has(anchor)
+      )
+    })
+    .map(({ target }) => target)
 }
 
 describe('every link leads to a file, and to a heading in it:', () => {
@@ -49,18 +70,38 @@ describe('every link leads to a file, and to a heading in it:', () => {
 })
 
 test('a broken link would be seen', () => {
-  assert.deepEqual(broken({ file: 'docs/page.md', text: '# A page: so\n[a](#a-page-so) [b](#b) [c](concepts.md#glossary) [d](concepts.md#d) ![e](e.png)\n```md\n[f](f.md)\n```\n' }), ['#b', 'concepts.md#d', 'e.png'])
+  assert.deepEqual(
+    broken({
+      file: 'docs/page.md',
+      text:
+        '# A page: so\n[a](#a-page-so) [b](#b) [c](concepts.md#glossary) ' +
+        '[d](concepts.md#d) ![e](e.png)\n```md\n[f](f.md)\n```\n',
+    }),
+    ['#b', 'concepts.md#d', 'e.png'],
+  )
 })
 
 test('the README refers only to what is in the package', () => {
   const links = linksOf(readme)
   assert(links.length > 10)
-  assert.deepEqual(links.filter(({ file }) => !packed.some((folder) => file === folder || file.startsWith(`${folder}/`))).map(({ target }) => target), [])
+  assert.deepEqual(
+    links
+      .filter(
+        ({ file }) => !packed.some((folder) => file === folder || file.startsWith(`${folder}/`)),
+      )
+      .map(({ target }) => target),
+    [],
+  )
 })
 
 test('the README links to every page of the docs', () => {
   const linked = new Set(linksOf(readme).map(({ file }) => file))
-  assert.deepEqual(docs().map(({ file }) => file).filter((file) => !linked.has(file)), [])
+  assert.deepEqual(
+    docs()
+      .map(({ file }) => file)
+      .filter((file) => !linked.has(file)),
+    [],
+  )
 })
 
 test(`the README has at most ${MOST_WORDS} words`, () => {
@@ -71,5 +112,10 @@ test(`the README has at most ${MOST_WORDS} words`, () => {
 test('the pictures of the README are small', () => {
   const pictures = [...readme.text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, file = '']) => file)
   assert(pictures.length > 0)
-  for (const file of pictures) assert(statSync(join(ROOT, file)).size <= MOST_BYTES, `${file} is of ${statSync(join(ROOT, file)).size} bytes`)
+  for (const file of pictures) {
+    assert(
+      statSync(join(ROOT, file)).size <= MOST_BYTES,
+      `${file} is of ${statSync(join(ROOT, file)).size} bytes`,
+    )
+  }
 })

@@ -11,14 +11,18 @@ export interface Page {
 
 /** The README, the other pages of the project, and the docs. */
 export function pages(): Page[] {
-  const others = readdirSync(ROOT).filter((file) => file.endsWith('.md')).sort()
+  const others = readdirSync(ROOT)
+    .filter((file) => file.endsWith('.md'))
+    .sort()
   return [...[...others, 'bench/README.md'].map(pageOf), ...docs()]
 }
 
 /** The files of `docs/`. */
 export function docs(): Page[] {
   return readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md')).sort().map((file) => pageOf(`docs/${file}`))
+    .filter((file) => file.endsWith('.md'))
+    .sort()
+    .map((file) => pageOf(`docs/${file}`))
 }
 
 /** @throws Error if there is no such file */

@@ -1,4 +1,6 @@
-/** Where blocks of the docs run: without any service, and on the memcached and MariaDB of the tests. */
+/**
+ * Where blocks of the docs run: without any service, and on the memcached and MariaDB of the tests.
+ */
 import { createConnection } from 'mysql2/promise'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 
@@ -13,7 +15,8 @@ export interface Place {
   readonly embedded: boolean
 }
 
-const MYSQL_URL = /\b(?:mysql|mariadb):\/\/(?:([\w.-]+)(?::([\w.-]+))?@)?([\w.-]+)(?::(\d+))?\/(\w+)/g
+const MYSQL_URL =
+  /\b(?:mysql|mariadb):\/\/(?:([\w.-]+)(?::([\w.-]+))?@)?([\w.-]+)(?::(\d+))?\/(\w+)/g
 const MEMCACHED_ADDRESS = /\b([a-z\d.-]+):(11211)\b/g
 
 /** Whether a text says itself which servers it uses. */
@@ -25,16 +28,26 @@ export function embedded(folder: string): Place {
   return { env: {}, routes: {}, databaseUrl: `sqlite:${folder}/wide-cache.db`, embedded: true }
 }
 
-/** memcached, and a new database; what the text names is led there. Users and databases that it names are made, empty. */
+/**
+ * memcached, and a new database; what the text names is led there. Users and databases that it
+ * names are made, empty.
+ */
 export async function onServers(text: string): Promise<Place> {
   const [memcached, url] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
   const routes: { [address: string]: { host: string; port: number } } = {}
-  for (const [, host, port] of text.matchAll(MEMCACHED_ADDRESS)) routes[`${host}:${port}`] = endOf(`tcp://${memcached}`)
+  for (const [, host, port] of text.matchAll(MEMCACHED_ADDRESS)) {
+    routes[`${host}:${port}`] = endOf(`tcp://${memcached}`)
+  }
   for (const [, user, password, host, port = '3306', database] of text.matchAll(MYSQL_URL)) {
     routes[`${host}:${port}`] = endOf(url)
     await makeDatabase(url, user ?? 'root', password ?? '', database!)
   }
-  return { env: { MEMCACHE_SERVERS: memcached, DATABASE_URL: url }, routes, databaseUrl: url, embedded: false }
+  return {
+    env: { MEMCACHE_SERVERS: memcached, DATABASE_URL: url },
+    routes,
+    databaseUrl: url,
+    embedded: false,
+  }
 }
 
 function endOf(url: string): { host: string; port: number } {
@@ -42,11 +55,20 @@ function endOf(url: string): { host: string; port: number } {
   return { host: hostname, port: Number(port) }
 }
 
-async function makeDatabase(url: string, user: string, password: string, database: string): Promise<void> {
+async function makeDatabase(
+  url: string,
+  user: string,
+  password: string,
+  database: string,
+): Promise<void> {
   const connection = await createConnection(url)
   for (const statement of [
-    `DROP DATABASE IF EXISTS \`${database}\``, `CREATE DATABASE \`${database}\``,
-    `CREATE USER IF NOT EXISTS '${user}'@'%' IDENTIFIED BY '${password}'`, `GRANT ALL ON \`${database}\`.* TO '${user}'@'%'`,
-  ]) await connection.query(statement)
+    `DROP DATABASE IF EXISTS \`${database}\``,
+    `CREATE DATABASE \`${database}\``,
+    `CREATE USER IF NOT EXISTS '${user}'@'%' IDENTIFIED BY '${password}'`,
+    `GRANT ALL ON \`${database}\`.* TO '${user}'@'%'`,
+  ]) {
+    await connection.query(statement)
+  }
   await connection.end()
 }

@@ -1,5 +1,6 @@
-// Loaded before a block of the docs, so that it runs as printed beside others: what it listens on is a free port, which the
-// parent is told, and the servers it names are the test's. WIDE_CACHE_TEST_ROUTES has these, by host and port.
+// Loaded before a block of the docs, so that it runs as printed beside others: what it listens on
+// is a free port, which the parent is told, and the servers it names are the test's.
+// WIDE_CACHE_TEST_ROUTES has these, by host and port.
 import net from 'node:net'
 
 const routes = JSON.parse(process.env.WIDE_CACHE_TEST_ROUTES ?? '{}')
@@ -21,7 +22,9 @@ net.Socket.prototype.connect = function (...args) {
     const { host = 'localhost', port } = options
     const route = routes[`${host}:${port}`]
     if (route) Object.assign(options, route)
-    else if (!['localhost', '127.0.0.1', '::1'].includes(host)) throw new Error(`a block of the docs connects to ${host}:${port}, which it does not name`)
+    else if (!['localhost', '127.0.0.1', '::1'].includes(host)) {
+      throw new Error(`a block of the docs connects to ${host}:${port}, which it does not name`)
+    }
   }
   return connect.apply(this, args)
 }

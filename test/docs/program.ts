@@ -20,23 +20,41 @@ export type Visit = (origin: string) => Promise<void>
 
 /** Where a block runs. One that names its servers runs on these only. */
 export function placesOf(block: Block): ('memory and SQLite' | 'memcached and MariaDB')[] {
-  return namesServers(textOf(chainOf(block))) ? ['memcached and MariaDB'] : ['memory and SQLite', 'memcached and MariaDB']
+  return namesServers(textOf(chainOf(block)))
+    ? ['memcached and MariaDB']
+    : ['memory and SQLite', 'memcached and MariaDB']
 }
 
 /**
- * Runs a block, after what it continues, in an empty folder. It has to end by itself with status 0, or to listen, answer and end
- * on SIGTERM; and to say nothing on stderr. @throws Error with what it said instead
+ * Runs a block, after what it continues, in an empty folder. It has to end by itself with status 0,
+ * or to listen, answer and end on SIGTERM; and to say nothing on stderr. @throws Error with what it
+ * said instead
  */
-export async function run(block: Block, where: ReturnType<typeof placesOf>[number], visit: Visit = askFor(block)): Promise<void> {
+export async function run(
+  block: Block,
+  where: ReturnType<typeof placesOf>[number],
+  visit: Visit = askFor(block),
+): Promise<void> {
   const chain = chainOf(block)
   const folder = newProject()
   const place = where === 'memory and SQLite' ? embedded(folder) : await onServers(textOf(chain))
   try {
-    await prepare(chain.filter(({ language }) => language === 'sql'), place)
+    await prepare(
+      chain.filter(({ language }) => language === 'sql'),
+      place,
+    )
     const file = writeProgram(folder, chain)
-    await ends(file, folder, place, visit, chain.some(({ text }) => text.includes('SIGTERM')))
+    await ends(
+      file,
+      folder,
+      place,
+      visit,
+      chain.some(({ text }) => text.includes('SIGTERM')),
+    )
     const files = readdirSync(folder).filter((name) => name.endsWith('.db'))
-    if (!place.embedded && files.length > 0) throw new Error(`it has made ${files.join(', ')} though there is a DATABASE_URL`)
+    if (!place.embedded && files.length > 0) {
+      throw new Error(`it has made ${files.join(', ')} though there is a DATABASE_URL`)
+    }
   } finally {
     removeFolder(folder)
   }
@@ -45,7 +63,9 @@ export async function run(block: Block, where: ReturnType<typeof placesOf>[numbe
 async function prepare(sql: readonly Block[], { databaseUrl }: Place): Promise<void> {
   if (sql.length === 0) return
   const { database } = openDatabase(databaseUrl)
-  for (const statement of sql.flatMap(({ text }) => statementsOf(text))) await database.query(statement)
+  for (const statement of sql.flatMap(({ text }) => statementsOf(text))) {
+    await database.query(statement)
+  }
   await database.close()
 }
 
@@ -55,16 +75,31 @@ function writeProgram(folder: string, chain: readonly Block[]): string {
   return file
 }
 
-async function ends(file: string, folder: string, place: Place, visit: Visit, handlesSigterm: boolean): Promise<void> {
+async function ends(
+  file: string,
+  folder: string,
+  place: Place,
+  visit: Visit,
+  handlesSigterm: boolean,
+): Promise<void> {
   const child = spawn(process.execPath, ['--import', PRELOAD, file], {
-    cwd: folder, stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { PATH: process.env['PATH'], WIDE_CACHE_TEST_ROUTES: JSON.stringify(place.routes), ...place.env },
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env['PATH'],
+      WIDE_CACHE_TEST_ROUTES: JSON.stringify(place.routes),
+      ...place.env,
+    },
   })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   let stderr = ''
-  child.stderr?.setEncoding('utf8').on('data', (data) => { stderr += data })
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)))
+  child.stderr?.setEncoding('utf8').on('data', (data) => {
+    stderr += data
+  })
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+    child.once('close', (status, signal) => resolve(status ?? signal)),
+  )
   const late = setTimeout(kill, LIMIT_MS)
   try {
     const port = await Promise.race([listening(child), ended.then(() => undefined)])
@@ -74,7 +109,13 @@ async function ends(file: string, folder: string, place: Place, visit: Visit, ha
     }
     const status = await ended
     const expected = port === undefined || handlesSigterm ? 0 : 'SIGTERM'
-    if (status !== expected) throw new Error(status === 'SIGKILL' ? `it does not end within ${LIMIT_MS / 1000} s\n${stderr}` : `it ends with ${status}:\n${stderr}`)
+    if (status !== expected) {
+      throw new Error(
+        status === 'SIGKILL'
+          ? `it does not end within ${LIMIT_MS / 1000} s\n${stderr}`
+          : `it ends with ${status}:\n${stderr}`,
+      )
+    }
     if (stderr) throw new Error(`it says on stderr:\n${stderr}`)
   } finally {
     clearTimeout(late)
@@ -84,13 +125,21 @@ async function ends(file: string, folder: string, place: Place, visit: Visit, ha
 }
 
 function listening(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => child.once('message', (message: { port: number }) => resolve(message.port)))
+  return new Promise((resolve) =>
+    child.once('message', (message: { port: number }) => resolve(message.port)),
+  )
 }
 
-/** Asks for `/` and all paths without parameters that a block has routes for. No answer may be a failure of the server. */
+/**
+ * Asks for `/` and all paths without parameters that a block has routes for. No answer may be a
+ * failure of the server.
+ */
 function askFor(block: Block): Visit {
   const text = textOf(chainOf(block))
-  const paths = new Set(['/', ...[...text.matchAll(/\bapp\.(?:use|get)\(\s*['"](\/[^'":*{]*)['"]/g)].map(([, path]) => path!)])
+  const paths = new Set([
+    '/',
+    ...[...text.matchAll(/\bapp\.(?:use|get)\(\s*['"](\/[^'":*{]*)['"]/g)].map(([, path]) => path!),
+  ])
   return async (origin) => {
     for (const path of paths) {
       const response = await fetch(origin + path, { headers: { 'user-agent': BROWSER } })

@@ -16,13 +16,27 @@ export async function compile(block: Block): Promise<void> {
   try {
     // Without an export or import a file would be no module, and could not await.
     writeFileSync(join(folder, 'block.mts'), `${sourceOf(chainOf(block))}\nexport {}\n`)
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
-      compilerOptions: { module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true, noEmit: true, types: ['node'] },
-      files: ['block.mts'],
-    }))
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          module: 'nodenext',
+          target: 'es2023',
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: true,
+          noEmit: true,
+          types: ['node'],
+        },
+        files: ['block.mts'],
+      }),
+    )
     await promisify(execFile)(process.execPath, [TSC, '-p', folder])
   } catch (error) {
-    throw new Error(`it does not compile:\n${error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)}`)
+    throw new Error(
+      'it does not ' +
+        `compile:\n${error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)}`,
+    )
   } finally {
     removeFolder(folder)
   }

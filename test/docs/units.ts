@@ -7,7 +7,22 @@ import { executable } from '../servers/binaries.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { checkCommand, checkCommands } from './commands.js'
 
-const INSTRUCTIONS = ['FROM', 'WORKDIR', 'COPY', 'RUN', 'ENV', 'USER', 'EXPOSE', 'CMD', 'ENTRYPOINT', 'ARG', 'LABEL', 'STOPSIGNAL', 'HEALTHCHECK', 'VOLUME']
+const INSTRUCTIONS = [
+  'FROM',
+  'WORKDIR',
+  'COPY',
+  'RUN',
+  'ENV',
+  'USER',
+  'EXPOSE',
+  'CMD',
+  'ENTRYPOINT',
+  'ARG',
+  'LABEL',
+  'STOPSIGNAL',
+  'HEALTHCHECK',
+  'VOLUME',
+]
 
 /** The value of a setting, such as `ExecStart`, in a unit. @throws Error if there is none */
 export function settingOf(unit: string, setting: string): string {
@@ -16,9 +31,14 @@ export function settingOf(unit: string, setting: string): string {
   return value
 }
 
-/** @throws Error for a command that does not exist, a line that is no setting, and what `systemd-analyze verify` says, where that is installed */
+/**
+ * @throws Error for a command that does not exist, a line that is no setting, and what
+ * `systemd-analyze verify` says, where that is installed
+ */
 export async function checkUnit(unit: string): Promise<void> {
-  for (const line of unit.split('\n')) if (!/^(?:\[\w+\]|[A-Z]\w*=.*|#.*|\s*)$/.test(line)) throw new Error(`"${line}" is no setting`)
+  for (const line of unit.split('\n')) {
+    if (!/^(?:\[\w+\]|[A-Z]\w*=.*|#.*|\s*)$/.test(line)) throw new Error(`"${line}" is no setting`)
+  }
   checkCommands(settingOf(unit, 'ExecStart'))
   const analyze = executable('systemd-analyze')
   if (!analyze) return
@@ -28,7 +48,10 @@ export async function checkUnit(unit: string): Promise<void> {
     writeFileSync(file, unit)
     const { stderr } = await promisify(execFile)(analyze, ['verify', file])
     // Programs lie elsewhere on some machines.
-    const said = stderr.split('\n').filter((line) => line.includes('block.service') && !line.includes('is not executable')).join('\n')
+    const said = stderr
+      .split('\n')
+      .filter((line) => line.includes('block.service') && !line.includes('is not executable'))
+      .join('\n')
     if (said) throw new Error(said)
   } finally {
     removeFolder(folder)
@@ -44,7 +67,10 @@ export function commandOfImage(dockerfile: string): string[] {
 
 /** @throws Error for an instruction or a command that does not exist */
 export function checkDockerfile(dockerfile: string): void {
-  const lines = dockerfile.replaceAll(/\\\n/g, ' ').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const lines = dockerfile
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
   for (const line of lines) {
     const [, instruction = '', rest = ''] = /^(\S+)\s+(.*)$/.exec(line) ?? []
     if (!INSTRUCTIONS.includes(instruction)) throw new Error(`"${line}": no such instruction`)

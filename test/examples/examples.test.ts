@@ -22,8 +22,15 @@ test('there are examples', () => {
 for (const example of examples) {
   test(`${example} says what happens, and ends`, async () => {
     const file = fileURLToPath(new URL(example, FOLDER))
-    assert.match(readFileSync(file, 'utf8'), new RegExp(`node examples/relatives/${example.replace('.', '\\.')}`), 'its first lines say how it is run')
-    const { stdout, stderr } = await run(process.execPath, [file], { env: withoutOurs(), timeout: LIMIT_MS })
+    assert.match(
+      readFileSync(file, 'utf8'),
+      new RegExp(`node examples/relatives/${example.replace('.', '\\.')}`),
+      'its first lines say how it is run',
+    )
+    const { stdout, stderr } = await run(process.execPath, [file], {
+      env: withoutOurs(),
+      timeout: LIMIT_MS,
+    })
     assert(stdout.split('\n').length > 3, stdout)
     assert.equal(stderr, '')
   })
@@ -36,7 +43,10 @@ for (const example of ['sequence.js', 'hits.js']) {
       const file = (name: string) => join(folder, name)
       const env = { ...withoutOurs(), DATABASE_URL: `sqlite:${file('shared.db')}` }
       const at = fileURLToPath(new URL(example, FOLDER))
-      await run(process.execPath, [at], { env: { ...env, WIDE_CACHE_DATABASE_URL: `sqlite:${file('own.db')}` }, timeout: LIMIT_MS })
+      await run(process.execPath, [at], {
+        env: { ...env, WIDE_CACHE_DATABASE_URL: `sqlite:${file('own.db')}` },
+        timeout: LIMIT_MS,
+      })
       assert.deepEqual([existsSync(file('own.db')), existsSync(file('shared.db'))], [true, false])
       await run(process.execPath, [at], { env, timeout: LIMIT_MS })
       assert(existsSync(file('shared.db')))
@@ -48,6 +58,12 @@ for (const example of ['sequence.js', 'hits.js']) {
 
 /** This process's environment without what the package reads. */
 function withoutOurs(): NodeJS.ProcessEnv {
-  const { MEMCACHE_SERVERS: _, DATABASE_URL: __, WIDE_CACHE_SERVERS: ___, WIDE_CACHE_DATABASE_URL: ____, ...env } = process.env
+  const {
+    MEMCACHE_SERVERS: _,
+    DATABASE_URL: __,
+    WIDE_CACHE_SERVERS: ___,
+    WIDE_CACHE_DATABASE_URL: ____,
+    ...env
+  } = process.env
   return env
 }

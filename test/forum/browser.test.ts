@@ -1,4 +1,7 @@
-/** The widget as people meet it: in Chromium, on the running demo, under its Content-Security-Policy. */
+/**
+ * The widget as people meet it: in Chromium, on the running demo, under its
+ * Content-Security-Policy.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -11,7 +14,7 @@ const TEXT = /^([\d,]+) visitors?, ([\d,]+) page views? in the last 10 minutes$/
 let forum: Forum
 let browser: Browser
 before(async () => {
-  [forum, browser] = await Promise.all([startForum(), startBrowser()])
+  ;[forum, browser] = await Promise.all([startForum(), startBrowser()])
 })
 after(async () => {
   await browser?.close()
@@ -19,7 +22,9 @@ after(async () => {
 })
 
 /** A page, and all that the browser has complained of: errors, blocked or failed requests. */
-async function open(path: string): Promise<{ page: Page; complaints: string[]; figures: unknown[] }> {
+async function open(
+  path: string,
+): Promise<{ page: Page; complaints: string[]; figures: unknown[] }> {
   const page = await browser.newPage({ viewport: { width: 1100, height: 720 } })
   const complaints: string[] = []
   const figures: unknown[] = []
@@ -27,23 +32,32 @@ async function open(path: string): Promise<{ page: Page; complaints: string[]; f
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(error.message))
-  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on('requestfailed', (request) =>
+    complaints.push(`${request.url()}: ${request.failure()?.errorText}`),
+  )
   page.on('response', async (response) => {
     if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`)
-    if (new URL(response.url()).pathname === '/activity') figures.push(await response.json().catch(() => undefined))
+    if (new URL(response.url()).pathname === '/activity') {
+      figures.push(await response.json().catch(() => undefined))
+    }
   })
   await page.goto(forum.origin + path)
   return { page, complaints, figures }
 }
 
-/** Waits until the widget's line fits, and returns it. The page's policy lets no test evaluate anything there. */
+/**
+ * Waits until the widget's line fits, and returns it. The page's policy lets no test evaluate
+ * anything there.
+ */
 async function lineThat(page: Page, fits: (text: string) => boolean): Promise<string> {
   const line = page.locator('site-activity [part~=figures]')
   const end = performance.now() + FIGURES_MS
   for (;;) {
-    const text = await line.textContent() ?? ''
+    const text = (await line.textContent()) ?? ''
     if (fits(text)) return text
-    if (performance.now() > end) assert.fail(`after ${FIGURES_MS / 1000} s still "${text}"\n${forum.output()}`)
+    if (performance.now() > end) {
+      assert.fail(`after ${FIGURES_MS / 1000} s still "${text}"\n${forum.output()}`)
+    }
     await page.waitForTimeout(250)
   }
 }
@@ -53,10 +67,17 @@ function numbersIn(text: string): number[] {
   return [visitors, views].map((number) => Number(number?.replaceAll(',', '')))
 }
 
-/** Waits for an answer of the endpoint with the figures in this text: the page may show them before the test has read the answer. */
-async function answerOf(text: string, { page, figures }: { page: Page; figures: unknown[] }): Promise<void> {
+/**
+ * Waits for an answer of the endpoint with the figures in this text: the page may show them before
+ * the test has read the answer.
+ */
+async function answerOf(
+  text: string,
+  { page, figures }: { page: Page; figures: unknown[] },
+): Promise<void> {
   const [visitors, pageViews] = numbersIn(text)
-  const fits = (answer: unknown): boolean => isDeepStrictEqual(Object.assign({}, answer, { visitors, pageViews }), answer)
+  const fits = (answer: unknown): boolean =>
+    isDeepStrictEqual(Object.assign({}, answer, { visitors, pageViews }), answer)
   const end = performance.now() + FIGURES_MS
   while (!figures.some(fits)) {
     if (performance.now() > end) assert.fail(`"${text}" is none of ${JSON.stringify(figures)}`)
@@ -70,18 +91,28 @@ test('the widget shows both figures, in words and in the top-right corner, and c
   const text = await lineThat(page, (text) => numbersIn(text).every((number) => number > 0))
   const [visitors = 0, views = 0] = numbersIn(text)
   assert(views >= visitors, `${visitors} visitors, ${views} views`)
-  assert.deepEqual(await widget.locator('[part~=number]').allTextContents(), [visitors, views].map((number) => number.toLocaleString('en')))
+  assert.deepEqual(
+    await widget.locator('[part~=number]').allTextContents(),
+    [visitors, views].map((number) => number.toLocaleString('en')),
+  )
   await answerOf(text, { page, figures })
 
   const box = await widget.boundingBox()
-  assert(box && box.y < 80 && box.x > 550 && box.x + box.width > 1000 && box.x + box.width <= 1100, JSON.stringify(box))
+  assert(
+    box && box.y < 80 && box.x > 550 && box.x + box.width > 1000 && box.x + box.width <= 1100,
+    JSON.stringify(box),
+  )
 
   // A later answer with other figures: the widget asks again about each half minute.
   const later = await lineThat(page, (later) => later !== text)
   await answerOf(later, { page, figures })
   assert(numbersIn(later)[1]! > views)
   assert.deepEqual(complaints, [])
-  assert.match(forum.output(), /^The forum is on [^\n]+\n$/, 'the forum itself has nothing to complain of either')
+  assert.match(
+    forum.output(),
+    /^The forum is on [^\n]+\n$/,
+    'the forum itself has nothing to complain of either',
+  )
   await page.close()
 })
 
@@ -104,10 +135,13 @@ test('without scripts the page has the figures all the same, once the forum know
   let text = ''
   while (!numbersIn(text).every((number) => number > 0) && performance.now() < end) {
     await page.goto(forum.origin)
-    text = (await page.locator('site-activity').textContent() ?? '').replace(/\s+/g, ' ').trim()
+    text = ((await page.locator('site-activity').textContent()) ?? '').replace(/\s+/g, ' ').trim()
     await page.waitForTimeout(250)
   }
-  assert(numbersIn(text).every((number) => number > 0), text)
+  assert(
+    numbersIn(text).every((number) => number > 0),
+    text,
+  )
   await context.close()
 })
 

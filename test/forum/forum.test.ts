@@ -6,7 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { spawnForum, startForum } from './forum.js'
 
-const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+const BROWSER =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
+  'Safari/537.36'
 const FIGURES_MS = 60_000
 
 async function figuresOf(origin: string): Promise<Record<string, unknown>> {
@@ -20,8 +22,17 @@ async function firstThread(origin: string): Promise<string> {
 }
 
 test('on memcached and MariaDB, without simulated visitors, exactly those who come are counted, and it stops in order', async () => {
-  const forum = await startForum(['--no-traffic'], { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() })
-  for (const [path, agent] of [['/', BROWSER], ['/', `${BROWSER} Edg/126`], ['/', 'curl/8.0'], ['/nowhere', BROWSER], ['/assets/forum.css', BROWSER]] as const) {
+  const forum = await startForum(['--no-traffic'], {
+    MEMCACHE_SERVERS: await sharedMemcached(),
+    DATABASE_URL: await sharedMysqlUrl(),
+  })
+  for (const [path, agent] of [
+    ['/', BROWSER],
+    ['/', `${BROWSER} Edg/126`],
+    ['/', 'curl/8.0'],
+    ['/nowhere', BROWSER],
+    ['/assets/forum.css', BROWSER],
+  ] as const) {
     await (await fetch(forum.origin + path, { headers: { 'user-agent': agent } })).text()
   }
   const end = performance.now() + FIGURES_MS
@@ -35,11 +46,18 @@ test('on memcached and MariaDB, without simulated visitors, exactly those who co
 })
 
 test('a thread shows its views, each visitor once, on its own page and in the list', async () => {
-  const forum = await startForum(['--no-traffic'], { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() })
-  const pageOf = async (url: string, agent = 'curl/8.0') => (await fetch(url, { headers: { 'user-agent': agent } })).text()
+  const forum = await startForum(['--no-traffic'], {
+    MEMCACHE_SERVERS: await sharedMemcached(),
+    DATABASE_URL: await sharedMysqlUrl(),
+  })
+  const pageOf = async (url: string, agent = 'curl/8.0') =>
+    (await fetch(url, { headers: { 'user-agent': agent } })).text()
   const thread = await firstThread(forum.origin)
   for (const agent of [BROWSER, BROWSER, `${BROWSER} Edg/126`]) await pageOf(thread, agent)
-  const viewsOn = async (url: string) => [...(await pageOf(url)).matchAll(/([\d,]+) views?</g)].map(([, views]) => Number(views)).filter((views) => views > 0)
+  const viewsOn = async (url: string) =>
+    [...(await pageOf(url)).matchAll(/([\d,]+) views?</g)]
+      .map(([, views]) => Number(views))
+      .filter((views) => views > 0)
   const end = performance.now() + FIGURES_MS
   while ((await viewsOn(thread))[0] !== 2 && performance.now() < end) await delay(500)
   assert.deepEqual([await viewsOn(thread), await viewsOn(forum.origin)], [[2], [2]])
@@ -49,14 +67,27 @@ test('a thread shows its views, each visitor once, on its own page and in the li
 test('a reply that is too long, empty, or no form is refused with a page', async () => {
   const forum = await startForum(['--no-traffic'])
   const thread = await firstThread(forum.origin)
-  const statusOf = async (body: string | URLSearchParams) => (await fetch(`${thread}/replies`, { method: 'POST', body, redirect: 'manual' })).status
+  const statusOf = async (body: string | URLSearchParams) =>
+    (await fetch(`${thread}/replies`, { method: 'POST', body, redirect: 'manual' })).status
   assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: 'Hello' })), 303)
   assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: ' ' })), 400)
   assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: 'x'.repeat(2001) })), 400)
   assert.equal(await statusOf(new URLSearchParams({ author: 'A'.repeat(41), text: 'x' })), 400)
-  assert.equal(await statusOf(new URLSearchParams([['author', 'a'], ['text', 'x'], ['text', 'y']])), 400)
+  assert.equal(
+    await statusOf(
+      new URLSearchParams([
+        ['author', 'a'],
+        ['text', 'x'],
+        ['text', 'y'],
+      ]),
+    ),
+    400,
+  )
   assert.equal(await statusOf('no form'), 400)
-  assert.equal(await statusOf(new URLSearchParams({ author: 'Anna', text: 'x'.repeat(40_000) })), 413)
+  assert.equal(
+    await statusOf(new URLSearchParams({ author: 'Anna', text: 'x'.repeat(40_000) })),
+    413,
+  )
   const page = await (await fetch(thread)).text()
   assert.match(page, /<strong>Anna<\/strong>/)
   assert.equal(await forum.stop('SIGINT'), 0, forum.output())
@@ -64,7 +95,9 @@ test('a reply that is too long, empty, or no form is refused with a page', async
 
 test('requests that never end do not keep it from ending', async () => {
   const forum = await startForum(['--no-traffic'])
-  const socket = connect(Number(new URL(forum.origin).port), '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n'))
+  const socket = connect(Number(new URL(forum.origin).port), '127.0.0.1', () =>
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n'),
+  )
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   // A request that comes later is answered later, so the forum has met the first one.
@@ -80,7 +113,10 @@ test('a port that is taken, one that is none, and an unknown flag are said in pl
   assert(address && typeof address === 'object')
   const taken = spawnForum([], { PORT: String(address.port) })
   assert.equal(await taken.ended, 1)
-  assert.equal(taken.output(), `Port ${address.port} is taken. Choose another one: PORT=${address.port + 1} npm start\n`)
+  assert.equal(
+    taken.output(),
+    `Port ${address.port} is taken. Choose another one: PORT=${address.port + 1} npm start\n`,
+  )
   other.close()
   const none = spawnForum([], { PORT: 'http' })
   assert.equal(await none.ended, 2)

@@ -20,11 +20,19 @@ export interface Forum {
 export function spawnForum(args: readonly string[] = [], env: Record<string, string> = {}) {
   const folder = temporaryFolder('forum')
   const child: ChildProcess = spawn(process.execPath, [SERVER, ...args], {
-    cwd: folder, env: { PATH: process.env['PATH'], PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (data) => { output += data })
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)))
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (data) => {
+      output += data
+    })
+  }
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+    child.once('close', (code, signal) => resolve(code ?? signal)),
+  )
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   void ended.then(() => {
@@ -35,17 +43,26 @@ export function spawnForum(args: readonly string[] = [], env: Record<string, str
 }
 
 /** Starts the forum on a free port and waits until it listens. */
-export async function startForum(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Forum> {
+export async function startForum(
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<Forum> {
   const { child, ended, output } = spawnForum(args, env)
   const end = performance.now() + START_MS
   for (;;) {
     const port = /http:\/\/localhost:(\d+)/.exec(output())?.[1]
     if (port) {
-      return { origin: `http://127.0.0.1:${port}`, output, stop: (signal = 'SIGTERM') => (child.kill(signal), ended) }
+      return {
+        origin: `http://127.0.0.1:${port}`,
+        output,
+        stop: (signal = 'SIGTERM') => (child.kill(signal), ended),
+      }
     }
     if (hasEnded(child) || performance.now() > end) {
       child.kill('SIGKILL')
-      throw new Error(`The forum has not started (has the package been built? npm run build):\n${output()}`)
+      throw new Error(
+        `The forum has not started (has the package been built? npm run build):\n${output()}`,
+      )
     }
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -55,6 +72,14 @@ export async function startForum(args: readonly string[] = [], env: Record<strin
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: binary('chromium'),
-    args: ['--no-sandbox', '--headless', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+    args: [
+      '--no-sandbox',
+      '--headless',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
   })
 }

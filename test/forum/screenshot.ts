@@ -8,7 +8,11 @@ const VISITS_MS = 60_000
 
 const [forum, browser] = await Promise.all([startForum(), startBrowser()])
 try {
-  const page = await browser.newPage({ viewport: { width: 960, height: 400 }, deviceScaleFactor: 1.5, colorScheme: 'light' })
+  const page = await browser.newPage({
+    viewport: { width: 960, height: 400 },
+    deviceScaleFactor: 1.5,
+    colorScheme: 'light',
+  })
   await new Promise((resolve) => setTimeout(resolve, VISITS_MS))
   await page.goto(forum.origin)
   await page.locator('site-activity [part~=number]').first().waitFor()

@@ -1,4 +1,7 @@
-/** Several processes count, collectors are killed, memcached and MariaDB are restarted, and in the end the counts are exact. */
+/**
+ * Several processes count, collectors are killed, memcached and MariaDB are restarted, and in the
+ * end the counts are exact.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +16,13 @@ import type { Assignment, Recorded } from './hits-process.js'
 const RECORDERS = 3
 const HITS_A_RECORDER = 20_000
 const KILLS = 4
-const GRID = { name: 'site', repeatSeconds: 2, layerSeconds: 1, drainAfterLayers: 1, closeTimeoutMs: 20_000 }
+const GRID = {
+  name: 'site',
+  repeatSeconds: 2,
+  layerSeconds: 1,
+  drainAfterLayers: 1,
+  closeTimeoutMs: 20_000,
+}
 
 type Message = { ready?: boolean; done?: boolean; recorded?: Recorded[] }
 
@@ -24,7 +33,10 @@ test(`${RECORDERS} processes record ${RECORDERS * HITS_A_RECORDER} hits of the s
   const children: ChildProcess[] = []
   const start = (assignment: Partial<Assignment>): ChildProcess => {
     const child = fork(fileURLToPath(new URL('./hits-process.ts', import.meta.url)), {
-      env: { ...process.env, ASSIGNMENT: JSON.stringify({ ...GRID, ...ports, collect: false, ...assignment }) },
+      env: {
+        ...process.env,
+        ASSIGNMENT: JSON.stringify({ ...GRID, ...ports, collect: false, ...assignment }),
+      },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     child.stderr?.resume()
@@ -33,10 +45,13 @@ test(`${RECORDERS} processes record ${RECORDERS * HITS_A_RECORDER} hits of the s
   }
   const startCollector = (): ChildProcess => start({ hits: 0, collect: '* * * * * *' })
   /** The first message with `field`. */
-  const said = (child: ChildProcess, field: keyof Message): Promise<Message> => new Promise((resolve, reject) => {
-    child.on('message', (message: Message) => message[field] !== undefined && resolve(message))
-    child.once('exit', (code, signal) => reject(new Error(`a process ended (${code ?? signal}) before it said "${field}"`)))
-  })
+  const said = (child: ChildProcess, field: keyof Message): Promise<Message> =>
+    new Promise((resolve, reject) => {
+      child.on('message', (message: Message) => message[field] !== undefined && resolve(message))
+      child.once('exit', (code, signal) =>
+        reject(new Error(`a process ended (${code ?? signal}) before it said "${field}"`)),
+      )
+    })
   const kill = async (child: ChildProcess): Promise<void> => {
     const gone = once(child, 'exit')
     child.kill('SIGKILL')
@@ -74,12 +89,22 @@ test(`${RECORDERS} processes record ${RECORDERS * HITS_A_RECORDER} hits of the s
     }
     const reader = createHits({ ...GRID, ...ports, collect: false })
     await reader.drain({ all: true })
-    assert.deepEqual(new Map([...await reader.counts(expected.keys())].sort()), new Map([...expected].sort()))
+    assert.deepEqual(
+      new Map([...(await reader.counts(expected.keys()))].sort()),
+      new Map([...expected].sort()),
+    )
     await kill(collector)
     await reader.drain()
     assert.deepEqual(new Map((await reader.top(1_000)).sort()), new Map([...expected].sort()))
     const { duplicate: _, ...sums } = await reader.ledger()
-    assert.deepEqual(sums, { issued: recorded.length, committed: recorded.length, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+    assert.deepEqual(sums, {
+      issued: recorded.length,
+      committed: recorded.length,
+      quarantined: 0,
+      dropped: 0,
+      outstanding: 0,
+      lost: 0,
+    })
     await reader.close()
   } finally {
     for (const child of children) child.kill('SIGKILL')

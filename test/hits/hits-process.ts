@@ -1,6 +1,7 @@
 /**
- * A process of a site that counts hits. With `hits` it records so many, of viewers that other processes have too,
- * and says at the end which, with the windows that they were in; without, it collects, each second.
+ * A process of a site that counts hits. With `hits` it records so many, of viewers that other
+ * processes have too, and says at the end which, with the windows that they were in; without, it
+ * collects, each second.
  */
 import { ItemHits } from '../../src/hits/hits.js'
 import { type HitsOptions, hitsSettings } from '../../src/hits/options.js'
@@ -22,7 +23,10 @@ const VIEWERS = 60
 const { hits: count, ...options }: Assignment = JSON.parse(process.env['ASSIGNMENT'] ?? '')
 let time = 0
 const { clock } = systemEnvironment
-const hits = new ItemHits(hitsSettings(options), { ...systemEnvironment, clock: { ...clock, now: () => (time = Math.floor(clock.now())) } })
+const hits = new ItemHits(hitsSettings(options), {
+  ...systemEnvironment,
+  clock: { ...clock, now: () => (time = Math.floor(clock.now())) },
+})
 const recorded: Recorded[] = []
 
 function record(item: string, viewer: string | null): void {
@@ -35,10 +39,13 @@ if (count > 0) {
   // Once this is in the cache, the day's salt is known.
   record('first', 'anybody')
   await hits.flush()
-  const aTick = Math.ceil(count / (SECONDS * 1000 / TICK_MS))
+  const aTick = Math.ceil(count / ((SECONDS * 1000) / TICK_MS))
   timer = setInterval(() => {
     for (let i = 0; i < aTick && recorded.length < count; i++) {
-      record(`item ${Math.floor(Math.random() * ITEMS)}`, Math.random() < 0.1 ? null : `viewer ${Math.floor(Math.random() * VIEWERS)}`)
+      record(
+        `item ${Math.floor(Math.random() * ITEMS)}`,
+        Math.random() < 0.1 ? null : `viewer ${Math.floor(Math.random() * VIEWERS)}`,
+      )
     }
     if (recorded.length < count) return
     clearInterval(timer)

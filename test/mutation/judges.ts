@@ -1,4 +1,7 @@
-/** Who judges a mutant: programs that must fail when it runs. The quick ones come first, and the first failure ends it. */
+/**
+ * Who judges a mutant: programs that must fail when it runs. The quick ones come first, and the
+ * first failure ends it.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +13,10 @@ export interface Judge {
   readonly args: readonly string[]
 }
 
-/** Tests whose names say neither are on SQLite and in memory. Node 20 also asks for the names of the groups, which must not match. */
+/**
+ * Tests whose names say neither are on SQLite and in memory. Node 20 also asks for the names of the
+ * groups, which must not match.
+ */
 const WITHOUT_SERVERS = '^(?!<root>$|a .* on$|.*(MariaDB|memcached))'
 const WITH_SERVERS = 'MariaDB|memcached'
 /** A mutant that fills the memory must not take the machine's. */
@@ -21,13 +27,24 @@ const REPORTER = new URL('./first-failure.js', import.meta.url).href
 /** The tests in `files` whose names match `pattern`. */
 export const tests = (name: string, pattern: string, ...files: readonly string[]): Judge => ({
   name,
-  args: [`--test-name-pattern=${pattern}`, `--test-reporter=${REPORTER}`, 'test/mutation/tests.ts', ...files],
+  args: [
+    `--test-name-pattern=${pattern}`,
+    `--test-reporter=${REPORTER}`,
+    'test/mutation/tests.ts',
+    ...files,
+  ],
 })
-const simulation = (of: string, from: number, seeds: number): Judge => ({ name: `${seeds} seeds of the simulation`, args: ['test/mutation/seeds.ts', of, String(from), String(seeds)] })
+const simulation = (of: string, from: number, seeds: number): Judge => ({
+  name: `${seeds} seeds of the simulation`,
+  args: ['test/mutation/seeds.ts', of, String(from), String(seeds)],
+})
 
 /** The test files of a folder, but for `others`, which are too slow to judge each mutant. */
 function filesOf(folder: string, ...others: readonly string[]): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).sort().filter((file) => file.endsWith('.test.ts') && !others.includes(file)).map((file) => `${folder}/${file}`)
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .sort()
+    .filter((file) => file.endsWith('.test.ts') && !others.includes(file))
+    .map((file) => `${folder}/${file}`)
 }
 
 const COUNTERS = filesOf('src/counters', 'processes.test.ts')
@@ -70,13 +87,24 @@ export interface Verdict {
 export async function judge({ args }: Judge, folder: string, timeoutMs: number): Promise<Verdict> {
   const began = performance.now()
   // A process group of its own, so that what the tests have started ends with it.
-  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', ...args], {
-    cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
-  })
+  const child = spawn(
+    process.execPath,
+    [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', ...args],
+    {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
+    },
+  )
   const end = (): void => endGroup(child)
   process.once('exit', end)
   const said = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (data: Buffer) => { said[name] = (said[name] + data.toString()).slice(-4_000) })
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (data: Buffer) => {
+      said[name] = (said[name] + data.toString()).slice(-4_000)
+    })
+  }
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -86,7 +114,9 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
   clearTimeout(timer)
   process.off('exit', end)
   end()
-  const says = late ? `not done after ${Math.round(timeoutMs / 1000)} s` : lastLine(said.stdout) || lastLine(said.stderr)
+  const says = late
+    ? `not done after ${Math.round(timeoutMs / 1000)} s`
+    : lastLine(said.stdout) || lastLine(said.stderr)
   return { found: code !== 0, says, late, ms: performance.now() - began }
 }
 

@@ -1,6 +1,7 @@
 /**
- * `npm run mutate -- --folder counters --sample 100 --seed 1`: changes the sources of a folder in small ways, one
- * at a time and in a copy, and tells which changes no test and no simulation finds. `--help` lists the options.
+ * `npm run mutate -- --folder counters --sample 100 --seed 1`: changes the sources of a folder in
+ * small ways, one at a time and in a copy, and tells which changes no test and no simulation finds.
+ * `--help` lists the options.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -26,8 +27,14 @@ const HELP = `npm run mutate -- [options]
 Exit code 1: a survivor is not explained, an explanation is outdated, or an explained mutant is found.`
 const { values } = parseArgs({
   options: {
-    folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) }, sample: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' },
-    'from-file': { type: 'string' }, survivors: { type: 'string' }, judges: { type: 'string', default: '' }, list: { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
+    folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) },
+    sample: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    'from-file': { type: 'string' },
+    survivors: { type: 'string' },
+    judges: { type: 'string', default: '' },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 })
 if (values.help) {
@@ -35,16 +42,30 @@ if (values.help) {
   process.exit(0)
 }
 const explanations = readExplanations()
-const listed = values['from-file'] === undefined ? undefined : JSON.parse(readFileSync(values['from-file'], 'utf8')) as Description[]
+const listed =
+  values['from-file'] === undefined
+    ? undefined
+    : (JSON.parse(readFileSync(values['from-file'], 'utf8')) as Description[])
 const parts: { part: string; all: Mutant[]; chosen: Mutant[] }[] = []
 for (const part of values.folder) {
-  if (!JUDGES[judgesOf(part)]) throw new RangeError(`No judges for --folder ${part}; allowed: ${Object.keys(JUDGES).join(', ')}, or a file in one of them`)
-  const all = (await Promise.all(sourcesOf(part).map(({ file, text }) => mutantsOf(file, text)))).flat()
-  const chosen = listed ? all.filter((mutant) => listed.some(isOf(mutant))) : sampleOf(all, Number(values.sample) || all.length, new Random(Number(values.seed)))
+  if (!JUDGES[judgesOf(part)]) {
+    throw new RangeError(
+      `No judges for --folder ${part}; allowed: ${Object.keys(JUDGES).join(', ')}, or a file ` +
+        'in one of them',
+    )
+  }
+  const all = (
+    await Promise.all(sourcesOf(part).map(({ file, text }) => mutantsOf(file, text)))
+  ).flat()
+  const chosen = listed
+    ? all.filter((mutant) => listed.some(isOf(mutant)))
+    : sampleOf(all, Number(values.sample) || all.length, new Random(Number(values.seed)))
   parts.push({ part, all, chosen })
 }
 if (values.list) {
-  for (const { file, line, kind, was, is } of parts.flatMap(({ chosen }) => chosen)) console.log(`${file}:${line} ${kind}\n  - ${was}\n  + ${is}`)
+  for (const { file, line, kind, was, is } of parts.flatMap(({ chosen }) => chosen)) {
+    console.log(`${file}:${line} ${kind}\n  - ${was}\n  + ${is}`)
+  }
   process.exit(0)
 }
 
@@ -69,12 +90,26 @@ try {
   await Promise.all([mariadb.stop(), memcached.stop()])
 }
 if (values.survivors !== undefined) {
-  writeFileSync(values.survivors, `${JSON.stringify(unexplained.map(({ file, was, is }) => ({ file, was, is, why: '' })), null, 2)}\n`)
+  writeFileSync(
+    values.survivors,
+    `${JSON.stringify(
+      unexplained.map(({ file, was, is }) => ({ file, was, is, why: '' })),
+      null,
+      2,
+    )}\n`,
+  )
 }
 process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
 
-async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly Mutant[]): Promise<void> {
-  const judges = await court(JUDGES[judgesOf(part)]!.filter(({ name }) => name.includes(values.judges)), bench)
+async function judgeAll(
+  part: string,
+  all: readonly Mutant[],
+  chosen: readonly Mutant[],
+): Promise<void> {
+  const judges = await court(
+    JUDGES[judgesOf(part)]!.filter(({ name }) => name.includes(values.judges)),
+    bench,
+  )
   let [found, late, explained] = [0, 0, 0]
   for (const [i, mutant] of chosen.entries()) {
     const { file, line, kind, was, is } = mutant
@@ -87,20 +122,35 @@ async function judgeAll(part: string, all: readonly Mutant[], chosen: readonly M
       console.log(`${where}: found by the ${result.by}: ${result.says.slice(0, 150)}`)
       if (explanation) {
         wrong++
-        console.log(`  but test/mutation/survivors.json explains why nothing finds it\n  - ${was}\n  + ${is}`)
+        console.log(
+          `  but test/mutation/survivors.json explains why nothing finds it\n  - ${was}\n  + ${is}`,
+        )
       }
       continue
     }
     if (explanation) explained++
     else unexplained.push(mutant)
-    console.log(`${where}: SURVIVES${explanation ? `, explained: ${explanation.why}` : ''}\n  - ${was}\n  + ${is}`)
+    console.log(
+      `${where}: SURVIVES${explanation ? `, explained: ${explanation.why}` : ''}\n  - ` +
+        `${was}\n  + ${is}`,
+    )
   }
-  for (const { file, was, is } of outdated(explanations.filter(({ file }) => file.startsWith(part)), all)) {
+  for (const { file, was, is } of outdated(
+    explanations.filter(({ file }) => file.startsWith(part)),
+    all,
+  )) {
     wrong++
-    console.log(`${file}: the source has changed; remove from test/mutation/survivors.json, or adapt:\n  - ${was}\n  + ${is}`)
+    console.log(
+      `${file}: the source has changed; remove from test/mutation/survivors.json, or ` +
+        `adapt:\n  - ${was}\n  + ${is}`,
+    )
   }
   const survivors = chosen.length - found
-  console.log(`${part}: ${chosen.length} of ${all.length} mutants (seed ${values.seed}): ${found} found (${(100 * found / chosen.length).toFixed(1)} %, ${late} of them because a judge took too long), ${explained} of ${survivors} survivors explained`)
+  console.log(
+    `${part}: ${chosen.length} of ${all.length} mutants (seed ${values.seed}): ${found} ` +
+      `found (${((100 * found) / chosen.length).toFixed(1)} %, ${late} of them because a judge ` +
+      `took too long), ${explained} of ${survivors} survivors explained`,
+  )
 }
 
 function judgesOf(part: string): string {

@@ -1,8 +1,9 @@
 /**
- * Mutants: copies of a source file with one small change of meaning each. StrykerJS's instrumenter finds most of
- * them. This file adds two kinds that Stryker does not know: an operator of an SQL statement is changed, and a
- * call that stands as a statement is removed. It leaves out the wording of log lines and error messages, and
- * assertions: they check what cannot happen, so no test can miss them.
+ * Mutants: copies of a source file with one small change of meaning each. StrykerJS's instrumenter
+ * finds most of them. This file adds two kinds that Stryker does not know: an operator of an SQL
+ * statement is changed, and a call that stands as a statement is removed. It leaves out the wording
+ * of log lines and error messages, and assertions: they check what cannot happen, so no test can
+ * miss them.
  */
 import { Instrumenter } from '@stryker-mutator/instrumenter'
 
@@ -12,7 +13,9 @@ export interface Mutant {
   /** Stryker's name of the kind of change, or `Sql`, or `StatementRemoval`. */
   readonly kind: string
   readonly line: number
-  /** The mutated lines before and after the change, with single spaces; long texts are shortened. */
+  /**
+   * The mutated lines before and after the change, with single spaces; long texts are shortened.
+   */
   readonly was: string
   readonly is: string
   /** The whole mutated file. */
@@ -37,14 +40,25 @@ interface Node {
   readonly quasis?: readonly Node[]
 }
 
-/** Changes of the text of an SQL statement, each of which leaves it a statement with as many placeholders. */
+/**
+ * Changes of the text of an SQL statement, each of which leaves it a statement with as many
+ * placeholders.
+ */
 const SQL_CHANGES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  [/ <= /g, ' < '], [/ < /g, ' <= '], [/ >= /g, ' > '], [/ > /g, ' >= '],
+  [/ <= /g, ' < '],
+  [/ < /g, ' <= '],
+  [/ >= /g, ' > '],
+  [/ > /g, ' >= '],
   [/(?<=\b(?:WHERE|AND) [\w.]+) = (?=\?)/g, ' <> '],
   [/(?<!BETWEEN \S+) AND /g, ' OR '],
-  [/ \+ (?=[\w?])/g, ' - '], [/ - (?=[\w?])/g, ' + '],
-  [/\bMAX\(/g, 'MIN('], [/\bSUM\(/g, 'MAX('], [/\bCOUNT\(\*\)/g, '(COUNT(*) + 1)'],
-  [/\b(?<!NOT )IN \(/g, 'NOT IN ('], [/\bIS NULL\b/g, 'IS NOT NULL'], [/\bIS NOT NULL\b/g, 'IS NULL'],
+  [/ \+ (?=[\w?])/g, ' - '],
+  [/ - (?=[\w?])/g, ' + '],
+  [/\bMAX\(/g, 'MIN('],
+  [/\bSUM\(/g, 'MAX('],
+  [/\bCOUNT\(\*\)/g, '(COUNT(*) + 1)'],
+  [/\b(?<!NOT )IN \(/g, 'NOT IN ('],
+  [/\bIS NULL\b/g, 'IS NOT NULL'],
+  [/\bIS NOT NULL\b/g, 'IS NULL'],
   [/(?<=\bORDER BY \w+)/g, ' DESC'],
 ]
 const SQL = /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|JOIN|FROM|UNION|VALUES|ORDER BY|AND)\b|[=+-] \?/
@@ -54,10 +68,13 @@ const LONGEST = 240
 export async function mutantsOf(file: string, source: string): Promise<Mutant[]> {
   const own: Change[] = []
   const text = (node: Node): string => source.slice(node.start ?? 0, node.end ?? 0)
-  // Stryker shows its ignorers every node; so ours also sees what Stryker has no mutator for, and no second parser is needed.
+  // Stryker shows its ignorers every node; so ours also sees what Stryker has no mutator for, and
+  // no second parser is needed.
   const shouldIgnore = ({ node }: { readonly node: Node }): string | undefined => {
     if (node.type === 'ExpressionStatement' && /^assert\b/.test(text(node))) return 'an assertion'
-    if (node.type === 'ExpressionStatement' && isCall(node.expression)) own.push({ ...placeOf(node), kind: 'StatementRemoval', replacement: ';' })
+    if (node.type === 'ExpressionStatement' && isCall(node.expression)) {
+      own.push({ ...placeOf(node), kind: 'StatementRemoval', replacement: ';' })
+    }
     if (node.type !== 'StringLiteral' && node.type !== 'TemplateLiteral') return undefined
     if (SQL.test(text(node))) {
       for (const part of node.quasis ?? [node]) own.push(...sqlChanges(text(part), part.start ?? 0))
@@ -65,38 +82,73 @@ export async function mutantsOf(file: string, source: string): Promise<Mutant[]>
     }
     return text(node).includes(' ') ? 'the wording of a message' : undefined
   }
-  const options = { ignorers: [{ shouldIgnore }], excludedMutations: [], plugins: null, noHeader: true }
-  const { mutants } = await new Instrumenter(SILENT as never).instrument([{ name: file, mutate: true, content: source }], options as never)
+  const options = {
+    ignorers: [{ shouldIgnore }],
+    excludedMutations: [],
+    plugins: null,
+    noHeader: true,
+  }
+  const { mutants } = await new Instrumenter(SILENT as never).instrument(
+    [{ name: file, mutate: true, content: source }],
+    options as never,
+  )
   const lines = lineStarts(source)
-  const strykers = mutants.filter(({ statusReason }) => statusReason === undefined).map(({ mutatorName, replacement, location: { start, end } }) => ({
-    kind: mutatorName, start: lines[start.line]! + start.column, end: lines[end.line]! + end.column, replacement,
-  }))
-  const distinct = new Map([...strykers, ...own].map((change) => [`${change.start} ${change.end} ${change.replacement}`, change]))
+  const strykers = mutants
+    .filter(({ statusReason }) => statusReason === undefined)
+    .map(({ mutatorName, replacement, location: { start, end } }) => ({
+      kind: mutatorName,
+      start: lines[start.line]! + start.column,
+      end: lines[end.line]! + end.column,
+      replacement,
+    }))
+  const distinct = new Map(
+    [...strykers, ...own].map((change) => [
+      `${change.start} ${change.end} ${change.replacement}`,
+      change,
+    ]),
+  )
   return [...distinct.values()]
     .filter(({ start, end, replacement }) => plain(source.slice(start, end)) !== plain(replacement))
     .sort((a, b) => a.start - b.start || a.end - b.end)
     .map((change) => mutantOf(file, source, change, lines))
 }
 
-function mutantOf(file: string, source: string, { kind, start, end, replacement }: Change, lines: readonly number[]): Mutant {
+function mutantOf(
+  file: string,
+  source: string,
+  { kind, start, end, replacement }: Change,
+  lines: readonly number[],
+): Mutant {
   const line = lines.findLastIndex((at) => at <= start)
   const from = lines[line]!
   const to = lines.find((at) => at > end) ?? source.length
   const text = source.slice(0, start) + replacement + source.slice(end)
   return {
-    file, kind, line: line + 1, text,
-    was: shortened(source.slice(from, to)), is: shortened(text.slice(from, to + text.length - source.length)),
+    file,
+    kind,
+    line: line + 1,
+    text,
+    was: shortened(source.slice(from, to)),
+    is: shortened(text.slice(from, to + text.length - source.length)),
   }
 }
 
 function isCall(node: Node | undefined): boolean {
-  if (node?.type === 'AwaitExpression' || node?.type === 'UnaryExpression') return isCall(node.argument)
+  if (node?.type === 'AwaitExpression' || node?.type === 'UnaryExpression') {
+    return isCall(node.argument)
+  }
   return node?.type === 'CallExpression' && node.callee?.type !== 'Super'
 }
 
 function sqlChanges(text: string, at: number): Change[] {
-  return SQL_CHANGES.flatMap(([pattern, replacement]) => [...text.matchAll(pattern)].map(({ index, 0: found }) => (
-    { kind: 'Sql', start: at + index, end: at + index + found.length, replacement })))
+  return SQL_CHANGES.flatMap(([pattern, replacement]) =>
+    [...text.matchAll(pattern)].map(({ index, 0: found }) => ({
+      kind: 'Sql',
+      start: at + index,
+      end: at + index + found.length,
+      replacement,
+    })),
+  )
 }
 
 function placeOf(node: Node): { start: number; end: number } {
@@ -113,8 +165,16 @@ function plain(text: string): string {
 
 function shortened(text: string): string {
   const spaced = text.trim().replace(/\s+/g, ' ')
-  return spaced.length <= LONGEST ? spaced : `${spaced.slice(0, LONGEST / 2)} … ${spaced.slice(-LONGEST / 2)}`
+  return spaced.length <= LONGEST
+    ? spaced
+    : `${spaced.slice(0, LONGEST / 2)} … ${spaced.slice(-LONGEST / 2)}`
 }
 
 const nothing = (): undefined => undefined
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing, isDebugEnabled: () => false }
+const SILENT = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  isDebugEnabled: () => false,
+}

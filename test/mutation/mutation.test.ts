@@ -40,7 +40,10 @@ test('mutants are small changes of code and of SQL, one each; messages and asser
   ])
   for (const { was, is, text } of mutants.slice(1)) {
     assert.notEqual(was, is)
-    assert.equal(text.replace(is, () => was), SOURCE)
+    assert.equal(
+      text.replace(is, () => was),
+      SOURCE,
+    )
   }
 })
 
@@ -48,7 +51,10 @@ test('a sample is of different mutants in the order of the source, and the same 
   const items = Array.from({ length: 50 }, (_, i) => i)
   const sample = sampleOf(items, 10, new Random(1))
   assert.equal(new Set(sample).size, 10)
-  assert.deepEqual(sample, sample.toSorted((a, b) => a - b))
+  assert.deepEqual(
+    sample,
+    sample.toSorted((a, b) => a - b),
+  )
   assert.deepEqual(sampleOf(items, 10, new Random(1)), sample)
   assert.notDeepEqual(sampleOf(items, 10, new Random(2)), sample)
   assert.deepEqual(sampleOf(items, 60, new Random(1)), items)
@@ -57,16 +63,23 @@ test('a sample is of different mutants in the order of the source, and the same 
 test('a mutant is found by a test that fails or does not end, and survives otherwise; the copy is then as it was', async () => {
   const bench = new Workbench()
   try {
-    const source = 'export function countTo(end: number): number {\n  let n = 0\n  while (n < end) n++\n  return n\n}\n'
+    const source =
+      'export function countTo(end: number): number {\n  let n = 0\n  while (n < end) n++\n  ' +
+      'return n\n}\n'
     const path = join(bench.folder, 'src/tiny.ts')
     writeFileSync(path, source)
     const test = `test('counts', () => { assert(countTo(2) > 0); assert(countTo(0) < 2) })`
-    writeFileSync(join(bench.folder, 'src/tiny.test.ts'),
-      `import assert from 'node:assert/strict'\nimport { test } from 'node:test'\nimport { countTo } from './tiny.js'\n${test}\n`)
+    writeFileSync(
+      join(bench.folder, 'src/tiny.test.ts'),
+      `import assert from 'node:assert/strict'\nimport { test } from 'node:test'\nimport { ` +
+        `countTo } from './tiny.js'\n${test}\n`,
+    )
     const { judges } = await court([tests('unit tests', '.', 'src/tiny.test.ts')], bench)
     const quick = { judges: judges.map((one) => ({ ...one, timeoutMs: 5_000 })) }
     const results = new Map<string, string>()
-    for (const mutant of await mutantsOf('tiny.ts', source)) results.set(mutant.is, (await tried(mutant, quick, bench))?.says ?? 'survives')
+    for (const mutant of await mutantsOf('tiny.ts', source)) {
+      results.set(mutant.is, (await tried(mutant, quick, bench))?.says ?? 'survives')
+    }
     assert.deepEqual(Object.fromEntries([...results].slice(1)), {
       'while (false) n++': 'counts',
       'while (n <= end) n++': 'survives',
@@ -74,15 +87,27 @@ test('a mutant is found by a test that fails or does not end, and survives other
       'while (n < end) n--': 'not done after 5 s',
     })
     assert.equal(readFileSync(path, 'utf8'), source)
-    await assert.rejects(court([tests('no tests', 'no such name', 'src/tiny.test.ts')], bench), /The no tests fail without a mutant/)
+    await assert.rejects(
+      court([tests('no tests', 'no such name', 'src/tiny.test.ts')], bench),
+      /The no tests fail without a mutant/,
+    )
   } finally {
     bench.close()
   }
 })
 
 test('every explained survivor is a mutant of the source as it is, and has its reason', async () => {
-  const mutants = (await Promise.all(Object.keys(JUDGES).flatMap((part) => sourcesOf(part)).map(({ file, text }) => mutantsOf(file, text)))).flat()
+  const mutants = (
+    await Promise.all(
+      Object.keys(JUDGES)
+        .flatMap((part) => sourcesOf(part))
+        .map(({ file, text }) => mutantsOf(file, text)),
+    )
+  ).flat()
   const explanations = readExplanations()
   assert.deepEqual(outdated(explanations, mutants), [])
-  assert.deepEqual(explanations.filter(({ why }) => why.length < 20), [])
+  assert.deepEqual(
+    explanations.filter(({ why }) => why.length < 20),
+    [],
+  )
 })

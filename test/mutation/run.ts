@@ -29,12 +29,19 @@ export async function court(judges: readonly Judge[], bench: Workbench): Promise
 export interface Finding {
   readonly by: string
   readonly says: string
-  /** The judge did not end in time. On a machine that has become much busier than at the start this may be no finding. */
+  /**
+   * The judge did not end in time. On a machine that has become much busier than at the start this
+   * may be no finding.
+   */
   readonly late: boolean
 }
 
 /** `undefined` for a survivor. */
-export function tried(mutant: Mutant, { judges }: Court, bench: Workbench): Promise<Finding | undefined> {
+export function tried(
+  mutant: Mutant,
+  { judges }: Court,
+  bench: Workbench,
+): Promise<Finding | undefined> {
   return bench.with(mutant, async () => {
     for (const { judge: one, timeoutMs } of judges) {
       const { found, says, late } = await judge(one, bench.folder, timeoutMs)
@@ -45,11 +52,18 @@ export function tried(mutant: Mutant, { judges }: Court, bench: Workbench): Prom
 }
 
 /** `count` of `items` in their order, chosen by `random`; all if there are no more. */
-export function sampleOf<T>(items: readonly T[], count: number, random: { between(from: number, to: number): number }): T[] {
+export function sampleOf<T>(
+  items: readonly T[],
+  count: number,
+  random: { between(from: number, to: number): number },
+): T[] {
   const places = items.map((_, i) => i)
   for (let i = 0; i < Math.min(count, places.length); i++) {
     const other = random.between(i, places.length - 1)
     ;[places[i], places[other]] = [places[other]!, places[i]!]
   }
-  return places.slice(0, count).sort((a, b) => a - b).map((place) => items[place]!)
+  return places
+    .slice(0, count)
+    .sort((a, b) => a - b)
+    .map((place) => items[place]!)
 }

@@ -1,4 +1,7 @@
-/** Runs seeds of a simulation until one breaks a promise: `node --import tsx test/mutation/seeds.ts heart|sequence from count`. */
+/**
+ * Runs seeds of a simulation until one breaks a promise:
+ * `node --import tsx test/mutation/seeds.ts heart|sequence from count`.
+ */
 import { fileURLToPath } from 'node:url'
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
@@ -9,20 +12,25 @@ const [of, from, count] = process.argv.slice(2)
 let next = Number(from)
 const end = next + Number(count)
 const simulate = of === 'heart' ? await heart() : await sequence()
-await Promise.all(Array.from({ length: LANES }, async () => {
-  while (next < end) {
-    const seed = next++
-    try {
-      await simulate(seed)
-    } catch (error) {
-      console.log(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`)
-      process.exit(1)
+await Promise.all(
+  Array.from({ length: LANES }, async () => {
+    while (next < end) {
+      const seed = next++
+      try {
+        await simulate(seed)
+      } catch (error) {
+        console.log(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`)
+        process.exit(1)
+      }
     }
-  }
-}))
+  }),
+)
 
 async function heart(): Promise<(seed: number) => Promise<unknown>> {
-  const [{ loadHeart }, { simulate }] = await Promise.all([import('../simulation/heart.js'), import('../simulation/simulate.js')])
+  const [{ loadHeart }, { simulate }] = await Promise.all([
+    import('../simulation/heart.js'),
+    import('../simulation/simulate.js'),
+  ])
   const loaded = await loadHeart(SOURCE)
   return (seed) => simulate(loaded, seed)
 }

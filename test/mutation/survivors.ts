@@ -1,4 +1,7 @@
-/** Mutants that no judge finds, each with the reason why that is right: test/mutation/survivors.json. */
+/**
+ * Mutants that no judge finds, each with the reason why that is right:
+ * test/mutation/survivors.json.
+ */
 import { readFileSync } from 'node:fs'
 import type { Mutant } from './mutants.js'
 
@@ -14,7 +17,9 @@ export interface Explanation extends Description {
 }
 
 export function readExplanations(): Explanation[] {
-  return JSON.parse(readFileSync(new URL('./survivors.json', import.meta.url), 'utf8')) as Explanation[]
+  return JSON.parse(
+    readFileSync(new URL('./survivors.json', import.meta.url), 'utf8'),
+  ) as Explanation[]
 }
 
 export function isOf({ file, was, is }: Description): (other: Description) => boolean {
@@ -22,6 +27,9 @@ export function isOf({ file, was, is }: Description): (other: Description) => bo
 }
 
 /** Explanations of mutants that there are no more: the source has changed. */
-export function outdated(explanations: readonly Explanation[], mutants: readonly Mutant[]): Explanation[] {
+export function outdated(
+  explanations: readonly Explanation[],
+  mutants: readonly Mutant[],
+): Explanation[] {
   return explanations.filter((explanation) => !mutants.some(isOf(explanation)))
 }

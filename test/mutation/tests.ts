@@ -1,4 +1,7 @@
-/** Runs test files in this one process, four tests at a time, since much of their time is waiting: `node --import tsx test/mutation/tests.ts file …`. */
+/**
+ * Runs test files in this one process, four tests at a time, since much of their time is waiting:
+ * `node --import tsx test/mutation/tests.ts file …`.
+ */
 import { resolve } from 'node:path'
 import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +18,11 @@ const COPIED = ['src', 'test', 'sql', 'package.json', 'tsconfig.json']
 
 /** The sources of a folder below `src`, or the one that `part` is, with their texts. */
 export function sourcesOf(part: string, root = ROOT): { file: string; text: string }[] {
-  const files = part.endsWith('.ts') ? [part] : readdirSync(join(root, 'src', part), { recursive: true, encoding: 'utf8' }).map((file) => `${part}/${file}`)
+  const files = part.endsWith('.ts')
+    ? [part]
+    : readdirSync(join(root, 'src', part), { recursive: true, encoding: 'utf8' }).map(
+        (file) => `${part}/${file}`,
+      )
   return files
     .filter((file) => file.endsWith('.ts') && !/\.(?:test|suite|d)\.ts$/.test(file))
     .sort()
@@ -21,7 +34,12 @@ export class Workbench {
   readonly folder = mkdtempSync(join(tmpdir(), 'wide-cache-mutants-'))
 
   constructor() {
-    for (const name of COPIED) cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, filter: (path) => !path.endsWith('node_modules') })
+    for (const name of COPIED) {
+      cpSync(join(ROOT, name), join(this.folder, name), {
+        recursive: true,
+        filter: (path) => !path.endsWith('node_modules'),
+      })
+    }
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
     mkdirSync(join(this.folder, 'tmp'))
   }
@@ -42,7 +60,9 @@ export class Workbench {
   /** Removes what killed tests have left. The compiled sources that tsx keeps stay. */
   clear(): void {
     for (const name of readdirSync(join(this.folder, 'tmp'))) {
-      if (!name.startsWith('tsx-')) rmSync(join(this.folder, 'tmp', name), { recursive: true, force: true })
+      if (!name.startsWith('tsx-')) {
+        rmSync(join(this.folder, 'tmp', name), { recursive: true, force: true })
+      }
     }
   }
 

@@ -1,10 +1,20 @@
 /**
- * The package as users receive it: packed, installed into empty projects with Express 5 and 4, imported and
- * required on each Node that it says it runs on, and type-checked. Needs `npm run build` before, and the npm registry.
+ * The package as users receive it: packed, installed into empty projects with Express 5 and 4,
+ * imported and required on each Node that it says it runs on, and type-checked. Needs
+ * `npm run build` before, and the npm registry.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -26,55 +36,109 @@ interface Manifest {
 }
 
 /** All that the tarball may hold. */
-const ALLOWED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/, /^docs\/[\w-]+\.(?:md|png)$/, /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/, /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/, /^bench\/results\/[a-z]+\.svg$/]
+const ALLOWED = [
+  /^package\.json$/,
+  /^README\.md$/,
+  /^LICENSE$/,
+  /^CHANGELOG\.md$/,
+  /^docs\/[\w-]+\.(?:md|png)$/,
+  /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/,
+  /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/,
+  /^bench\/results\/[a-z]+\.svg$/,
+]
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 const folder = temporaryFolder('package')
 after(() => removeFolder(folder))
 
 /** npm tells its children about the project it runs in; those here are to know nothing of it. */
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
-  !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i.test(name)))
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) =>
+      !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i.test(
+        name,
+      ),
+  ),
+)
 
 async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   try {
-    return (await promisify(execFile)(command, args, { cwd, env, timeout: TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 })).stdout
+    return (
+      await promisify(execFile)(command, args, {
+        cwd,
+        env,
+        timeout: TIMEOUT_MS,
+        maxBuffer: 16 * 1024 * 1024,
+      })
+    ).stdout
   } catch (error) {
-    const said = ['stdout', 'stderr'].map((stream) => error instanceof Error && stream in error ? Reflect.get(error, stream) : '').join('\n')
+    const said = ['stdout', 'stderr']
+      .map((stream) =>
+        error instanceof Error && stream in error ? Reflect.get(error, stream) : '',
+      )
+      .join('\n')
     throw new Error(`${command} ${args.join(' ')} has failed:\n${said}`, { cause: error })
   }
 }
 
 /** The tarball's path and the files in it. The scripts are left out: others may be using dist. */
 async function pack(): Promise<{ tarball: string; files: string[] }> {
-  const [packed] = JSON.parse(await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], ROOT)) as [{ filename: string; files: { path: string }[] }]
+  const [packed] = JSON.parse(
+    await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], ROOT),
+  ) as [{ filename: string; files: { path: string }[] }]
   return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }) => path) }
 }
 
 /** An empty project with the package, and what else it is given. */
-async function install(name: string, sources: { readonly [file: string]: string }, packages: readonly string[]): Promise<string> {
+async function install(
+  name: string,
+  sources: { readonly [file: string]: string },
+  packages: readonly string[],
+): Promise<string> {
   const project = join(folder, name)
   mkdirSync(project)
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', version: '1.0.0', private: true }))
-  for (const [file, source] of Object.entries(sources)) copyFileSync(join(CONSUMER, source), join(project, file))
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({
-    compilerOptions: {
-      module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true, esModuleInterop: true, types: ['node'],
-    },
-    files: Object.keys(sources).filter((file) => file.endsWith('ts')),
-  }))
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'consumer', version: '1.0.0', private: true }),
+  )
+  for (const [file, source] of Object.entries(sources)) {
+    copyFileSync(join(CONSUMER, source), join(project, file))
+  }
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        module: 'nodenext',
+        target: 'es2023',
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        noEmit: true,
+        esModuleInterop: true,
+        types: ['node'],
+      },
+      files: Object.keys(sources).filter((file) => file.endsWith('ts')),
+    }),
+  )
   await run('npm', ['install', '--no-audit', '--no-fund', ...packages, '@types/node@20'], project)
   return project
 }
 
 const EXAMPLES = { 'examples.mts': 'examples.ts.txt', 'examples.cts': 'examples.ts.txt' }
 const PROGRAMS = {
-  'visits.cjs': 'visits.cjs', 'run.mjs': 'run.mjs', 'run.cjs': 'run.cjs', 'types.mts': 'types.ts.txt', 'types.cts': 'types.ts.txt', ...EXAMPLES,
+  'visits.cjs': 'visits.cjs',
+  'run.mjs': 'run.mjs',
+  'run.cjs': 'run.cjs',
+  'types.mts': 'types.ts.txt',
+  'types.cts': 'types.ts.txt',
+  ...EXAMPLES,
 }
 
 /** The path of another Node, from the npm registry. */
 async function nodeOf(version: string): Promise<string> {
-  return (await run('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], folder)).trim()
+  return (
+    await run('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], folder)
+  ).trim()
 }
 
 let packed: Awaited<ReturnType<typeof pack>>
@@ -83,36 +147,78 @@ const nodes = new Map<string, string>([['this', process.execPath]])
 before(async () => {
   packed = await pack()
   await Promise.all([
-    ...EXPRESS_VERSIONS.map(async (express) => projects.set(express, await install(`express-${express}`, PROGRAMS, [packed.tarball, `express@${express}`, `@types/express@${express}`]))),
-    install('bundled', { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }, [packed.tarball, 'express@5', 'esbuild', 'webpack@5']).then((project) => projects.set('bundled', project)),
-    install('untyped', EXAMPLES, [packed.tarball]).then((project) => projects.set('untyped', project)),
+    ...EXPRESS_VERSIONS.map(async (express) =>
+      projects.set(
+        express,
+        await install(`express-${express}`, PROGRAMS, [
+          packed.tarball,
+          `express@${express}`,
+          `@types/express@${express}`,
+        ]),
+      ),
+    ),
+    install('bundled', { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }, [
+      packed.tarball,
+      'express@5',
+      'esbuild',
+      'webpack@5',
+    ]).then((project) => projects.set('bundled', project)),
+    install('untyped', EXAMPLES, [packed.tarball]).then((project) =>
+      projects.set('untyped', project),
+    ),
     ...OTHER_NODES.map(async (version) => nodes.set(version, await nodeOf(version))),
   ])
 })
 
 test('the tarball holds what users need, and nothing else', () => {
-  assert.deepEqual(packed.files.filter((file) => !ALLOWED.some((pattern) => pattern.test(file)) || /\b(?:test|suite)\b/.test(file)), [])
-  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) assert(packed.files.includes(file), file)
+  assert.deepEqual(
+    packed.files.filter(
+      (file) => !ALLOWED.some((pattern) => pattern.test(file)) || /\b(?:test|suite)\b/.test(file),
+    ),
+    [],
+  )
+  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) {
+    assert(packed.files.includes(file), file)
+  }
   const built = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(?:ts|js)$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
     .map((file) => `dist/${file.replace(/\.ts$/, '.js')}`)
-  assert.deepEqual(packed.files.filter((file) => /^dist\/.*\.js$/.test(file)).sort(), built.sort(), 'dist is what src says (npm run build)')
-  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => /\.\w+$/.test(file)).map((file) => `docs/${file}`)
+  assert.deepEqual(
+    packed.files.filter((file) => /^dist\/.*\.js$/.test(file)).sort(),
+    built.sort(),
+    'dist is what src says (npm run build)',
+  )
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.\w+$/.test(file))
+    .map((file) => `docs/${file}`)
   assert.deepEqual(packed.files.filter((file) => file.startsWith('docs/')).sort(), docs.sort())
-  const schemas = readdirSync(join(ROOT, 'sql'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql')).map((file) => `sql/${file}`)
+  const schemas = readdirSync(join(ROOT, 'sql'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => `sql/${file}`)
   assert.deepEqual(packed.files.filter((file) => file.startsWith('sql/')).sort(), schemas.sort())
 })
 
 for (const express of EXPRESS_VERSIONS) {
   describe(`installed beside Express ${express}`, () => {
     for (const node of ['this', ...OTHER_NODES]) {
-      for (const [way, program] of [['imported', 'run.mjs'], ['required', 'run.cjs']] as const) {
+      for (const [way, program] of [
+        ['imported', 'run.mjs'],
+        ['required', 'run.cjs'],
+      ] as const) {
         test(`${way} on ${node === 'this' ? 'this Node' : `Node ${node}`}, it records visits and reads them back`, async () => {
           const project = projects.get(express)!
           // The embedded default is a file in the working directory.
           const workplace = mkdtempSync(join(project, 'workplace-'))
           const output = await run(nodes.get(node)!, [join(project, program)], workplace)
-          assert.deepEqual(JSON.parse(output), { pageViews: 3, visitors: 2, committed: 3, lost: 0, sum: 42, widget: true, error: true })
+          assert.deepEqual(JSON.parse(output), {
+            pageViews: 3,
+            visitors: 2,
+            committed: 3,
+            lost: 0,
+            sum: 42,
+            widget: true,
+            error: true,
+          })
           assert(readdirSync(workplace).includes('wide-cache.db'))
         })
       }
@@ -140,10 +246,18 @@ test('its types, and the examples of the docs, compile without @types/express, a
 
 describe('bundled', () => {
   const bundle = (file: string) => join(projects.get('bundled')!, 'bundles', file)
-  const ends = (file: string) => run(process.execPath, [bundle(file)], mkdtempSync(join(projects.get('bundled')!, 'workplace-')))
+  const ends = (file: string) =>
+    run(process.execPath, [bundle(file)], mkdtempSync(join(projects.get('bundled')!, 'workplace-')))
   before(() => run(process.execPath, ['bundle.mjs'], projects.get('bundled')!))
 
-  for (const file of ['esbuild-packages.mjs', 'esbuild-packages.cjs', 'esbuild-external.mjs', 'esbuild-external.cjs', 'webpack-all.cjs', 'webpack-external.cjs']) {
+  for (const file of [
+    'esbuild-packages.mjs',
+    'esbuild-packages.cjs',
+    'esbuild-external.mjs',
+    'esbuild-external.cjs',
+    'webpack-all.cjs',
+    'webpack-external.cjs',
+  ]) {
     test(`${file} counts visits`, async () => {
       assert.deepEqual(JSON.parse(await ends(file)), { pageViews: 1, widget: true })
     })
@@ -154,7 +268,10 @@ describe('bundled', () => {
       const installed = join(projects.get('bundled')!, 'node_modules/wide-cache')
       renameSync(installed, `${installed}-away`)
       try {
-        await assert.rejects(ends(file), /wide-cache: this program is a bundle.*packages: 'external'.*'commonjs wide-cache'/)
+        await assert.rejects(
+          ends(file),
+          /wide-cache: this program is a bundle.*packages: 'external'.*'commonjs wide-cache'/,
+        )
       } finally {
         renameSync(`${installed}-away`, installed)
       }
@@ -163,32 +280,59 @@ describe('bundled', () => {
 })
 
 describe('what is public is what is documented', () => {
-  const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json')).map((entry) => entry.replace(/^\./, 'wide-cache'))
+  const entries = Object.keys(manifest.exports)
+    .filter((entry) => !entry.endsWith('.json'))
+    .map((entry) => entry.replace(/^\./, 'wide-cache'))
   const examples = namesInExamples()
   const text = namesInText()
 
   for (const entry of entries) {
     test(entry, async () => {
-      const script = `Object.keys(require('${entry}')).filter((name) => name !== '__esModule').join(' ')`
-      const names = (await run(process.execPath, ['-p', script], projects.get('5')!)).trim().split(' ').sort()
+      const script =
+        `Object.keys(require('${entry}')).filter((name) => name !== ` + `'__esModule').join(' ')`
+      const names = (await run(process.execPath, ['-p', script], projects.get('5')!))
+        .trim()
+        .split(' ')
+        .sort()
       assert(names.length > 0)
-      assert.deepEqual([...examples.get(entry) ?? []].sort(), names, `what the examples in docs/ import from ${entry}, and what it exports`)
-      assert.deepEqual(names.filter((name) => !text.has(name)), [], `exports of ${entry} that no sentence of docs/ names`)
+      assert.deepEqual(
+        [...(examples.get(entry) ?? [])].sort(),
+        names,
+        `what the examples in docs/ import from ${entry}, and what it exports`,
+      )
+      assert.deepEqual(
+        names.filter((name) => !text.has(name)),
+        [],
+        `exports of ${entry} that no sentence of docs/ names`,
+      )
     })
   }
 
   test('no example imports from anywhere else', () => {
-    assert.deepEqual([...examples.keys()].filter((entry) => !entries.includes(entry)), [])
+    assert.deepEqual(
+      [...examples.keys()].filter((entry) => !entries.includes(entry)),
+      [],
+    )
   })
 })
 
 test('compilers that know no exports (module: commonjs) find the same declarations', () => {
-  const entries = Object.entries(manifest.exports).filter(([entry]) => entry.startsWith('./') && !entry.endsWith('.json'))
-  const declared = entries.map(([entry, target]) => [entry.slice(2), typeof target === 'string' ? [] : [target.types]])
+  const entries = Object.entries(manifest.exports).filter(
+    ([entry]) => entry.startsWith('./') && !entry.endsWith('.json'),
+  )
+  const declared = entries.map(([entry, target]) => [
+    entry.slice(2),
+    typeof target === 'string' ? [] : [target.types],
+  ])
   assert(declared.length >= 3)
   assert.deepEqual(Object.fromEntries(declared), manifest.typesVersions['*'])
 })
 
 test('the other Nodes are those they are meant to be', async () => {
-  for (const version of OTHER_NODES) assert.match(await run(nodes.get(version)!, ['--version'], folder), new RegExp(`^v${version}\\.`))
+  for (const version of OTHER_NODES) {
+    assert.match(
+      await run(nodes.get(version)!, ['--version'], folder),
+      new RegExp(`^v${version}\\.`),
+    )
+  }
 })

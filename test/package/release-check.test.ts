@@ -9,24 +9,43 @@ import { removeFolder, temporaryFolder } from '../servers/process.js'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/release-check.js', import.meta.url))
 const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url))
-const IDENTITY = ['-c', 'user.name=A maintainer', '-c', 'user.email=maintainer@example.org', '-c', 'commit.gpgsign=false']
+const IDENTITY = [
+  '-c',
+  'user.name=A maintainer',
+  '-c',
+  'user.email=maintainer@example.org',
+  '-c',
+  'commit.gpgsign=false',
+]
 
 const folder = temporaryFolder('release')
 after(() => removeFolder(folder))
 
 const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)
-const git = (...args: string[]): string => execFileSync('git', [...IDENTITY, ...args], { cwd: folder, encoding: 'utf8' })
+const git = (...args: string[]): string =>
+  execFileSync('git', [...IDENTITY, ...args], { cwd: folder, encoding: 'utf8' })
 
 function changelog(...sections: string[]): string {
   return ['# Changelog\n', ...sections].join('\n')
 }
 
-const RELEASED = changelog('## [Unreleased]\n', '## [1.2.0] - 2026-11-22\n\n### Added\n\n- A thing.\n', '## [1.1.0] - 2026-10-01\n\n- Another.')
+const RELEASED = changelog(
+  '## [Unreleased]\n',
+  '## [1.2.0] - 2026-11-22\n\n### Added\n\n- A thing.\n',
+  '## [1.1.0] - 2026-10-01\n\n- Another.',
+)
 
 /** Writes a release that is in order, but for what is given, and commits it under `tags`. */
-function release({ file, text = '', tags = ['v1.2.0'] }: { file?: string; text?: string; tags?: string[] } = {}): void {
+function release({
+  file,
+  text = '',
+  tags = ['v1.2.0'],
+}: { file?: string; text?: string; tags?: string[] } = {}): void {
   write('package.json', JSON.stringify({ name: 'some-package', version: '1.2.0' }))
-  write('package-lock.json', JSON.stringify({ version: '1.2.0', packages: { '': { version: '1.2.0' } } }))
+  write(
+    'package-lock.json',
+    JSON.stringify({ version: '1.2.0', packages: { '': { version: '1.2.0' } } }),
+  )
   write('CHANGELOG.md', RELEASED)
   if (file !== undefined) write(file, text)
   git('add', '-A')
@@ -41,7 +60,10 @@ function found(planted: Parameters<typeof release>[0]): string {
 }
 
 function check(): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT], { cwd: folder, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
   assert.equal(status, stderr === '' ? 0 : 1, stderr)
   return stdout + stderr
 }
@@ -53,20 +75,65 @@ before(() => {
 
 test('a release whose changelog, version and tag agree passes', () => {
   assert.equal(check(), 'release check: changelog, version and tag agree on 1.2.0\n')
-  assert.match(found({ file: 'CHANGELOG.md', text: changelog('## [1.2.0] - 2026-11-22\n\n- A thing.') }), /agree on 1\.2\.0/)
+  assert.match(
+    found({ file: 'CHANGELOG.md', text: changelog('## [1.2.0] - 2026-11-22\n\n- A thing.') }),
+    /agree on 1\.2\.0/,
+  )
 })
 
 const DISAGREEMENTS: [what: string, planted: Parameters<typeof found>[0], complaint: RegExp][] = [
-  ['another version in package.json', { file: 'package.json', text: '{"version":"1.3.0"}' }, /package-lock\.json has 1\.2\.0;[^]*needs the heading "## \[1\.3\.0\][^]*no tag v1\.3\.0; its tags are v1\.2\.0/],
-  ['another version in package-lock.json', { file: 'package-lock.json', text: '{"version":"1.2.0","packages":{"":{"version":"1.1.0"}}}' }, /package-lock\.json has 1\.2\.0 and 1\.1\.0/],
-  ['an older version in the changelog', { file: 'CHANGELOG.md', text: changelog('## [1.1.0] - 2026-10-01\n') }, /the newest is "## \[1\.1\.0\] - 2026-10-01"/],
-  ['a newer version in the changelog', { file: 'CHANGELOG.md', text: changelog('## [1.3.0] - 2026-12-01\n', '## [1.2.0] - 2026-11-22\n') }, /the newest is "## \[1\.3\.0\] - 2026-12-01"/],
-  ['a version without a date', { file: 'CHANGELOG.md', text: changelog('## [1.2.0]\n') }, /needs the heading "## \[1\.2\.0\] - YYYY-MM-DD"/],
-  ['a day that does not exist', { file: 'CHANGELOG.md', text: changelog('## [1.2.0] - 2026-13-22\n') }, /needs the heading/],
-  ['a changelog without a version', { file: 'CHANGELOG.md', text: changelog('## [Unreleased]\n') }, /it has no released version/],
-  ['entries that wait', { file: 'CHANGELOG.md', text: changelog('## [Unreleased]\n\n- A thing.\n', '## [1.2.0] - 2026-11-22\n') }, /entries under \[Unreleased\]/],
+  [
+    'another version in package.json',
+    { file: 'package.json', text: '{"version":"1.3.0"}' },
+    /package-lock\.json has 1\.2\.0;[^]*needs the heading "## \[1\.3\.0\][^]*no tag v1\.3\.0; its tags are v1\.2\.0/,
+  ],
+  [
+    'another version in package-lock.json',
+    { file: 'package-lock.json', text: '{"version":"1.2.0","packages":{"":{"version":"1.1.0"}}}' },
+    /package-lock\.json has 1\.2\.0 and 1\.1\.0/,
+  ],
+  [
+    'an older version in the changelog',
+    { file: 'CHANGELOG.md', text: changelog('## [1.1.0] - 2026-10-01\n') },
+    /the newest is "## \[1\.1\.0\] - 2026-10-01"/,
+  ],
+  [
+    'a newer version in the changelog',
+    {
+      file: 'CHANGELOG.md',
+      text: changelog('## [1.3.0] - 2026-12-01\n', '## [1.2.0] - 2026-11-22\n'),
+    },
+    /the newest is "## \[1\.3\.0\] - 2026-12-01"/,
+  ],
+  [
+    'a version without a date',
+    { file: 'CHANGELOG.md', text: changelog('## [1.2.0]\n') },
+    /needs the heading "## \[1\.2\.0\] - YYYY-MM-DD"/,
+  ],
+  [
+    'a day that does not exist',
+    { file: 'CHANGELOG.md', text: changelog('## [1.2.0] - 2026-13-22\n') },
+    /needs the heading/,
+  ],
+  [
+    'a changelog without a version',
+    { file: 'CHANGELOG.md', text: changelog('## [Unreleased]\n') },
+    /it has no released version/,
+  ],
+  [
+    'entries that wait',
+    {
+      file: 'CHANGELOG.md',
+      text: changelog('## [Unreleased]\n\n- A thing.\n', '## [1.2.0] - 2026-11-22\n'),
+    },
+    /entries under \[Unreleased\]/,
+  ],
   ['no tag', { tags: [] }, /the commit has no tag v1\.2\.0; it has no tag/],
-  ['the tag of another version', { tags: ['v1.1.0'] }, /no tag v1\.2\.0; its tags are v1\.1\.0[^]*is tagged v1\.1\.0 too/],
+  [
+    'the tag of another version',
+    { tags: ['v1.1.0'] },
+    /no tag v1\.2\.0; its tags are v1\.1\.0[^]*is tagged v1\.1\.0 too/,
+  ],
 ]
 
 for (const [what, planted, complaint] of DISAGREEMENTS) {
@@ -83,7 +150,9 @@ test('a tag on an earlier commit, and a file that was not committed, are seen', 
 })
 
 test('npm runs it before it publishes', () => {
-  const { scripts } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { scripts: Record<string, string> }
+  const { scripts } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as {
+    scripts: Record<string, string>
+  }
   assert.equal(scripts['release:check'], 'node scripts/release-check.js')
   assert.match(scripts['prepublishOnly'] ?? '', /npm run release:check/)
 })

@@ -1,6 +1,7 @@
 /**
- * What the package costs those who install it, and the widget those who visit a site. A change that goes past a limit
- * either becomes smaller or raises the limit, and says why. Needs `npm run build` before.
+ * What the package costs those who install it, and the widget those who visit a site. A change that
+ * goes past a limit either becomes smaller or raises the limit, and says why. Needs `npm run build`
+ * before.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -27,10 +28,23 @@ type Sizes = Readonly<Record<keyof typeof LIMITS, number>>
 
 function sizes(): Sizes {
   const widget = readFileSync(join(ROOT, 'dist/activity/widget.js'))
-  const [tarball] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })) as [{ size: number; unpackedSize: number }]
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>
-  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: true; optional?: true; devOptional?: true; peer?: true }> }
-  const brought = Object.entries(lock.packages).filter(([path, { dev, optional, devOptional, peer }]) => path !== '' && !dev && !optional && !devOptional && !peer)
+  const [tarball] = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  ) as [{ size: number; unpackedSize: number }]
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  ) as Record<string, object>
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: true; optional?: true; devOptional?: true; peer?: true }>
+  }
+  const brought = Object.entries(lock.packages).filter(
+    ([path, { dev, optional, devOptional, peer }]) =>
+      path !== '' && !dev && !optional && !devOptional && !peer,
+  )
   return {
     'the widget': widget.length,
     'the widget, gzipped': gzipSync(widget).length,
@@ -45,7 +59,11 @@ function sizes(): Sizes {
 const LARGER = 1.25
 
 function tooLarge(found: Sizes): string[] {
-  return Object.entries(LIMITS).flatMap(([what, limit]) => (found[what as keyof Sizes] > limit ? [`${what}: ${found[what as keyof Sizes]}, the limit is ${limit}`] : []))
+  return Object.entries(LIMITS).flatMap(([what, limit]) =>
+    found[what as keyof Sizes] > limit
+      ? [`${what}: ${found[what as keyof Sizes]}, the limit is ${limit}`]
+      : [],
+  )
 }
 
 const now = sizes()

@@ -1,4 +1,7 @@
-/** After a real loss, writers have thousands of settled frames above a gap: a drain costs what is new, not what is kept. */
+/**
+ * After a real loss, writers have thousands of settled frames above a gap: a drain costs what is
+ * new, not what is kept.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,7 +11,15 @@ import { watchTurns } from '../servers/longest-turn.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { wrapped, wrappedDatabase } from '../servers/wrapped.js'
-import { assertLedger, assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  createRecorded,
+  openRecorded,
+  type Recorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const WRITERS = 10
 const FRAMES = 2_000
@@ -16,7 +27,9 @@ const FRAMES = 2_000
 const LOST = 3
 /** Fills a frame of the smallest size with one row. */
 const FILLER = 'x'.repeat(700)
-/** Rows that the statements of one drain's transaction may return, for one new frame of each writer. */
+/**
+ * Rows that the statements of one drain's transaction may return, for one new frame of each writer.
+ */
 const MOST_ROWS_READ = 20 * WRITERS
 const LONGEST_TURN_MS = 100
 
@@ -33,8 +46,15 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
       return result
     },
   }))
-  // Wide enough for all frames in one layer; and none commits by itself because of its age within this test.
-  const options = { name: uniqueName(), width: 60, cellTtlSeconds: 120, confirmSeconds: 3600, maxFrameBytes: 1024 }
+  // Wide enough for all frames in one layer; and none commits by itself because of its age within
+  // this test.
+  const options = {
+    name: uniqueName(),
+    width: 60,
+    cellTtlSeconds: 120,
+    confirmSeconds: 3600,
+    maxFrameBytes: 1024,
+  }
   const caches = Array.from({ length: WRITERS }, () => {
     let frames = 0
     const target = memcached(server.address)
@@ -46,10 +66,16 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
       },
     })
   })
-  const writers = caches.map((cache) => openRecorded({ cache, database: sql, collect: false }, options))
+  const writers = caches.map((cache) =>
+    openRecorded({ cache, database: sql, collect: false }, options),
+  )
   const collector = openRecorded({ cache: address, database: counted, collect: false }, options)
   const append = (from: number, to: number): void => {
-    for (const [writer, wide] of writers.entries()) for (const row of rowsOf(writer, from, to)) wide.append({ ...row, filler: FILLER } as Recorded)
+    for (const [writer, wide] of writers.entries()) {
+      for (const row of rowsOf(writer, from, to)) {
+        wide.append({ ...row, filler: FILLER } as Recorded)
+      }
+    }
   }
   try {
     await Promise.all(writers.map((wide) => wide.migrate()))
@@ -59,7 +85,11 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
     }
     await collector.drain({ all: true })
     // On a slow machine some have gone straight to SQL.
-    assert.equal((await collector.ledger()).committed, WRITERS * (FRAMES - 1), 'the cache was to lose one frame of each writer')
+    assert.equal(
+      (await collector.ledger()).committed,
+      WRITERS * (FRAMES - 1),
+      'the cache was to lose one frame of each writer',
+    )
     // Until their cells are old enough to go.
     await delay(3_000)
     await collector.drain()
@@ -74,9 +104,15 @@ test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads w
     assert(frames >= WRITERS)
     // The writers bring the lost frames.
     await Promise.all(writers.map((wide) => wide.close()))
-    await assertRecorded(sql, writers.flatMap((_, writer) => rowsOf(writer, 0, FRAMES + 1)))
+    await assertRecorded(
+      sql,
+      writers.flatMap((_, writer) => rowsOf(writer, 0, FRAMES + 1)),
+    )
     assertLedger(await collector.ledger(), WRITERS * (FRAMES + 1))
-    assert(rowsRead <= MOST_ROWS_READ, `the drain's transactions read ${rowsRead} rows for ${WRITERS} new frames`)
+    assert(
+      rowsRead <= MOST_ROWS_READ,
+      `the drain's transactions read ${rowsRead} rows for ${WRITERS} new frames`,
+    )
     assert(turn < LONGEST_TURN_MS, `the event loop was held for ${Math.round(turn)} ms`)
   } finally {
     await Promise.all([collector, ...writers].map((wide) => wide.close()))

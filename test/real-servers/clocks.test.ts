@@ -1,4 +1,7 @@
-/** Promise 5 and 8 on real servers: clocks step, of the database and of a web process, and nothing stands still or is counted twice. */
+/**
+ * Promise 5 and 8 on real servers: clocks step, of the database and of a web process, and nothing
+ * stands still or is counted twice.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,7 +10,16 @@ import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../servers/eventually.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { withClockAhead } from '../servers/wrapped.js'
-import { assertLedger, assertRecorded, countRecorded, createRecorded, keptLog, openRecorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  keptLog,
+  openRecorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 import { startRecorder } from './recorder.js'
 
 const EACH_SECOND = '* * * * * *'
@@ -44,7 +56,12 @@ describe('a clock steps', { concurrency: true }, () => {
     const record = (): void => {
       for (let i = 0; i < 20; i++) activity.record({ visitor: `visitor ${recorded++}`, page: '/' })
     }
-    const shown = (): Promise<unknown> => eventually(`${recorded} views are shown`, COLLECTED_MS, async () => (await activity.stats()).pageViews === recorded)
+    const shown = (): Promise<unknown> =>
+      eventually(
+        `${recorded} views are shown`,
+        COLLECTED_MS,
+        async () => (await activity.stats()).pageViews === recorded,
+      )
     try {
       await activity.migrate()
       record()
@@ -60,9 +77,16 @@ describe('a clock steps', { concurrency: true }, () => {
       await shown()
       const { asOf, visitors } = await activity.stats()
       assert.equal(visitors, recorded)
-      assert(Date.parse(asOf) <= Date.now() + AHEAD_AT_MOST_MS, `asOf is ${asOf}, and it is ${new Date().toISOString()}`)
+      assert(
+        Date.parse(asOf) <= Date.now() + AHEAD_AT_MOST_MS,
+        `asOf is ${asOf}, and it is ${new Date().toISOString()}`,
+      )
       // They move on with time.
-      await eventually('asOf moves on', COLLECTED_MS, async () => (await activity.stats()).asOf > asOf)
+      await eventually(
+        'asOf moves on',
+        COLLECTED_MS,
+        async () => (await activity.stats()).asOf > asOf,
+      )
       assert.notDeepEqual(log.matching(SAYS_THAT_A_CLOCK_STEPPED), [])
     } finally {
       await activity.close()
@@ -76,7 +100,12 @@ describe('a clock steps', { concurrency: true }, () => {
     const database = withClockAhead(sql, () => aheadMs)
     await createRecorded(sql)
     const cache = `memcached://${await sharedMemcached()}`
-    const options = { name: uniqueName(), logger: keptLog(), cellTtlSeconds: 60, confirmSeconds: 3600 }
+    const options = {
+      name: uniqueName(),
+      logger: keptLog(),
+      cellTtlSeconds: 60,
+      confirmSeconds: 3600,
+    }
     const writer = openRecorded({ cache, database, collect: false }, options)
     const silent = openRecorded({ cache, database, collect: false }, options)
     const collector = openRecorded({ cache, database, collect: EACH_SECOND }, options)
@@ -84,13 +113,21 @@ describe('a clock steps', { concurrency: true }, () => {
       for (const row of rowsOf(0, 0, 100)) writer.append(row)
       for (const row of rowsOf(1, 0, 100)) silent.append(row)
       await silent.close()
-      await eventually('the first rows are collected', COLLECTED_MS, async () => await countRecorded(sql) === 200)
+      await eventually(
+        'the first rows are collected',
+        COLLECTED_MS,
+        async () => (await countRecorded(sql)) === 200,
+      )
       aheadMs = 31 * DAY_MS
       await delay(10_000)
       aheadMs = 0
       await delay(2_000)
       for (const row of rowsOf(0, 100, 200)) writer.append(row)
-      await eventually('new rows are collected', COLLECTED_MS, async () => await countRecorded(sql) >= 300)
+      await eventually(
+        'new rows are collected',
+        COLLECTED_MS,
+        async () => (await countRecorded(sql)) >= 300,
+      )
       await Promise.all([writer.close(), collector.close()])
       await assertRecorded(sql, [...rowsOf(0, 0, 200), ...rowsOf(1, 0, 100)])
       const reader = openRecorded({ cache, database, collect: false }, options)
@@ -108,7 +145,12 @@ describe('a clock steps', { concurrency: true }, () => {
     const database = withClockAhead(sql, () => aheadMs)
     await createRecorded(sql)
     const cache = `memcached://${await sharedMemcached()}`
-    const options = { name: uniqueName(), logger: keptLog(), cellTtlSeconds: 60, confirmSeconds: 3600 }
+    const options = {
+      name: uniqueName(),
+      logger: keptLog(),
+      cellTtlSeconds: 60,
+      confirmSeconds: 3600,
+    }
     const writer = openRecorded({ cache, database, collect: false }, options)
     for (const row of rowsOf(0, 0, 100)) writer.append(row)
     await writer.flush()
@@ -131,7 +173,10 @@ describe('a clock steps', { concurrency: true }, () => {
     }
   })
 
-  for (const [what, stepMs] of [['10 minutes back', -10 * MINUTE_MS], ['30 days forward', 30 * DAY_MS]] as const) {
+  for (const [what, stepMs] of [
+    ['10 minutes back', -10 * MINUTE_MS],
+    ['30 days forward', 30 * DAY_MS],
+  ] as const) {
     test(`the wall clock of a web process that collects steps ${what}: it goes on collecting, and its requests do not wait`, async () => {
       const database = await sharedMysqlUrl()
       const sql = mysql(database)
@@ -145,7 +190,11 @@ describe('a clock steps', { concurrency: true }, () => {
         const recordAndWait = async (): Promise<void> => {
           for (const row of rowsOf(0, recorded, recorded + 50)) writer.append(row)
           recorded += 50
-          await eventually(`${recorded} rows are collected`, COLLECTED_MS, async () => await countRecorded(sql) >= recorded)
+          await eventually(
+            `${recorded} rows are collected`,
+            COLLECTED_MS,
+            async () => (await countRecorded(sql)) >= recorded,
+          )
         }
         await recordAndWait()
         await web.longestTurn()
@@ -154,7 +203,10 @@ describe('a clock steps', { concurrency: true }, () => {
         const turn = await web.longestTurn()
         for (let i = 0; i < 3; i++) await recordAndWait()
         assert(turn < LONGEST_TURN_MS, `the event loop was held for ${Math.round(turn)} ms`)
-        assert(web.lines.some((line) => SAYS_THAT_A_CLOCK_STEPPED.test(line)), 'the log says that a clock stepped')
+        assert(
+          web.lines.some((line) => SAYS_THAT_A_CLOCK_STEPPED.test(line)),
+          'the log says that a clock stepped',
+        )
         await assertRecorded(sql, rowsOf(0, 0, recorded))
       } finally {
         await web.kill()

@@ -1,4 +1,7 @@
-/** Collects, each second. With SLOW_COMMIT it says when it is in mid-transaction, and stays there a while. */
+/**
+ * Collects, each second. With SLOW_COMMIT it says when it is in mid-transaction, and stays there a
+ * while.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { assignment, insertRecorded, openRecorded } from './recorded.js'
 

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import { assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertRecorded,
+  createRecorded,
+  openRecorded,
+  type Recorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const GRIDS = 40
 const ROWS = 10
@@ -18,15 +25,20 @@ test(`${GRIDS} times two drains at once on a new grid: none rejects, and each ro
   const all: Recorded[] = []
   try {
     for (let grid = 0; grid < GRIDS; grid++) {
-      // Narrow, so that a drain asks the cache for few of a new grid's cells; it still takes it many transactions.
+      // Narrow, so that a drain asks the cache for few of a new grid's cells; it still takes it
+      // many transactions.
       const options = { name: uniqueName(), width: 1, cellTtlSeconds: 1200 }
-      const processes = [sql, others].map((database) => openRecorded({ cache, database, collect: false }, options))
+      const processes = [sql, others].map((database) =>
+        openRecorded({ cache, database, collect: false }, options),
+      )
       await Promise.all(processes.map((wide) => wide.migrate()))
       const rows = rowsOf(grid, 0, ROWS)
       for (const row of rows) processes[0]!.append(row)
       all.push(...rows)
       await processes[0]!.flush()
-      for (const outcome of await Promise.allSettled(processes.map((wide) => wide.drain({ all: true })))) {
+      for (const outcome of await Promise.allSettled(
+        processes.map((wide) => wide.drain({ all: true })),
+      )) {
         if (outcome.status === 'rejected') failures.push(`grid ${grid}: ${String(outcome.reason)}`)
       }
       await Promise.all(processes.map((wide) => wide.close()))

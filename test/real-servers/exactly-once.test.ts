@@ -1,4 +1,7 @@
-/** Promises 1, 2, 3 and 6 on real servers: several processes, 200,000 rows, and one fault in mid-run. */
+/**
+ * Promises 1, 2, 3 and 6 on real servers: several processes, 200,000 rows, and one fault in
+ * mid-run.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -7,8 +10,15 @@ import { ROWS_A_WRITER, type Site, startSite, WRITERS } from './site.js'
 
 const ALL = WRITERS * ROWS_A_WRITER
 
-/** Runs a site, disturbs it when a third is recorded, and expects every row exactly once and a ledger that says so. */
-function exactlyOnce(name: string, disturb: (site: Site) => Promise<void>, options: Parameters<typeof startSite>[0] = {}): void {
+/**
+ * Runs a site, disturbs it when a third is recorded, and expects every row exactly once and a
+ * ledger that says so.
+ */
+function exactlyOnce(
+  name: string,
+  disturb: (site: Site) => Promise<void>,
+  options: Parameters<typeof startSite>[0] = {},
+): void {
   test(`${WRITERS} writers, 2 collectors, ${ALL} rows, each exactly once: ${name}`, async () => {
     const site = await startSite(options)
     try {
@@ -17,7 +27,14 @@ function exactlyOnce(name: string, disturb: (site: Site) => Promise<void>, optio
       const { rows, distinct, ledger } = await site.finish(ALL)
       assert.deepEqual({ rows, distinct }, { rows: ALL, distinct: ALL })
       const { duplicate: _, ...sums } = ledger
-      assert.deepEqual(sums, { issued: ALL, committed: ALL, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+      assert.deepEqual(sums, {
+        issued: ALL,
+        committed: ALL,
+        quarantined: 0,
+        dropped: 0,
+        outstanding: 0,
+        lost: 0,
+      })
     } finally {
       await site.stop()
     }
@@ -40,16 +57,24 @@ exactlyOnce('memcached is away for 20 seconds', async ({ memcached }) => {
   memcached[0]?.resume()
 })
 
-exactlyOnce('one of three memcached servers is gone for good', async ({ memcached }) => {
-  await memcached[1]?.kill()
-}, { memcachedServers: 3 })
+exactlyOnce(
+  'one of three memcached servers is gone for good',
+  async ({ memcached }) => {
+    await memcached[1]?.kill()
+  },
+  { memcachedServers: 3 },
+)
 
-exactlyOnce('a collector is killed in mid-transaction', async (site) => {
-  const [collector] = site.collectors
-  assert(collector)
-  await once(collector, 'message')
-  await site.end(collector, 'SIGKILL')
-}, { slowCommit: true })
+exactlyOnce(
+  'a collector is killed in mid-transaction',
+  async (site) => {
+    const [collector] = site.collectors
+    assert(collector)
+    await once(collector, 'message')
+    await site.end(collector, 'SIGKILL')
+  },
+  { slowCommit: true },
+)
 
 exactlyOnce('the database is restarted', async ({ mariadb }) => {
   await mariadb.restart()
@@ -67,8 +92,14 @@ test('a writer ended by SIGTERM loses nothing, though memcached is killed right 
     const expected = writer.recorded + (WRITERS - 1) * ROWS_A_WRITER
     assert(writer.recorded < ROWS_A_WRITER, 'it was ended in mid-run')
     const { rows, distinct, writers, ledger } = await site.finish(expected)
-    assert.deepEqual({ rows, distinct, ofWriter: writers[0]?.rows }, { rows: expected, distinct: expected, ofWriter: writer.recorded })
-    assert.deepEqual([ledger.issued, ledger.committed, ledger.dropped, ledger.outstanding, ledger.lost], [expected, expected, 0, 0, 0])
+    assert.deepEqual(
+      { rows, distinct, ofWriter: writers[0]?.rows },
+      { rows: expected, distinct: expected, ofWriter: writer.recorded },
+    )
+    assert.deepEqual(
+      [ledger.issued, ledger.committed, ledger.dropped, ledger.outstanding, ledger.lost],
+      [expected, expected, 0, 0, 0],
+    )
   } finally {
     await site.stop()
   }
@@ -92,7 +123,10 @@ test('a writer ended by SIGKILL loses its open frame at most', async () => {
     assert.equal(rows - killed.rows, others)
     assert.equal(killed.last + 1, killed.rows, 'only the last rows are missing')
     assert(killed.rows >= before, `${killed.rows} of at least ${before}`)
-    assert.equal(ledger.issued, ledger.committed + ledger.quarantined + ledger.dropped + ledger.outstanding + ledger.lost)
+    assert.equal(
+      ledger.issued,
+      ledger.committed + ledger.quarantined + ledger.dropped + ledger.outstanding + ledger.lost,
+    )
     assert.deepEqual([ledger.committed, ledger.outstanding + ledger.lost], [rows, 0])
   } finally {
     await site.stop()

@@ -1,4 +1,7 @@
-/** A failover leaves the old primary alive and read-only: collectors and readers leave it by themselves. */
+/**
+ * A failover leaves the old primary alive and read-only: collectors and readers leave it by
+ * themselves.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +12,17 @@ import { eventually } from '../servers/eventually.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached } from '../servers/shared.js'
-import { assertLedger, assertRecorded, countRecorded, createRecorded, keptLog, openRecorded, type RecordedOptions, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  keptLog,
+  openRecorded,
+  type RecordedOptions,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
 const COLLECTED_MS = 15_000
@@ -49,9 +62,15 @@ test('the old primary stays alive and read-only: a collector and its readers are
   const collector = openRecorded({ cache, database: url, collect: EACH_SECOND }, options)
   try {
     for (const row of rowsOf(0, 0, 500)) writer.append(row)
-    await eventually('the first rows are collected', COLLECTED_MS, async () => await countRecorded(oldSql) === 500)
+    await eventually(
+      'the first rows are collected',
+      COLLECTED_MS,
+      async () => (await countRecorded(oldSql)) === 500,
+    )
     // All of its connections have been at work, and idle beside each other.
-    await Promise.all(Array.from({ length: 5 }, () => collector.database.query('SELECT SLEEP(0.2)')))
+    await Promise.all(
+      Array.from({ length: 5 }, () => collector.database.query('SELECT SLEEP(0.2)')),
+    )
     assert.equal(await collector.read(), 500)
 
     const administrator = await createConnection(old.url())
@@ -62,7 +81,11 @@ test('the old primary stays alive and read-only: a collector and its readers are
 
     const began = performance.now()
     for (const row of rowsOf(0, 500, 1000)) writer.append(row)
-    await eventually('new rows are collected on the new primary', RECOVERED_MS, async () => await countRecorded(newSql) === 1000)
+    await eventually(
+      'new rows are collected on the new primary',
+      RECOVERED_MS,
+      async () => (await countRecorded(newSql)) === 1000,
+    )
     const figures: number[] = []
     while (performance.now() - began < RECOVERED_MS) {
       figures.push(await collector.read())
@@ -70,7 +93,11 @@ test('the old primary stays alive and read-only: a collector and its readers are
     }
     const first = figures.indexOf(1000)
     assert(first >= 0, `readers see the new primary: ${figures.join(', ')}`)
-    assert.deepEqual(figures.slice(first).filter((figure) => figure !== 1000), [], 'and do not jump back to the old one')
+    assert.deepEqual(
+      figures.slice(first).filter((figure) => figure !== 1000),
+      [],
+      'and do not jump back to the old one',
+    )
     assertLedger(await collector.ledger(), 1000)
     await Promise.all([writer.close(), collector.close()])
     await assertRecorded(newSql, rowsOf(0, 0, 1000))

@@ -1,10 +1,20 @@
-/** A `commit` that ends the transaction it was given is refused before it harms: no row comes twice, and the log says why. */
+/**
+ * A `commit` that ends the transaction it was given is refused before it harms: no row comes twice,
+ * and the log says why.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import { createRecorded, insertRecorded, keptLog, openRecorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  createRecorded,
+  insertRecorded,
+  keptLog,
+  openRecorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const COLLECTORS = 3
 const ROWS = 2_400
@@ -43,7 +53,10 @@ describe('implicit commits', { concurrency: 2 }, () => {
         width: 2,
         cellTtlSeconds: 60,
         closeTimeoutMs: 1_000,
-        async commit(rows: Parameters<typeof insertRecorded>[0], tx: Parameters<typeof insertRecorded>[1]) {
+        async commit(
+          rows: Parameters<typeof insertRecorded>[0],
+          tx: Parameters<typeof insertRecorded>[1],
+        ) {
           await insertRecorded(rows, tx)
           await tx.query(statement).catch((error: unknown) => {
             errors.push(error)
@@ -55,25 +68,43 @@ describe('implicit commits', { concurrency: 2 }, () => {
       }
       const log = keptLog()
       const databases = Array.from({ length: COLLECTORS }, () => mysql(url))
-      const writer = openRecorded({ cache, database: sql, collect: false }, { ...options, logger: keptLog() })
-      const collectors = databases.map((database) => openRecorded({ cache, database, collect: false }, { ...options, logger: log }))
+      const writer = openRecorded(
+        { cache, database: sql, collect: false },
+        { ...options, logger: keptLog() },
+      )
+      const collectors = databases.map((database) =>
+        openRecorded({ cache, database, collect: false }, { ...options, logger: log }),
+      )
       try {
         for (const row of rowsOf(0, 0, ROWS)) writer.append(row)
         await writer.flush()
         const failures: string[] = []
         for (let round = 0; round < 2; round++) {
-          for (const outcome of await Promise.allSettled(collectors.map((wide) => wide.drain({ all: true })))) {
+          for (const outcome of await Promise.allSettled(
+            collectors.map((wide) => wide.drain({ all: true })),
+          )) {
             if (outcome.status === 'rejected') failures.push(String(outcome.reason))
           }
         }
         await Promise.all([writer, ...collectors].map((wide) => wide.close()))
-        const reader = openRecorded({ cache: 'memory:', database: sql, collect: false }, { ...options, logger: keptLog() })
+        const reader = openRecorded(
+          { cache: 'memory:', database: sql, collect: false },
+          { ...options, logger: keptLog() },
+        )
         const { committed, outstanding, quarantined } = await reader.ledger()
         await reader.close()
-        const { rows } = await sql.query('SELECT COUNT(*) AS n, COUNT(DISTINCT number) AS different FROM recorded')
+        const { rows } = await sql.query(
+          'SELECT COUNT(*) AS n, COUNT(DISTINCT number) AS different FROM recorded',
+        )
         assert.deepEqual(
           { rows: Number(rows[0]?.['n']), committed, quarantined, outstanding: outstanding >= 0 },
-          { rows: Number(rows[0]?.['different']), committed: Number(rows[0]?.['n']), quarantined: 0, outstanding: true })
+          {
+            rows: Number(rows[0]?.['different']),
+            committed: Number(rows[0]?.['n']),
+            quarantined: 0,
+            outstanding: true,
+          },
+        )
         assert.notEqual(errors.length, 0, 'the statement was to be refused')
         for (const error of errors) assert.match(String(error), SAYS_WHY)
         assert.notEqual(failures.length, 0, 'a drain that cannot commit was to reject')

@@ -1,4 +1,7 @@
-/** Promises 1 and 6 on real servers: what a killed writer has lost is what the cache lost, and the ledger says how much. */
+/**
+ * Promises 1 and 6 on real servers: what a killed writer has lost is what the cache lost, and the
+ * ledger says how much.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,10 +20,13 @@ test('memcached is flushed and a writer killed: the others lose nothing, and the
   const site = await startSite()
   const url = site.mariadb.url('site')
   const sql = mysql(url)
-  const reader = openRecorded({ cache: `memcached://${site.memcached[0]!.address}`, database: url, collect: false }, {
-    readTtlSeconds: 1,
-    read: async (_, { asOf }) => asOf,
-  })
+  const reader = openRecorded(
+    { cache: `memcached://${site.memcached[0]!.address}`, database: url, collect: false },
+    {
+      readTtlSeconds: 1,
+      read: async (_, { asOf }) => asOf,
+    },
+  )
   try {
     await site.recordedShare(1 / 3)
     await site.memcached[0]!.flush()
@@ -31,15 +37,27 @@ test('memcached is flushed and a writer killed: the others lose nothing, and the
     await site.end(writer.child, 'SIGKILL')
     const killed = await sql.now()
     const deadline = performance.now() + DRAIN_MS
-    while (await reader.read() <= killed + LAYER_MS && performance.now() < deadline) await delay(100)
+    while ((await reader.read()) <= killed + LAYER_MS && performance.now() < deadline) {
+      await delay(100)
+    }
 
     const { rows, distinct, writers, ledger } = await site.finish(OTHERS)
     assert.equal(rows, distinct)
-    assert.deepEqual(writers.slice(1).map((other) => other.rows), Array(WRITERS - 1).fill(ROWS_A_WRITER))
+    assert.deepEqual(
+      writers.slice(1).map((other) => other.rows),
+      Array(WRITERS - 1).fill(ROWS_A_WRITER),
+    )
     const missing = writers[0]!.last + 1 - writers[0]!.rows
     assert(missing > 0, 'the flush was to cost something')
     const { duplicate: _, ...before } = ledger
-    assert.deepEqual(before, { issued: rows + missing, committed: rows, quarantined: 0, dropped: 0, outstanding: missing, lost: 0 })
+    assert.deepEqual(before, {
+      issued: rows + missing,
+      committed: rows,
+      quarantined: 0,
+      dropped: 0,
+      outstanding: missing,
+      lost: 0,
+    })
 
     await sql.query('UPDATE wide_cache_writers SET last_seen = last_seen - ?', [LONG_AGO_MS])
     const { duplicate: __, ...after } = await reader.ledger()

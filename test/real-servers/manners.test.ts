@@ -12,7 +12,15 @@ import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { eventually } from '../servers/eventually.js'
 import { temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import { assertRecorded, countRecorded, createRecorded, keptLog, openRecorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  keptLog,
+  openRecorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 import { startRecorder } from './recorder.js'
 
 const EACH_SECOND = '* * * * * *'
@@ -23,7 +31,13 @@ describe('manners', { concurrency: true }, () => {
     const database = await sharedMysqlUrl()
     const sql = mysql(database)
     // Nobody listens there: there is something to log.
-    const recorder = await startRecorder({ cache: 'memcached://127.0.0.1:1', database, collect: EACH_SECOND, name: uniqueName(), rejectingLogger: true })
+    const recorder = await startRecorder({
+      cache: 'memcached://127.0.0.1:1',
+      database,
+      collect: EACH_SECOND,
+      name: uniqueName(),
+      rejectingLogger: true,
+    })
     try {
       await recorder.append(0, 0, 10)
       await eventually('something is logged', RECOVERED_MS, () => recorder.lines.length > 0)
@@ -43,11 +57,20 @@ describe('manners', { concurrency: true }, () => {
     const sql = mysql(database)
     await createRecorded(sql)
     const cache = `memcached://${await sharedMemcached()}`
-    const options = { name: uniqueName(), cellTtlSeconds: 60, confirmSeconds: 27, logger: keptLog() }
+    const options = {
+      name: uniqueName(),
+      cellTtlSeconds: 60,
+      confirmSeconds: 27,
+      logger: keptLog(),
+    }
     const wide = openRecorded({ cache, database, collect: EACH_SECOND }, options)
     try {
       for (const row of rowsOf(0, 0, 100)) wide.append(row)
-      await eventually('the first rows are collected', RECOVERED_MS, async () => await countRecorded(sql) === 100)
+      await eventually(
+        'the first rows are collected',
+        RECOVERED_MS,
+        async () => (await countRecorded(sql)) === 100,
+      )
       const schema = new URL(database).pathname.slice(1)
       const administrator = await createConnection(database)
       await administrator.query(`DROP DATABASE \`${schema}\``)
@@ -59,17 +82,30 @@ describe('manners', { concurrency: true }, () => {
         await createRecorded(anew)
         const before = performance.now()
         let number = 1_000
-        // What is recorded once it has found the new schema comes there; what it held before may come too.
+        // What is recorded once it has found the new schema comes there; what it held before may
+        // come too.
         await eventually('rows are recorded in the new schema', RECOVERED_MS, async () => {
           wide.append({ writer: 1, number: number++ })
-          return await countRecorded(anew) > 0
+          return (await countRecorded(anew)) > 0
         })
         assert(performance.now() - before < RECOVERED_MS)
         for (const row of rowsOf(2, 0, 100)) wide.append(row)
-        await eventually('new rows are collected', RECOVERED_MS, async () =>
-          Number((await anew.query('SELECT COUNT(DISTINCT number) AS n FROM recorded WHERE writer = 2')).rows[0]?.['n']) === 100)
+        await eventually(
+          'new rows are collected',
+          RECOVERED_MS,
+          async () =>
+            Number(
+              (
+                await anew.query(
+                  'SELECT COUNT(DISTINCT number) AS n FROM recorded WHERE writer = 2',
+                )
+              ).rows[0]?.['n'],
+            ) === 100,
+        )
         await wide.close()
-        const { rows } = await anew.query('SELECT COUNT(*) AS n, COUNT(DISTINCT writer, number) AS different FROM recorded')
+        const { rows } = await anew.query(
+          'SELECT COUNT(*) AS n, COUNT(DISTINCT writer, number) AS different FROM recorded',
+        )
         assert.equal(rows[0]?.['n'], rows[0]?.['different'])
       } finally {
         await anew.close()
@@ -87,7 +123,11 @@ describe('manners', { concurrency: true }, () => {
     try {
       await sql.transaction(async (tx) => {
         await tx.query('INSERT INTO numbers VALUES (1)')
-        const child = fork(fileURLToPath(new URL('../servers/exiting-process.ts', import.meta.url)), [file], { stdio: 'ignore' })
+        const child = fork(
+          fileURLToPath(new URL('../servers/exiting-process.ts', import.meta.url)),
+          [file],
+          { stdio: 'ignore' },
+        )
         assert.deepEqual(await once(child, 'exit'), [0, null])
       })
     } finally {

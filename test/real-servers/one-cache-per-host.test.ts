@@ -1,4 +1,7 @@
-/** Promise 1 on real servers: hosts that share a database but have a memcached each are told of it, and lose nothing. */
+/**
+ * Promise 1 on real servers: hosts that share a database but have a memcached each are told of it,
+ * and lose nothing.
+ */
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
@@ -16,7 +19,8 @@ const TOLD_MS = 40_000
 const STRAIGHT_MS = 4_000
 const COLLECTED_MS = 10_000
 /** The remedy: one list of servers for all, or a name for each host. */
-const TELLS_THE_REMEDY = /one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|name (?:per|for each) host|each host/i
+const TELLS_THE_REMEDY =
+  /one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|name (?:per|for each) host|each host/i
 
 describe('two hosts, each with its own memcached', { concurrency: true }, () => {
   test('the log names the remedy, and a host killed after that loses its open frame only', async () => {
@@ -26,8 +30,18 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
     await createRecorded(sql)
     const name = uniqueName()
     const [a, b] = await Promise.all([
-      startRecorder({ cache: `memcached://${memcached[0].address}`, database, name, collect: EACH_SECOND }),
-      startRecorder({ cache: `memcached://${memcached[1].address}`, database, name, collect: EACH_TWO_SECONDS }),
+      startRecorder({
+        cache: `memcached://${memcached[0].address}`,
+        database,
+        name,
+        collect: EACH_SECOND,
+      }),
+      startRecorder({
+        cache: `memcached://${memcached[1].address}`,
+        database,
+        name,
+        collect: EACH_TWO_SECONDS,
+      }),
     ])
     try {
       let number = 0
@@ -36,10 +50,15 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
         number += 10
       }
       let untold: unknown
-      const told = eventually('the log of host B names the remedy', TOLD_MS, () => b.lines.some((line) => TELLS_THE_REMEDY.test(line)))
-        .catch((error: unknown) => { untold = error })
+      const told = eventually('the log of host B names the remedy', TOLD_MS, () =>
+        b.lines.some((line) => TELLS_THE_REMEDY.test(line)),
+      ).catch((error: unknown) => {
+        untold = error
+      })
       let waiting = true
-      void told.then(() => { waiting = false })
+      void told.then(() => {
+        waiting = false
+      })
       while (waiting) {
         await record()
         await delay(100)
@@ -49,7 +68,11 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
       await delay(STRAIGHT_MS)
       await b.kill()
       const all = [...rowsOf(0, 0, number), ...rowsOf(1, 0, number)]
-      await eventually('the rows of both hosts are in SQL', COLLECTED_MS, async () => await countRecorded(sql) >= all.length).catch(() => undefined)
+      await eventually(
+        'the rows of both hosts are in SQL',
+        COLLECTED_MS,
+        async () => (await countRecorded(sql)) >= all.length,
+      ).catch(() => undefined)
       await a.close()
       await assertRecorded(sql, all)
       if (untold) throw untold
@@ -66,14 +89,21 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
     const sql = mysql(database)
     await createRecorded(sql)
     const name = uniqueName()
-    const hosts = await Promise.all(memcached.map(({ address }) => startRecorder({ cache: `memcached://${address}`, database, name, collect: EACH_SECOND })))
+    const hosts = await Promise.all(
+      memcached.map(({ address }) =>
+        startRecorder({ cache: `memcached://${address}`, database, name, collect: EACH_SECOND }),
+      ),
+    )
     try {
       for (let from = 0; from < 1500; from += 10) {
         await Promise.all(hosts.map((host, writer) => host.append(writer, from, from + 10)))
         await delay(100)
       }
       await Promise.all(hosts.map((host) => host.close()))
-      await assertRecorded(sql, hosts.flatMap((_, writer) => rowsOf(writer, 0, 1500)))
+      await assertRecorded(
+        sql,
+        hosts.flatMap((_, writer) => rowsOf(writer, 0, 1500)),
+      )
     } finally {
       await Promise.all(hosts.map((host) => host.kill()))
       await sql.close()

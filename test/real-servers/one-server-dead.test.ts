@@ -1,11 +1,21 @@
-/** One of several memcached servers is dead: frames take the columns of the others, and SQL is spared. */
+/**
+ * One of several memcached servers is dead: frames take the columns of the others, and SQL is
+ * spared.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
-import { assertLedger, assertRecorded, createRecorded, openRecorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  createRecorded,
+  openRecorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const FRAMES = 300
 const ROWS_A_FRAME = 10
@@ -13,7 +23,10 @@ const ROWS = FRAMES * ROWS_A_FRAME
 /** Of the rows, that travel through the grid. */
 const LEAST_SHARE = 0.95
 
-/** Records frames beside a dead server, and expects nearly all to be brought to SQL by a collector, and all in the end. */
+/**
+ * Records frames beside a dead server, and expects nearly all to be brought to SQL by a collector,
+ * and all in the end.
+ */
 async function recordsBeside(servers: number, dies: 'from the start' | 'later'): Promise<void> {
   const memcached = await Promise.all(Array.from({ length: servers }, () => startMemcached()))
   const [dead] = memcached as [Memcached, ...Memcached[]]
@@ -50,7 +63,11 @@ async function recordsBeside(servers: number, dies: 'from the start' | 'later'):
     assertLedger(await reader.ledger(), recorded)
     await reader.close()
     const share = committed / ROWS
-    assert(share >= LEAST_SHARE, `${Math.round(share * 100)} % of the rows travelled through the grid, ${LEAST_SHARE * 100} % were to`)
+    assert(
+      share >= LEAST_SHARE,
+      `${Math.round(share * 100)} % of the rows travelled through the grid, ` +
+        `${LEAST_SHARE * 100} % were to`,
+    )
   } finally {
     await Promise.all([writer.close(), collector.close()])
     await sql.close()
@@ -61,7 +78,8 @@ async function recordsBeside(servers: number, dies: 'from the start' | 'later'):
 describe('one of several memcached servers', { concurrency: true }, () => {
   for (const servers of [2, 3]) {
     for (const dies of ['from the start', 'later'] as const) {
-      test(`one of ${servers} is dead ${dies}: nothing is lost, and nearly all rows travel through the grid`, () => recordsBeside(servers, dies))
+      test(`one of ${servers} is dead ${dies}: nothing is lost, and nearly all rows travel through the grid`, () =>
+        recordsBeside(servers, dies))
     }
   }
 })

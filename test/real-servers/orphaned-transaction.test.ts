@@ -1,4 +1,7 @@
-/** A connection is lost in mid-transaction and neither side is told: the server keeps its locks, and the grid goes on all the same. */
+/**
+ * A connection is lost in mid-transaction and neither side is told: the server keeps its locks, and
+ * the grid goes on all the same.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,7 +10,17 @@ import { eventually } from '../servers/eventually.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached } from '../servers/shared.js'
-import { assertLedger, assertRecorded, countRecorded, createRecorded, insertRecorded, keptLog, openRecorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  insertRecorded,
+  keptLog,
+  openRecorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
 /** After the loss, all that was recorded is in SQL within so long. */
@@ -23,17 +36,20 @@ test('the network swallows a collector’s packets in mid-commit: the grid goes 
   const behindRelay = new URL(mariadb.url())
   behindRelay.port = String(relay.port)
   let inCommit = false
-  const cutOff = openRecorded({ cache, database: behindRelay.href, collect: false }, {
-    ...options,
-    closeTimeoutMs: 500,
-    async commit(rows, tx) {
-      await insertRecorded(rows, tx)
-      inCommit = true
-      relay.loseConnections()
-      // The statement reaches nobody.
-      await tx.query('SELECT 1')
+  const cutOff = openRecorded(
+    { cache, database: behindRelay.href, collect: false },
+    {
+      ...options,
+      closeTimeoutMs: 500,
+      async commit(rows, tx) {
+        await insertRecorded(rows, tx)
+        inCommit = true
+        relay.loseConnections()
+        // The statement reaches nobody.
+        await tx.query('SELECT 1')
+      },
     },
-  })
+  )
   const writer = openRecorded({ cache, database: sql, collect: false }, options)
   const collector = openRecorded({ cache, database: sql, collect: false }, options)
   let going: ReturnType<typeof openRecorded> | undefined
@@ -41,21 +57,28 @@ test('the network swallows a collector’s packets in mid-commit: the grid goes 
     await Promise.all([cutOff.migrate(), writer.migrate(), collector.migrate()])
     for (const row of rowsOf(0, 0, 100)) writer.append(row)
     await writer.flush()
-    const cut = cutOff.drain({ all: true }).then(() => 'committed', () => 'failed')
+    const cut = cutOff.drain({ all: true }).then(
+      () => 'committed',
+      () => 'failed',
+    )
     await eventually('the collector is in mid-commit', 10_000, () => inCommit)
     const began = performance.now()
     going = openRecorded({ cache, database: sql, collect: EACH_SECOND }, options)
     let recorded = 100
     // Half a minute of traffic at most, and its writer holds all of it.
-    while (performance.now() - began < GOES_ON_MS && await countRecorded(sql) < recorded) {
+    while (performance.now() - began < GOES_ON_MS && (await countRecorded(sql)) < recorded) {
       for (const row of rowsOf(0, recorded, recorded + 10)) writer.append(row)
       recorded += 10
       await delay(500)
-      if (await countRecorded(sql) > 0) break
+      if ((await countRecorded(sql)) > 0) break
     }
     const gap = performance.now() - began
     assert(gap < GOES_ON_MS, `no row was committed within ${GOES_ON_MS / 1000} s`)
-    await eventually('all that was recorded is in SQL', GOES_ON_MS, async () => await countRecorded(sql) >= recorded)
+    await eventually(
+      'all that was recorded is in SQL',
+      GOES_ON_MS,
+      async () => (await countRecorded(sql)) >= recorded,
+    )
     await Promise.all([writer.close(), going.close()])
     await assertRecorded(sql, rowsOf(0, 0, recorded))
     assertLedger(await collector.ledger(), recorded)

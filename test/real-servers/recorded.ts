@@ -1,4 +1,7 @@
-/** The rows that the tests on real servers record, and the wide cache that all their processes share. */
+/**
+ * The rows that the tests on real servers record, and the wide cache that all their processes
+ * share.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
@@ -27,33 +30,54 @@ export type RecordedOptions = Partial<WideCacheOptions<Recorded, number>>
 /** Rows of one INSERT. */
 const ROWS_A_STATEMENT = 1000
 
-/** Opens it with layers and waits as short as the options allow, so that a fault and its healing fit into a test. */
-export function openRecorded(assignment: Assignment, options: RecordedOptions = {}, environment?: ConstructorParameters<typeof WideCache>[1]): WideCache<Recorded, number> {
-  return new WideCache<Recorded, number>({
-    name: 'recorded',
-    layerSeconds: 1,
-    drainAfterLayers: 1,
-    confirmSeconds: 27,
-    logger: { info() {}, warn: (message) => process.stderr.write(`${message}\n`), error: (message) => process.stderr.write(`${message}\n`) },
-    commit: insertRecorded,
-    ...assignment,
-    ...options,
-  }, environment)
+/**
+ * Opens it with layers and waits as short as the options allow, so that a fault and its healing fit
+ * into a test.
+ */
+export function openRecorded(
+  assignment: Assignment,
+  options: RecordedOptions = {},
+  environment?: ConstructorParameters<typeof WideCache>[1],
+): WideCache<Recorded, number> {
+  return new WideCache<Recorded, number>(
+    {
+      name: 'recorded',
+      layerSeconds: 1,
+      drainAfterLayers: 1,
+      confirmSeconds: 27,
+      logger: {
+        info() {},
+        warn: (message) => process.stderr.write(`${message}\n`),
+        error: (message) => process.stderr.write(`${message}\n`),
+      },
+      commit: insertRecorded,
+      ...assignment,
+      ...options,
+    },
+    environment,
+  )
 }
 
 /** Inserts rows into the table of {@link createRecorded}. */
 export async function insertRecorded(rows: readonly Recorded[], tx: Transaction): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
     const part = rows.slice(at, at + ROWS_A_STATEMENT)
-    await tx.query(`INSERT INTO recorded (writer, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`, part.flatMap(({ writer, number }) => [writer, number]))
+    await tx.query(
+      `INSERT INTO recorded (writer, number) VALUES ${part.map(() => '(?, ?)').join(', ')}`,
+      part.flatMap(({ writer, number }) => [writer, number]),
+    )
   }
 }
 
 /** Makes the table. It takes a row twice, so that a row committed twice is seen. */
 export async function createRecorded(sql: Queryable): Promise<void> {
-  await sql.query(sql.dialect === 'mysql'
-    ? 'CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT NOT NULL, number INT NOT NULL) ENGINE=InnoDB'
-    : 'CREATE TABLE recorded (id INTEGER PRIMARY KEY, writer INTEGER NOT NULL, number INTEGER NOT NULL)')
+  await sql.query(
+    sql.dialect === 'mysql'
+      ? 'CREATE TABLE recorded (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT NOT NULL, ' +
+          'number INT NOT NULL) ENGINE=InnoDB'
+      : 'CREATE TABLE recorded (id INTEGER PRIMARY KEY, writer INTEGER NOT NULL, number ' +
+          'INTEGER NOT NULL)',
+  )
 }
 
 /** Rows `from` to `to - 1` of a writer. */
@@ -68,8 +92,14 @@ export async function countRecorded(sql: Queryable): Promise<number> {
 }
 
 /** Expects exactly these rows in SQL, each once. */
-export async function assertRecorded(sql: Queryable, expected: readonly Recorded[], where = 'SQL'): Promise<void> {
-  const { rows } = await sql.query('SELECT writer, number, COUNT(*) AS n FROM recorded GROUP BY writer, number')
+export async function assertRecorded(
+  sql: Queryable,
+  expected: readonly Recorded[],
+  where = 'SQL',
+): Promise<void> {
+  const { rows } = await sql.query(
+    'SELECT writer, number, COUNT(*) AS n FROM recorded GROUP BY writer, number',
+  )
   const found = new Map(rows.map((row) => [`${row['writer']}/${row['number']}`, Number(row['n'])]))
   const wanted = new Set(expected.map(({ writer, number }) => `${writer}/${number}`))
   const report = {
@@ -77,14 +107,32 @@ export async function assertRecorded(sql: Queryable, expected: readonly Recorded
     twice: [...found.values()].filter((n) => n > 1).length,
     foreign: [...found.keys()].filter((row) => !wanted.has(row)).length,
   }
-  assert.deepEqual(report, { missing: 0, twice: 0, foreign: 0 }, `${where} was to have each of ${wanted.size} rows once, and no other`)
+  assert.deepEqual(
+    report,
+    { missing: 0, twice: 0, foreign: 0 },
+    `${where} was to have each of ${wanted.size} rows once, and no other`,
+  )
 }
 
-/** Expects a ledger of which all `committed` rows are in SQL and nothing else is said, but for `others`. */
-export function assertLedger(ledger: LedgerReport, committed: number, others: Partial<LedgerReport> = {}): void {
+/**
+ * Expects a ledger of which all `committed` rows are in SQL and nothing else is said, but for
+ * `others`.
+ */
+export function assertLedger(
+  ledger: LedgerReport,
+  committed: number,
+  others: Partial<LedgerReport> = {},
+): void {
   const { quarantined = 0, dropped = 0, outstanding = 0, lost = 0 } = others
   const { duplicate, ...sums } = ledger
-  assert.deepEqual(sums, { issued: committed + quarantined + dropped + outstanding + lost, committed, quarantined, dropped, outstanding, lost })
+  assert.deepEqual(sums, {
+    issued: committed + quarantined + dropped + outstanding + lost,
+    committed,
+    quarantined,
+    dropped,
+    outstanding,
+    lost,
+  })
   if (others.duplicate !== undefined) assert.equal(duplicate, others.duplicate)
 }
 
@@ -103,7 +151,13 @@ export interface Log extends Logger {
 export function keptLog(): Log {
   const lines: string[] = []
   const keep = (line: string): void => void lines.push(line)
-  return { lines, matching: (pattern) => lines.filter((line) => pattern.test(line)), info: keep, warn: keep, error: keep }
+  return {
+    lines,
+    matching: (pattern) => lines.filter((line) => pattern.test(line)),
+    info: keep,
+    warn: keep,
+    error: keep,
+  }
 }
 
 /** The assignment in this process's environment. */

@@ -1,6 +1,6 @@
 /**
- * A process that records and collects at its parent's word, and sends what it logs. Its wall clock can be moved.
- * `recorder.ts` is the parent's side.
+ * A process that records and collects at its parent's word, and sends what it logs. Its wall clock
+ * can be moved. `recorder.ts` is the parent's side.
  */
 import type { Logger } from '../../src/support/logger.js'
 import { watchTurns } from '../servers/longest-turn.js'
@@ -23,7 +23,7 @@ let aheadMs = 0
 const RealDate = Date
 globalThis.Date = class extends RealDate {
   constructor(...parts: unknown[]) {
-    super(...(parts.length === 0 ? [RealDate.now() + aheadMs] : parts) as [number])
+    super(...((parts.length === 0 ? [RealDate.now() + aheadMs] : parts) as [number]))
   }
 
   static override now(): number {
@@ -37,13 +37,17 @@ async function carryOut({ name, args }: Command): Promise<unknown> {
     case 'append':
       for (const row of rowsOf(first, second, third)) wide.append(row)
       return undefined
-    case 'flush': return wide.flush()
-    case 'drain': return wide.drain()
-    case 'ledger': return wide.ledger()
+    case 'flush':
+      return wide.flush()
+    case 'drain':
+      return wide.drain()
+    case 'ledger':
+      return wide.ledger()
     case 'moveClock':
       aheadMs = first
       return undefined
-    case 'longestTurn': return turns.take()
+    case 'longestTurn':
+      return turns.take()
     case 'close':
       turns.stop()
       return wide.close()

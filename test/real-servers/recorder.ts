@@ -27,7 +27,10 @@ export class Recorder {
   /** What the process has logged. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
-  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  readonly #waiting = new Map<
+    number,
+    { resolve(value: unknown): void; reject(error: Error): void }
+  >()
   #commands = 0
 
   constructor(child: ChildProcess) {
@@ -41,7 +44,9 @@ export class Recorder {
       else reject(new Error(message.error))
     })
     child.on('exit', (code, signal) => {
-      for (const { reject } of this.#waiting.values()) reject(new Error(`the process has ended: ${signal ?? code}`))
+      for (const { reject } of this.#waiting.values()) {
+        reject(new Error(`the process has ended: ${signal ?? code}`))
+      }
     })
   }
 
@@ -63,7 +68,9 @@ export class Recorder {
     return this.#ask('moveClock', [ms])
   }
 
-  /** The longest turn of the process's event loop since the last call, in milliseconds of CPU time. */
+  /**
+   * The longest turn of the process's event loop since the last call, in milliseconds of CPU time.
+   */
   longestTurn(): Promise<number> {
     return this.#ask('longestTurn')
   }
@@ -83,7 +90,9 @@ export class Recorder {
 
   #ask<T>(name: Command['name'], args: readonly number[] = []): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) return reject(new Error('the process has ended'))
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        return reject(new Error('the process has ended'))
+      }
       const id = ++this.#commands
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
       this.#child.send({ id, name, args } satisfies Command, (error) => {
@@ -93,14 +102,19 @@ export class Recorder {
   }
 
   async #ended(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      await once(this.#child, 'exit')
+    }
   }
 }
 
 /** Starts the process, and resolves when it takes commands. */
 export async function startRecorder(setup: Setup): Promise<Recorder> {
   const script = fileURLToPath(new URL('./recorder-process.ts', import.meta.url))
-  const child = fork(script, { env: { ...process.env, ASSIGNMENT: JSON.stringify(setup) }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(script, {
+    env: { ...process.env, ASSIGNMENT: JSON.stringify(setup) },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
   process.once('exit', () => child.kill('SIGKILL'))
   const recorder = new Recorder(child)
   await once(child, 'message')

@@ -1,4 +1,6 @@
-/** Promise 6 on real servers: what `ledger()` and `close()` report is what has become of the rows. */
+/**
+ * Promise 6 on real servers: what `ledger()` and `close()` report is what has become of the rows.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +11,18 @@ import { eventually } from '../servers/eventually.js'
 import { startMemcached } from '../servers/memcached.js'
 import { quickTime } from '../servers/quick-time.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import { assertLedger, assertRecorded, countRecorded, createRecorded, insertRecorded, keptLog, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  insertRecorded,
+  keptLog,
+  openRecorded,
+  type Recorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
 const COLLECTED_MS = 20_000
@@ -45,24 +58,29 @@ describe('reports', { concurrency: true }, () => {
     const { sql, cache, name } = await recordedDatabase()
     let committing = false
     const other = openRecorded({ cache, database: sql, collect: false }, { name })
-    const wide = openRecorded({ cache, database: sql, collect: EACH_SECOND }, {
-      name,
-      cellTtlSeconds: 60,
-      logger: keptLog(),
-      async commit(rows, tx) {
-        await insertRecorded(rows, tx)
-        if (!rows.some(({ writer }) => writer === SLOW)) return
-        committing = true
-        await delay(SLOW_MS)
+    const wide = openRecorded(
+      { cache, database: sql, collect: EACH_SECOND },
+      {
+        name,
+        cellTtlSeconds: 60,
+        logger: keptLog(),
+        async commit(rows, tx) {
+          await insertRecorded(rows, tx)
+          if (!rows.some(({ writer }) => writer === SLOW)) return
+          committing = true
+          await delay(SLOW_MS)
+        },
       },
-    })
+    )
     try {
       append(other, rowsOf(SLOW, 0, 1))
       await other.flush()
       await eventually('the collecting run is in mid-transaction', COLLECTED_MS, () => committing)
       append(wide, rowsOf(1, 0, 10))
       let closed = false
-      const closing = wide.close().then(() => { closed = true })
+      const closing = wide.close().then(() => {
+        closed = true
+      })
       // It waits for the collecting run, which is not at its end.
       await delay(SLOW_MS / 4)
       assert(!closed, 'close() was to wait for its collecting run')
@@ -100,14 +118,17 @@ describe('reports', { concurrency: true }, () => {
 
   test('a close report tells rows in quarantine from those committed', async () => {
     const { sql, cache, name } = await recordedDatabase()
-    const wide = openRecorded({ cache, database: sql, collect: false }, {
-      name,
-      logger: keptLog(),
-      async commit(rows, tx) {
-        if (rows.some(({ writer }) => writer === POISON)) throw new Error('a poisonous row')
-        await insertRecorded(rows, tx)
+    const wide = openRecorded(
+      { cache, database: sql, collect: false },
+      {
+        name,
+        logger: keptLog(),
+        async commit(rows, tx) {
+          if (rows.some(({ writer }) => writer === POISON)) throw new Error('a poisonous row')
+          await insertRecorded(rows, tx)
+        },
       },
-    })
+    )
     try {
       append(wide, rowsOf(1, 0, 10))
       await wide.flush()
@@ -122,11 +143,17 @@ describe('reports', { concurrency: true }, () => {
     }
   })
 
-  for (const [kind, what] of [['shared', 'inCache'], ['private', 'lost']] as const) {
+  for (const [kind, what] of [
+    ['shared', 'inCache'],
+    ['private', 'lost'],
+  ] as const) {
     test(`a close report counts rows that SQL already has as committed, not as ${what} (${kind} cache)`, async () => {
       const { sql, cache, name } = await recordedDatabase()
       const options = { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 }
-      const wide = openRecorded({ cache: kind === 'shared' ? cache : 'memory:', database: sql, collect: false }, options)
+      const wide = openRecorded(
+        { cache: kind === 'shared' ? cache : 'memory:', database: sql, collect: false },
+        options,
+      )
       try {
         append(wide, rowsOf(1, 0, 10))
         await wide.flush()
@@ -135,7 +162,13 @@ describe('reports', { concurrency: true }, () => {
         // SQL answers, but takes no more rows.
         await sql.query('RENAME TABLE recorded TO moved_away')
         append(wide, rowsOf(1, 10, 15))
-        assert.deepEqual(await wide.close(), { committed: 10, quarantined: 0, inCache: 0, lost: 0, [what]: 5 })
+        assert.deepEqual(await wide.close(), {
+          committed: 10,
+          quarantined: 0,
+          inCache: 0,
+          lost: 0,
+          [what]: 5,
+        })
       } finally {
         await wide.close()
         await sql.close()
@@ -146,7 +179,10 @@ describe('reports', { concurrency: true }, () => {
   test('a close report without a cache counts what SQL did not take as lost, and nothing else', async () => {
     const { sql, name } = await recordedDatabase()
     const server = await startMemcached()
-    const wide = openRecorded({ cache: `memcached://${server.address}`, database: sql, collect: false }, { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 })
+    const wide = openRecorded(
+      { cache: `memcached://${server.address}`, database: sql, collect: false },
+      { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 },
+    )
     try {
       append(wide, rowsOf(1, 0, 10))
       await wide.flush()
@@ -165,7 +201,10 @@ describe('reports', { concurrency: true }, () => {
   test('duplicate stays 0 after 20 drains of all, and after the proper drain', async () => {
     const { sql, cache, name } = await recordedDatabase()
     // The cells stay young for all of the drains.
-    const wide = openRecorded({ cache, database: sql, collect: false }, { name, layerSeconds: 5, confirmSeconds: 60, cellTtlSeconds: 60 })
+    const wide = openRecorded(
+      { cache, database: sql, collect: false },
+      { name, layerSeconds: 5, confirmSeconds: 60, cellTtlSeconds: 60 },
+    )
     try {
       append(wide, rowsOf(1, 0, 500))
       await wide.flush()
@@ -183,7 +222,8 @@ describe('reports', { concurrency: true }, () => {
 
   test('totals do not fall when writers are forgotten after 30 days', async () => {
     const { sql, cache, name } = await recordedDatabase()
-    // Nothing is forgotten before the clocks have agreed for ten minutes: here that takes some seconds.
+    // Nothing is forgotten before the clocks have agreed for ten minutes: here that takes some
+    // seconds.
     const { database, environment } = quickTime(60)
     const options = { name, logger: keptLog(), confirmSeconds: 3600, cellTtlSeconds: 600 }
     let forgets: ReturnType<typeof openRecorded> | undefined
@@ -202,11 +242,24 @@ describe('reports', { concurrency: true }, () => {
       await collector.close()
       assertLedger(await ledgerIn(sql, name), 300, { dropped: 15 })
       await sql.query('UPDATE wide_cache_writers SET last_seen = last_seen - ?', [31 * DAY_MS])
-      const rowsOfWriters = async (): Promise<number> => Number((await sql.query('SELECT COUNT(*) AS n FROM wide_cache_writers')).rows[0]?.['n'])
-      forgets = openRecorded({ cache, database: database(sql), collect: EACH_SECOND }, options, environment)
+      const rowsOfWriters = async (): Promise<number> =>
+        Number((await sql.query('SELECT COUNT(*) AS n FROM wide_cache_writers')).rows[0]?.['n'])
+      forgets = openRecorded(
+        { cache, database: database(sql), collect: EACH_SECOND },
+        options,
+        environment,
+      )
       append(forgets, rowsOf(4, 0, 10))
-      await eventually('writers are forgotten', FORGOTTEN_MS, async () => await rowsOfWriters() < 3)
-      await eventually('the new rows are collected', COLLECTED_MS, async () => await countRecorded(sql) >= 310)
+      await eventually(
+        'writers are forgotten',
+        FORGOTTEN_MS,
+        async () => (await rowsOfWriters()) < 3,
+      )
+      await eventually(
+        'the new rows are collected',
+        COLLECTED_MS,
+        async () => (await countRecorded(sql)) >= 310,
+      )
       await forgets.close()
       assertLedger(await ledgerIn(sql, name), 310, { dropped: 15 })
     } finally {

@@ -37,7 +37,9 @@ export interface Outcome {
 export type Site = Awaited<ReturnType<typeof startSite>>
 
 export async function startSite({ memcachedServers = 1, slowCommit = false } = {}) {
-  const memcached = await Promise.all(Array.from({ length: memcachedServers }, () => startMemcached()))
+  const memcached = await Promise.all(
+    Array.from({ length: memcachedServers }, () => startMemcached()),
+  )
   const mariadb = await startMariadb()
   await mariadb.createDatabase('site')
   const cache = `memcached://${memcached.map(({ address }) => address).join(',')}`
@@ -45,21 +47,45 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
   const sql = mysql(database)
   await createRecorded(sql)
   const children: ChildProcess[] = []
-  const start = (script: string, assignment: object, environment: NodeJS.ProcessEnv = {}): ChildProcess => {
-    const child = fork(fileURLToPath(new URL(script, import.meta.url)), { env: { ...process.env, ...environment, ASSIGNMENT: JSON.stringify({ cache, database, collect: false, ...assignment }) }, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  const start = (
+    script: string,
+    assignment: object,
+    environment: NodeJS.ProcessEnv = {},
+  ): ChildProcess => {
+    const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
+      env: {
+        ...process.env,
+        ...environment,
+        ASSIGNMENT: JSON.stringify({ cache, database, collect: false, ...assignment }),
+      },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
     child.stderr?.resume()
     children.push(child)
     return child
   }
   const collectors = Array.from({ length: COLLECTORS }, (_, i) =>
-    start('./collector-process.ts', { collect: '* * * * * *' }, slowCommit && i === 0 ? { SLOW_COMMIT: '1' } : {}))
+    start(
+      './collector-process.ts',
+      { collect: '* * * * * *' },
+      slowCommit && i === 0 ? { SLOW_COMMIT: '1' } : {},
+    ),
+  )
   const writers = Array.from({ length: WRITERS }, (_, writer): WriterProcess => {
-    const state: WriterProcess = { child: start('./writer-process.ts', { writer, rows: ROWS_A_WRITER }), recorded: 0, done: false, closed: undefined }
-    state.child.on('message', (message: { recorded: number; done?: boolean; closed?: CloseReport }) => {
-      state.recorded = message.recorded
-      state.done ||= message.done === true
-      state.closed ??= message.closed
-    })
+    const state: WriterProcess = {
+      child: start('./writer-process.ts', { writer, rows: ROWS_A_WRITER }),
+      recorded: 0,
+      done: false,
+      closed: undefined,
+    }
+    state.child.on(
+      'message',
+      (message: { recorded: number; done?: boolean; closed?: CloseReport }) => {
+        state.recorded = message.recorded
+        state.done ||= message.done === true
+        state.closed ??= message.closed
+      },
+    )
     return state
   })
   const gone = async (child: ChildProcess): Promise<void> => {
@@ -67,11 +93,19 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
   }
 
   return {
-    memcached, mariadb, collectors, writers,
+    memcached,
+    mariadb,
+    collectors,
+    writers,
 
     /** Resolves when about this share of all rows has been recorded. */
     async recordedShare(share: number): Promise<void> {
-      while (writers.reduce((sum, { recorded }) => sum + recorded, 0) < share * WRITERS * ROWS_A_WRITER) await delay(20)
+      while (
+        writers.reduce((sum, { recorded }) => sum + recorded, 0) <
+        share * WRITERS * ROWS_A_WRITER
+      ) {
+        await delay(20)
+      }
     },
 
     /** Ends a process by a signal, and resolves when it is gone. */
@@ -80,14 +114,24 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
       await gone(child)
     },
 
-    /** Waits until all writers that live have recorded all, closes them in order, and says what SQL has. */
+    /**
+     * Waits until all writers that live have recorded all, closes them in order, and says what SQL
+     * has.
+     */
     async finish(expected: number): Promise<Outcome> {
-      const living = writers.filter(({ child }) => child.exitCode === null && child.signalCode === null)
+      const living = writers.filter(
+        ({ child }) => child.exitCode === null && child.signalCode === null,
+      )
       while (living.some(({ done }) => !done)) await delay(50)
       const began = performance.now()
-      while (await countRecorded(sql) < expected && performance.now() - began < SETTLE_MS) await delay(250)
+      while ((await countRecorded(sql)) < expected && performance.now() - began < SETTLE_MS) {
+        await delay(250)
+      }
       await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))
-      const { rows } = await sql.query('SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS last FROM recorded GROUP BY writer ORDER BY writer')
+      const { rows } = await sql.query(
+        'SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS ' +
+          'last FROM recorded GROUP BY writer ORDER BY writer',
+      )
       const reader = openRecorded({ cache, database, collect: false })
       const ledger = await reader.ledger()
       await reader.close()

@@ -1,4 +1,7 @@
-/** Caches that are small, or take small items only, and a database that stands still: all rows come to SQL. */
+/**
+ * Caches that are small, or take small items only, and a database that stands still: all rows come
+ * to SQL.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +9,16 @@ import { mysql } from '../../src/database/mysql/mysql.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
-import { assertLedger, assertRecorded, createRecorded, keptLog, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  createRecorded,
+  keptLog,
+  openRecorded,
+  type Recorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
 const ROWS = 40_000
@@ -21,10 +33,14 @@ const caches: [what: string, options: Parameters<typeof startMemcached>[0]][] = 
 ]
 
 /** Records rows at an even pace. */
-async function record(wide: { append(row: Recorded): void }, rows: number, seconds: number): Promise<void> {
+async function record(
+  wide: { append(row: Recorded): void },
+  rows: number,
+  seconds: number,
+): Promise<void> {
   const began = performance.now()
   for (let recorded = 0; recorded < rows;) {
-    const due = Math.min(rows, Math.ceil((performance.now() - began) / (seconds * 1000) * rows))
+    const due = Math.min(rows, Math.ceil(((performance.now() - began) / (seconds * 1000)) * rows))
     for (const row of rowsOf(0, recorded, due)) wide.append(row)
     recorded = due
     await delay(10)

@@ -1,11 +1,23 @@
-/** A database that takes only small packets: everything is cut to what it takes, the quarantine too. */
+/**
+ * A database that takes only small packets: everything is cut to what it takes, the quarantine too.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { sharedMemcached } from '../servers/shared.js'
-import { assertLedger, assertRecorded, createRecorded, insertRecorded, keptLog, openRecorded, type Recorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  createRecorded,
+  insertRecorded,
+  keptLog,
+  openRecorded,
+  type Recorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const PACKET_BYTES = 64 * 1024
 const VISITS = 8_000
@@ -27,15 +39,27 @@ describe('max_allowed_packet is 64 KiB', () => {
 
   test(`${VISITS} visits of pages of up to ${LONGEST_PAGE} bytes are all committed`, async () => {
     const sql = await openDatabase('visits')
-    const activity = createActivity({ name: uniqueName(), cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false, cellTtlSeconds: 60, logger: keptLog() })
+    const activity = createActivity({
+      name: uniqueName(),
+      cache: `memcached://${await sharedMemcached()}`,
+      database: sql,
+      collect: false,
+      cellTtlSeconds: 60,
+      logger: keptLog(),
+    })
     try {
       for (let i = 0; i < VISITS; i++) {
         // Quotes take two bytes in a statement.
-        activity.record({ visitor: `visitor ${i % 1000}`, page: `/${i}/`.padEnd(LONGEST_PAGE - (i % 100), `'`) })
+        activity.record({
+          visitor: `visitor ${i % 1000}`,
+          page: `/${i}/`.padEnd(LONGEST_PAGE - (i % 100), `'`),
+        })
       }
       await activity.flush()
       await activity.drain({ all: true })
-      const { rows } = await sql.query('SELECT COUNT(*) AS n, COUNT(DISTINCT page) AS pages FROM activities')
+      const { rows } = await sql.query(
+        'SELECT COUNT(*) AS n, COUNT(DISTINCT page) AS pages FROM activities',
+      )
       assert.deepEqual([Number(rows[0]?.['n']), Number(rows[0]?.['pages'])], [VISITS, VISITS])
       assertLedger(await activity.ledger(), VISITS)
     } finally {
@@ -58,7 +82,10 @@ describe('max_allowed_packet is 64 KiB', () => {
           await insertRecorded(rows, tx)
         },
       }
-      const wide = openRecorded({ cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false }, options)
+      const wide = openRecorded(
+        { cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false },
+        options,
+      )
       try {
         const filler = `'`.repeat(60_000)
         for (const row of rowsOf(0, 0, 100)) wide.append(row)
@@ -94,11 +121,18 @@ describe('max_allowed_packet is 64 KiB', () => {
       logger: keptLog(),
       async commit(rows: Recorded[], tx: Parameters<typeof insertRecorded>[1]) {
         for (const { writer, number, ...others } of rows) {
-          await tx.query('INSERT INTO recorded (writer, number, filler) VALUES (?, ?, ?)', [writer, number, String(Object.values(others)[0] ?? '')])
+          await tx.query('INSERT INTO recorded (writer, number, filler) VALUES (?, ?, ?)', [
+            writer,
+            number,
+            String(Object.values(others)[0] ?? ''),
+          ])
         }
       },
     }
-    const wide = openRecorded({ cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false }, options)
+    const wide = openRecorded(
+      { cache: `memcached://${await sharedMemcached()}`, database: sql, collect: false },
+      options,
+    )
     try {
       for (const row of rowsOf(0, 0, 50)) wide.append(row)
       await wide.flush()

@@ -1,4 +1,7 @@
-/** The log says when frames begin to go straight to SQL, and why, and when that is over: once each, not once a frame. */
+/**
+ * The log says when frames begin to go straight to SQL, and why, and when that is over: once each,
+ * not once a frame.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +9,19 @@ import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../servers/eventually.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
-import { assertRecorded, countRecorded, createRecorded, insertRecorded, keptLog, type Log, openRecorded, type Recorded, type RecordedOptions, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  insertRecorded,
+  keptLog,
+  type Log,
+  openRecorded,
+  type Recorded,
+  type RecordedOptions,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 /** What says that frames take the direct way: begun, or over. */
 const STRAIGHT = /straight to SQL|directly to SQL/i
@@ -24,18 +39,30 @@ interface Site {
   arrived(): Promise<number>
 }
 
-/** Runs `use` on a writer and collector in one process beside `memcached`; in the end all rows are to be in SQL. */
-async function onSite(memcached: Memcached, options: RecordedOptions, use: (site: Site) => Promise<void>): Promise<void> {
+/**
+ * Runs `use` on a writer and collector in one process beside `memcached`; in the end all rows are
+ * to be in SQL.
+ */
+async function onSite(
+  memcached: Memcached,
+  options: RecordedOptions,
+  use: (site: Site) => Promise<void>,
+): Promise<void> {
   const sql = mysql(await sharedMysqlUrl())
   await createRecorded(sql)
   const log = keptLog()
-  const wide = openRecorded({ cache: `memcached://${memcached.address}`, database: sql, collect: '* * * * * *' }, { name: uniqueName(), logger: log, flushMs: 5, cellTtlSeconds: 60, ...options })
+  const wide = openRecorded(
+    { cache: `memcached://${memcached.address}`, database: sql, collect: '* * * * * *' },
+    { name: uniqueName(), logger: log, flushMs: 5, cellTtlSeconds: 60, ...options },
+  )
   const site: Site = {
     wide,
     log,
     recorded: 0,
     async record(ms) {
-      for (const end = performance.now() + ms; performance.now() < end; await delay(20)) for (const row of rowsOf(0, site.recorded, ++site.recorded)) wide.append(row)
+      for (const end = performance.now() + ms; performance.now() < end; await delay(20)) {
+        for (const row of rowsOf(0, site.recorded, ++site.recorded)) wide.append(row)
+      }
     },
     arrived: () => countRecorded(sql),
   }
@@ -53,10 +80,17 @@ async function onSite(memcached: Memcached, options: RecordedOptions, use: (site
 
 /** The one line that says how it begins, and the one that says how it ended. */
 async function linesOf(log: Log, reason: RegExp): Promise<void> {
-  await eventually('a line when it begins and one when it ends', ENDS_MS, () => log.matching(STRAIGHT).length >= 2)
-    .catch(() => undefined)
+  await eventually(
+    'a line when it begins and one when it ends',
+    ENDS_MS,
+    () => log.matching(STRAIGHT).length >= 2,
+  ).catch(() => undefined)
   const lines = log.matching(STRAIGHT)
-  assert.equal(lines.length, 2, `one line when it begins and one when it ends, not: ${JSON.stringify(lines)}`)
+  assert.equal(
+    lines.length,
+    2,
+    `one line when it begins and one when it ends, not: ${JSON.stringify(lines)}`,
+  )
   assert.match(lines[0]!, reason)
   assert.match(lines[1]!, /\d/, 'how many went')
 }
@@ -102,7 +136,11 @@ describe('frames that go straight to SQL', { concurrency: true }, () => {
       await memcached.flush()
       const lost = site.recorded
       // `confirmSeconds` passes.
-      await eventually('the rows come to SQL all the same', 40_000, async () => await site.arrived() >= lost)
+      await eventually(
+        'the rows come to SQL all the same',
+        40_000,
+        async () => (await site.arrived()) >= lost,
+      )
       await record(500)
       await site.wide.drain({ all: true })
       await linesOf(log, /confirm|in time|evict|flush|lost|settled/i)

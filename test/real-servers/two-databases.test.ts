@@ -1,4 +1,7 @@
-/** Promise 9 on real servers: grids of one name on one memcached never mix, whatever databases or geometries they belong to. */
+/**
+ * Promise 9 on real servers: grids of one name on one memcached never mix, whatever databases or
+ * geometries they belong to.
+ */
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +12,16 @@ import { copySchema } from '../servers/copied-schema.js'
 import { eventually } from '../servers/eventually.js'
 import { temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import { assertLedger, assertRecorded, countRecorded, createRecorded, keptLog, openRecorded, rowsOf, uniqueName } from './recorded.js'
+import {
+  assertLedger,
+  assertRecorded,
+  countRecorded,
+  createRecorded,
+  keptLog,
+  openRecorded,
+  rowsOf,
+  uniqueName,
+} from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
 /** Longer than a writer waits before it asks how far its frames are settled. */
@@ -27,29 +39,35 @@ interface Place {
 }
 
 const places: [name: string, open: () => Promise<Place>][] = [
-  ['MariaDB', async () => {
-    const url = await sharedMysqlUrl()
-    return {
-      sql: mysql(url),
-      async clone() {
-        const copy = await sharedMysqlUrl()
-        await copySchema(url, copy)
-        return mysql(copy)
-      },
-    }
-  }],
-  ['SQLite', async () => {
-    const folder = temporaryFolder('two-databases')
-    const sql = sqlite(join(folder, 'original.db'))
-    return {
-      sql,
-      async clone() {
-        const copy = join(folder, 'copy.db')
-        await sql.query('VACUUM INTO ?', [copy])
-        return sqlite(copy)
-      },
-    }
-  }],
+  [
+    'MariaDB',
+    async () => {
+      const url = await sharedMysqlUrl()
+      return {
+        sql: mysql(url),
+        async clone() {
+          const copy = await sharedMysqlUrl()
+          await copySchema(url, copy)
+          return mysql(copy)
+        },
+      }
+    },
+  ],
+  [
+    'SQLite',
+    async () => {
+      const folder = temporaryFolder('two-databases')
+      const sql = sqlite(join(folder, 'original.db'))
+      return {
+        sql,
+        async clone() {
+          const copy = join(folder, 'copy.db')
+          await sql.query('VACUUM INTO ?', [copy])
+          return sqlite(copy)
+        },
+      }
+    },
+  ],
 ]
 
 describe('one memcached', { concurrency: true }, () => {
@@ -58,13 +76,17 @@ describe('one memcached', { concurrency: true }, () => {
       const cache = `memcached://${await sharedMemcached()}`
       const name = uniqueName()
       const sql = [(await open()).sql, (await open()).sql] as const
-      const wide = await Promise.all(sql.map(async (database) => {
-        await createRecorded(database)
-        return openRecorded({ cache, database, collect: EACH_SECOND }, { name })
-      }))
+      const wide = await Promise.all(
+        sql.map(async (database) => {
+          await createRecorded(database)
+          return openRecorded({ cache, database, collect: EACH_SECOND }, { name })
+        }),
+      )
       try {
         for (let from = 0; from < 1000; from += 50) {
-          for (const [writer, one] of wide.entries()) for (const row of rowsOf(writer, from, from + 50)) one.append(row)
+          for (const [writer, one] of wide.entries()) {
+            for (const row of rowsOf(writer, from, from + 50)) one.append(row)
+          }
           await delay(100)
         }
         // By then, writers have let go of what they believe to be in SQL.
@@ -89,16 +111,26 @@ describe('one memcached', { concurrency: true }, () => {
       const place = await open()
       await createRecorded(place.sql)
       const log = keptLog()
-      const original = openRecorded({ cache, database: place.sql, collect: EACH_SECOND }, { name, logger: log })
+      const original = openRecorded(
+        { cache, database: place.sql, collect: EACH_SECOND },
+        { name, logger: log },
+      )
       for (const row of rowsOf(0, 0, 300)) original.append(row)
-      await eventually('the first rows are collected', COLLECTED_MS, async () => await countRecorded(place.sql) === 300)
+      await eventually(
+        'the first rows are collected',
+        COLLECTED_MS,
+        async () => (await countRecorded(place.sql)) === 300,
+      )
       // The clone is of a moment in which nothing is under way.
       await delay(2_000)
       const clonedSql = await place.clone()
-      const copy = openRecorded({ cache, database: clonedSql, collect: EACH_SECOND }, { name, logger: log })
+      const copy = openRecorded(
+        { cache, database: clonedSql, collect: EACH_SECOND },
+        { name, logger: log },
+      )
       try {
-        // A collecting run of the original after the cloning tells the two apart. What is recorded before is in the hands
-        // of both collectors.
+        // A collecting run of the original after the cloning tells the two apart. What is recorded
+        // before is in the hands of both collectors.
         await original.drain()
         await copy.drain()
         let number = 0
@@ -112,14 +144,24 @@ describe('one memcached', { concurrency: true }, () => {
           await delay(100)
         }
         let told: unknown
-        await eventually('the log tells of another database', TOLD_MS, () => log.matching(ANOTHER_DATABASE).length > 0).catch((error: unknown) => { told = error })
+        await eventually(
+          'the log tells of another database',
+          TOLD_MS,
+          () => log.matching(ANOTHER_DATABASE).length > 0,
+        ).catch((error: unknown) => {
+          told = error
+        })
         for (let i = 0; i < 20; i++) {
           record()
           await delay(100)
         }
         await delay(CONFIRMED_MS)
         await Promise.all([original.close(), copy.close()])
-        await assertRecorded(place.sql, [...rowsOf(0, 0, 300), ...rowsOf(1, 0, number)], 'the original')
+        await assertRecorded(
+          place.sql,
+          [...rowsOf(0, 0, 300), ...rowsOf(1, 0, number)],
+          'the original',
+        )
         await assertRecorded(clonedSql, [...rowsOf(0, 0, 300), ...rowsOf(2, 0, number)], 'the copy')
         for (const database of [place.sql, clonedSql]) {
           const reader = openRecorded({ cache, database, collect: false }, { name })
@@ -141,17 +183,32 @@ describe('one memcached', { concurrency: true }, () => {
     await createRecorded(sql)
     // None commits by itself within this test.
     const confirmSeconds = 120
-    const geometries = [{ width: 15, layerSeconds: 1 }, { width: 4, layerSeconds: 1 }, { width: 15, layerSeconds: 2 }]
-    const writers = geometries.map((geometry) => openRecorded({ cache, database: sql, collect: false }, { name, confirmSeconds, ...geometry }))
-    const collector = openRecorded({ cache, database: sql, collect: EACH_SECOND }, { name, confirmSeconds })
+    const geometries = [
+      { width: 15, layerSeconds: 1 },
+      { width: 4, layerSeconds: 1 },
+      { width: 15, layerSeconds: 2 },
+    ]
+    const writers = geometries.map((geometry) =>
+      openRecorded({ cache, database: sql, collect: false }, { name, confirmSeconds, ...geometry }),
+    )
+    const collector = openRecorded(
+      { cache, database: sql, collect: EACH_SECOND },
+      { name, confirmSeconds },
+    )
     try {
       for (let from = 0; from < 300; from += 30) {
-        for (const [writer, wide] of writers.entries()) for (const row of rowsOf(writer, from, from + 30)) wide.append(row)
+        for (const [writer, wide] of writers.entries()) {
+          for (const row of rowsOf(writer, from, from + 30)) wide.append(row)
+        }
         await delay(100)
       }
       await Promise.all(writers.map((wide) => wide.flush()))
       const all = writers.flatMap((_, writer) => rowsOf(writer, 0, 300))
-      await eventually('the one collector has drained the grids of all', COLLECTED_MS, async () => await countRecorded(sql) >= all.length)
+      await eventually(
+        'the one collector has drained the grids of all',
+        COLLECTED_MS,
+        async () => (await countRecorded(sql)) >= all.length,
+      )
       await assertRecorded(sql, all)
       assertLedger(await collector.ledger(), all.length)
     } finally {

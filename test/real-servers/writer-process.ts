@@ -1,6 +1,6 @@
 /**
- * Records its rows at an even pace, saying how many it has; then waits to be closed. SIGTERM closes it at any
- * time, as a deploy would.
+ * Records its rows at an even pace, saying how many it has; then waits to be closed. SIGTERM closes
+ * it at any time, as a deploy would.
  */
 import { assignment, openRecorded } from './recorded.js'
 
@@ -10,7 +10,7 @@ const SECONDS = 8
 
 const { writer, rows, ...given } = assignment()
 const wide = openRecorded(given)
-const aTick = Math.ceil(rows / (SECONDS * 1000 / TICK_MS))
+const aTick = Math.ceil(rows / ((SECONDS * 1000) / TICK_MS))
 let number = 0
 const timer = setInterval(() => {
   process.send?.({ recorded: number })

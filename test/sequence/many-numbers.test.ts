@@ -1,4 +1,7 @@
-/** The promises of a sequence on real servers: 1,000,000 numbers, 4 processes, 20 flushes and a restart of the cache. */
+/**
+ * The promises of a sequence on real servers: 1,000,000 numbers, 4 processes, 20 flushes and a
+ * restart of the cache.
+ */
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { test } from 'node:test'
@@ -22,8 +25,14 @@ test(`${NUMBERS} numbers from ${PROCESSES} processes through ${FLUSHES} flushes 
   const url = await sharedMysqlUrl()
   const sql = mysql(url)
   const task: Task = {
-    cache: `memcached://${memcached.address}`, database: url, block: BLOCK, numbers: NUMBERS / PROCESSES, callers: CALLERS,
-    bound: 2 * NUMBERS, tellsEvery: 5_000, tellsAll: false,
+    cache: `memcached://${memcached.address}`,
+    database: url,
+    block: BLOCK,
+    numbers: NUMBERS / PROCESSES,
+    callers: CALLERS,
+    bound: 2 * NUMBERS,
+    tellsEvery: 5_000,
+    tellsAll: false,
   }
   const children: ChildProcess[] = []
   const latest: Taken[] = []
@@ -31,22 +40,33 @@ test(`${NUMBERS} numbers from ${PROCESSES} processes through ${FLUSHES} flushes 
   /** Losses are spread over the numbers, so that each comes while numbers are being taken. */
   const lose = async (): Promise<void> => {
     const taken = latest.reduce((sum, one) => sum + one.taken, 0)
-    if (lost === LOSSES || taken < (lost + 1) * NUMBERS / (LOSSES + 2)) return
+    if (lost === LOSSES || taken < ((lost + 1) * NUMBERS) / (LOSSES + 2)) return
     lost++
     await (lost === RESTART ? memcached.restart() : memcached.flush())
   }
   try {
     await sql.migrate()
-    await Promise.all(Array.from({ length: PROCESSES }, (_, i) => new Promise<void>((resolve, reject) => {
-      const child = fork(fileURLToPath(new URL('./taking-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' })
-      children.push(child)
-      child.on('message', (message) => {
-        latest[i] = message as Taken
-        lose().catch(reject)
-      })
-      child.on('exit', (code) => (latest[i]?.ended ? resolve() : reject(new Error(`A process has ended with ${code}`))))
-      child.send(task)
-    })))
+    await Promise.all(
+      Array.from(
+        { length: PROCESSES },
+        (_, i) =>
+          new Promise<void>((resolve, reject) => {
+            const child = fork(fileURLToPath(new URL('./taking-process.ts', import.meta.url)), {
+              execArgv: ['--import', 'tsx'],
+              serialization: 'advanced',
+            })
+            children.push(child)
+            child.on('message', (message) => {
+              latest[i] = message as Taken
+              lose().catch(reject)
+            })
+            child.on('exit', (code) =>
+              latest[i]?.ended ? resolve() : reject(new Error(`A process has ended with ${code}`)),
+            )
+            child.send(task)
+          }),
+      ),
+    )
     assert.equal(lost, LOSSES)
     const all = new Uint8Array(Math.ceil(task.bound / 8))
     let shared = 0
@@ -65,9 +85,13 @@ test(`${NUMBERS} numbers from ${PROCESSES} processes through ${FLUSHES} flushes 
     t.diagnostic(`${skipped} numbers skipped, ${String(rows[0]?.['generation'])} generations`)
     // A restart breaks connections, and each process may have had one operation on its way.
     assert(skipped <= LOSSES * BLOCK + PROCESSES * CALLERS, `${skipped} numbers are skipped`)
-    // How many depends on the machine: after three losses within ten seconds numbers come from SQL alone for a while.
+    // How many depends on the machine: after three losses within ten seconds numbers come from SQL
+    // alone for a while.
     const generations = Number(rows[0]?.['generation'])
-    assert(generations >= 4 && generations <= 1 + LOSSES, `${generations} generations: a loss opens one at most`)
+    assert(
+      generations >= 4 && generations <= 1 + LOSSES,
+      `${generations} generations: a loss opens one at most`,
+    )
   } finally {
     for (const child of children) child.kill('SIGKILL')
     await sql.close()

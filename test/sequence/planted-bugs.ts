@@ -22,8 +22,12 @@ export const PLANTED_BUGS: readonly SequenceBug[] = [
   {
     name: 'a belief begins with the answer, not with the question',
     file: '../sequence/numbers.ts',
-    find: '    const askedAt = this.#elapsed()\n    this.#learn(await this.#parts.record.read(), askedAt)',
-    replace: '    const newest = await this.#parts.record.read()\n    this.#learn(newest, this.#elapsed())',
+    find:
+      '    const askedAt = this.#elapsed()\n    this.#learn(await ' +
+      'this.#parts.record.read(), askedAt)',
+    replace:
+      '    const newest = await this.#parts.record.read()\n    this.#learn(newest, ' +
+      'this.#elapsed())',
     told: SMALLER,
     // One seed in 2,000 finds it.
     from: 340,

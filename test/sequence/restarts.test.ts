@@ -15,20 +15,31 @@ const BLOCK = 100
 test('a process is killed and another takes its place, and the database is killed and restarted: no number twice', async () => {
   const [memcached, mariadb] = await Promise.all([startMemcached(), startMariadb()])
   const task: Task = {
-    cache: `memcached://${memcached.address}`, database: mariadb.url(), block: BLOCK, numbers: NUMBERS, callers: CALLERS,
-    bound: (PROCESSES + 1) * NUMBERS + 100_000, tellsEvery: 500, tellsAll: true,
+    cache: `memcached://${memcached.address}`,
+    database: mariadb.url(),
+    block: BLOCK,
+    numbers: NUMBERS,
+    callers: CALLERS,
+    bound: (PROCESSES + 1) * NUMBERS + 100_000,
+    tellsEvery: 500,
+    tellsAll: true,
   }
   const children: ChildProcess[] = []
   const latest: Taken[] = []
   /** Resolves when the process has taken `share` of its numbers, or has ended. */
   const start = (i: number, share: number) => {
-    const child = fork(fileURLToPath(new URL('./taking-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' })
+    const child = fork(fileURLToPath(new URL('./taking-process.ts', import.meta.url)), {
+      execArgv: ['--import', 'tsx'],
+      serialization: 'advanced',
+    })
     children[i] = child
     const ended = new Promise((resolve) => child.on('exit', resolve))
-    const shared = new Promise((resolve) => child.on('message', (message) => {
-      latest[i] = message as Taken
-      if (latest[i]!.taken >= share * NUMBERS) resolve(undefined)
-    }))
+    const shared = new Promise((resolve) =>
+      child.on('message', (message) => {
+        latest[i] = message as Taken
+        if (latest[i]!.taken >= share * NUMBERS) resolve(undefined)
+      }),
+    )
     child.send(task)
     return { ended, shared: Promise.race([shared, ended]) }
   }

@@ -1,4 +1,7 @@
-/** Runs seeds of the simulation: `node --import tsx test/sequence/seeds.ts [from] [count]`; a single one is printed as it happens. */
+/**
+ * Runs seeds of the simulation: `node --import tsx test/sequence/seeds.ts [from] [count]`; a single
+ * one is printed as it happens.
+ */
 import { fileURLToPath } from 'node:url'
 import { load, simulate } from './simulate.js'
 

@@ -1,7 +1,8 @@
 /**
- * A sequence's promises, simulated from a seed: several processes, whose clocks differ, on two cache addresses
- * and one database, all of them faulty. All processes live in one world, so that what "after an answer" means
- * is exact: a number must be greater than all that were answered before its call.
+ * A sequence's promises, simulated from a seed: several processes, whose clocks differ, on two
+ * cache addresses and one database, all of them faulty. All processes live in one world, so that
+ * what "after an answer" means is exact: a number must be greater than all that were answered
+ * before its call.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -45,7 +46,16 @@ export interface Scenario {
 }
 
 type Fault = 'flush' | 'evict' | 'swap' | 'silence' | 'database' | 'kill' | 'still'
-const FAULTS: readonly Fault[] = ['flush', 'evict', 'swap', 'swap', 'silence', 'database', 'kill', 'still']
+const FAULTS: readonly Fault[] = [
+  'flush',
+  'evict',
+  'swap',
+  'swap',
+  'silence',
+  'database',
+  'kill',
+  'still',
+]
 
 export interface Outcome {
   readonly hash: number
@@ -58,18 +68,32 @@ const HEALED_MS = 24_000
 const CALLERS = 3
 const ADDRESSES = 2
 
-/** Three kinds of run: losses alone, time-outs alone, and all that can go wrong, now and then with a process that knows no cache. */
+/**
+ * Three kinds of run: losses alone, time-outs alone, and all that can go wrong, now and then with a
+ * process that knows no cache.
+ */
 function scenarioOf(random: Random): Scenario {
   const common = {
-    processes: random.between(1, 4), block: random.pick([1, 2, 10, 100]), faultEveryMs: random.between(500, 8_000),
-    loses: 0, slow: 0, databaseLoses: 0, databaseSlow: 0, cacheless: false,
+    processes: random.between(1, 4),
+    block: random.pick([1, 2, 10, 100]),
+    faultEveryMs: random.between(500, 8_000),
+    loses: 0,
+    slow: 0,
+    databaseLoses: 0,
+    databaseSlow: 0,
+    cacheless: false,
   }
   const kind = random.between(0, 5)
   if (kind === 0) return { ...common, faults: ['flush', 'evict'] }
   if (kind === 1) return { ...common, loses: 0.01, slow: 0.02, faults: [] }
   return {
-    ...common, loses: random.pick([0, 0.01, 0.05]), slow: random.pick([0, 0.02, 0.1]), databaseLoses: random.pick([0, 0.01]),
-    databaseSlow: random.pick([0, 0.05]), cacheless: random.chance(0.2), faults: FAULTS,
+    ...common,
+    loses: random.pick([0, 0.01, 0.05]),
+    slow: random.pick([0, 0.02, 0.1]),
+    databaseLoses: random.pick([0, 0.01]),
+    databaseSlow: random.pick([0, 0.05]),
+    cacheless: random.chance(0.2),
+    faults: FAULTS,
   }
 }
 
@@ -100,13 +124,22 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
       if (!process.alive) return
       world.note(`${number}`)
       world.check(!seen.has(number), () => `${number} is handed out twice`)
-      world.check(number > before, () => `${number} is handed out to a caller who called after ${before} was answered`)
+      world.check(
+        number > before,
+        () => `${number} is handed out to a caller who called after ${before} was answered`,
+      )
       seen.add(number)
       greatest = Math.max(greatest, number)
     } catch (error) {
       world.note(`rejected: ${String(error)}`)
-      world.check(error instanceof Error && 'code' in error && error.code === 'SEQUENCE_UNANSWERED', () => `rejected with ${String(error)}`)
-      world.check(!healed || called < FAULTY_MS + HEALED_MS / 2, () => `rejected long after the last fault: ${String(error)}`)
+      world.check(
+        error instanceof Error && 'code' in error && error.code === 'SEQUENCE_UNANSWERED',
+        () => `rejected with ${String(error)}`,
+      )
+      world.check(
+        !healed || called < FAULTY_MS + HEALED_MS / 2,
+        () => `rejected long after the last fault: ${String(error)}`,
+      )
     }
   }
 
@@ -116,7 +149,13 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
     const database = new SimulatedDatabase(process, sql, scenario, loaded)
     const cacheless = scenario.cacheless && running.length === 0
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-    const options = { name: 'test', cache: cacheless ? 'memory:' : cache, database, block: scenario.block, logger: silent }
+    const options = {
+      name: 'test',
+      cache: cacheless ? 'memory:' : cache,
+      database,
+      block: scenario.block,
+      logger: silent,
+    }
     const sequence = new loaded.Sequence(options, process.environment)
     const one = { process, cache, sequence }
     running.push(one)
@@ -124,7 +163,9 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
       const again = (): void => {
         if (!process.alive) return
         // Now and then a long silence, in which a belief ends.
-        const wait = random.chance(0.05) ? random.between(0, 3_000) : random.between(0, healed ? 2_000 : 300)
+        const wait = random.chance(0.05)
+          ? random.between(0, 3_000)
+          : random.between(0, healed ? 2_000 : 300)
         world.after(wait, () => process.deliver(() => void call(one).then(again)))
       }
       again()
@@ -136,15 +177,19 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
     const server = random.pick(servers)
     const victim = random.pick(running)
     if (fault === 'flush') server.items.clear()
-    else if (fault === 'evict') for (const one of servers) one.items.delete(random.pick([...one.items.keys()]))
-    else if (fault === 'silence') server.silentUntil = world.now + random.between(100, 9_000)
+    else if (fault === 'evict') {
+      for (const one of servers) one.items.delete(random.pick([...one.items.keys()]))
+    } else if (fault === 'silence') server.silentUntil = world.now + random.between(100, 9_000)
     else if (fault === 'database') sql.downUntil = world.now + random.between(100, 4_000)
     else if (fault === 'still') victim.process.standStill(random.between(100, 4_000))
     else if (fault === 'swap') {
-      // A process, or all, finds another server at an address: an empty one, or an old one with its old counters.
+      // A process, or all, finds another server at an address: an empty one, or an old one with its
+      // old counters.
       const address = random.between(0, ADDRESSES - 1)
       const other = servers[address + random.pick([0, ADDRESSES])]!
-      for (const { cache } of random.chance(0.4) ? running : [victim]) cache.sees = cache.sees.map((old, i) => (i === address ? other : old))
+      for (const { cache } of random.chance(0.4) ? running : [victim]) {
+        cache.sees = cache.sees.map((old, i) => (i === address ? other : old))
+      }
     } else {
       victim.process.alive = false
       running.splice(running.indexOf(victim), 1)
@@ -168,12 +213,20 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
     for (const { cache } of running) cache.sees = running[0]!.cache.sees
     Object.assign(scenario, { loses: 0, slow: 0, databaseLoses: 0, databaseSlow: 0 })
     await world.pass(HEALED_MS)
-    const { generation, token } = sql.run('SELECT generation, token FROM sequence_generations').rows[0]!
-    if (scenario.faults.length === 0) world.check(generation === 1, () => `time-outs have opened generation ${String(generation)}`)
+    const { generation, token } = sql.run('SELECT generation, token FROM sequence_generations')
+      .rows[0]!
+    if (scenario.faults.length === 0) {
+      world.check(generation === 1, () => `time-outs have opened generation ${String(generation)}`)
+    }
     // Numbers were lost by nothing else than lost counters, a block each.
     if (scenario.faults.length === 2) {
       const most = (Number(generation) - 1) * scenario.block
-      world.check(greatest - seen.size <= most, () => `${greatest - seen.size} numbers are skipped by ${String(generation)} generations of ${scenario.block}`)
+      world.check(
+        greatest - seen.size <= most,
+        () =>
+          `${greatest - seen.size} numbers are skipped by ${String(generation)} generations ` +
+          `of ${scenario.block}`,
+      )
     }
     world.check(scenario.cacheless || token !== null, () => 'the cache is not used again')
     await world.pass(0)

@@ -8,7 +8,10 @@ const TIMEOUT_MS = 500
 /** How late a request may be carried out. */
 const LATEST_MS = 5_000
 
-/** A memcached that may be silent, forget, and be replaced by another at its address, each process seeing its own. */
+/**
+ * A memcached that may be silent, forget, and be replaced by another at its address, each process
+ * seeing its own.
+ */
 export class SimulatedServer {
   readonly items = new Map<string, number>()
   silentUntil = 0
@@ -23,7 +26,12 @@ export class SimulatedCache implements Cache {
   readonly #scenario: Scenario
   readonly #loaded: Loaded
 
-  constructor(process: SimulatedProcess, sees: SimulatedServer[], scenario: Scenario, loaded: Loaded) {
+  constructor(
+    process: SimulatedProcess,
+    sees: SimulatedServer[],
+    scenario: Scenario,
+    loaded: Loaded,
+  ) {
     this.#process = process
     this.#world = process.world
     this.sees = sees
@@ -32,7 +40,9 @@ export class SimulatedCache implements Cache {
   }
 
   get(key: string): Promise<Buffer | undefined> {
-    return this.#ask(key, ({ items }) => items.has(key) ? Buffer.from(String(items.get(key))) : undefined)
+    return this.#ask(key, ({ items }) =>
+      items.has(key) ? Buffer.from(String(items.get(key))) : undefined,
+    )
   }
 
   add(key: string, value: Buffer): Promise<boolean> {
@@ -63,16 +73,21 @@ export class SimulatedCache implements Cache {
     const { loses, slow } = this.#scenario
     const server = this.sees[key.charCodeAt(key.length - 1) % this.sees.length]!
     return new Promise((resolve, reject) => {
-      const timeout = this.#world.after(TIMEOUT_MS, () => this.#process.deliver(() => reject(this.#error('CACHE_TIMEOUT'))))
+      const timeout = this.#world.after(TIMEOUT_MS, () =>
+        this.#process.deliver(() => reject(this.#error('CACHE_TIMEOUT'))),
+      )
       if (this.#world.now < server.silentUntil || random.chance(loses)) return
       const way = random.chance(slow) ? random.between(0, LATEST_MS) : random.between(0, 8)
       this.#world.after(way, () => {
         const answer = execute(server)
         if (random.chance(loses)) return
-        this.#world.after(random.chance(slow) ? random.between(0, LATEST_MS) : random.between(0, 8), () => {
-          timeout()
-          this.#process.deliver(() => resolve(answer))
-        })
+        this.#world.after(
+          random.chance(slow) ? random.between(0, LATEST_MS) : random.between(0, 8),
+          () => {
+            timeout()
+            this.#process.deliver(() => resolve(answer))
+          },
+        )
       })
     })
   }

@@ -1,16 +1,28 @@
 import { readFileSync } from 'node:fs'
 import Libsql from 'libsql'
-import type { Database, QueryResult, SqlRow, SqlValue, Transaction } from '../../src/database/database.js'
+import type {
+  Database,
+  QueryResult,
+  SqlRow,
+  SqlValue,
+  Transaction,
+} from '../../src/database/database.js'
 import type { World } from '../simulation/world.js'
 import type { Loaded, Scenario } from './simulate.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-const SCHEMA = readFileSync(new URL('../../sql/sqlite/sequence/0001_tables.sql', import.meta.url), 'utf8')
+const SCHEMA = readFileSync(
+  new URL('../../sql/sqlite/sequence/0001_tables.sql', import.meta.url),
+  'utf8',
+)
 /** How long a transaction may take; a client waits twice as long for an answer. */
 const TIMEOUT_MS = 3_000
 const LATEST_MS = 2_000
 
-/** The one database: the real statements on the real schema, one transaction or statement after the other. */
+/**
+ * The one database: the real statements on the real schema, one transaction or statement after the
+ * other.
+ */
 export class SimulatedServerOfSql {
   downUntil = 0
   readonly #sql = new Libsql(':memory:')
@@ -23,7 +35,7 @@ export class SimulatedServerOfSql {
 
   run(sql: string, values: readonly SqlValue[] = []): QueryResult {
     let statement = this.#statements.get(sql)
-    if (!statement) this.#statements.set(sql, statement = this.#sql.prepare(sql))
+    if (!statement) this.#statements.set(sql, (statement = this.#sql.prepare(sql)))
     if (!sql.startsWith('SELECT')) return { rows: [], affectedRows: statement.run(values).changes }
     const rows = statement.all(values) as Record<string, unknown>[]
     for (const row of rows) for (const column in row) row[column] = plain(row[column])
@@ -43,7 +55,9 @@ export class SimulatedServerOfSql {
 }
 
 function plain(value: unknown): unknown {
-  return value instanceof Uint8Array || value instanceof ArrayBuffer ? Buffer.from(value as Uint8Array) : value
+  return value instanceof Uint8Array || value instanceof ArrayBuffer
+    ? Buffer.from(value as Uint8Array)
+    : value
 }
 
 /** A process's use of it, over a network that loses and delays. */
@@ -56,7 +70,12 @@ export class SimulatedDatabase implements Database {
   readonly #scenario: Scenario
   readonly #loaded: Loaded
 
-  constructor(process: SimulatedProcess, server: SimulatedServerOfSql, scenario: Scenario, loaded: Loaded) {
+  constructor(
+    process: SimulatedProcess,
+    server: SimulatedServerOfSql,
+    scenario: Scenario,
+    loaded: Loaded,
+  ) {
     this.#process = process
     this.#world = process.world
     this.#server = server
@@ -77,13 +96,22 @@ export class SimulatedDatabase implements Database {
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const session = await this.#ask((client) => this.#begin(client))
-    const statement = (sql: string, values: readonly SqlValue[] = []) => this.#ask(async () => {
-      if (session.over) throw this.#unreachable()
-      return this.#server.run(sql, values)
-    })
+    const statement = (sql: string, values: readonly SqlValue[] = []) =>
+      this.#ask(async () => {
+        if (session.over) throw this.#unreachable()
+        return this.#server.run(sql, values)
+      })
     try {
-      const unused = (): never => { throw new Error('unused') }
-      const result = await work({ dialect: 'sqlite', maxStatementBytes: Infinity, query: statement, now: unused, beforeCommit: unused })
+      const unused = (): never => {
+        throw new Error('unused')
+      }
+      const result = await work({
+        dialect: 'sqlite',
+        maxStatementBytes: Infinity,
+        query: statement,
+        now: unused,
+        beforeCommit: unused,
+      })
       await this.#ask(async () => {
         if (session.over) throw this.#unreachable()
         session.finish('COMMIT')
@@ -126,7 +154,8 @@ export class SimulatedDatabase implements Database {
   #ask<T>(execute: (client: { gone: boolean }) => Promise<T>): Promise<T> {
     const { random } = this.#world
     const { databaseLoses, databaseSlow } = this.#scenario
-    const way = () => random.chance(databaseSlow) ? random.between(0, LATEST_MS) : random.between(0, 10)
+    const way = () =>
+      random.chance(databaseSlow) ? random.between(0, LATEST_MS) : random.between(0, 10)
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) => this.#process.deliver(() => reject(error as Error))
       if (this.#world.now < this.#server.downUntil) {
@@ -141,10 +170,12 @@ export class SimulatedDatabase implements Database {
       if (random.chance(databaseLoses)) return
       this.#world.after(way(), () => {
         execute(client).then(
-          (answer) => random.chance(databaseLoses) || this.#world.after(way(), () => {
-            timeout()
-            this.#process.deliver(() => resolve(answer))
-          }),
+          (answer) =>
+            random.chance(databaseLoses) ||
+            this.#world.after(way(), () => {
+              timeout()
+              this.#process.deliver(() => resolve(answer))
+            }),
           (error: unknown) => {
             timeout()
             fail(error)
@@ -155,6 +186,10 @@ export class SimulatedDatabase implements Database {
   }
 
   #unreachable(): Error {
-    return new this.#loaded.DatabaseError('ECONNREFUSED', 'unreachable', 'no answer of the database in the simulation')
+    return new this.#loaded.DatabaseError(
+      'ECONNREFUSED',
+      'unreachable',
+      'no answer of the database in the simulation',
+    )
   }
 }

@@ -13,20 +13,28 @@ const SEEDS_A_BUG = 300
 const LANES = 8
 
 /** Runs seeds until one breaks a promise, which it returns. */
-async function run(loaded: Loaded, seeds: number, from = 0): Promise<{ outcomes: Outcome[]; broken: string | undefined }> {
+async function run(
+  loaded: Loaded,
+  seeds: number,
+  from = 0,
+): Promise<{ outcomes: Outcome[]; broken: string | undefined }> {
   const outcomes: Outcome[] = []
   let broken: string | undefined
   let next = from
-  await Promise.all(Array.from({ length: LANES }, async () => {
-    while (next < from + seeds && broken === undefined) {
-      const seed = next++
-      try {
-        outcomes[seed] = await simulate(loaded, seed)
-      } catch (error) {
-        broken ??= `seed ${seed}: ${String(error)}; again: node --import tsx test/sequence/seeds.ts ${seed} 1`
+  await Promise.all(
+    Array.from({ length: LANES }, async () => {
+      while (next < from + seeds && broken === undefined) {
+        const seed = next++
+        try {
+          outcomes[seed] = await simulate(loaded, seed)
+        } catch (error) {
+          broken ??=
+            `seed ${seed}: ${String(error)}; again: node --import tsx ` +
+            `test/sequence/seeds.ts ${seed} 1`
+        }
       }
-    }
-  }))
+    }),
+  )
   return { outcomes, broken }
 }
 
@@ -46,8 +54,9 @@ test('same seed, same trace', async () => {
 })
 
 for (const bug of PLANTED_BUGS) {
-  test(`the simulation finds it when ${bug.name}`, () => withReplaced([bug], async (source) => {
-    const { broken } = await run(await load(source), SEEDS_A_BUG, bug.from)
-    assert.match(broken ?? `${SEEDS_A_BUG} seeds pass`, bug.told)
-  }))
+  test(`the simulation finds it when ${bug.name}`, () =>
+    withReplaced([bug], async (source) => {
+      const { broken } = await run(await load(source), SEEDS_A_BUG, bug.from)
+      assert.match(broken ?? `${SEEDS_A_BUG} seeds pass`, bug.told)
+    }))
 }

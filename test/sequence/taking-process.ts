@@ -11,7 +11,10 @@ export interface Task {
   readonly bound: number
   /** Numbers between two words of how it gets on. */
   readonly tellsEvery: number
-  /** Whether each word has the bits: a process that is killed has told of all but the last of its numbers. */
+  /**
+   * Whether each word has the bits: a process that is killed has told of all but the last of its
+   * numbers.
+   */
   readonly tellsAll: boolean
 }
 
@@ -45,7 +48,9 @@ process.once('message', async (message) => {
         const bit = 1 << (number & 7)
         if ((bits[number >> 3]! & bit) !== 0) state.twice++
         bits[number >> 3]! |= bit
-        if (++state.taken % tellsEvery === 0) process.send!((tellsAll ? { ...state, bits } : state) satisfies Taken)
+        if (++state.taken % tellsEvery === 0) {
+          process.send!((tellsAll ? { ...state, bits } : state) satisfies Taken)
+        }
       } catch (error) {
         asked--
         state.rejected.push(String(error))

@@ -1,6 +1,6 @@
 /**
- * Finds the programs that the tests and benchmarks run against. As root, missing ones are installed with apt-get;
- * otherwise the error names what to install.
+ * Finds the programs that the tests and benchmarks run against. As root, missing ones are installed
+ * with apt-get; otherwise the error names what to install.
  */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,13 +10,22 @@ const PROGRAMS = {
   memcached: { names: ['memcached'], debianPackage: 'memcached' },
   mariadb: { names: ['mariadbd', 'mysqld'], debianPackage: 'mariadb-server' },
   redis: { names: ['redis-server', 'valkey-server'], debianPackage: 'redis-server' },
-  chromium: { names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'], debianPackage: 'chromium' },
+  chromium: {
+    names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+    debianPackage: 'chromium',
+  },
 } as const
 
 export type Program = keyof typeof PROGRAMS
 
 /** Debian keeps servers outside a user's PATH. */
-const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/mysql/bin', '/opt/homebrew/bin', '/usr/libexec']
+const SYSTEM_FOLDERS = [
+  '/usr/sbin',
+  '/usr/local/sbin',
+  '/usr/local/mysql/bin',
+  '/opt/homebrew/bin',
+  '/usr/libexec',
+]
 /** A script that, where it exists, decides whether installing a server may start it. */
 const START_POLICY = '/usr/sbin/policy-rc.d'
 const INSTALL_TIMEOUT_MS = 900_000
@@ -47,7 +56,11 @@ export function ensureBinaries(programs: readonly Program[]): void {
 function install(packages: string[]): void {
   console.log(`Installing ${packages.join(', ')} with apt-get`)
   const aptGet = (...args: string[]) =>
-    execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_TIMEOUT_MS, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+    execFileSync('apt-get', args, {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      timeout: INSTALL_TIMEOUT_MS,
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    })
   // The programs are wanted; a service on the default port is nobody's wish.
   const ownPolicy = !existsSync(START_POLICY)
   if (ownPolicy) writeFileSync(START_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
@@ -62,7 +75,10 @@ function install(packages: string[]): void {
 function missing(programs: readonly Program[]): Error {
   const names = programs.map((program) => PROGRAMS[program].names.join(' or ')).join(', ')
   const packages = programs.map((program) => PROGRAMS[program].debianPackage).join(' ')
-  return new Error(`Needed, but not found in PATH: ${names}. Install: apt-get install --no-install-recommends ${packages}  (or run this as root)`)
+  return new Error(
+    `Needed, but not found in PATH: ${names}. Install: apt-get install ` +
+      `--no-install-recommends ${packages}  (or run this as root)`,
+  )
 }
 
 function isExecutable(path: string): boolean {

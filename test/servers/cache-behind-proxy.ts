@@ -1,4 +1,6 @@
-/** Set-up shared by the tests of the memcached adapter: a cache whose server can be made to fail. */
+/**
+ * Set-up shared by the tests of the memcached adapter: a cache whose server can be made to fail.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../../src/cache/cache.js'
 import { memcached } from '../../src/cache/memcached/memcached.js'

@@ -3,8 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const POLL_MS = 50
 
-/** Resolves with the first value of `look` that is not `undefined` or `false`. @throws Error that names `what`, after `ms`. */
-export async function eventually<T>(what: string, ms: number, look: () => T | Promise<T>): Promise<Exclude<T, false | undefined>> {
+/**
+ * Resolves with the first value of `look` that is not `undefined` or `false`. @throws Error that
+ * names `what`, after `ms`.
+ */
+export async function eventually<T>(
+  what: string,
+  ms: number,
+  look: () => T | Promise<T>,
+): Promise<Exclude<T, false | undefined>> {
   const deadline = performance.now() + ms
   for (;;) {
     const value = await look()

@@ -1,4 +1,7 @@
-/** A process that calls `process.exit(0)` while its statement waits for the lock of another process on the SQLite file `argv[2]`. */
+/**
+ * A process that calls `process.exit(0)` while its statement waits for the lock of another process
+ * on the SQLite file `argv[2]`.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 

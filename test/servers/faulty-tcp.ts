@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that fails the way networks do. It passes everything on until a method says otherwise; each
- * fault holds for all connections, old and new, until `pass()`.
+ * A TCP proxy that fails the way networks do. It passes everything on until a method says
+ * otherwise; each fault holds for all connections, old and new, until `pass()`.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
@@ -100,7 +100,10 @@ export class FaultyTcp {
     this.#fault = { kind: 'close', ending }
   }
 
-  /** Of all further replies only the first `bytes` bytes come through; then silence, or the connection ends. */
+  /**
+   * Of all further replies only the first `bytes` bytes come through; then silence, or the
+   * connection ends.
+   */
   cutReply(bytes: number, then: Ending | 'silence'): void {
     this.#fault = { kind: 'cut', left: bytes, then }
   }
@@ -141,7 +144,14 @@ export class FaultyTcp {
 
   #reply(client: Socket, data: Buffer): void {
     const fault = this.#fault
-    if (client.destroyed || fault.kind === 'swallow' || fault.kind === 'mute' || fault.kind === 'close') return
+    if (
+      client.destroyed ||
+      fault.kind === 'swallow' ||
+      fault.kind === 'mute' ||
+      fault.kind === 'close'
+    ) {
+      return
+    }
     if (fault.kind === 'delay') {
       setTimeout(() => client.destroyed || client.write(data), fault.ms).unref()
     } else if (fault.kind === 'cut') {

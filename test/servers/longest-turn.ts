@@ -1,6 +1,6 @@
 /**
- * Measures for how long one turn of the event loop keeps the others waiting. In CPU time of this process, because
- * on a busy machine the wall clock also measures the neighbours.
+ * Measures for how long one turn of the event loop keeps the others waiting. In CPU time of this
+ * process, because on a busy machine the wall clock also measures the neighbours.
  */
 export interface LongestTurn {
   /** The longest turn since the last call, in milliseconds of CPU time. */

@@ -7,15 +7,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { binary, executable } from './binaries.js'
 import { freePort } from './free-port.js'
-import { endProcess, hasEnded, removeFolder, startProcess, tail, temporaryFolder } from './process.js'
+import {
+  endProcess,
+  hasEnded,
+  removeFolder,
+  startProcess,
+  tail,
+  temporaryFolder,
+} from './process.js'
 
 const START_TIMEOUT_MS = 60_000
 const USER = 'wide'
 const PASSWORD = 'cache-password'
 
 /**
- * Small and quick. A commit is in the kernel's hands before it is answered (2), so that a killed server has
- * lost nothing; only a power cut would.
+ * Small and quick. A commit is in the kernel's hands before it is answered (2), so that a killed
+ * server has lost nothing; only a power cut would.
  */
 const OPTIONS = [
   '--skip-log-bin',
@@ -45,7 +52,10 @@ export interface MariaDb {
 }
 
 /** Starts a server with an empty database `test`. As root, it runs as `systemUser`. */
-export async function startMariadb(options: readonly string[] = [], { systemUser = 'root' } = {}): Promise<MariaDb> {
+export async function startMariadb(
+  options: readonly string[] = [],
+  { systemUser = 'root' } = {},
+): Promise<MariaDb> {
   const program = binary('mariadb')
   const folder = temporaryFolder('mariadb')
   const [data, socket, log] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
@@ -56,8 +66,16 @@ export async function startMariadb(options: readonly string[] = [], { systemUser
   initialise(program, data, [...user, tmpdir])
   const port = await freePort()
   const args = [
-    '--no-defaults', ...user, `--datadir=${data}`, `--socket=${socket}`, `--port=${port}`, '--bind-address=127.0.0.1',
-    `--pid-file=${join(folder, 'pid')}`, tmpdir, ...OPTIONS, ...options,
+    '--no-defaults',
+    ...user,
+    `--datadir=${data}`,
+    `--socket=${socket}`,
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--pid-file=${join(folder, 'pid')}`,
+    tmpdir,
+    ...OPTIONS,
+    ...options,
   ]
 
   let server = await start()
@@ -71,8 +89,15 @@ export async function startMariadb(options: readonly string[] = [], { systemUser
     const child = startProcess(program, args, log)
     const deadline = performance.now() + START_TIMEOUT_MS
     // A node of a cluster takes connections before it takes statements.
-    while (!(await asRoot(socket, ['SELECT 1 FROM mysql.user LIMIT 1']).then(() => true, () => false))) {
-      if (hasEnded(child) || performance.now() > deadline) throw new Error(`${program} has not started:\n${tail(log)}`)
+    while (
+      !(await asRoot(socket, ['SELECT 1 FROM mysql.user LIMIT 1']).then(
+        () => true,
+        () => false,
+      ))
+    ) {
+      if (hasEnded(child) || performance.now() > deadline) {
+        throw new Error(`${program} has not started:\n${tail(log)}`)
+      }
       await delay(50)
     }
     return child
@@ -108,9 +133,21 @@ export async function freshDatabase(url: string): Promise<string> {
 
 function initialise(program: string, data: string, options: readonly string[]): void {
   mkdirSync(data)
-  const installer = basename(program) === 'mariadbd' ? executable('mariadb-install-db', 'mysql_install_db') : undefined
+  const installer =
+    basename(program) === 'mariadbd'
+      ? executable('mariadb-install-db', 'mysql_install_db')
+      : undefined
   const [command, args] = installer
-    ? [installer, ['--no-defaults', `--datadir=${data}`, ...options, '--auth-root-authentication-method=normal', '--skip-test-db']]
+    ? [
+        installer,
+        [
+          '--no-defaults',
+          `--datadir=${data}`,
+          ...options,
+          '--auth-root-authentication-method=normal',
+          '--skip-test-db',
+        ],
+      ]
     : [program, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, ...options]]
   try {
     execFileSync(command, args, { stdio: 'pipe', timeout: START_TIMEOUT_MS })

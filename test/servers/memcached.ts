@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { binary } from './binaries.js'
 import { freePort } from './free-port.js'
-import { endProcess, hasEnded, removeFolder, startProcess, tail, temporaryFolder } from './process.js'
+import {
+  endProcess,
+  hasEnded,
+  removeFolder,
+  startProcess,
+  tail,
+  temporaryFolder,
+} from './process.js'
 import { says } from './says.js'
 
 export interface MemcachedOptions {
@@ -20,7 +27,11 @@ const START_TRIES = 5
 const START_MS = 20_000
 
 /** Starts memcached and resolves when it answers. It does not outlive this process. */
-export async function startMemcached({ port, memoryMb = 64, args = [] }: MemcachedOptions = {}): Promise<Memcached> {
+export async function startMemcached({
+  port,
+  memoryMb = 64,
+  args = [],
+}: MemcachedOptions = {}): Promise<Memcached> {
   for (let tries = 1; ; tries++) {
     const server = new Memcached(port ?? (await freePort()), memoryMb, args)
     try {
@@ -43,7 +54,18 @@ export class Memcached {
     this.port = port
     this.address = `127.0.0.1:${port}`
     const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-    this.#args = ['-l', '127.0.0.1', '-p', String(port), '-U', '0', '-m', String(memoryMb), ...user, ...args]
+    this.#args = [
+      '-l',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      '-U',
+      '0',
+      '-m',
+      String(memoryMb),
+      ...user,
+      ...args,
+    ]
   }
 
   get pid(): number {
@@ -97,7 +119,9 @@ export class Memcached {
 
   /** Forgets all values. */
   async flush(): Promise<void> {
-    if (!(await says(this.port, 'flush_all', 'OK'))) throw new Error(`memcached on port ${this.port} was not flushed`)
+    if (!(await says(this.port, 'flush_all', 'OK'))) {
+      throw new Error(`memcached on port ${this.port} was not flushed`)
+    }
   }
 
   async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

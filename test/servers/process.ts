@@ -1,4 +1,7 @@
-/** A server process of the tests: killed, and its folder removed, when this process ends, however it ends. */
+/**
+ * A server process of the tests: killed, and its folder removed, when this process ends, however it
+ * ends.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,8 +65,12 @@ function watchExit(): void {
   process.on('exit', () => {
     for (const child of running) child.kill('SIGKILL')
     // A killed server may still be writing.
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    for (const folder of folders) {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    }
   })
   // By default a signal ends the process without the event `exit`.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => process.exit(1))
+  }
 }

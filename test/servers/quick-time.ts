@@ -1,4 +1,7 @@
-/** Time that runs faster than the machine's, the same for a process and its database. Timers stay as they are. */
+/**
+ * Time that runs faster than the machine's, the same for a process and its database. Timers stay as
+ * they are.
+ */
 import type { Database } from '../../src/database/database.js'
 import { type Environment, systemEnvironment } from '../../src/support/environment.js'
 import { wrapped, withClockAhead } from './wrapped.js'
@@ -17,7 +20,10 @@ export function quickTime(factor: number): QuickTime {
   const { clock } = systemEnvironment
   return {
     environment: wrapped(systemEnvironment, {
-      clock: wrapped(clock, { now: () => clock.now() + gained(), elapsed: () => clock.elapsed() + gained() }),
+      clock: wrapped(clock, {
+        now: () => clock.now() + gained(),
+        elapsed: () => clock.elapsed() + gained(),
+      }),
     }),
     database: (target) => withClockAhead(target, () => Math.floor(gained())),
   }

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { binary } from './binaries.js'
 import { freePort } from './free-port.js'
-import { endProcess, hasEnded, removeFolder, startProcess, tail, temporaryFolder } from './process.js'
+import {
+  endProcess,
+  hasEnded,
+  removeFolder,
+  startProcess,
+  tail,
+  temporaryFolder,
+} from './process.js'
 import { says } from './says.js'
 
 const TIMEOUT_MS = 20_000
@@ -22,19 +29,36 @@ export interface Redis {
   resume(): void
 }
 
-/** Starts a server that keeps nothing on disk, unless `options`, which come last on its command line, say so. */
+/**
+ * Starts a server that keeps nothing on disk, unless `options`, which come last on its command
+ * line, say so.
+ */
 export async function startRedis(options: readonly string[] = []): Promise<Redis> {
   const folder = temporaryFolder('redis')
   const log = join(folder, 'log')
   const port = await freePort()
-  const args = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', '', '--appendonly', 'no', ...options]
+  const args = [
+    '--bind',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    ...options,
+  ]
   let server = await start()
 
   async function start(): Promise<ChildProcess> {
     const child = startProcess(binary('redis'), args, log)
     const deadline = performance.now() + TIMEOUT_MS
     while (!(await says(port, 'PING', '+PONG'))) {
-      if (hasEnded(child) || performance.now() > deadline) throw new Error(`redis-server on port ${port} has not started:\n${tail(log)}`)
+      if (hasEnded(child) || performance.now() > deadline) {
+        throw new Error(`redis-server on port ${port} has not started:\n${tail(log)}`)
+      }
       await delay(20)
     }
     return child
@@ -53,7 +77,9 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
       server = await start()
     },
     async flush() {
-      if (!(await says(port, 'FLUSHALL', '+OK', TIMEOUT_MS))) throw new Error(`redis-server on port ${port} was not flushed`)
+      if (!(await says(port, 'FLUSHALL', '+OK', TIMEOUT_MS))) {
+        throw new Error(`redis-server on port ${port} was not flushed`)
+      }
     },
     pause: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),

@@ -1,7 +1,7 @@
 /**
- * A TCP relay between clients and a server that can be exchanged: a switched virtual address, or a network that
- * swallows packets. Unlike {@link FaultyTcp}, a connection that the network has lost stays open on the server's
- * side, whatever its client does: no FIN and no RST arrives there.
+ * A TCP relay between clients and a server that can be exchanged: a switched virtual address, or a
+ * network that swallows packets. Unlike {@link FaultyTcp}, a connection that the network has lost
+ * stays open on the server's side, whatever its client does: no FIN and no RST arrives there.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
@@ -39,10 +39,16 @@ export class Relay {
     this.#targetPort = targetPort
   }
 
-  /** Loses the open connections: nothing passes any more, and neither side is told. New connections work. */
+  /**
+   * Loses the open connections: nothing passes any more, and neither side is told. New connections
+   * work.
+   */
   loseConnections(): void {
     for (const [client, upstream] of this.#connections) {
-      client.removeAllListeners('data').removeAllListeners('close').on('close', () => undefined)
+      client
+        .removeAllListeners('data')
+        .removeAllListeners('close')
+        .on('close', () => undefined)
       upstream.removeAllListeners('data').removeAllListeners('close')
       // Read and thrown away, so that an end by the server is noticed.
       client.resume()
@@ -53,7 +59,13 @@ export class Relay {
   }
 
   async close(): Promise<void> {
-    for (const socket of [...this.#orphans, ...this.#connections.keys(), ...this.#connections.values()]) socket.destroy()
+    for (const socket of [
+      ...this.#orphans,
+      ...this.#connections.keys(),
+      ...this.#connections.values(),
+    ]) {
+      socket.destroy()
+    }
     const server = this.#server
     if (server) await new Promise((resolve) => server.close(resolve))
   }

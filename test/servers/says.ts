@@ -2,7 +2,12 @@
 import { connect } from 'node:net'
 
 /** Whether the answer of 127.0.0.1:`port` to `command` begins with `answer`, and comes in time. */
-export function says(port: number, command: string, answer: string, timeoutMs = 1000): Promise<boolean> {
+export function says(
+  port: number,
+  command: string,
+  answer: string,
+  timeoutMs = 1000,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
     const done = (answered: boolean) => {

@@ -1,5 +1,6 @@
 /**
- * The servers that `test/run.ts` has started for all test files. A file that is run alone starts its own.
+ * The servers that `test/run.ts` has started for all test files. A file that is run alone starts
+ * its own.
  */
 import { freshDatabase, startMariadb } from './mariadb.js'
 import { startMemcached } from './memcached.js'
@@ -19,9 +20,14 @@ export async function sharedMysqlUrl(): Promise<string> {
   return freshDatabase(await mysqlUrl)
 }
 
-/** `host:port` of a memcached that others use at the same time: keys are to be the test's own, and it is never flushed. */
+/**
+ * `host:port` of a memcached that others use at the same time: keys are to be the test's own, and
+ * it is never flushed.
+ */
 export function sharedMemcached(): Promise<string> {
   const given = process.env[MEMCACHED_VARIABLE]
-  memcachedAddress ??= given ? Promise.resolve(given) : startMemcached().then(({ port }) => `127.0.0.1:${port}`)
+  memcachedAddress ??= given
+    ? Promise.resolve(given)
+    : startMemcached().then(({ port }) => `127.0.0.1:${port}`)
   return memcachedAddress
 }

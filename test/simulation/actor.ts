@@ -34,13 +34,21 @@ export class Actor {
   readonly scheduled: boolean
   readonly wideCache: SimulatedWideCache
   closed: CloseReport | undefined
-  /** It closed while SQL may not have answered to the end: how many rows were dropped may not be in SQL. */
+  /**
+   * It closed while SQL may not have answered to the end: how many rows were dropped may not be in
+   * SQL.
+   */
   closedInTrouble = false
   /** The next commit commits by itself. */
   commitsImplicitly = false
 
   /** `schedule`: when it collects by itself. */
-  constructor(process: VirtualProcess, writes: boolean, schedule: string | false, parts: { heart: Heart; world: World; scenario: Scenario; records: Records }) {
+  constructor(
+    process: VirtualProcess,
+    writes: boolean,
+    schedule: string | false,
+    parts: { heart: Heart; world: World; scenario: Scenario; records: Records },
+  ) {
     const { heart, world, scenario, records } = parts
     this.process = process
     this.writes = writes
@@ -77,8 +85,13 @@ export class Actor {
       },
       commit: async (rows, tx) => {
         const truths = rows as RowTruth[]
-        await tx.query(INSERT_ROWS, truths.map((row) => row.id))
-        if (truths.some((row) => row.ailment === 'refused by commit')) throw new RangeError('refused by commit')
+        await tx.query(
+          INSERT_ROWS,
+          truths.map((row) => row.id),
+        )
+        if (truths.some((row) => row.ailment === 'refused by commit')) {
+          throw new RangeError('refused by commit')
+        }
         if (!this.commitsImplicitly) return
         this.commitsImplicitly = false
         await tx.query(COMMIT_AND_CHAIN)
@@ -98,6 +111,9 @@ export class Actor {
 
   /** All that it had must be in SQL: it lives, or has closed with nothing left. */
   get inOrder(): boolean {
-    return this.goesOn || (this.closed !== undefined && this.closed.inCache === 0 && this.closed.lost === 0)
+    return (
+      this.goesOn ||
+      (this.closed !== undefined && this.closed.inCache === 0 && this.closed.lost === 0)
+    )
   }
 }

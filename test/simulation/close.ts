@@ -19,7 +19,11 @@ export async function close(run: Run, actor: Actor): Promise<void> {
   // close() has closed the open frame.
   for (const frame of process.frames.slice(before)) held.add(frame)
   // What comes now is dropped, and counted if SQL is still to be told.
-  if (world.random.chance(0.3)) world.after(world.random.between(0, world.random.pick([15, scenario.closeTimeoutMs])), () => process.deliver(() => run.appendTo(actor, 1)))
+  if (world.random.chance(0.3)) {
+    world.after(world.random.between(0, world.random.pick([15, scenario.closeTimeoutMs])), () =>
+      process.deliver(() => run.appendTo(actor, 1)),
+    )
+  }
   const report = await closing
   actor.closed = report
   // A cache server that was waited for may have taken all the time that there was.
@@ -27,25 +31,47 @@ export async function close(run: Run, actor: Actor): Promise<void> {
   // One wait between tries may lie across the deadline.
   const limit = Math.max(process.stalledUntil, began + scenario.closeTimeoutMs + STALL_MS) + 1000
   world.check(world.now <= limit, () => `close() took ${world.now - began} ms`)
-  if (wasWell && !process.toldLost) world.check(report.inCache === 0 && report.lost === 0, () => `${actor.name} closes with ${JSON.stringify(report)} though all is well`)
+  if (wasWell && !process.toldLost) {
+    world.check(
+      report.inCache === 0 && report.lost === 0,
+      () => `${actor.name} closes with ${JSON.stringify(report)} though all is well`,
+    )
+  }
   checkReport(run, actor, report, held)
   process.kill(`has closed ${JSON.stringify(report)}`)
 }
 
-function checkReport({ world }: Run, actor: Actor, report: CloseReport, held: ReadonlySet<FrameTruth>): void {
+function checkReport(
+  { world }: Run,
+  actor: Actor,
+  report: CloseReport,
+  held: ReadonlySet<FrameTruth>,
+): void {
   const { truth } = actor.process.site
   const wanted = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
   for (const frame of held) {
     const fate = truth.fateOf(frame.rows[0]!)
     wanted[fate ?? (frame.storedAt.size > 0 ? 'inCache' : 'lost')] += frame.rows.length
   }
-  const say = () => `${actor.name} closes with ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`
-  world.check(report.committed + report.quarantined + report.inCache + report.lost === rowsIn(held), say)
+  const say = () =>
+    `${actor.name} closes with ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`
+  world.check(
+    report.committed + report.quarantined + report.inCache + report.lost === rowsIn(held),
+    say,
+  )
   if (report.inCache + report.lost === 0 && !world.faulty) {
-    world.check(report.committed === wanted.committed && report.quarantined === wanted.quarantined, say)
+    world.check(
+      report.committed === wanted.committed && report.quarantined === wanted.quarantined,
+      say,
+    )
   } else {
-    // SQL has not answered: it may have more than the writer knows, in quarantine too, and a cell may hold what no answer said.
+    // SQL has not answered: it may have more than the writer knows, in quarantine too, and a cell
+    // may hold what no answer said.
     world.check(report.committed + report.quarantined <= wanted.committed + wanted.quarantined, say)
-    world.check(report.lost >= wanted.lost && report.inCache <= wanted.committed + wanted.quarantined + wanted.inCache, say)
+    world.check(
+      report.lost >= wanted.lost &&
+        report.inCache <= wanted.committed + wanted.quarantined + wanted.inCache,
+      say,
+    )
   }
 }

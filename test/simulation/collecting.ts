@@ -22,7 +22,9 @@ export class Collecting {
 
   #after(ms: number): void {
     const { world, scenario } = this.#run
-    world.after(ms + world.random.between(0, scenario.jitterMs), () => this.#actor.process.deliver(() => void this.#collect()))
+    world.after(ms + world.random.between(0, scenario.jitterMs), () =>
+      this.#actor.process.deliver(() => void this.#collect()),
+    )
   }
 
   async #collect(): Promise<void> {
@@ -36,10 +38,16 @@ export class Collecting {
     process.broughtNow.clear()
     try {
       await wideCache.drain({ all: world.random.chance(0.1) })
-      for (const server of process.silentSince.keys()) if (!process.silentNow.has(server)) process.silentSince.delete(server)
+      for (const server of process.silentSince.keys()) {
+        if (!process.silentNow.has(server)) process.silentSince.delete(server)
+      }
     } catch (error) {
       world.note(`${process.name} drain: ${String(error)}`)
-      world.check(error instanceof Error && !['AssertionError', 'TypeError', 'WatermarkMoved'].includes(error.name), () => `drain() throws ${error instanceof Error ? error.stack : error}`)
+      world.check(
+        error instanceof Error &&
+          !['AssertionError', 'TypeError', 'WatermarkMoved'].includes(error.name),
+        () => `drain() throws ${error instanceof Error ? error.stack : error}`,
+      )
       if (error instanceof heart.DatabaseError && error.kind === 'lock') this.#checkAllTried(began)
     }
     if (world.random.chance(0.2)) this.#checkRanges()
@@ -52,12 +60,18 @@ export class Collecting {
     for (const [key, { at, value }] of process.reads) {
       if (at < began || !value) continue
       for (const frame of readCell(value, STAMP).frames) {
-        this.#run.world.check(process.broughtNow.has(keyOf(frame)), () => `${process.name} stops at a lock before frame ${keyOf(frame)} of ${key}`)
+        this.#run.world.check(
+          process.broughtNow.has(keyOf(frame)),
+          () => `${process.name} stops at a lock before frame ${keyOf(frame)} of ${key}`,
+        )
       }
     }
   }
 
-  /** What the ledger keeps of a writer is as much as it has gaps, however many frames lie above them. */
+  /**
+   * What the ledger keeps of a writer is as much as it has gaps, however many frames lie above
+   * them.
+   */
   #checkRanges(): void {
     const { world, records } = this.#run
     const { truth, database } = this.#actor.process.site
@@ -71,7 +85,10 @@ export class Collecting {
         if (settled && !before) runs++
         before = settled
       }
-      world.check(ranges <= runs, () => `the ledger keeps ${ranges} ranges of ${writer} where ${runs} would do`)
+      world.check(
+        ranges <= runs,
+        () => `the ledger keeps ${ranges} ranges of ${writer} where ${runs} would do`,
+      )
     }
   }
 }

@@ -32,7 +32,9 @@ export class DatabaseClient implements Database {
   }
 
   now(): Promise<number> {
-    return this.#ask('now', (done, fail) => (this.#server.away ? fail('CONNECTION_LOST', 'unreachable') : done(this.#server.clock.now)))
+    return this.#ask('now', (done, fail) =>
+      this.#server.away ? fail('CONNECTION_LOST', 'unreachable') : done(this.#server.clock.now),
+    )
   }
 
   migrate(): Promise<void> {
@@ -50,7 +52,11 @@ export class DatabaseClient implements Database {
     const open = new OpenTransaction(this.#process, brought)
     const { toldLost } = this.#process
     this.#process.onEnd.push(() => {
-      if (open.state === 'open') this.#world.after(this.#world.random.between(0, NOTICES_MS), () => this.#server.rollBack(open))
+      if (open.state === 'open') {
+        this.#world.after(this.#world.random.between(0, NOTICES_MS), () =>
+          this.#server.rollBack(open),
+        )
+      }
     })
     const hooks: (() => Promise<void>)[] = []
     let result: T
@@ -59,7 +65,11 @@ export class DatabaseClient implements Database {
         dialect: this.dialect,
         maxStatementBytes: this.maxStatementBytes,
         query: (sql, parameters = []) => {
-          if (toldLost && sql === INSERT_ROWS) this.#world.fail(`${this.#process.name} goes on committing though its commit() commits by itself`)
+          if (toldLost && sql === INSERT_ROWS) {
+            this.#world.fail(
+              `${this.#process.name} goes on committing though its commit() commits by itself`,
+            )
+          }
           return this.#statement(open, sql, parameters)
         },
         now: () => this.now(),
@@ -74,26 +84,37 @@ export class DatabaseClient implements Database {
     return result
   }
 
-  #statement(tx: OpenTransaction | undefined, sql: string, values: readonly SqlValue[]): Promise<QueryResult> {
+  #statement(
+    tx: OpenTransaction | undefined,
+    sql: string,
+    values: readonly SqlValue[],
+  ): Promise<QueryResult> {
     return this.#ask(sql, (done, fail) => this.#server.statement(tx, sql, values, done, fail))
   }
 
   /** `answerApart`: the answer takes its own time, so that the client may die between. */
-  #ask<T>(what: string, handle: (done: (result: T) => void, fail: Fail) => void, answerApart = false): Promise<T> {
+  #ask<T>(
+    what: string,
+    handle: (done: (result: T) => void, fail: Fail) => void,
+    answerApart = false,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const answer = (run: () => void) => {
-        if (answerApart) this.#world.after(this.#world.random.between(0, 2), () => this.#process.deliver(run))
-        else this.#process.deliver(run)
+        if (answerApart) {
+          this.#world.after(this.#world.random.between(0, 2), () => this.#process.deliver(run))
+        } else this.#process.deliver(run)
       }
       this.#world.after(this.#world.random.between(0, 2), () => {
         this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}`)
         handle(
           (result) => answer(() => resolve(result)),
-          (code, kind) => answer(() => {
-            this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}: ${code}`)
-            if (code === 'DATABASE_TRANSACTION_LOST') this.#process.toldLost = true
-            reject(new this.#heart.DatabaseError(code, kind, code))
-          }))
+          (code, kind) =>
+            answer(() => {
+              this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}: ${code}`)
+              if (code === 'DATABASE_TRANSACTION_LOST') this.#process.toldLost = true
+              reject(new this.#heart.DatabaseError(code, kind, code))
+            }),
+        )
       })
     })
   }

@@ -9,7 +9,9 @@ export const STALL_MS = 20_000
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3600_000
 
-const FOREIGN = Buffer.from('WCF\x01 is how a frame begins, but this is none, however long it may go on and on and on')
+const FOREIGN = Buffer.from(
+  'WCF\x01 is how a frame begins, but this is none, however long it may go on and on and on',
+)
 
 /** Something happens that no request or statement by itself brings about. */
 export function disaster(run: Run): void {
@@ -19,30 +21,78 @@ export function disaster(run: Run): void {
   const server = random.pick(run.servers)
   const { process } = actor
   const kind = random.pick([
-    'stall', 'stall', 'kill', 'kill', 'clock step', 'clock far off', 'evict', 'evict', 'flush', 'restart', 'server away', 'cache away', 'server gone',
-    'database away', 'collectors away', 'foreign bytes', 'all but cells evicted',
+    'stall',
+    'stall',
+    'kill',
+    'kill',
+    'clock step',
+    'clock far off',
+    'evict',
+    'evict',
+    'flush',
+    'restart',
+    'server away',
+    'cache away',
+    'server gone',
+    'database away',
+    'collectors away',
+    'foreign bytes',
+    'all but cells evicted',
   ] as const)
   world.note(`disaster: ${kind}`)
   switch (kind) {
-    case 'stall': process.stalledUntil = Math.max(process.stalledUntil, world.now + random.pick([500, STALL_MS])); break
-    case 'kill': run.replace(actor); break
-    case 'clock step': process.skew += random.between(-MAX_SKEW_MS, MAX_SKEW_MS); break
-    case 'clock far off': stepAndBack(run, (by) => { process.skew += by }, random.pick([30 * DAY_MS, -10 * MINUTE_MS])); break
-    case 'evict': for (const key of server.items.keys()) if (random.chance(0.5)) server.remove(key); break
-    case 'all but cells evicted': for (const key of server.items.keys()) if (!isCell(key)) server.remove(key); break
-    case 'flush': server.clear(); break
+    case 'stall':
+      process.stalledUntil = Math.max(
+        process.stalledUntil,
+        world.now + random.pick([500, STALL_MS]),
+      )
+      break
+    case 'kill':
+      run.replace(actor)
+      break
+    case 'clock step':
+      process.skew += random.between(-MAX_SKEW_MS, MAX_SKEW_MS)
+      break
+    case 'clock far off':
+      stepAndBack(
+        run,
+        (by) => {
+          process.skew += by
+        },
+        random.pick([30 * DAY_MS, -10 * MINUTE_MS]),
+      )
+      break
+    case 'evict':
+      for (const key of server.items.keys()) if (random.chance(0.5)) server.remove(key)
+      break
+    case 'all but cells evicted':
+      for (const key of server.items.keys()) if (!isCell(key)) server.remove(key)
+      break
+    case 'flush':
+      server.clear()
+      break
     case 'restart':
       server.clear()
       server.downUntil = Math.max(server.downUntil, world.now + random.pick([100, 2000]))
       break
-    case 'server away': server.downUntil = Math.max(server.downUntil, world.now + random.pick([1000, 10_000, 50_000])); break
-    case 'cache away': for (const each of run.servers) each.downUntil = Math.max(each.downUntil, world.now + random.pick([1000, 10_000, 50_000])); break
+    case 'server away':
+      server.downUntil = Math.max(server.downUntil, world.now + random.pick([1000, 10_000, 50_000]))
+      break
+    case 'cache away':
+      for (const each of run.servers) {
+        each.downUntil = Math.max(each.downUntil, world.now + random.pick([1000, 10_000, 50_000]))
+      }
+      break
     case 'server gone':
       server.clear()
       server.downUntil = Infinity
       break
-    case 'database away': process.site.database.goAway(random.pick([500, 5000, 40_000])); break
-    case 'collectors away': run.keepCollectorsAway(random.pick([30_000, 120_000])); break
+    case 'database away':
+      process.site.database.goAway(random.pick([500, 5000, 40_000]))
+      break
+    case 'collectors away':
+      run.keepCollectorsAway(random.pick([30_000, 120_000]))
+      break
     case 'foreign bytes':
       for (const { id, width, layerSeconds } of gridsOf(process.site.database.look)) {
         const layer = run.layerAt(world.now, layerSeconds)
@@ -59,5 +109,7 @@ export function disaster(run: Run): void {
 function stepAndBack(run: Run, step: (by: number) => void, by: number): void {
   const { world } = run
   step(by)
-  if (world.random.chance(0.7)) world.after(world.random.pick([1000, 20_000, MINUTE_MS]), () => step(-by))
+  if (world.random.chance(0.7)) {
+    world.after(world.random.pick([1000, 20_000, MINUTE_MS]), () => step(-by))
+  }
 }

@@ -9,7 +9,10 @@ import type { Site } from './site.js'
 /** Waits for a cell TTL in which no writer is seen. */
 const MAX_WAITS = 20
 
-/** Longer waits are for clocks that were far ahead: processes that go on would take the simulation long. */
+/**
+ * Longer waits are for clocks that were far ahead: processes that go on would take the simulation
+ * long.
+ */
 const LONG_WAIT_MS = 600_000
 
 /** What must hold once the world has been well for long enough. @throws BrokenPromise */
@@ -34,9 +37,19 @@ export async function checkAtEnd(run: Run): Promise<void> {
 
 /** A clone and its original have found out about each other. */
 function checkParted({ world, scenario, sites: [one, other], servers }: Run): void {
-  if (scenario.twin !== 'clone' || !servers.every((server) => server.up) || scenario.itemLimit < 2200 || scenario.serverBytes < Infinity) return
+  if (
+    scenario.twin !== 'clone' ||
+    !servers.every((server) => server.up) ||
+    scenario.itemLimit < 2200 ||
+    scenario.serverBytes < Infinity
+  ) {
+    return
+  }
   const ids = new Set(gridsOf(one!.database.look).map(({ id }) => id))
-  world.check(!gridsOf(other!.database.look).some(({ id }) => ids.has(id)), () => 'a clone and its original use one grid')
+  world.check(
+    !gridsOf(other!.database.look).some(({ id }) => ids.has(id)),
+    () => 'a clone and its original use one grid',
+  )
 }
 
 async function checkLedger(run: Run, site: Site): Promise<void> {
@@ -46,17 +59,29 @@ async function checkLedger(run: Run, site: Site): Promise<void> {
     const sums = sumsByProcess(site)
     let missing = 0
     for (const its of sums.values()) missing += its.issued - its.committed - its.quarantined
-    for (const actor of actors) if (actor.process.site === site) checkProcess(run, actor, sums.get(actor.process.index) ?? NO_SUMS)
+    for (const actor of actors) {
+      if (actor.process.site === site) {
+        checkProcess(run, actor, sums.get(actor.process.index) ?? NO_SUMS)
+      }
+    }
     checkSum(run, report)
     const { committedRows, quarantinedRows, duplicates } = site.truth
-    world.check(report.committed === committedRows && report.quarantined === quarantinedRows && report.duplicate === duplicates.rows, () => `the ledger's report is wrong: ${JSON.stringify(report)}`)
-    world.check(report.outstanding === 0 && report.lost === missing, () => `of ${missing} missing rows the report says ${JSON.stringify(report)}`)
+    world.check(
+      report.committed === committedRows &&
+        report.quarantined === quarantinedRows &&
+        report.duplicate === duplicates.rows,
+      () => `the ledger's report is wrong: ${JSON.stringify(report)}`,
+    )
+    world.check(
+      report.outstanding === 0 && report.lost === missing,
+      () => `of ${missing} missing rows the report says ${JSON.stringify(report)}`,
+    )
   })
 }
 
 /**
- * When neither cells nor writers can hold it any more, what is missing is lost. Clocks that went ahead have left
- * cells that are drained only now, and make their writers seen again.
+ * When neither cells nor writers can hold it any more, what is missing is lost. Clocks that went
+ * ahead have left cells that are drained only now, and make their writers seen again.
  */
 async function waitUntilVanished(run: Run, { database }: Site): Promise<void> {
   const { world, scenario } = run
@@ -65,7 +90,9 @@ async function waitUntilVanished(run: Run, { database }: Site): Promise<void> {
     const seen = Math.max(...writersOf(database.look).map(({ lastSeen }) => lastSeen))
     const wait = seen + vanishedMs + 1000 - database.clock.now
     if (!(wait > 0)) break
-    if (wait > LONG_WAIT_MS) for (const { process } of run.actors) process.kill('is killed: nothing is left to do')
+    if (wait > LONG_WAIT_MS) {
+      for (const { process } of run.actors) process.kill('is killed: nothing is left to do')
+    }
     await world.pass(wait)
   }
 }

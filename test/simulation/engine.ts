@@ -9,7 +9,9 @@ export class Engine {
   readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
 
   private constructor() {
-    this.#sql.exec(readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'))
+    this.#sql.exec(
+      readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'),
+    )
   }
 
   /** An empty one: to make one costs more than to empty one that no run uses at present. */
@@ -32,7 +34,11 @@ export class Engine {
       this.run(`DELETE FROM ${table}`, [])
       for (const row of other.run(`SELECT * FROM ${table}`, []).rows) {
         const columns = Object.keys(row)
-        this.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`, Object.values(row))
+        this.run(
+          `INSERT INTO ${table} (${columns.join(', ')}) VALUES ` +
+            `(${columns.map(() => '?').join(', ')})`,
+          Object.values(row),
+        )
       }
     }
   }
@@ -51,14 +57,18 @@ export class Engine {
       for (const column in row) {
         const value = row[column]
         if (value instanceof Uint8Array) row[column] = Buffer.from(value)
-        else if ((value as unknown) instanceof ArrayBuffer) row[column] = Buffer.from(value as unknown as ArrayBuffer)
+        else if ((value as unknown) instanceof ArrayBuffer) {
+          row[column] = Buffer.from(value as unknown as ArrayBuffer)
+        }
       }
     }
     return { rows: rows as SqlRow[], affectedRows: 0 }
   }
 }
 
-/** Statements of many rows differ by the number of rows: to keep all that ever come takes gigabytes. */
+/**
+ * Statements of many rows differ by the number of rows: to keep all that ever come takes gigabytes.
+ */
 const MAX_STATEMENTS_KEPT = 200
 
 const idle: Engine[] = []

@@ -20,8 +20,15 @@ export async function checkForgetting(run: Run, site: Site): Promise<void> {
   const after = sumsOfAll(look)
   // What was missing cannot come any more.
   const wanted = { ...before, lost: before.issued - before.committed - before.quarantined }
-  world.check(JSON.stringify(after) === JSON.stringify(wanted), () => `when writers are forgotten the totals become ${JSON.stringify(after)} instead of ${JSON.stringify(wanted)}`)
+  world.check(
+    JSON.stringify(after) === JSON.stringify(wanted),
+    () =>
+      `when writers are forgotten the totals become ${JSON.stringify(after)} instead of ` +
+      `${JSON.stringify(wanted)}`,
+  )
   const left = writersOf(look).filter(({ writer }) => writer !== FORGOTTEN)
   world.check(left.length === 0, () => `${left.length} writers are not forgotten after 31 days`)
-  for (const table of ['wide_cache_ranges', 'wide_cache_quarantine'] as const) world.check(countOf(look, table) === 0, () => `${table} keeps rows after 31 days`)
+  for (const table of ['wide_cache_ranges', 'wide_cache_quarantine'] as const) {
+    world.check(countOf(look, table) === 0, () => `${table} keeps rows after 31 days`)
+  }
 }

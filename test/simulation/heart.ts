@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** The modules under test, of `src` or of a copy of it with a bug planted: each copy has its own error classes. */
+/**
+ * The modules under test, of `src` or of a copy of it with a bug planted: each copy has its own
+ * error classes.
+ */
 export interface Heart {
   readonly WideCache: typeof import('../../src/wide-cache/wide-cache.js').WideCache
   readonly Outbox: typeof import('../../src/wide-cache/writer/outbox.js').Outbox

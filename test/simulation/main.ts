@@ -1,6 +1,7 @@
 /**
- * `npm run simulate -- --seeds 1000000 --from 0`: runs seeds in as many processes as there are cores, and
- * prints how to run again the first that breaks a promise. `--seed N` runs one and prints all that happens.
+ * `npm run simulate -- --seeds 1000000 --from 0`: runs seeds in as many processes as there are
+ * cores, and prints how to run again the first that breaks a promise. `--seed N` runs one and
+ * prints all that happens.
  */
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +11,12 @@ import { runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 
 const { values } = parseArgs({
-  options: { seeds: { type: 'string', default: '10000' }, from: { type: 'string', default: '0' }, seed: { type: 'string' }, source: { type: 'string' } },
+  options: {
+    seeds: { type: 'string', default: '10000' },
+    from: { type: 'string', default: '0' },
+    seed: { type: 'string' },
+    source: { type: 'string' },
+  },
 })
 const source = values.source ?? fileURLToPath(new URL('../../src', import.meta.url))
 if (values.seed !== undefined) {
@@ -18,8 +24,19 @@ if (values.seed !== undefined) {
   console.log(outcome)
 } else {
   const began = performance.now()
-  const { failures, done, rows } = await runSeeds({ source, from: Number(values.from), seeds: Number(values.seeds), processes: availableParallelism(), progress: console.log })
-  for (const { seed, error } of failures) console.log(`seed ${seed}: ${error}\n  again: npm run simulate -- --seed ${seed}`)
-  console.log(`${done} seeds, ${rows} rows, ${failures.length} failed, ${Math.round((performance.now() - began) / 1000)} s`)
+  const { failures, done, rows } = await runSeeds({
+    source,
+    from: Number(values.from),
+    seeds: Number(values.seeds),
+    processes: availableParallelism(),
+    progress: console.log,
+  })
+  for (const { seed, error } of failures) {
+    console.log(`seed ${seed}: ${error}\n  again: npm run simulate -- --seed ${seed}`)
+  }
+  console.log(
+    `${done} seeds, ${rows} rows, ${failures.length} failed, ` +
+      `${Math.round((performance.now() - began) / 1000)} s`,
+  )
   process.exitCode = failures.length > 0 ? 1 : 0
 }

@@ -8,20 +8,57 @@ import type { World } from './world.js'
 const NOTICED_WITHIN_MS = 3000
 
 /**
- * Whether a frame that its writer brought to SQL would have been taken by a cache server: no request of the run
- * fails but those to servers that are down, and a column of its layer lies on one that was up all the time.
+ * Whether a frame that its writer brought to SQL would have been taken by a cache server: no
+ * request of the run fails but those to servers that are down, and a column of its layer lies on
+ * one that was up all the time.
  */
 export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
   const { process, closedAt, storedAt } = frame
-  const quiet = !scenario.bigRows && scenario.requestLost === 0 && scenario.replyLost === 0 && scenario.late === 0 && scenario.itemLimit >= 1024 * 1024 && scenario.serverBytes === Infinity
-  if (storedAt.size > 0 || !quiet || !scenario.refusesAtOnce || scenario.cachePerHost || scenario.differentLists || scenario.clocksWrong) return false
-  // Before it has placed any, a process may not know its grid; and after one that no server took it tries the cache once a second.
+  const quiet =
+    !scenario.bigRows &&
+    scenario.requestLost === 0 &&
+    scenario.replyLost === 0 &&
+    scenario.late === 0 &&
+    scenario.itemLimit >= 1024 * 1024 &&
+    scenario.serverBytes === Infinity
+  if (
+    storedAt.size > 0 ||
+    !quiet ||
+    !scenario.refusesAtOnce ||
+    scenario.cachePerHost ||
+    scenario.differentLists ||
+    scenario.clocksWrong
+  ) {
+    return false
+  }
+  // Before it has placed any, a process may not know its grid; and after one that no server took it
+  // tries the cache once a second.
   const before = process.frames[process.frames.indexOf(frame) - 1]
-  const knew = [...before?.storedAt.values() ?? []].some((at) => at < closedAt)
+  const knew = [...(before?.storedAt.values() ?? [])].some((at) => at < closedAt)
   if (!knew || process.closing || process.stalledUntil > closedAt) return false
-  const reachable = new Set(process.servers.filter((server) => server.upSince <= Math.max(0, closedAt - NOTICED_WITHIN_MS)))
+  const reachable = new Set(
+    process.servers.filter((server) => server.upSince <= Math.max(0, closedAt - NOTICED_WITHIN_MS)),
+  )
   const wall = process.environment.clock.now() - (world.now - closedAt)
-  return gridsOf(process.site.database.look).filter(({ width, layerSeconds }) => width === process.shape.width && layerSeconds === process.shape.layerSeconds)
-    .every(({ id, width, layerSeconds }) => Array.from({ length: width }, (_, column) => column)
-      .some((column) => [0, 1].every((later) => reachable.has(serverOf(cellKey({ grid: id, layer: Math.floor(wall / (layerSeconds * 1000)) + later, column }), process.servers)))))
+  return gridsOf(process.site.database.look)
+    .filter(
+      ({ width, layerSeconds }) =>
+        width === process.shape.width && layerSeconds === process.shape.layerSeconds,
+    )
+    .every(({ id, width, layerSeconds }) =>
+      Array.from({ length: width }, (_, column) => column).some((column) =>
+        [0, 1].every((later) =>
+          reachable.has(
+            serverOf(
+              cellKey({
+                grid: id,
+                layer: Math.floor(wall / (layerSeconds * 1000)) + later,
+                column,
+              }),
+              process.servers,
+            ),
+          ),
+        ),
+      ),
+    )
 }

@@ -3,13 +3,19 @@ import type { Heart } from './heart.js'
 import { seedOf } from './process.js'
 import { keyOf, type Records } from './records.js'
 
-/** Lets the records of each run see what its writers hold and let go of, and which frames come to the ledger. */
+/**
+ * Lets the records of each run see what its writers hold and let go of, and which frames come to
+ * the ledger.
+ */
 export function observe(heart: Heart, runs: ReadonlyMap<number, Records>): void {
   observeOutboxes(heart, runs)
   observeLedgers(heart)
 }
 
-function observeOutboxes({ Outbox: { prototype } }: Heart, runs: ReadonlyMap<number, Records>): void {
+function observeOutboxes(
+  { Outbox: { prototype } }: Heart,
+  runs: ReadonlyMap<number, Records>,
+): void {
   const { add, remove, makeRoom } = prototype
   let atBound = false
   prototype.add = function (frame) {
@@ -34,16 +40,22 @@ function observeOutboxes({ Outbox: { prototype } }: Heart, runs: ReadonlyMap<num
 function observeLedgers({ Ledger: { prototype } }: Heart): void {
   const { commit, quarantine } = prototype
   prototype.commit = function (frames, options) {
-    return observed({ frames, drained: options?.read !== undefined }, () => commit.call(this, frames, options))
+    return observed({ frames, drained: options?.read !== undefined }, () =>
+      commit.call(this, frames, options),
+    )
   }
   prototype.quarantine = function (frames, reason, options) {
-    return observed({ frames, drained: options?.read !== undefined }, () => quarantine.call(this, frames, reason, options))
+    return observed({ frames, drained: options?.read !== undefined }, () =>
+      quarantine.call(this, frames, reason, options),
+    )
   }
 }
 
 /** A process that has settled frames out of cells which still stand will read them again. */
 async function observed<T>(brought: Brought, call: () => Promise<T>): Promise<T> {
   const settled = await bringing(brought, call)
-  if (brought.drained) for (const frame of brought.frames) brought.process?.readAgain.add(keyOf(frame))
+  if (brought.drained) {
+    for (const frame of brought.frames) brought.process?.readAgain.add(keyOf(frame))
+  }
   return settled
 }

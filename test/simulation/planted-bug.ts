@@ -7,9 +7,16 @@ export interface Replacement {
 }
 
 /** No bug: batches so small that a simulated layer makes several. */
-export const SMALL_BATCHES: Replacement = { file: 'ledger/batches.ts', find: 'const BATCH_FRAMES = 2_000', replace: 'const BATCH_FRAMES = 2' }
+export const SMALL_BATCHES: Replacement = {
+  file: 'ledger/batches.ts',
+  find: 'const BATCH_FRAMES = 2_000',
+  replace: 'const BATCH_FRAMES = 2',
+}
 
-/** Bugs of the kind that a change could bring, each as one replacement in the heart's text, and what must tell. */
+/**
+ * Bugs of the kind that a change could bring, each as one replacement in the heart's text, and what
+ * must tell.
+ */
 export interface PlantedBug extends Replacement {
   readonly name: string
   /** What else is changed, so that it can show. */

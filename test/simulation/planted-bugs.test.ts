@@ -9,14 +9,18 @@ import { simulate } from './simulate.js'
 const SEEDS = 500
 
 for (const bug of PLANTED_BUGS) {
-  test(`the simulation finds it when ${bug.name}`, () => withReplaced([bug, ...(bug.with ? [bug.with] : [])], async (source) => {
-    const heart = await loadHeart(source)
-    for (let seed = 0; seed < SEEDS; seed++) {
-      const broken = await simulate(heart, seed).then(() => undefined, (error: unknown) => String(error))
-      if (broken === undefined) continue
-      assert.match(broken, bug.told, `seed ${seed}`)
-      return
-    }
-    assert.fail(`${SEEDS} seeds pass`)
-  }))
+  test(`the simulation finds it when ${bug.name}`, () =>
+    withReplaced([bug, ...(bug.with ? [bug.with] : [])], async (source) => {
+      const heart = await loadHeart(source)
+      for (let seed = 0; seed < SEEDS; seed++) {
+        const broken = await simulate(heart, seed).then(
+          () => undefined,
+          (error: unknown) => String(error),
+        )
+        if (broken === undefined) continue
+        assert.match(broken, bug.told, `seed ${seed}`)
+        return
+      }
+      assert.fail(`${SEEDS} seeds pass`)
+    }))
 }

@@ -1,12 +1,22 @@
 import { type PlantedBug, type Replacement, SMALL_BATCHES } from './planted-bug.js'
 
 /** No bug: databases whose grids have the same id do not find out about each other. */
-const CLONES_UNNOTICED: Replacement = { file: 'collector/marks.ts', find: "if (await this.#foreign(grid, list, mark)) return 'foreign'", replace: '' }
+const CLONES_UNNOTICED: Replacement = {
+  file: 'collector/marks.ts',
+  find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
+  replace: '',
+}
 
 /** No bug: as few restarts as a simulated drain has steps. */
-const FEW_RESTARTS: Replacement = { file: 'collector/collector.ts', find: 'const MAX_RESTARTS = 5', replace: 'const MAX_RESTARTS = 1' }
+const FEW_RESTARTS: Replacement = {
+  file: 'collector/collector.ts',
+  find: 'const MAX_RESTARTS = 5',
+  replace: 'const MAX_RESTARTS = 1',
+}
 
-/** What could go wrong in collectors: which cells they read, delete and pass, and whose they are. */
+/**
+ * What could go wrong in collectors: which cells they read, delete and pass, and whose they are.
+ */
 export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'cells are deleted before their frames are committed',
@@ -155,7 +165,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     name: 'collectors drain grids of their own shape only',
     file: 'collector/collector.ts',
     find: 'for (const state of await this.#parts.record.states()) await',
-    replace: 'for (const state of await this.#parts.record.states()) if (state.grid === this.#parts.record.grid) await',
+    replace:
+      'for (const state of await this.#parts.record.states()) if (state.grid === ' +
+      'this.#parts.record.grid) await',
     told: /layers behind|has been forgotten/,
   },
 ]

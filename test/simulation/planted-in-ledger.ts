@@ -31,15 +31,21 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'the prefix counts a gap as settled',
     file: 'ledger/writer-entry.ts',
-    find: 'while (this.#ranges[0]?.first === this.prefix + 1) this.prefix = this.#ranges.shift()!.last',
+    find:
+      'while (this.#ranges[0]?.first === this.prefix + 1) this.prefix = ' +
+      'this.#ranges.shift()!.last',
     replace: 'while (this.#ranges[0]) this.prefix = this.#ranges.shift()!.last',
     told: /let go as confirmed/,
   },
   {
     name: 'the watermark rises though nothing has been committed, when rows are refused',
     file: 'ledger/settle.ts',
-    find: '  const settled = await isolate(ledger, frames, logger, { read })\n  if (raise) await ledger.commit([], { raise })',
-    replace: '  if (raise) await ledger.commit([], { raise })\n  const settled = await isolate(ledger, frames, logger, { read })',
+    find:
+      '  const settled = await isolate(ledger, frames, logger, { read })\n  if (raise) ' +
+      'await ledger.commit([], { raise })',
+    replace:
+      '  if (raise) await ledger.commit([], { raise })\n  const settled = await ' +
+      'isolate(ledger, frames, logger, { read })',
     told: /raises the watermark over .* though frame/,
   },
   {
@@ -74,7 +80,8 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     name: 'a frame goes to quarantine because of its neighbours',
     file: 'ledger/settle.ts',
     find: 'if (only && frames.length === 1) return',
-    replace: "if (only && frames.length > 1) return ledger.quarantine(frames, 'all')\n  if (only) return",
+    replace:
+      "if (only && frames.length > 1) return ledger.quarantine(frames, 'all')\n  if (only) return",
     told: /nothing is wrong with its rows/,
   },
   {
@@ -108,7 +115,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'what committed by itself is tried again',
     file: 'ledger/ledger.ts',
-    find: "if (error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST') this.#stopped = error",
+    find:
+      "if (error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST') " +
+      'this.#stopped = error',
     replace: 'if (error === 0) throw error',
     told: /goes on committing/,
   },
@@ -146,7 +155,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     name: 'any error of a half of a refused batch sends it to quarantine',
     file: 'ledger/settle.ts',
     find: 'const first = await settle(ledger, frames.slice(0, middle), logger, options)',
-    replace: "const first = await settle(ledger, frames.slice(0, middle), logger, options).catch(() => ledger.quarantine(frames.slice(0, middle), 'any', options))",
+    replace:
+      'const first = await settle(ledger, frames.slice(0, middle), logger, options).catch(() ' +
+      "=> ledger.quarantine(frames.slice(0, middle), 'any', options))",
     told: /nothing is wrong with its rows/,
   },
   {

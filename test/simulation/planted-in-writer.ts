@@ -1,6 +1,9 @@
 import { type PlantedBug } from './planted-bug.js'
 
-/** What could go wrong in writers: what they hold, let go of, place, bring to SQL themselves, and report. */
+/**
+ * What could go wrong in writers: what they hold, let go of, place, bring to SQL themselves, and
+ * report.
+ */
 export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'a writer takes frames for confirmed from the prefix on',
@@ -19,21 +22,27 @@ export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'the floor is above what the writer holds',
     file: 'writer/writer.ts',
-    find: 'floor: oldest?.sequence ?? this.#sequence,\n      floorIssued: oldest?.issued ?? this.#issued,',
+    find:
+      'floor: oldest?.sequence ?? this.#sequence,\n      floorIssued: oldest?.issued ?? ' +
+      'this.#issued,',
     replace: 'floor: this.#sequence,\n      floorIssued: this.#issued,',
     told: /let go as confirmed|more rows settled than issued|committed twice/,
   },
   {
     name: 'what is committed directly stays in the outbox',
     file: 'writer/direct-commit.ts',
-    find: '        this.#outbox.remove(frame)\n        this.#outbox.confirm(prefixes.get(frame.writer) ?? -1)',
+    find:
+      '        this.#outbox.remove(frame)\n        ' +
+      'this.#outbox.confirm(prefixes.get(frame.writer) ?? -1)',
     replace: '        void frame',
     told: /closes with .* though all is well|has not all that was dropped/,
   },
   {
     name: 'unplaced frames are not committed directly',
     file: 'writer/writer.ts',
-    find: 'return apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))',
+    find:
+      'return apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= ' +
+      'UNPLACED_MS || this.#placer.down))',
     replace: 'return frame.placed && age >= confirmSeconds * 1000',
     told: /have not come to SQL|rows long ago/,
   },

@@ -14,8 +14,8 @@ export interface CellRead {
 }
 
 /**
- * One virtual process: its own clock, which may be wrong, and all that reaches it, which a stall delays and
- * a kill ends: what awaits an answer then awaits it for ever.
+ * One virtual process: its own clock, which may be wrong, and all that reaches it, which a stall
+ * delays and a kill ends: what awaits an answer then awaits it for ever.
  */
 export class VirtualProcess {
   readonly world: World
@@ -52,7 +52,14 @@ export class VirtualProcess {
   readonly onEnd: (() => void)[] = []
   #ids = 0
 
-  constructor(world: World, index: number, site: Site, servers: readonly VirtualServer[], shape: Shape, skew: number) {
+  constructor(
+    world: World,
+    index: number,
+    site: Site,
+    servers: readonly VirtualServer[],
+    shape: Shape,
+    skew: number,
+  ) {
     this.world = world
     this.index = index
     this.name = `p${index}`
@@ -66,8 +73,9 @@ export class VirtualProcess {
   /** Hands something to the process now, or when its stall is over, or never. */
   deliver(run: () => void): void {
     if (!this.alive) return
-    if (this.world.now < this.stalledUntil) this.world.after(this.stalledUntil - this.world.now, () => this.deliver(run))
-    else run()
+    if (this.world.now < this.stalledUntil) {
+      this.world.after(this.stalledUntil - this.world.now, () => this.deliver(run))
+    } else run()
   }
 
   kill(how: string): void {
@@ -86,8 +94,17 @@ export class VirtualProcess {
       elapsed: () => this.world.now + this.index * 1_000_003,
       after: (ms, callback) => {
         let wanted = true
-        const callOff = this.world.after(ms, () => this.deliver(() => { if (wanted) callback() }))
-        return { cancel: () => { wanted = false; callOff() } }
+        const callOff = this.world.after(ms, () =>
+          this.deliver(() => {
+            if (wanted) callback()
+          }),
+        )
+        return {
+          cancel: () => {
+            wanted = false
+            callOff()
+          },
+        }
       },
     },
     random: () => this.world.random.next(),

@@ -9,74 +9,138 @@ import type { Site } from './site.js'
 /** What a drain may take: an unknown mark is looked up again and again. */
 const DRAIN_MS = 15_000
 
-/** For how long a collector waits for a silent server, after any drain in which it has not asked it. */
+/**
+ * For how long a collector waits for a silent server, after any drain in which it has not asked it.
+ */
 const PATIENCE_MS = 75_000
 
-/** How often a busy writer writes: so seldom that it need not let go of a big row before it has brought it to SQL. */
+/**
+ * How often a busy writer writes: so seldom that it need not let go of a big row before it has
+ * brought it to SQL.
+ */
 const BUSY_EVERY_MS = 12_000
 
 /** Rows that went straight to SQL although a server would have taken them. */
 const MAX_NEEDLESS = 0
 
-/** Faults have ended some time ago: the watermark has come to the present, and the ledger's tables to their quiet size. */
-export async function checkQuiet({ world, scenario, actors, servers }: Run, site: Site): Promise<void> {
+/**
+ * Faults have ended some time ago: the watermark has come to the present, and the ledger's tables
+ * to their quiet size.
+ */
+export async function checkQuiet(
+  { world, scenario, actors, servers }: Run,
+  site: Site,
+): Promise<void> {
   while (!site.database.atRest) await world.pass(1)
   const { look, clock } = site.database
-  const behindMs = scenario.collectEveryMs + scenario.jitterMs + DRAIN_MS + (servers.every((server) => server.up) ? 0 : PATIENCE_MS)
+  const behindMs =
+    scenario.collectEveryMs +
+    scenario.jitterMs +
+    DRAIN_MS +
+    (servers.every((server) => server.up) ? 0 : PATIENCE_MS)
   for (const { id, layerSeconds, watermark } of gridsOf(look)) {
-    const oldest = Math.floor((clock.now - behindMs) / (layerSeconds * 1000)) - scenario.drainAfterLayers - 1
-    world.check(watermark >= oldest, () => `the watermark of ${id} is ${oldest - watermark} layers behind though all has been well for long`)
+    const oldest =
+      Math.floor((clock.now - behindMs) / (layerSeconds * 1000)) - scenario.drainAfterLayers - 1
+    world.check(
+      watermark >= oldest,
+      () =>
+        `the watermark of ${id} is ${oldest - watermark} layers behind though all has been ` +
+        'well for long',
+    )
   }
   for (const { writer, ranges } of writersOf(look)) {
     const actor = actors[processOf(writer) - 1]
-    if (!actor || actor.process.site !== site || !actor.inOrder || truthOf(actor).unsettled.length > 0) continue
-    world.check(ranges === 0, () => `the ledger keeps ${ranges} ranges of ${actor.name} though all it has issued is settled`)
+    if (
+      !actor ||
+      actor.process.site !== site ||
+      !actor.inOrder ||
+      truthOf(actor).unsettled.length > 0
+    ) {
+      continue
+    }
+    world.check(
+      ranges === 0,
+      () =>
+        `the ledger keeps ${ranges} ranges of ${actor.name} though all it has issued is settled`,
+    )
   }
-  world.check(site.truth.needlessRows <= MAX_NEEDLESS, () => `${site.truth.needlessRows} rows went straight to SQL though a cache server would have taken them`)
+  world.check(
+    site.truth.needlessRows <= MAX_NEEDLESS,
+    () =>
+      `${site.truth.needlessRows} rows went straight to SQL though a cache server would have ` +
+      'taken them',
+  )
 }
 
-/** What a living writer has let go of, and was lost, is counted as lost within two cell TTLs although it goes on writing. */
+/**
+ * What a living writer has let go of, and was lost, is counted as lost within two cell TTLs
+ * although it goes on writing.
+ */
 export async function checkLostIsDecided(run: Run): Promise<void> {
   const { world, scenario } = run
-  const writers = run.actors.filter((actor) => actor.writes && actor.goesOn && truthOf(actor).unsettled.length > 0)
+  const writers = run.actors.filter(
+    (actor) => actor.writes && actor.goesOn && truthOf(actor).unsettled.length > 0,
+  )
   if (writers.length === 0) return
-  // One that has rested for a day writes on under another id, and says no more of the frames of the old one.
+  // One that has rested for a day writes on under another id, and says no more of the frames of the
+  // old one.
   for (const actor of writers) run.append(actor, 1)
   await world.pass(BUSY_EVERY_MS)
   const losers = writers.filter((actor) => lostOf(actor).length > 0)
   if (losers.length === 0) return
   const before = new Map(losers.map((actor) => [actor, lostOf(actor)]))
-  // The floor rises over them once the writer has brought to SQL, by itself, what it still held before them.
-  for (let left = (scenario.confirmSeconds + 2 * scenario.cellTtlSeconds + 60) * 1000; left > 0; left -= BUSY_EVERY_MS) {
+  // The floor rises over them once the writer has brought to SQL, by itself, what it still held
+  // before them.
+  for (
+    let left = (scenario.confirmSeconds + 2 * scenario.cellTtlSeconds + 60) * 1000;
+    left > 0;
+    left -= BUSY_EVERY_MS
+  ) {
     for (const actor of losers) run.append(actor, 1)
     await world.pass(BUSY_EVERY_MS)
   }
   for (const [actor, lost] of before) {
     const { writer } = lost[0]!.held
-    const entry = writersOf(actor.process.site.database.look).find((other) => other.writer === writer)!
+    const entry = writersOf(actor.process.site.database.look).find(
+      (other) => other.writer === writer,
+    )!
     const still = rowsIn(lost.filter((frame) => !actor.process.site.truth.settled(frame)))
     // To go on writing may have lost more.
-    world.check(entry.sums.lost >= still && entry.sums.lost <= rowsIn(lostOf(actor)), () => `${actor.name} has lost ${still} rows long ago, and the ledger says ${entry.sums.lost}`)
+    world.check(
+      entry.sums.lost >= still && entry.sums.lost <= rowsIn(lostOf(actor)),
+      () => `${actor.name} has lost ${still} rows long ago, and the ledger says ${entry.sums.lost}`,
+    )
   }
 }
 
 /** Frames that will never come, of the writer id that the process has now. */
 function lostOf(actor: Actor) {
   const writer = actor.process.frames.at(-1)?.held.writer
-  return truthOf(actor).unsettled.filter((frame) => frame.held.writer === writer && frame.letGoAt !== undefined)
+  return truthOf(actor).unsettled.filter(
+    (frame) => frame.held.writer === writer && frame.letGoAt !== undefined,
+  )
 }
 
 /**
- * A process whose cache no collector reads finds that out and goes straight to SQL: what it records after that
- * comes there even if it is killed a few seconds later.
+ * A process whose cache no collector reads finds that out and goes straight to SQL: what it records
+ * after that comes there even if it is killed a few seconds later.
  */
 export async function checkApart(run: Run): Promise<void> {
   const { world, scenario, hosts } = run
   // Below a watermark that lies ahead none rises, and no mark with it.
   if (scenario.databaseStepMs > 0) return
-  const marksFit = scenario.itemLimit >= 2200 && scenario.serverBytes === Infinity && !scenario.differentLists
-  if (hosts.length < 2 || !marksFit || hosts.some((servers) => servers.some((server) => !server.up))) return
-  const away = run.actors.filter((actor) => actor.writes && actor.goesOn && actor.process.servers === hosts[1])
+  const marksFit =
+    scenario.itemLimit >= 2200 && scenario.serverBytes === Infinity && !scenario.differentLists
+  if (
+    hosts.length < 2 ||
+    !marksFit ||
+    hosts.some((servers) => servers.some((server) => !server.up))
+  ) {
+    return
+  }
+  const away = run.actors.filter(
+    (actor) => actor.writes && actor.goesOn && actor.process.servers === hosts[1],
+  )
   if (away.length === 0) return
   for (let ms = 0; ms < 120_000; ms += 5000) {
     for (const actor of away) run.append(actor, 1)
@@ -90,6 +154,9 @@ export async function checkApart(run: Run): Promise<void> {
   const { truth } = actor!.process.site
   await world.pass(60_000)
   for (const frame of actor!.process.frames.slice(before)) {
-    world.check(truth.settled(frame), () => `frame ${frame.key} waited in a cache that no collector reads`)
+    world.check(
+      truth.settled(frame),
+      () => `frame ${frame.key} waited in a cache that no collector reads`,
+    )
   }
 }

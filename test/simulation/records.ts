@@ -5,7 +5,8 @@ import { STAMP } from './schema.js'
 import type { World } from './world.js'
 
 /** What is wrong with a row, if anything. */
-export type Ailment = 'none' | 'too large' | 'not encodable' | 'refused by SQL' | 'refused by commit' | 'not decodable'
+export type Ailment =
+  'none' | 'too large' | 'not encodable' | 'refused by SQL' | 'refused by commit' | 'not decodable'
 
 /** Those that keep a row out of every frame. */
 export const UNFRAMED: readonly Ailment[] = ['too large', 'not encodable']
@@ -75,7 +76,17 @@ export class Records {
     this.#world.check(!this.frames.has(key), () => `two frames are numbered ${key}`)
     const process = this.processOf(held.writer)!
     const rows = rowsOf(held).map((bytes) => this.rows[bytes.readUIntBE(0, ROW_ID_BYTES)]!)
-    const frame: FrameTruth = { key, process, sequence: held.sequence, rows, held, closedAt: this.#world.now, isHeld: true, storedAt: new Map(), letGoAt: undefined }
+    const frame: FrameTruth = {
+      key,
+      process,
+      sequence: held.sequence,
+      rows,
+      held,
+      closedAt: this.#world.now,
+      isHeld: true,
+      storedAt: new Map(),
+      letGoAt: undefined,
+    }
     this.frames.set(key, frame)
     process.frames.push(frame)
     let bytes = 0
@@ -88,10 +99,16 @@ export class Records {
     const frame = this.frames.get(keyOf(held))!
     frame.isHeld = false
     if (atBound) {
-      this.#world.check(held.placed && frame.storedAt.size > 0, () => `frame ${frame.key} is let go though no cache has acknowledged it`)
+      this.#world.check(
+        held.placed && frame.storedAt.size > 0,
+        () => `frame ${frame.key} is let go though no cache has acknowledged it`,
+      )
       frame.letGoAt = this.#world.now
     } else {
-      this.#world.check(frame.process.site.truth.settled(frame), () => `frame ${frame.key} is let go as confirmed though the ledger does not have it`)
+      this.#world.check(
+        frame.process.site.truth.settled(frame),
+        () => `frame ${frame.key} is let go as confirmed though the ledger does not have it`,
+      )
     }
   }
 

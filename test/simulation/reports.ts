@@ -8,7 +8,11 @@ import type { Site } from './site.js'
 
 /** What has become of a process's rows. */
 export function truthOf({ process }: Actor) {
-  const { rows, frames, site: { truth } } = process
+  const {
+    rows,
+    frames,
+    site: { truth },
+  } = process
   const framed = new Set(frames.flatMap((frame) => frame.rows))
   return {
     framed: framed.size,
@@ -31,29 +35,61 @@ export function sumsByProcess({ database }: Site): Map<number, Sums> {
   return byProcess
 }
 
-/** A process that lives, or has closed with nothing left, has everything in SQL; of others, what the ledger has seen adds up. */
+/**
+ * A process that lives, or has closed with nothing left, has everything in SQL; of others, what the
+ * ledger has seen adds up.
+ */
 export function checkProcess({ world, scenario }: Run, actor: Actor, sums: Sums): void {
   const { framed, unframed, committed, quarantined, unsettled } = truthOf(actor)
   const { frames } = actor.process
-  const say = (what: string) => () => `${actor.name}: ${what}; ledger ${JSON.stringify(sums)}, truth ${JSON.stringify({ framed, unframed: unframed.length, committed, quarantined, unsettled: unsettled.map(({ key }) => key) })}`
-  world.check(sums.committed === committed && sums.quarantined === quarantined, say('the ledger is not what the tables say'))
+  const say = (what: string) => () =>
+    `${actor.name}: ${what}; ledger ${JSON.stringify(sums)}, truth ` +
+    `${JSON.stringify({ framed, unframed: unframed.length, committed, quarantined, unsettled: unsettled.map(({ key }) => key) })}`
+  world.check(
+    sums.committed === committed && sums.quarantined === quarantined,
+    say('the ledger is not what the tables say'),
+  )
   const missing = sums.issued - sums.committed - sums.quarantined
   world.check(sums.lost >= 0 && sums.lost <= missing, say('more is lost than missing'))
   if (actor.inOrder) {
     const forgotten = unsettled.filter((frame) => frame.letGoAt === undefined)
-    world.check(forgotten.length === 0, say(`frames ${forgotten.map(({ key }) => key).join(', ')} have not come to SQL`))
+    world.check(
+      forgotten.length === 0,
+      say(`frames ${forgotten.map(({ key }) => key).join(', ')} have not come to SQL`),
+    )
     world.check(sums.issued === framed, say('the ledger has not all that was issued'))
-    world.check(sums.dropped === unframed.length || (actor.closedInTrouble && sums.dropped < unframed.length), say('the ledger has not all that was dropped'))
+    world.check(
+      sums.dropped === unframed.length || (actor.closedInTrouble && sums.dropped < unframed.length),
+      say('the ledger has not all that was dropped'),
+    )
     world.check(missing === rowsIn(unsettled), say('what is missing is not what was let go'))
-    const needed = (ailment: string) => actor.closed !== undefined || (UNFRAMED as readonly string[]).includes(ailment)
-    if (!scenario.bigRows) world.check(unframed.every((row) => needed(row.ailment)), say('rows are dropped without need'))
+    const needed = (ailment: string) =>
+      actor.closed !== undefined || (UNFRAMED as readonly string[]).includes(ailment)
+    if (!scenario.bigRows) {
+      world.check(
+        unframed.every((row) => needed(row.ailment)),
+        say('rows are dropped without need'),
+      )
+    }
   } else {
-    if (actor.closed) world.check(rowsIn(unsettled.filter((frame) => frame.letGoAt === undefined)) <= actor.closed.inCache + actor.closed.lost, say(`more is missing than close() has said: ${JSON.stringify(actor.closed)}`))
+    if (actor.closed) {
+      world.check(
+        rowsIn(unsettled.filter((frame) => frame.letGoAt === undefined)) <=
+          actor.closed.inCache + actor.closed.lost,
+        say(`more is missing than close() has said: ${JSON.stringify(actor.closed)}`),
+      )
+    }
     // Up to its last frame seen: all frames before that are counted, whether they have come or not.
     const seen: FrameTruth[] = []
     for (const frame of frames) if (rowsIn(seen) < sums.issued) seen.push(frame)
-    world.check(rowsIn(seen) === sums.issued, say('what the ledger takes for issued is no frame\'s end'))
-    world.check(missing === rowsIn(seen.filter((frame) => unsettled.includes(frame))), say('what is missing is not what the ledger says'))
+    world.check(
+      rowsIn(seen) === sums.issued,
+      say("what the ledger takes for issued is no frame's end"),
+    )
+    world.check(
+      missing === rowsIn(seen.filter((frame) => unsettled.includes(frame))),
+      say('what is missing is not what the ledger says'),
+    )
   }
 }
 
@@ -61,11 +97,29 @@ export function checkProcess({ world, scenario }: Run, actor: Actor, sums: Sums)
 export function checkOwnReport(run: Run, actor: Actor, report: LedgerReport): void {
   const { site } = actor.process
   checkSum(run, report)
-  run.world.check(report.committed === site.truth.committedRows && report.duplicate === site.truth.duplicates.rows, () =>
-    `${actor.name} reports ${JSON.stringify(report)}, but ${site.truth.committedRows} rows are committed and ${site.truth.duplicates.rows} have come again`)
-  // It is exact if all others live, too, or have closed in order, and have not let go of frames which no later one tells of.
-  const writers = run.actors.filter((other) => other.writes && other.process.site === site && other.process.rows.length > 0)
-  if (run.scenario.twin === 'clone' || !writers.every((other) => other.inOrder && !other.closedInTrouble && (other === actor || truthOf(other).unsettled.length === 0))) return
+  run.world.check(
+    report.committed === site.truth.committedRows &&
+      report.duplicate === site.truth.duplicates.rows,
+    () =>
+      `${actor.name} reports ${JSON.stringify(report)}, but ${site.truth.committedRows} rows ` +
+      `are committed and ${site.truth.duplicates.rows} have come again`,
+  )
+  // It is exact if all others live, too, or have closed in order, and have not let go of frames
+  // which no later one tells of.
+  const writers = run.actors.filter(
+    (other) => other.writes && other.process.site === site && other.process.rows.length > 0,
+  )
+  if (
+    run.scenario.twin === 'clone' ||
+    !writers.every(
+      (other) =>
+        other.inOrder &&
+        !other.closedInTrouble &&
+        (other === actor || truthOf(other).unsettled.length === 0),
+    )
+  ) {
+    return
+  }
   const wanted = { issued: 0, committed: 0, quarantined: 0, dropped: 0, missing: 0 }
   for (const other of writers) {
     const { framed, unframed, committed, quarantined, unsettled } = truthOf(other)
@@ -77,10 +131,17 @@ export function checkOwnReport(run: Run, actor: Actor, report: LedgerReport): vo
   }
   const { issued, committed, quarantined, dropped } = report
   const got = { issued, committed, quarantined, dropped, missing: report.outstanding + report.lost }
-  run.world.check(JSON.stringify(got) === JSON.stringify(wanted), () => `${actor.name} reports ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`)
+  run.world.check(
+    JSON.stringify(got) === JSON.stringify(wanted),
+    () => `${actor.name} reports ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`,
+  )
 }
 
 export function checkSum(run: Run, report: LedgerReport): void {
   const { issued, committed, quarantined, dropped, outstanding, lost } = report
-  run.world.check(issued === committed + quarantined + dropped + outstanding + lost && Math.min(outstanding, lost) >= 0, () => `the report does not add up: ${JSON.stringify(report)}`)
+  run.world.check(
+    issued === committed + quarantined + dropped + outstanding + lost &&
+      Math.min(outstanding, lost) >= 0,
+    () => `the report does not add up: ${JSON.stringify(report)}`,
+  )
 }

@@ -13,9 +13,17 @@ import { Site } from './site.js'
 import { VirtualServer } from './virtual-server.js'
 import { EPOCH, type World } from './world.js'
 
-const AILMENTS: readonly Ailment[] = ['too large', 'not encodable', 'refused by SQL', 'refused by commit', 'not decodable']
+const AILMENTS: readonly Ailment[] = [
+  'too large',
+  'not encodable',
+  'refused by SQL',
+  'refused by commit',
+  'not decodable',
+]
 
-/** One run: its databases, caches and processes, and all that happens until the world is well again. */
+/**
+ * One run: its databases, caches and processes, and all that happens until the world is well again.
+ */
 export class Run {
   readonly heart: Heart
   readonly world: World
@@ -34,9 +42,15 @@ export class Run {
     this.world = world
     this.scenario = scenario
     this.records = new Records(world)
-    this.sites = (scenario.twin === 'none' ? ['A'] : ['A', 'B']).map((name) => new Site(name, world, scenario, this.records))
+    this.sites = (scenario.twin === 'none' ? ['A'] : ['A', 'B']).map(
+      (name) => new Site(name, world, scenario, this.records),
+    )
     this.hosts = (scenario.cachePerHost ? ['cache', 'other'] : ['cache']).map((host) =>
-      Array.from({ length: scenario.servers }, (_, i) => new VirtualServer(`${host}${i}`, world, scenario, this.records)))
+      Array.from(
+        { length: scenario.servers },
+        (_, i) => new VirtualServer(`${host}${i}`, world, scenario, this.records),
+      ),
+    )
   }
 
   get servers(): VirtualServer[] {
@@ -49,10 +63,22 @@ export class Run {
     const [first, second] = sites
     this.#populate(first!)
     if (second && scenario.twin === 'stranger') this.#populate(second)
-    if (second && scenario.twin === 'clone') world.after(random.between(5000, scenario.faultsMs / 2), () => this.#clone(first!, second))
-    if (scenario.databaseStepMs !== 0) world.after(random.between(1000, scenario.faultsMs / 2), () => this.#stepOfDatabaseClock(random.pick(this.sites)))
-    if (scenario.commitsImplicitly) world.after(random.between(0, scenario.faultsMs), () => { random.pick(this.actors).commitsImplicitly = true })
-    for (let i = 0; i < scenario.disasters; i++) world.after(random.between(0, scenario.faultsMs), () => disaster(this))
+    if (second && scenario.twin === 'clone') {
+      world.after(random.between(5000, scenario.faultsMs / 2), () => this.#clone(first!, second))
+    }
+    if (scenario.databaseStepMs !== 0) {
+      world.after(random.between(1000, scenario.faultsMs / 2), () =>
+        this.#stepOfDatabaseClock(random.pick(this.sites)),
+      )
+    }
+    if (scenario.commitsImplicitly) {
+      world.after(random.between(0, scenario.faultsMs), () => {
+        random.pick(this.actors).commitsImplicitly = true
+      })
+    }
+    for (let i = 0; i < scenario.disasters; i++) {
+      world.after(random.between(0, scenario.faultsMs), () => disaster(this))
+    }
     if (scenario.pauseMs > 0) {
       await world.pass(scenario.faultsMs / 2)
       await this.#pause()
@@ -74,38 +100,66 @@ export class Run {
   }
 
   #stepOfDatabaseClock(site: Site): void {
-    const { world, scenario: { confirmSeconds, cellTtlSeconds, databaseStepMs, databaseStepForMs } } = this
-    if (databaseStepMs <= cellTtlSeconds * 1000 || world.random.chance(0.3)) return this.#stepDatabaseClock(site)
-    // Before it all outboxes let go of frames that are in cells only, and ledgers see it; then all seem old enough to be lost.
+    const {
+      world,
+      scenario: { confirmSeconds, cellTtlSeconds, databaseStepMs, databaseStepForMs },
+    } = this
+    if (databaseStepMs <= cellTtlSeconds * 1000 || world.random.chance(0.3)) {
+      return this.#stepDatabaseClock(site)
+    }
+    // Before it all outboxes let go of frames that are in cells only, and ledgers see it; then all
+    // seem old enough to be lost.
     const leadMs = confirmSeconds * 1000 + 8000
     this.keepCollectorsAway(leadMs + databaseStepForMs + 2000)
     for (const actor of this.actors) {
-      if (actor.writes) for (const ms of [10, 1000, 4000, 12_000, 20_000]) world.after(ms, () => actor.process.deliver(() => this.append(actor, 30)))
+      if (actor.writes) {
+        for (const ms of [10, 1000, 4000, 12_000, 20_000]) {
+          world.after(ms, () => actor.process.deliver(() => this.append(actor, 30)))
+        }
+      }
     }
-    world.after(leadMs, () => { if (world.faulty) this.#stepDatabaseClock(site) })
+    world.after(leadMs, () => {
+      if (world.faulty) this.#stepDatabaseClock(site)
+    })
   }
 
   #stepDatabaseClock({ database: { clock } }: Site): void {
-    const { world, scenario: { databaseStepMs, databaseStepForMs } } = this
+    const {
+      world,
+      scenario: { databaseStepMs, databaseStepForMs },
+    } = this
     clock.set(databaseStepMs)
     world.after(databaseStepForMs, () => clock.set(0))
     // Nobody may look before the present is past the watermark.
-    if (world.random.chance(0.2)) world.after(databaseStepForMs, () => { if (world.faulty) this.keepCollectorsAway(databaseStepMs) })
+    if (world.random.chance(0.2)) {
+      world.after(databaseStepForMs, () => {
+        if (world.faulty) this.keepCollectorsAway(databaseStepMs)
+      })
+    }
     // What they leave in cells must be found, though the watermark may lie ahead of it.
-    for (let kills = 0; kills < 4; kills++) world.after(databaseStepForMs + world.random.between(0, 40_000), () => this.#writeAndDie())
+    for (let kills = 0; kills < 4; kills++) {
+      world.after(databaseStepForMs + world.random.between(0, 40_000), () => this.#writeAndDie())
+    }
   }
 
   /** A writer is killed when it has just placed a frame. */
   #writeAndDie(): void {
     const { world, actors } = this
-    const writers = actors.filter((actor) => actor.writes && actor.process.alive && !actor.process.closing)
+    const writers = actors.filter(
+      (actor) => actor.writes && actor.process.alive && !actor.process.closing,
+    )
     if (!world.faulty || writers.length === 0) return
     const writer = world.random.pick(writers)
     this.append(writer, 2)
-    world.after(this.scenario.flushMs + 50, () => { if (writer.process.alive) this.replace(writer) })
+    world.after(this.scenario.flushMs + 50, () => {
+      if (writer.process.alive) this.replace(writer)
+    })
   }
 
-  /** A long time in which nothing is collected: the writers are quiet, or hold frames that neither cache nor SQL takes. */
+  /**
+   * A long time in which nothing is collected: the writers are quiet, or hold frames that neither
+   * cache nor SQL takes.
+   */
   async #pause(): Promise<void> {
     const { world, scenario } = this
     const end = world.now + scenario.pauseMs
@@ -115,11 +169,18 @@ export class Run {
     if (scenario.holdsThroughPause) {
       const away = scenario.pauseMs + world.random.pick([2000, 20_000])
       for (const { database } of this.sites) database.goAway(away)
-      if (world.random.chance(0.5)) for (const server of this.servers) server.downUntil = Math.max(server.downUntil, world.now + away)
+      if (world.random.chance(0.5)) {
+        for (const server of this.servers) {
+          server.downUntil = Math.max(server.downUntil, world.now + away)
+        }
+      }
       for (const actor of writers) {
         this.append(actor, 3)
-        // Suspended, as the machine of a laptop is: a process that goes on trying for a day would take the simulation long.
-        world.after(scenario.flushMs + 1, () => { actor.process.stalledUntil = end })
+        // Suspended, as the machine of a laptop is: a process that goes on trying for a day would
+        // take the simulation long.
+        world.after(scenario.flushMs + 1, () => {
+          actor.process.stalledUntil = end
+        })
         world.after(scenario.pauseMs + 1, () => this.append(actor, 2))
       }
       for (const actor of this.actors) if (!actor.writes) actor.process.stalledUntil = end
@@ -140,7 +201,8 @@ export class Run {
   }
 
   startCollector(site: Site): Actor {
-    // Of hosts with caches of their own only the first collects: so it is clear whose frames nobody would find.
+    // Of hosts with caches of their own only the first collects: so it is clear whose frames nobody
+    // would find.
     if (!this.#mayCollect(this.actors.length)) this.start(site, false, false)
     return this.start(site, false, true)
   }
@@ -162,7 +224,8 @@ export class Run {
     const index = actors.length + 1
     const skew = scenario.clocksWrong ? random.between(-MAX_SKEW_MS, MAX_SKEW_MS) : 0
     const host = this.hosts[actors.length % this.hosts.length]!
-    const servers = scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
+    const servers =
+      scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
     const shape = scenario.shapes[actors.length % scenario.shapes.length]!
     const process = new VirtualProcess(world, index, site, servers, shape, skew)
     process.collects = collects !== false
@@ -181,7 +244,8 @@ export class Run {
   #scheduleRows(actor: Actor, ms: number): void {
     const { world } = this
     const { random } = world
-    const later = (run: () => void) => world.after(random.between(0, ms), () => actor.process.deliver(run))
+    const later = (run: () => void) =>
+      world.after(random.between(0, ms), () => actor.process.deliver(run))
     const bursts = random.between(1, this.scenario.bigRows ? 12 : 15)
     for (let i = 0; i < bursts; i++) later(() => this.append(actor, random.pick([1, 1, 2, 5, 30])))
     if (random.chance(0.2)) later(() => void this.#flush(actor))
@@ -197,8 +261,16 @@ export class Run {
     if (!actor.process.alive) return
     world.note(`${actor.name} appends ${rows}`)
     for (let i = 0; i < rows; i++) {
-      const ailment: Ailment = scenario.poison && world.random.chance(scenario.bigRows ? 0.06 : 0.02) ? world.random.pick(AILMENTS) : 'none'
-      const size = ailment === 'too large' ? BIG_FRAME_BYTES : scenario.bigRows ? BIG_ROW_BYTES : world.random.between(ROW_ID_BYTES, 90)
+      const ailment: Ailment =
+        scenario.poison && world.random.chance(scenario.bigRows ? 0.06 : 0.02)
+          ? world.random.pick(AILMENTS)
+          : 'none'
+      const size =
+        ailment === 'too large'
+          ? BIG_FRAME_BYTES
+          : scenario.bigRows
+            ? BIG_ROW_BYTES
+            : world.random.between(ROW_ID_BYTES, 90)
       try {
         actor.wideCache.append({ truth: records.row(actor.process, ailment), size })
       } catch (error) {
@@ -217,7 +289,10 @@ export class Run {
     }
     for (const frame of process.frames) {
       if (frame.rows[0]!.id >= before) continue
-      this.world.check(frame.storedAt.size > 0 || process.site.truth.settled(frame), () => `flush() has resolved though frame ${frame.key} is nowhere`)
+      this.world.check(
+        frame.storedAt.size > 0 || process.site.truth.settled(frame),
+        () => `flush() has resolved though frame ${frame.key} is nowhere`,
+      )
     }
   }
 
@@ -234,26 +309,43 @@ export class Run {
       database.awayUntil = Math.min(database.awayUntil, world.now)
       database.clock.set(0)
     }
-    for (const server of this.servers) if (server.downUntil !== Infinity) server.downUntil = Math.min(server.downUntil, world.now)
+    for (const server of this.servers) {
+      if (server.downUntil !== Infinity) server.downUntil = Math.min(server.downUntil, world.now)
+    }
     this.collectorsAwayUntil = 0
     for (const site of this.sites) this.startCollector(site)
     for (const actor of this.actors) {
-      if (actor.writes && world.random.chance(0.5)) world.after(world.random.between(0, 20_000), () => actor.process.deliver(() => this.append(actor, 2)))
+      if (actor.writes && world.random.chance(0.5)) {
+        world.after(world.random.between(0, 20_000), () =>
+          actor.process.deliver(() => this.append(actor, 2)),
+        )
+      }
     }
-    // Late requests, stalls, a silent server's minute, then the writers' own patience and their backoff.
+    // Late requests, stalls, a silent server's minute, then the writers' own patience and their
+    // backoff.
     const delays = scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0
     const silence = this.servers.some((server) => !server.up) ? 60_000 : 0
     const orphans = scenario.orphaned > 0 ? 15_000 : 0
-    await world.pass(delays + (scenario.disasters > 0 ? STALL_MS : 0) + silence + orphans + scenario.confirmSeconds * 1000 + 45_000)
+    await world.pass(
+      delays +
+        (scenario.disasters > 0 ? STALL_MS : 0) +
+        silence +
+        orphans +
+        scenario.confirmSeconds * 1000 +
+        45_000,
+    )
   }
 
   /** Hands `look` what a process's `ledger()` returns, at the very moment it does. */
   async report(actor: Actor, look: (report: LedgerReport) => void): Promise<void> {
     let looked = false
-    void actor.wideCache.ledger().then((report) => {
-      looked = true
-      look(report)
-    }, (error: unknown) => this.world.fail(`ledger() throws ${String(error)}`))
+    void actor.wideCache.ledger().then(
+      (report) => {
+        looked = true
+        look(report)
+      },
+      (error: unknown) => this.world.fail(`ledger() throws ${String(error)}`),
+    )
     await this.world.pass(1000)
     assert(looked, 'the ledger answers within a second')
   }

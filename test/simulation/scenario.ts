@@ -6,7 +6,10 @@ export interface Shape {
   readonly layerSeconds: number
 }
 
-/** What a seed decides about its run before it begins. Probabilities are of one request or statement. */
+/**
+ * What a seed decides about its run before it begins. Probabilities are of one request or
+ * statement.
+ */
 export interface Scenario {
   /** Those of the processes; of two, each takes one. */
   readonly shapes: readonly Shape[]
@@ -29,7 +32,10 @@ export interface Scenario {
   readonly pauseMs: number
   /** In the pause the writers hold frames: neither cache nor SQL takes them before it ends. */
   readonly holdsThroughPause: boolean
-  /** Another database beside the first, with the same cache servers, or from some moment on a copy of the first. */
+  /**
+   * Another database beside the first, with the same cache servers, or from some moment on a copy
+   * of the first.
+   */
   readonly twin: 'none' | 'stranger' | 'clone'
   /** Every second process has cache servers of its own, though the database is one. */
   readonly cachePerHost: boolean
@@ -72,18 +78,47 @@ export function scenarioOf(random: Random): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
   const drainAfterLayers = random.pick([1, 2, 2, 3])
   const shapes: Shape[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
-  if (random.chance(0.12)) shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 4]) })
+  if (random.chance(0.12)) {
+    shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 4]) })
+  }
   const drainAge = (drainAfterLayers + 1) * Math.max(...shapes.map((shape) => shape.layerSeconds))
   const leastConfirm = drainAge + 25
   const [databaseStepMs, databaseStepForMs] = random.pick([
-    [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [SHORT_STEP_MS, 5000], [2 * HOUR_MS, 15_000], [31 * DAY_MS, 60_000], [31 * DAY_MS, 60_000], [-60_000, 20_000],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [SHORT_STEP_MS, 5000],
+    [SHORT_STEP_MS, 5000],
+    [SHORT_STEP_MS, 5000],
+    [2 * HOUR_MS, 15_000],
+    [31 * DAY_MS, 60_000],
+    [31 * DAY_MS, 60_000],
+    [-60_000, 20_000],
   ] as const)
   const smallPackets = random.chance(0.05)
   const bigRows = smallPackets || random.chance(databaseStepMs === 0 ? 0.08 : 0.4)
   const poison = smallPackets || random.chance(0.18)
-  const often = (probability: number, rates: readonly number[]) => (random.chance(probability) ? random.pick(rates) : 0)
+  const often = (probability: number, rates: readonly number[]) =>
+    random.chance(probability) ? random.pick(rates) : 0
   const pauseMs = random.pick([0, 0, 0, 0, 0, 0, 0, HOUR_MS, 25 * HOUR_MS])
-  const twin = random.pick(['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'stranger', 'clone'] as const)
+  const twin = random.pick([
+    'none',
+    'none',
+    'none',
+    'none',
+    'none',
+    'none',
+    'none',
+    'none',
+    'stranger',
+    'clone',
+  ] as const)
   // What such a step leaves behind is clear only if nothing else misleads collectors.
   const clearly = databaseStepMs === SHORT_STEP_MS
   const few = twin !== 'none'
@@ -91,7 +126,10 @@ export function scenarioOf(random: Random): Scenario {
     shapes,
     drainAfterLayers,
     // What is left in cells is to be there at the end.
-    cellTtlSeconds: Math.max(drainAge + 10, clearly ? 400 : databaseStepMs === 31 * DAY_MS ? 200 : random.pick([15, 30, 60, 60, 200])),
+    cellTtlSeconds: Math.max(
+      drainAge + 10,
+      clearly ? 400 : databaseStepMs === 31 * DAY_MS ? 200 : random.pick([15, 30, 60, 60, 200]),
+    ),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),
     flushMs: random.pick([20, 50, 500]),
     closeTimeoutMs: random.pick([500, 5000, 5000]),
@@ -123,7 +161,8 @@ export function scenarioOf(random: Random): Scenario {
     statementFails: often(poison ? 0.7 : 0.4, [0.005, 0.02, 0.1]),
     commitUnknown: often(0.5, [0.05, 0.3]),
     orphaned: often(0.15, [0.01, 0.03]),
-    // A process that has stopped committing goes on trying, which would take the simulation long in a pause.
+    // A process that has stopped committing goes on trying, which would take the simulation long in
+    // a pause.
     commitsImplicitly: !clearly && pauseMs === 0 && random.chance(0.05),
     forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),

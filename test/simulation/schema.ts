@@ -1,6 +1,7 @@
 /**
- * All that the simulation knows of the heart's tables and keys: what a statement does, what a cell's key says, and
- * what stands in the ledger. Nothing else here names a table or takes a key apart.
+ * All that the simulation knows of the heart's tables and keys: what a statement does, what a
+ * cell's key says, and what stands in the ledger. Nothing else here names a table or takes a key
+ * apart.
  */
 import type { SqlRow, SqlValue } from '../../src/database/database.js'
 import { stampOf } from '../../src/wide-cache/frame.js'
@@ -8,7 +9,14 @@ import { stampOf } from '../../src/wide-cache/frame.js'
 /** Of frames of the kind that a wide cache has by default. */
 export const STAMP = stampOf('rows')
 
-export const TABLES = ['wide_cache_uses', 'wide_cache_grids', 'wide_cache_marks', 'wide_cache_writers', 'wide_cache_ranges', 'wide_cache_quarantine'] as const
+export const TABLES = [
+  'wide_cache_uses',
+  'wide_cache_grids',
+  'wide_cache_marks',
+  'wide_cache_writers',
+  'wide_cache_ranges',
+  'wide_cache_quarantine',
+] as const
 
 /** Reads tables. */
 export type Look = (sql: string, values?: readonly SqlValue[]) => readonly SqlRow[]
@@ -24,7 +32,10 @@ export interface GridRow {
 
 export function gridsOf(look: Look): GridRow[] {
   return look('SELECT id, width, layer_seconds, watermark FROM wide_cache_grids').map((row) => ({
-    id: hex(row['id']), width: Number(row['width']), layerSeconds: Number(row['layer_seconds']), watermark: Number(row['watermark']),
+    id: hex(row['id']),
+    width: Number(row['width']),
+    layerSeconds: Number(row['layer_seconds']),
+    watermark: Number(row['watermark']),
   }))
 }
 
@@ -38,24 +49,55 @@ export interface Sums {
   lost: number
 }
 
-export const NO_SUMS: Sums = { issued: 0, committed: 0, quarantined: 0, duplicate: 0, dropped: 0, lost: 0 }
+export const NO_SUMS: Sums = {
+  issued: 0,
+  committed: 0,
+  quarantined: 0,
+  duplicate: 0,
+  dropped: 0,
+  lost: 0,
+}
 
 export function sumsOfAll(look: Look): Sums {
-  const [row] = look('SELECT SUM(issued) AS issued, SUM(committed) AS committed, SUM(quarantined) AS quarantined, SUM(duplicate) AS duplicate, SUM(dropped) AS dropped, SUM(lost) AS lost FROM wide_cache_writers')
+  const [row] = look(
+    'SELECT SUM(issued) AS issued, SUM(committed) AS committed, SUM(quarantined) AS ' +
+      'quarantined, SUM(duplicate) AS duplicate, SUM(dropped) AS dropped, SUM(lost) AS lost ' +
+      'FROM wide_cache_writers',
+  )
   return sumsOf(row!)
 }
 
 function sumsOf(row: SqlRow): Sums {
   const sum = (column: keyof Sums) => Number(row[column])
-  return { issued: sum('issued'), committed: sum('committed'), quarantined: sum('quarantined'), duplicate: sum('duplicate'), dropped: sum('dropped'), lost: sum('lost') }
+  return {
+    issued: sum('issued'),
+    committed: sum('committed'),
+    quarantined: sum('quarantined'),
+    duplicate: sum('duplicate'),
+    dropped: sum('dropped'),
+    lost: sum('lost'),
+  }
 }
 
 /** What the ledger has of each writer. */
-export function writersOf(look: Look): { writer: string; sums: Sums; prefix: number; lastSeen: number; ranges: number }[] {
-  const ranges = new Map(look('SELECT writer, COUNT(*) AS ranges FROM wide_cache_ranges GROUP BY writer').map((row) => [hex(row['writer']), Number(row['ranges'])]))
+export function writersOf(
+  look: Look,
+): { writer: string; sums: Sums; prefix: number; lastSeen: number; ranges: number }[] {
+  const ranges = new Map(
+    look('SELECT writer, COUNT(*) AS ranges FROM wide_cache_ranges GROUP BY writer').map((row) => [
+      hex(row['writer']),
+      Number(row['ranges']),
+    ]),
+  )
   return look('SELECT * FROM wide_cache_writers').map((row) => {
     const writer = hex(row['writer'])
-    return { writer, sums: sumsOf(row), prefix: Number(row['prefix']), lastSeen: Number(row['last_seen']), ranges: ranges.get(writer) ?? 0 }
+    return {
+      writer,
+      sums: sumsOf(row),
+      prefix: Number(row['prefix']),
+      lastSeen: Number(row['last_seen']),
+      ranges: ranges.get(writer) ?? 0,
+    }
   })
 }
 
@@ -95,7 +137,9 @@ export function entersGrid(sql: string): boolean {
 /** The writers whose rows of the ledger a statement locks. */
 export function writersLockedBy(sql: string, values: readonly SqlValue[]): readonly string[] {
   if (!sql.startsWith('INSERT INTO `wide_cache_writers`')) return []
-  return values.filter((value): value is Buffer => Buffer.isBuffer(value) && value.length === 16).map((value) => value.toString('hex'))
+  return values
+    .filter((value): value is Buffer => Buffer.isBuffer(value) && value.length === 16)
+    .map((value) => value.toString('hex'))
 }
 
 /** A piece of a frame that a statement puts into quarantine. */
@@ -104,10 +148,15 @@ export interface QuarantinedPiece {
   readonly bytes: Buffer
 }
 
-export function quarantinedBy(sql: string, values: readonly SqlValue[]): QuarantinedPiece | undefined {
+export function quarantinedBy(
+  sql: string,
+  values: readonly SqlValue[],
+): QuarantinedPiece | undefined {
   if (!sql.startsWith('INSERT INTO `wide_cache_quarantine`')) return undefined
   const [, writer, sequence, , , , bytes] = values
-  return Buffer.isBuffer(writer) && Buffer.isBuffer(bytes) ? { frame: `${writer.toString('hex')}:${Number(sequence)}`, bytes } : undefined
+  return Buffer.isBuffer(writer) && Buffer.isBuffer(bytes)
+    ? { frame: `${writer.toString('hex')}:${Number(sequence)}`, bytes }
+    : undefined
 }
 
 /** A cell's place, from its key. */

@@ -37,20 +37,37 @@ export async function runSeeds(options: {
   const { source, from, seeds, processes, progress } = options
   let said = 0
   const latest: Progress[] = []
-  await Promise.all(Array.from({ length: processes }, (_, index) => new Promise<void>((resolve, reject) => {
-    const worker = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
-    const share: Share = { source, from: from + index, to: from + seeds, step: processes }
-    worker.send(share)
-    worker.on('message', (message) => {
-      latest[index] = message as Progress
-      const done = latest.reduce((sum, one) => sum + one.done, 0)
-      if (done - said >= 10_000) {
-        said = done
-        progress?.(`${done} seeds`)
-      }
-    })
-    worker.on('exit', (code) => (latest[index]?.end ? resolve() : reject(new Error(`A worker of the simulation has ended with ${code} after ${JSON.stringify(latest[index])}`))))
-  })))
+  await Promise.all(
+    Array.from(
+      { length: processes },
+      (_, index) =>
+        new Promise<void>((resolve, reject) => {
+          const worker = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), {
+            execArgv: ['--import', 'tsx'],
+          })
+          const share: Share = { source, from: from + index, to: from + seeds, step: processes }
+          worker.send(share)
+          worker.on('message', (message) => {
+            latest[index] = message as Progress
+            const done = latest.reduce((sum, one) => sum + one.done, 0)
+            if (done - said >= 10_000) {
+              said = done
+              progress?.(`${done} seeds`)
+            }
+          })
+          worker.on('exit', (code) =>
+            latest[index]?.end
+              ? resolve()
+              : reject(
+                  new Error(
+                    `A worker of the simulation has ended with ${code} after ` +
+                      `${JSON.stringify(latest[index])}`,
+                  ),
+                ),
+          )
+        }),
+    ),
+  )
   return {
     failures: latest.flatMap((one) => one.failures).sort((a, b) => a.seed - b.seed),
     done: latest.reduce((sum, one) => sum + one.done, 0),

@@ -23,7 +23,11 @@ const watched = new WeakSet<Heart>()
 runCronOnVirtualTime()
 
 /** Runs one seed. @throws BrokenPromise */
-export async function simulate(heart: Heart, seed: number, { verbose = false } = {}): Promise<Outcome> {
+export async function simulate(
+  heart: Heart,
+  seed: number,
+  { verbose = false } = {},
+): Promise<Outcome> {
   if (!watched.has(heart)) {
     watched.add(heart)
     observe(heart, runs)

@@ -11,8 +11,18 @@ import { simulate } from './simulate.js'
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 
 async function keepsItsPromises(source: string, seeds: number): Promise<void> {
-  const { failures, done, rows } = await runSeeds({ source, from: 0, seeds, processes: availableParallelism() })
-  assert.deepEqual(failures.map(({ seed, error }) => `seed ${seed}: ${error}; again: npm run simulate -- --seed ${seed}`), [])
+  const { failures, done, rows } = await runSeeds({
+    source,
+    from: 0,
+    seeds,
+    processes: availableParallelism(),
+  })
+  assert.deepEqual(
+    failures.map(
+      ({ seed, error }) => `seed ${seed}: ${error}; again: npm run simulate -- --seed ${seed}`,
+    ),
+    [],
+  )
   assert.equal(done, seeds)
   assert.ok(rows > 50 * seeds, `only ${rows} rows`)
 }
@@ -28,4 +38,5 @@ test('same seed, same trace', async () => {
 
 test('2,000 seeds of faults break no promise of the design', () => keepsItsPromises(SOURCE, 2000))
 
-test('nor do 300 with batches of two frames', () => withReplaced([SMALL_BATCHES], (source) => keepsItsPromises(source, 300)))
+test('nor do 300 with batches of two frames', () =>
+  withReplaced([SMALL_BATCHES], (source) => keepsItsPromises(source, 300)))

@@ -5,7 +5,16 @@ import type { OpenTransaction } from './open-transaction.js'
 import type { VirtualProcess } from './process.js'
 import { type FrameTruth, keyOf, type Records, rowsIn, type RowTruth, UNFRAMED } from './records.js'
 import type { Scenario } from './scenario.js'
-import { type GridRow, gridsOf, NO_SUMS, placeOf, type QuarantinedPiece, STAMP, type Sums, sumsOfAll } from './schema.js'
+import {
+  type GridRow,
+  gridsOf,
+  NO_SUMS,
+  placeOf,
+  type QuarantinedPiece,
+  STAMP,
+  type Sums,
+  sumsOfAll,
+} from './schema.js'
 import type { VirtualDatabase } from './virtual-database.js'
 import { Watermarks } from './watermarks.js'
 import { EPOCH, type World } from './world.js'
@@ -17,8 +26,8 @@ type Fate = 'committed' | 'quarantined' | undefined
 const PARTING_MS = 15_000
 
 /**
- * What has really come to one database, and the checks that must hold at every step: at a commit, a deletion of
- * a cell, a rise of the watermark, and whenever a writer lets go of a frame.
+ * What has really come to one database, and the checks that must hold at every step: at a commit, a
+ * deletion of a cell, a rise of the watermark, and whenever a writer lets go of a frame.
  */
 export class Truth {
   readonly name: string
@@ -70,13 +79,18 @@ export class Truth {
 
   /** It has been let go of for longer than a cell lives: it is lost, and may come too late. */
   #lostByNow(frame: FrameTruth): boolean {
-    return frame.letGoAt !== undefined && this.#world.now - frame.letGoAt >= this.#scenario.cellTtlSeconds * 1000
+    return (
+      frame.letGoAt !== undefined &&
+      this.#world.now - frame.letGoAt >= this.#scenario.cellTtlSeconds * 1000
+    )
   }
 
   /** A collector deletes a cell: what it has read there must be settled. */
   deletes(process: VirtualProcess, key: string): void {
     const read = process.reads.get(key)
-    if (!read?.value) return this.#world.fail(`${process.name} deletes ${key}, which it has not read`)
+    if (!read?.value) {
+      return this.#world.fail(`${process.name} deletes ${key}, which it has not read`)
+    }
     for (const frame of readCell(read.value, STAMP).frames) process.readAgain.delete(keyOf(frame))
     this.mustBeSettled(read.value, () => `${process.name} deletes ${key}`)
   }
@@ -84,13 +98,20 @@ export class Truth {
   /** All frames of this database's own processes in a cell must be settled. */
   mustBeSettled(cell: Buffer, what: () => string): void {
     for (const frame of this.#ownFrames(cell)) {
-      this.#world.check(this.settled(frame) || this.#lostByNow(frame), () => `${what()} though frame ${frame.key} is not settled`)
+      this.#world.check(
+        this.settled(frame) || this.#lostByNow(frame),
+        () => `${what()} though frame ${frame.key} is not settled`,
+      )
     }
   }
 
   #ownFrames(cell: Buffer): FrameTruth[] {
-    const frames = readCell(cell, STAMP).frames.map((frame) => this.#records.frames.get(keyOf(frame)))
-    return frames.filter((frame) => frame !== undefined).filter((frame) => frame.process.site.truth === this)
+    const frames = readCell(cell, STAMP).frames.map((frame) =>
+      this.#records.frames.get(keyOf(frame)),
+    )
+    return frames
+      .filter((frame) => frame !== undefined)
+      .filter((frame) => frame.process.site.truth === this)
   }
 
   /** A transaction has been committed. */
@@ -98,7 +119,10 @@ export class Truth {
     for (const id of tx.rows) {
       const row = this.#records.rows[id]
       if (!row) return this.#world.fail(`row ${id} is committed though nobody has issued it`)
-      this.#world.check(this.#fates[id] === undefined, () => `row ${id} of ${row.process.name} is committed twice`)
+      this.#world.check(
+        this.#fates[id] === undefined,
+        () => `row ${id} of ${row.process.name} is committed twice`,
+      )
       this.#fates[id] = 'committed'
       if (row.process.site.truth !== this) this.#foreign(row)
     }
@@ -110,7 +134,11 @@ export class Truth {
       const frames = tx.brought.frames.map((frame) => this.#records.frames.get(keyOf(frame))!)
       this.duplicates.committed(tx.process, frames, tx.brought.drained, fresh)
       if (!tx.brought.drained) {
-        for (const frame of frames) if (fresh.has(frame.rows[0]!.id) && wasNeedless(this.#world, this.#scenario, frame)) this.needlessRows += frame.rows.length
+        for (const frame of frames) {
+          if (fresh.has(frame.rows[0]!.id) && wasNeedless(this.#world, this.#scenario, frame)) {
+            this.needlessRows += frame.rows.length
+          }
+        }
       }
     }
     this.#sumsMustHold(database)
@@ -124,7 +152,10 @@ export class Truth {
 
   /** This database has found out about another that uses its grid's id. */
   hasParted(): void {
-    this.#world.check(this.#scenario.twin === 'clone', () => `database ${this.name} takes another for a clone of itself`)
+    this.#world.check(
+      this.#scenario.twin === 'clone',
+      () => `database ${this.name} takes another for a clone of itself`,
+    )
     this.#records.apartSince = this.#world.now
   }
 
@@ -132,22 +163,40 @@ export class Truth {
     const sums = sumsOfAll(database.look)
     const { committed, quarantined, duplicate } = sums
     for (const name of Object.keys(sums) as (keyof Sums)[]) {
-      this.#world.check(sums[name] >= this.#sums[name], () => `the total of ${name} falls from ${this.#sums[name]} to ${sums[name]}`)
+      this.#world.check(
+        sums[name] >= this.#sums[name],
+        () => `the total of ${name} falls from ${this.#sums[name]} to ${sums[name]}`,
+      )
     }
     this.#sums = sums
-    this.#world.check(committed === this.committedRows && quarantined === this.quarantinedRows, () =>
-      `the ledger has ${committed} rows committed and ${quarantined} quarantined; the tables have ${this.committedRows} and ${this.quarantinedRows}`)
-    this.#world.check(duplicate === this.duplicates.rows, () => `the ledger has ${duplicate} duplicate rows, and ${this.duplicates.rows} have come again`)
+    this.#world.check(
+      committed === this.committedRows && quarantined === this.quarantinedRows,
+      () =>
+        `the ledger has ${committed} rows committed and ${quarantined} quarantined; the ` +
+        `tables have ${this.committedRows} and ${this.quarantinedRows}`,
+    )
+    this.#world.check(
+      duplicate === this.duplicates.rows,
+      () =>
+        `the ledger has ${duplicate} duplicate rows, and ${this.duplicates.rows} have come again`,
+    )
   }
 
   #foreign(row: RowTruth): void {
     this.foreignRows++
     const at = this.#records.frameOf(row)?.closedAt ?? 0
     // A writer learns of its grid's new id when it asks for its prefix.
-    const knew = row.process.frames.some((frame) => frame.closedAt > this.#records.apartSince && frame.closedAt < at - PARTING_MS)
+    const knew = row.process.frames.some(
+      (frame) => frame.closedAt > this.#records.apartSince && frame.closedAt < at - PARTING_MS,
+    )
     // Marks whose server is down show nothing.
     const mayNotShow = this.#world.faulty || row.process.servers.some((server) => !server.up)
-    this.#world.check(this.#scenario.twin === 'clone' && (mayNotShow || !knew), () => `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is not its own`)
+    this.#world.check(
+      this.#scenario.twin === 'clone' && (mayNotShow || !knew),
+      () =>
+        `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is ` +
+        'not its own',
+    )
   }
 
   #quarantined(pieces: readonly QuarantinedPiece[]): Set<FrameTruth> {
@@ -158,13 +207,22 @@ export class Truth {
         this.#world.fail(`a frame is in quarantine that nobody has closed: ${key}`)
         continue
       }
-      kept.set(frame, [...kept.get(frame) ?? [], bytes])
+      kept.set(frame, [...(kept.get(frame) ?? []), bytes])
     }
     for (const [frame, bytes] of kept) {
-      this.#world.check(Buffer.concat(bytes).equals(frame.held.bytes), () => `the pieces of frame ${frame.key} in quarantine are not the frame`)
-      this.#world.check(frame.rows.some(({ ailment }) => ailment !== 'none' && !UNFRAMED.includes(ailment)), () => `frame ${frame.key} is in quarantine though nothing is wrong with its rows`)
+      this.#world.check(
+        Buffer.concat(bytes).equals(frame.held.bytes),
+        () => `the pieces of frame ${frame.key} in quarantine are not the frame`,
+      )
+      this.#world.check(
+        frame.rows.some(({ ailment }) => ailment !== 'none' && !UNFRAMED.includes(ailment)),
+        () => `frame ${frame.key} is in quarantine though nothing is wrong with its rows`,
+      )
       for (const row of frame.rows) {
-        this.#world.check(this.#fates[row.id] === undefined, () => `row ${row.id} is in quarantine and has been settled before`)
+        this.#world.check(
+          this.#fates[row.id] === undefined,
+          () => `row ${row.id} is in quarantine and has been settled before`,
+        )
         this.#fates[row.id] = 'quarantined'
       }
     }
@@ -177,29 +235,55 @@ export class Truth {
     this.watermarks.entered(gridsOf(database.look))
   }
 
-  /** Some collector has been there all the time: only those that have seen the clock step know where to begin again. */
+  /**
+   * Some collector has been there all the time: only those that have seen the clock step know where
+   * to begin again.
+   */
   get #drainsBelowWatermark(): boolean {
     const { duplicated, differentLists, cachePerHost } = this.#scenario
-    const collects = this.#records.processes.some((process) => process.site.truth === this && process.alive && process.collects && !process.toldLost && process.startedAt === 0)
+    const collects = this.#records.processes.some(
+      (process) =>
+        process.site.truth === this &&
+        process.alive &&
+        process.collects &&
+        !process.toldLost &&
+        process.startedAt === 0,
+    )
     return duplicated === 0 && !differentLists && !cachePerHost && collects
   }
 
-  /** At the end: no cell that a collector must have drained still holds what the ledger does not have. */
+  /**
+   * At the end: no cell that a collector must have drained still holds what the ledger does not
+   * have.
+   */
   left(key: string, value: Buffer, grids: readonly GridRow[]): void {
     const { drainAfterLayers, collectEveryMs } = this.#scenario
     const { grid: id, layer } = placeOf(key)
-    // A grid with a new id has given up the cells of the old one: their writers bring what they hold to SQL.
+    // A grid with a new id has given up the cells of the old one: their writers bring what they
+    // hold to SQL.
     const grid = grids.find((other) => other.id === id)
     if (!grid) return
     const layerMs = grid.layerSeconds * 1000
     // The last drain may be a period old.
-    const newest = Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / layerMs) - drainAfterLayers
+    const newest =
+      Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / layerMs) - drainAfterLayers
     const risenAhead = layer <= grid.watermark
-    if (layer <= this.watermarks.passed(grid) || layer > newest || (risenAhead && !this.#drainsBelowWatermark)) return
+    if (
+      layer <= this.watermarks.passed(grid) ||
+      layer > newest ||
+      (risenAhead && !this.#drainsBelowWatermark)
+    ) {
+      return
+    }
     for (const frame of this.#ownFrames(value)) {
       // What comes to a layer that is old enough to be drained may come after that.
       const inTime = frame.storedAt.get(key)! < (layer + 1) * layerMs - EPOCH
-      if (inTime || !risenAhead) this.#world.check(this.settled(frame) || this.#lostByNow(frame), () => `cell ${key} has been forgotten though frame ${frame.key} is not settled`)
+      if (inTime || !risenAhead) {
+        this.#world.check(
+          this.settled(frame) || this.#lostByNow(frame),
+          () => `cell ${key} has been forgotten though frame ${frame.key} is not settled`,
+        )
+      }
     }
   }
 }

@@ -3,20 +3,37 @@ import { DatabaseClock } from './database-clock.js'
 import { Engine } from './engine.js'
 import type { OpenTransaction, Orphan } from './open-transaction.js'
 import type { Scenario } from './scenario.js'
-import { changesId, entersGrid, isRead, locksGrids, quarantinedBy, raises, writersLockedBy } from './schema.js'
+import {
+  changesId,
+  entersGrid,
+  isRead,
+  locksGrids,
+  quarantinedBy,
+  raises,
+  writersLockedBy,
+} from './schema.js'
 import type { Truth } from './truth.js'
 import type { World } from './world.js'
 
-/** The statement with which the caller's `commit` writes its rows: taken out here, so that the checks see it. */
+/**
+ * The statement with which the caller's `commit` writes its rows: taken out here, so that the
+ * checks see it.
+ */
 export const INSERT_ROWS = 'INSERT INTO rows'
 
-/** A statement of the caller's `commit` that commits by itself and begins a new transaction, as `COMMIT AND CHAIN` does. */
+/**
+ * A statement of the caller's `commit` that commits by itself and begins a new transaction, as
+ * `COMMIT AND CHAIN` does.
+ */
 export const COMMIT_AND_CHAIN = 'COMMIT AND CHAIN'
 
 /** How long a statement waits for a lock. */
 const LOCK_WAIT_MS = 10_000
 
-/** How long the server keeps a transaction whose client is silent: the database adapter sets this limit. */
+/**
+ * How long the server keeps a transaction whose client is silent: the database adapter sets this
+ * limit.
+ */
 const IDLE_LIMIT_MS = 15_000
 
 interface Waiter {
@@ -30,8 +47,9 @@ interface Waiter {
 export type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data' | 'usage') => void
 
 /**
- * The database server: transactions lock with their first write and then exclude each other; reads see what
- * is committed. It is away, deadlocks, loses answers, and keeps the locks of clients that are gone, as told.
+ * The database server: transactions lock with their first write and then exclude each other; reads
+ * see what is committed. It is away, deadlocks, loses answers, and keeps the locks of clients that
+ * are gone, as told.
  */
 export class VirtualDatabase {
   awayUntil = 0
@@ -66,7 +84,8 @@ export class VirtualDatabase {
   }
 
   /** What stands in the tables, for the checks. */
-  readonly look = (sql: string, values: readonly SqlValue[] = []): readonly SqlRow[] => this.#engine.run(sql, values).rows
+  readonly look = (sql: string, values: readonly SqlValue[] = []): readonly SqlRow[] =>
+    this.#engine.run(sql, values).rows
 
   /** Becomes a copy of another database, as of its last commit. */
   copyFrom(other: VirtualDatabase): void {
@@ -80,7 +99,13 @@ export class VirtualDatabase {
   }
 
   /** A statement has arrived. */
-  statement(tx: OpenTransaction | undefined, sql: string, values: readonly SqlValue[], done: (result: QueryResult) => void, fail: Fail): void {
+  statement(
+    tx: OpenTransaction | undefined,
+    sql: string,
+    values: readonly SqlValue[],
+    done: (result: QueryResult) => void,
+    fail: Fail,
+  ): void {
     const fault = this.#fault(tx)
     if (this.away || tx?.state === 'ended' || fault === 'broken') {
       if (tx) this.rollBack(tx)
@@ -96,7 +121,9 @@ export class VirtualDatabase {
     }
     // As in MySQL, the transaction stays open: to go on with it would commit half of it.
     if (fault === 'lock wait') return fail('ER_LOCK_WAIT_TIMEOUT', 'lock')
-    if (bytesOf(sql, values) > this.#scenario.packetBytes) return fail('ER_NET_PACKET_TOO_LARGE', 'data')
+    if (bytesOf(sql, values) > this.#scenario.packetBytes) {
+      return fail('ER_NET_PACKET_TOO_LARGE', 'data')
+    }
     const locks = !isRead(sql)
     const waiter: Waiter = {
       transaction: tx,
@@ -130,7 +157,9 @@ export class VirtualDatabase {
     const unknown = this.#world.faulty && random.chance(this.#scenario.commitUnknown)
     if (tx.lost || (unknown && random.chance(0.5))) {
       this.rollBack(tx)
-      return tx.lost ? fail('DATABASE_TRANSACTION_LOST', 'usage') : fail('CONNECTION_LOST', 'unreachable')
+      return tx.lost
+        ? fail('DATABASE_TRANSACTION_LOST', 'usage')
+        : fail('CONNECTION_LOST', 'unreachable')
     }
     tx.state = 'ended'
     if (this.#holder === tx) {
@@ -153,11 +182,20 @@ export class VirtualDatabase {
   #fault(tx: OpenTransaction | undefined): 'deadlock' | 'lock wait' | 'broken' | 'cut' | undefined {
     const { random } = this.#world
     if (!this.#world.faulty) return undefined
-    if (random.chance(this.#scenario.statementFails)) return random.pick(['deadlock', 'lock wait', 'broken'] as const)
-    return this.#holder !== undefined && this.#holder === tx && random.chance(this.#scenario.orphaned) ? 'cut' : undefined
+    if (random.chance(this.#scenario.statementFails)) {
+      return random.pick(['deadlock', 'lock wait', 'broken'] as const)
+    }
+    return this.#holder !== undefined &&
+      this.#holder === tx &&
+      random.chance(this.#scenario.orphaned)
+      ? 'cut'
+      : undefined
   }
 
-  /** The client of a transaction is gone, and its locks stay until the server has noticed: nothing of it will ever be committed. */
+  /**
+   * The client of a transaction is gone, and its locks stay until the server has noticed: nothing
+   * of it will ever be committed.
+   */
   #orphan(tx: OpenTransaction): void {
     const orphan: Orphan = { writers: new Set(tx.writers), grids: tx.grids }
     this.#world.note(`the transaction of ${tx.process.name} is orphaned`)
@@ -169,7 +207,13 @@ export class VirtualDatabase {
     this.rollBack(tx)
   }
 
-  #execute(tx: OpenTransaction | undefined, sql: string, values: readonly SqlValue[], done: (result: QueryResult) => void, fail: Fail): void {
+  #execute(
+    tx: OpenTransaction | undefined,
+    sql: string,
+    values: readonly SqlValue[],
+    done: (result: QueryResult) => void,
+    fail: Fail,
+  ): void {
     if (sql === INSERT_ROWS) {
       const ids = values.map(Number)
       if (ids.some((id) => this.#truth.refusedBySql(id))) return fail('ER_DATA_TOO_LONG', 'data')
@@ -210,7 +254,9 @@ export class VirtualDatabase {
   #mayRun({ transaction, writers, grids }: Waiter): boolean {
     if (this.#holder !== undefined && this.#holder !== transaction) return false
     for (const orphan of this.#orphans) {
-      if ((grids && orphan.grids) || writers.some((writer) => orphan.writers.has(writer))) return false
+      if ((grids && orphan.grids) || writers.some((writer) => orphan.writers.has(writer))) {
+        return false
+      }
     }
     return true
   }
@@ -241,6 +287,12 @@ export class VirtualDatabase {
 /** No fewer than a statement has as text, its values in it. */
 function bytesOf(sql: string, values: readonly SqlValue[]): number {
   let bytes = sql === INSERT_ROWS ? 0 : sql.length
-  for (const value of values) bytes += Buffer.isBuffer(value) ? 2 * value.length + 3 : typeof value === 'string' ? value.length + 2 : String(value).length
+  for (const value of values) {
+    bytes += Buffer.isBuffer(value)
+      ? 2 * value.length + 3
+      : typeof value === 'string'
+        ? value.length + 2
+        : String(value).length
+  }
   return bytes
 }

@@ -51,7 +51,9 @@ export class VirtualServer {
     const old = this.get(key)
     if (!old || old.length + value.length > this.#scenario.itemLimit) return false
     const { expires } = this.items.get(key)!
-    if (this.#scenario.refusesWhenFull && this.#bytes + value.length > this.#scenario.serverBytes) return false
+    if (this.#scenario.refusesWhenFull && this.#bytes + value.length > this.#scenario.serverBytes) {
+      return false
+    }
     this.remove(key)
     return this.#keep(key, Buffer.concat([old, value]), expires, value)
   }

@@ -8,7 +8,9 @@ import { EPOCH, type World } from './world.js'
 /** How long a collector waits for a silent server. */
 const PATIENCE_MS = 60_000
 
-/** How long after it read a clock or a cell a collector may act on it: stalls, and waits for locks. */
+/**
+ * How long after it read a clock or a cell a collector may act on it: stalls, and waits for locks.
+ */
 const ACTS_WITHIN_MS = 120_000
 
 /** The watermarks of one database's grids, and what must have been read when they rise. */
@@ -16,7 +18,10 @@ export class Watermarks {
   readonly #world: World
   readonly #scenario: Scenario
   readonly #known = new Map<string, GridRow>()
-  /** Of grids whose watermark has risen by a clock that was ahead: the newest layer that was really old enough. */
+  /**
+   * Of grids whose watermark has risen by a clock that was ahead: the newest layer that was really
+   * old enough.
+   */
   readonly #risenFrom = new Map<string, number>()
 
   constructor(world: World, scenario: Scenario) {
@@ -37,7 +42,10 @@ export class Watermarks {
   entered(grids: readonly GridRow[]): void {
     for (const grid of grids) {
       const known = this.#known.get(grid.id)
-      this.#world.check((known ?? grid).watermark === grid.watermark, () => 'a process that enters the grid moves the watermark')
+      this.#world.check(
+        (known ?? grid).watermark === grid.watermark,
+        () => 'a process that enters the grid moves the watermark',
+      )
       this.#known.set(grid.id, grid)
     }
   }
@@ -47,19 +55,33 @@ export class Watermarks {
     for (const grid of gridsOf(database.look)) {
       const before = this.#known.get(grid.id)
       this.#known.set(grid.id, grid)
-      if (before && before.watermark !== grid.watermark) this.#check(process, database, truth, before.watermark, grid)
+      if (before && before.watermark !== grid.watermark) {
+        this.#check(process, database, truth, before.watermark, grid)
+      }
     }
   }
 
-  #check(process: VirtualProcess, database: VirtualDatabase, truth: Truth, before: number, { id, width, layerSeconds, watermark: to }: GridRow): void {
+  #check(
+    process: VirtualProcess,
+    database: VirtualDatabase,
+    truth: Truth,
+    before: number,
+    { id, width, layerSeconds, watermark: to }: GridRow,
+  ): void {
     const { drainAfterLayers, cellTtlSeconds } = this.#scenario
     const world = this.#world
-    const oldEnough = (from: number, until = world.now) => Math.floor(database.clock.latest(from, until) / (layerSeconds * 1000)) - drainAfterLayers
+    const oldEnough = (from: number, until = world.now) =>
+      Math.floor(database.clock.latest(from, until) / (layerSeconds * 1000)) - drainAfterLayers
     const newest = oldEnough(world.now - ACTS_WITHIN_MS)
     world.check(to >= before, () => `the watermark falls from ${before} to ${to}`)
     world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)
     const really = Math.floor((EPOCH + world.now) / (layerSeconds * 1000)) - drainAfterLayers
-    if (to > really) this.#risenFrom.set(id, Math.min(this.#risenFrom.get(id) ?? Infinity, Math.max(before, really)))
+    if (to > really) {
+      this.#risenFrom.set(
+        id,
+        Math.min(this.#risenFrom.get(id) ?? Infinity, Math.max(before, really)),
+      )
+    }
     const oldest = newest - Math.floor(cellTtlSeconds / layerSeconds)
     for (let layer = Math.max(before + 1, oldest); layer <= to; layer++) {
       for (let column = 0; column < width; column++) {
@@ -68,11 +90,24 @@ export class Watermarks {
         if (!read) {
           world.fail(`${process.name} raises the watermark over ${key}, which it has not read`)
         } else if (read.answered) {
-          world.check(oldEnough(read.at - ACTS_WITHIN_MS, read.at) >= layer, () => `${process.name} has read ${key} too early`)
-          if (read.value) truth.mustBeSettled(read.value, () => `${process.name} raises the watermark over ${key}`)
+          world.check(
+            oldEnough(read.at - ACTS_WITHIN_MS, read.at) >= layer,
+            () => `${process.name} has read ${key} too early`,
+          )
+          if (read.value) {
+            truth.mustBeSettled(
+              read.value,
+              () => `${process.name} raises the watermark over ${key}`,
+            )
+          }
         } else {
           const since = process.silentSince.get(read.server) ?? world.now
-          world.check(read.at - since >= PATIENCE_MS, () => `${process.name} passes ${key}, whose server has been silent for ${read.at - since} ms`)
+          world.check(
+            read.at - since >= PATIENCE_MS,
+            () =>
+              `${process.name} passes ${key}, whose server has been silent for ` +
+              `${read.at - since} ms`,
+          )
         }
       }
     }

@@ -22,7 +22,15 @@ process.once('message', async (message) => {
         const outcome = await simulate(heart, seed)
         rows += outcome.rows
       } catch (error) {
-        failures.push({ seed, error: error instanceof Error ? (error.name === 'BrokenPromise' ? error.message : error.stack ?? error.message) : String(error) })
+        failures.push({
+          seed,
+          error:
+            error instanceof Error
+              ? error.name === 'BrokenPromise'
+                ? error.message
+                : (error.stack ?? error.message)
+              : String(error),
+        })
       }
       if (++done % TELLS_EVERY === 0) tell(false)
     }

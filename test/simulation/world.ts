@@ -18,8 +18,9 @@ export class BrokenPromise extends Error {
 }
 
 /**
- * Virtual time: events in the order of their moment, each followed by all the promise reactions that it sets
- * off before the next one happens. What happens is hashed, so that two runs of a seed can be compared.
+ * Virtual time: events in the order of their moment, each followed by all the promise reactions
+ * that it sets off before the next one happens. What happens is hashed, so that two runs of a seed
+ * can be compared.
  */
 export class World {
   readonly seed: number
@@ -45,7 +46,9 @@ export class World {
   after(ms: number, run: () => void): () => void {
     const event: Event = { time: this.now + Math.max(0, Math.ceil(ms)), order: this.#order++, run }
     this.#push(event)
-    return () => { event.run = undefined }
+    return () => {
+      event.run = undefined
+    }
   }
 
   /** Enters something into the trace. */
@@ -58,7 +61,9 @@ export class World {
 
   /** Says that a promise is broken: the run ends with the first of these. */
   fail(what: string): void {
-    if (this.verbose && !this.#broken) console.log(`${(this.now / 1000).toFixed(3).padStart(9)} BROKEN: ${what}`)
+    if (this.verbose && !this.#broken) {
+      console.log(`${(this.now / 1000).toFixed(3).padStart(9)} BROKEN: ${what}`)
+    }
     this.#broken ??= new BrokenPromise(what)
   }
 
@@ -117,7 +122,10 @@ function before(a: Event, b: Event): boolean {
   return a.time < b.time || (a.time === b.time && a.order < b.order)
 }
 
-/** Resolves when all promise reactions under way have run: they come before the event loop's next turn. */
+/**
+ * Resolves when all promise reactions under way have run: they come before the event loop's next
+ * turn.
+ */
 function reactions(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

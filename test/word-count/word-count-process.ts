@@ -1,4 +1,7 @@
-/** Changes documents, processes the counts and exports them, all at once and without end: it is to be killed. */
+/**
+ * Changes documents, processes the counts and exports them, all at once and without end: it is to
+ * be killed.
+ */
 import { someText, WordCount } from './word-count.js'
 
 const WRITERS = 3
@@ -8,7 +11,10 @@ const [, , database = '', external = ''] = process.argv
 const words = new WordCount(database, external)
 let written = 0
 
-/** What a killed process leaves behind may be in the way for a while; nothing of it is an error of ours. */
+/**
+ * What a killed process leaves behind may be in the way for a while; nothing of it is an error of
+ * ours.
+ */
 async function again(work: () => Promise<unknown>): Promise<never> {
   for (;;) {
     try {

@@ -1,4 +1,7 @@
-/** Documents change, processes are killed at any moment, and in the end all counts are what a recount says. */
+/**
+ * Documents change, processes are killed at any moment, and in the end all counts are what a
+ * recount says.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +28,11 @@ interface Worker {
 }
 
 function start(database: string, external: string): Worker {
-  const child = fork(fileURLToPath(new URL('./word-count-process.ts', import.meta.url)), [database, external], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(
+    fileURLToPath(new URL('./word-count-process.ts', import.meta.url)),
+    [database, external],
+    { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
+  )
   const worker: Worker = { child, written: 0, errors: [] }
   child.on('message', (message: { written?: number; error?: string }) => {
     worker.written = message.written ?? worker.written
@@ -41,7 +48,8 @@ async function kill({ child }: Worker): Promise<void> {
   await gone
 }
 
-const sorted = (counts: Iterable<[string, number]>): [string, number][] => [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
+const sorted = (counts: Iterable<[string, number]>): [string, number][] =>
+  [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
 
 async function crashes(database: string, external: string): Promise<void> {
   const words = new WordCount(database, external)
@@ -63,20 +71,36 @@ async function crashes(database: string, external: string): Promise<void> {
     await words.database.query('UPDATE export_queue_holds SET held_until = 0')
     const deadline = performance.now() + LONGEST_MS
     const open = async (): Promise<number> => {
-      const { rows: [row] } = await words.database.query(
-        'SELECT (SELECT COUNT(*) FROM collision_free_map_queue) + (SELECT COUNT(*) FROM export_queue_entries) AS n')
+      const {
+        rows: [row],
+      } = await words.database.query(
+        'SELECT (SELECT COUNT(*) FROM collision_free_map_queue) + (SELECT COUNT(*) FROM ' +
+          'export_queue_entries) AS n',
+      )
       return Number(row?.['n'])
     }
-    while (await open() > 0 && performance.now() < deadline) {
+    while ((await open()) > 0 && performance.now() < deadline) {
       await words.counts.process()
       await words.exports.process()
     }
     assert.equal(await open(), 0)
     const { rows: documents } = await words.database.query('SELECT body FROM documents')
     const recount = sorted(countWords(documents.map(({ body }) => String(body))))
-    const { rows: values } = await words.database.query('SELECT map_key, map_value FROM collision_free_map_values')
-    assert.deepEqual(sorted(values.map((row) => [JSON.parse(String(row['map_key'])), JSON.parse(String(row['map_value']))])), recount)
-    const { rows: exported } = await words.external.query('SELECT word, n FROM external_counts WHERE n > 0')
+    const { rows: values } = await words.database.query(
+      'SELECT map_key, map_value FROM collision_free_map_values',
+    )
+    assert.deepEqual(
+      sorted(
+        values.map((row) => [
+          JSON.parse(String(row['map_key'])),
+          JSON.parse(String(row['map_value'])),
+        ]),
+      ),
+      recount,
+    )
+    const { rows: exported } = await words.external.query(
+      'SELECT word, n FROM external_counts WHERE n > 0',
+    )
     assert.deepEqual(sorted(exported.map(({ word, n }) => [String(word), Number(n)])), recount)
     assert(recount.length > 30, `${recount.length} words`)
     for (const [word, n] of recount.slice(0, 5)) assert.equal(await words.counts.get(word), n)

@@ -20,9 +20,16 @@ export class WordCount {
   constructor(database: string, external: string) {
     this.#tables = new Tables('collision-free-map', database, systemEnvironment)
     this.#external = new Tables('collision-free-map', external, systemEnvironment)
-    this.exports = new ExportQueue({ database: this.#tables.database, id: 'words', every: false, exporter: (entries) => this.#receive(entries) })
+    this.exports = new ExportQueue({
+      database: this.#tables.database,
+      id: 'words',
+      every: false,
+      exporter: (entries) => this.#receive(entries),
+    })
     this.counts = new CollisionFreeMap<string, number>({
-      database: this.#tables.database, id: 'words', every: false,
+      database: this.#tables.database,
+      id: 'words',
+      every: false,
       combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) || undefined,
       onUpdate: async (changes, tx) => {
         for (const { key, newValue = 0 } of changes) await this.exports.add(key, newValue, tx)
@@ -40,8 +47,13 @@ export class WordCount {
 
   async create(): Promise<void> {
     await Promise.all([this.#tables.ready(), this.#external.ready()])
-    await this.database.query('CREATE TABLE documents (id INTEGER NOT NULL PRIMARY KEY, body VARCHAR(5000) NOT NULL)')
-    await this.external.query('CREATE TABLE external_counts (word VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT NULL, version BIGINT NOT NULL)')
+    await this.database.query(
+      'CREATE TABLE documents (id INTEGER NOT NULL PRIMARY KEY, body VARCHAR(5000) NOT NULL)',
+    )
+    await this.external.query(
+      'CREATE TABLE external_counts (word VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT ' +
+        'NULL, version BIGINT NOT NULL)',
+    )
   }
 
   /** Replaces a document; the counts follow what has changed in it. */
@@ -49,7 +61,9 @@ export class WordCount {
     await this.#tables.transaction(async (tx) => {
       // Locks the row, and makes it if there is none.
       await tx.query(upsert(tx.dialect, 'documents', ['id'], ['id', 'body'], {}, 1), [id, ''])
-      const { rows: [row] } = await tx.query(`SELECT body FROM documents WHERE id = ?${forUpdate(tx.dialect)}`, [id])
+      const {
+        rows: [row],
+      } = await tx.query(`SELECT body FROM documents WHERE id = ?${forUpdate(tx.dialect)}`, [id])
       await tx.query('UPDATE documents SET body = ? WHERE id = ?', [body, id])
       await this.counts.update(differences(String(row?.['body']), body), tx)
     })
@@ -68,13 +82,26 @@ export class WordCount {
 }
 
 async function take(tx: Transaction, word: string, n: number, version: number): Promise<void> {
-  await tx.query(upsert(tx.dialect, 'external_counts', ['word'], EXTERNAL_COLUMNS, {}, 1), [word, 0, 0])
-  await tx.query('UPDATE external_counts SET n = ?, version = ? WHERE word = ? AND version < ?', [n, version, word, version])
+  await tx.query(upsert(tx.dialect, 'external_counts', ['word'], EXTERNAL_COLUMNS, {}, 1), [
+    word,
+    0,
+    0,
+  ])
+  await tx.query('UPDATE external_counts SET n = ?, version = ? WHERE word = ? AND version < ?', [
+    n,
+    version,
+    word,
+    version,
+  ])
 }
 
 export function countWords(bodies: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>()
-  for (const body of bodies) for (const word of body.split(' ')) if (word !== '') counts.set(word, (counts.get(word) ?? 0) + 1)
+  for (const body of bodies) {
+    for (const word of body.split(' ')) {
+      if (word !== '') counts.set(word, (counts.get(word) ?? 0) + 1)
+    }
+  }
   return counts
 }
 
@@ -91,5 +118,8 @@ const WORDS = 60
 
 /** Up to 12 words, of which the first few come in nearly every document. */
 export function someText(random: () => number): string {
-  return Array.from({ length: Math.floor(random() * 12) }, () => `w${Math.floor(random() ** 3 * WORDS)}`).join(' ')
+  return Array.from(
+    { length: Math.floor(random() * 12) },
+    () => `w${Math.floor(random() ** 3 * WORDS)}`,
+  ).join(' ')
 }

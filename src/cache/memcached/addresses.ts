@@ -10,7 +10,9 @@ export interface MemcachedAddress {
   readonly password: string | undefined
 }
 
-const ALLOWED = 'memcached://host:port,host:port or host:port,host:port, each server once, with user:password@ before the first if they ask for it (percent-encoded)'
+const ALLOWED =
+  'memcached://host:port,host:port or host:port,host:port, each server once, with ' +
+  'user:password@ before the first if they ask for it (percent-encoded)'
 const DEFAULT_PORT = 11211
 const MAX_SERVERS = 100
 
@@ -18,8 +20,8 @@ const MAX_SERVERS = 100
 const HOST_PORT = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::([0-9]{1,5}))?$/
 
 /**
- * Reads a list of servers. Credentials hold for their server and for those after it without their own. No
- * message repeats them.
+ * Reads a list of servers. Credentials hold for their server and for those after it without their
+ * own. No message repeats them.
  *
  * @throws TypeError, RangeError naming `option`
  */
@@ -29,7 +31,10 @@ export function memcachedAddresses(option: string, servers: string): MemcachedAd
   let username: string | undefined
   let password: string | undefined
   const addresses = new Map<string, MemcachedAddress>()
-  for (const server of servers.replace(/^memcached:\/\//, '').replace(/\/$/, '').split(',')) {
+  for (const server of servers
+    .replace(/^memcached:\/\//, '')
+    .replace(/\/$/, '')
+    .split(',')) {
     const at = server.lastIndexOf('@')
     if (at >= 0) {
       const [user = '', ...rest] = server.slice(0, at).trim().split(':')
@@ -37,11 +42,23 @@ export function memcachedAddresses(option: string, servers: string): MemcachedAd
       password = decoded(rest.join(':'))
       if (!username || !password) throw refused()
     }
-    const [, ipv6, name, portText] = HOST_PORT.exec(server.slice(at + 1).trim().toLowerCase()) ?? []
+    const [, ipv6, name, portText] =
+      HOST_PORT.exec(
+        server
+          .slice(at + 1)
+          .trim()
+          .toLowerCase(),
+      ) ?? []
     const host = ipv6 ?? name
     const port = Number(portText ?? DEFAULT_PORT)
     if (host === undefined || port < 1 || port > 65_535) throw refused()
-    const address = { name: `${ipv6 === undefined ? host : `[${host}]`}:${port}`, host, port, username, password }
+    const address = {
+      name: `${ipv6 === undefined ? host : `[${host}]`}:${port}`,
+      host,
+      port,
+      username,
+      password,
+    }
     if (addresses.has(address.name) || addresses.size === MAX_SERVERS) throw refused()
     addresses.set(address.name, address)
   }

@@ -37,7 +37,9 @@ describe('memcached: what memjs would do otherwise', () => {
     }))
 
   test('misses, refusals and dead servers print nothing', async (t) => {
-    const spies = (['log', 'info', 'warn', 'error', 'debug'] as const).map((method) => t.mock.method(console, method, () => undefined))
+    const spies = (['log', 'info', 'warn', 'error', 'debug'] as const).map((method) =>
+      t.mock.method(console, method, () => undefined),
+    )
     const cache = memcached(`${server.address},127.0.0.1:${await freePort()}`, SHORT)
     for (let i = 0; i < 20; i++) {
       await cache.append(`quiet:${i}`, x).catch(() => undefined)
@@ -54,11 +56,22 @@ describe('memcached: what memjs would do otherwise', () => {
         await cache.set('closing', x, 60)
         proxy.closeOnRequest(ending)
         const begun = performance.now()
-        const inFlight = [cache.append('closing', x), cache.get('closing'), cache.getMany(['closing', 'other'])]
+        const inFlight = [
+          cache.append('closing', x),
+          cache.get('closing'),
+          cache.getMany(['closing', 'other']),
+        ]
         for (const one of inFlight) await assert.rejects(one, TIMEOUT)
-        assert.ok(performance.now() - begun < PATIENT.timeoutMs / 2, 'without waiting for the timeout')
+        assert.ok(
+          performance.now() - begun < PATIENT.timeoutMs / 2,
+          'without waiting for the timeout',
+        )
         proxy.pass()
-        assert.equal(String(await cache.get('closing')), 'x', 'a connection that served and broke is simply made anew')
+        assert.equal(
+          String(await cache.get('closing')),
+          'x',
+          'a connection that served and broke is simply made anew',
+        )
       }))
   }
 
@@ -90,7 +103,10 @@ describe('memcached: what memjs would do otherwise', () => {
   test('bytes nobody asked for are never taken for the next reply', () =>
     behindProxy(server.address, SHORT, async (cache, proxy) => {
       await cache.set('stray', x, 60)
-      for (const stray of [Buffer.alloc(10, 0x81), Buffer.from('8100000000000000000000050000000100000000000000006669', 'hex')]) {
+      for (const stray of [
+        Buffer.alloc(10, 0x81),
+        Buffer.from('8100000000000000000000050000000100000000000000006669', 'hex'),
+      ]) {
         proxy.inject(stray)
         await sleep(100)
         assert.equal(String(await cache.get('stray')), 'x')
@@ -99,7 +115,9 @@ describe('memcached: what memjs would do otherwise', () => {
 
   test('replies of any size, in any pieces, are put together', () =>
     behindProxy(server.address, PATIENT, async (cache) => {
-      const values = new Map(Array.from({ length: 60 }, (_, i) => [`large:${i}`, Buffer.alloc(i * 16_000, i)]))
+      const values = new Map(
+        Array.from({ length: 60 }, (_, i) => [`large:${i}`, Buffer.alloc(i * 16_000, i)]),
+      )
       for (const [key, value] of values) assert.equal(await cache.set(key, value, 60), true)
       assert.deepEqual(await cache.getMany([...values.keys()]), values)
     }))
@@ -107,26 +125,33 @@ describe('memcached: what memjs would do otherwise', () => {
   test('more requests than a small counter holds go through one connection', () =>
     behindProxy(server.address, PATIENT, async (cache, proxy) => {
       await cache.set('many', Buffer.from('0'), 60)
-      for (let sent = 0; sent < 140_000; sent += 2000) await Promise.all(Array.from({ length: 2000 }, () => cache.increment('many')))
+      for (let sent = 0; sent < 140_000; sent += 2000) {
+        await Promise.all(Array.from({ length: 2000 }, () => cache.increment('many')))
+      }
       assert.equal(await cache.increment('many', 0), 140_000)
       assert.equal(proxy.connections, 1)
-      // The id of a request lies in bytes 12 to 16 of its header; memjs's own counter throws at 2^31.
+      // The id of a request lies in bytes 12 to 16 of its header; memjs's own counter throws at
+      // 2^31.
       const { received } = proxy
       let highest = 0
-      for (let at = 0; at < received.length; at += 24 + received.readUInt32BE(at + 8)) highest = Math.max(highest, received.readUInt32BE(at + 12))
+      for (let at = 0; at < received.length; at += 24 + received.readUInt32BE(at + 8)) {
+        highest = Math.max(highest, received.readUInt32BE(at + 12))
+      }
       assert.equal(highest, 0xffff)
     }))
 
   test('clients that race to plant an initial number are all counted', async () => {
     const clients = Array.from({ length: 6 }, () => memcached(server.address, PATIENT))
     for (let i = 0; i < 300; i++) {
-      const sums = await Promise.all(clients.map((client) => client.increment(`race:${i}`, 1, { initial: 1, ttlSeconds: 60 })))
+      const sums = await Promise.all(
+        clients.map((client) => client.increment(`race:${i}`, 1, { initial: 1, ttlSeconds: 60 })),
+      )
       assert.deepEqual(sums.map(Number).sort(), [1, 2, 3, 4, 5, 6])
     }
     await Promise.all(clients.map((client) => client.close()))
   })
 
-  test('one key of 251 bytes breaks nobody else\'s connection', () =>
+  test("one key of 251 bytes breaks nobody else's connection", () =>
     behindProxy(server.address, PATIENT, async (cache, proxy) => {
       const others = Array.from({ length: 50 }, () => cache.get('fine'))
       await assert.rejects(cache.get('k'.repeat(251)), RangeError)
@@ -140,7 +165,9 @@ describe('memcached: what memjs would do otherwise', () => {
     const cache = memcached(small.address, PATIENT)
     try {
       const stored: boolean[] = []
-      for (let i = 0; i < 100; i++) stored.push(await cache.add(`oom:${i}`, Buffer.alloc(200_000), 60))
+      for (let i = 0; i < 100; i++) {
+        stored.push(await cache.add(`oom:${i}`, Buffer.alloc(200_000), 60))
+      }
       assert.ok(stored.includes(true))
       assert.ok(stored.includes(false))
     } finally {

@@ -4,14 +4,15 @@ import { CacheError, type CacheErrorCode } from '../cache.js'
 import type { MemcachedAddress } from './addresses.js'
 
 /**
- * One connection to one memcached server, and the requests in flight on it. Promises: every request is
- * written at most once and its promise settles, with its reply or with a CacheError; the first fault of any
- * kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so that no reply
- * can ever be taken for another's. Whoever owns it makes a new one.
+ * One connection to one memcached server, and the requests in flight on it. Promises: every request
+ * is written at most once and its promise settles, with its reply or with a CacheError; the first
+ * fault of any kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for
+ * good, so that no reply can ever be taken for another's. Whoever owns it makes a new one.
  *
- * This is the one file that knows memjs. Its connection, login and reply parser are used; its requests and
- * timeouts are not, since they send again, leave promises unsettled when the server closes, keep half a
- * reply for the next connection, and never time out while more is being written.
+ * This is the one file that knows memjs. Its connection, login and reply parser are used; its
+ * requests and timeouts are not, since they send again, leave promises unsettled when the server
+ * closes, keep half a reply for the next connection, and never time out while more is being
+ * written.
  */
 export class Link {
   readonly #address: MemcachedAddress
@@ -32,13 +33,22 @@ export class Link {
     this.#timeoutMs = timeoutMs
     this.#owner = owner
     // Timeouts of 0: none of memjs's own.
-    const server = new memjs.Server(address.host, address.port, address.username, address.password, { timeout: 0, conntimeout: 0 })
+    const server = new memjs.Server(
+      address.host,
+      address.port,
+      address.username,
+      address.password,
+      { timeout: 0, conntimeout: 0 },
+    )
     this.#server = server
     server.onError(NO_OPAQUE, (error) => this.#broke(error))
     server.sock(false, (socket) => {
-      // memjs has its own listener before this one, and what it could make no reply of is in responseBuffer.
+      // memjs has its own listener before this one, and what it could make no reply of is in
+      // responseBuffer.
       socket.on('data', () => {
-        if (this.#inFlight.size === 0 && server.responseBuffer.length > 0) this.#broke(new Error('an unasked-for reply'))
+        if (this.#inFlight.size === 0 && server.responseBuffer.length > 0) {
+          this.#broke(new Error('an unasked-for reply'))
+        }
       })
       this.#write = (request) => void socket.write(request)
       for (const request of this.#inFlight.values()) {
@@ -72,7 +82,10 @@ export class Link {
     })
   }
 
-  /** Ends the link: what is in flight rejects with `error`. `down`: the server had better be left alone. */
+  /**
+   * Ends the link: what is in flight rejects with `error`. `down`: the server had better be left
+   * alone.
+   */
   end(error: CacheError, down: boolean): void {
     if (this.#ended) return
     this.#ended = true
@@ -96,22 +109,37 @@ export class Link {
     request.resolve(response)
   }
 
-  /** A connection that has served and then broke says no more than that: a restart, an idle limit. */
+  /**
+   * A connection that has served and then broke says no more than that: a restart, an idle limit.
+   */
   #broke(error: unknown): void {
     const down = !this.#answered
     // memjs reports a failed login as a string.
-    if (typeof error === 'string') this.#fail('CACHE_REFUSED', 'refuses the user name or password', down)
-    else if (this.#write) this.#fail('CACHE_TIMEOUT', `broke the connection with requests in flight${because(error)}`, down, error)
-    else this.#fail('CACHE_UNREACHABLE', `cannot be reached${because(error)}`, down, error)
+    if (typeof error === 'string') {
+      this.#fail('CACHE_REFUSED', 'refuses the user name or password', down)
+    } else if (this.#write) {
+      this.#fail(
+        'CACHE_TIMEOUT',
+        `broke the connection with requests in flight${because(error)}`,
+        down,
+        error,
+      )
+    } else this.#fail('CACHE_UNREACHABLE', `cannot be reached${because(error)}`, down, error)
   }
 
   #fail(code: CacheErrorCode, what: string, down: boolean, cause?: unknown): void {
-    this.end(new CacheError(code, `wide-cache: memcached ${this.#address.name} ${what}`, { server: this.#address.name, cause }), down)
+    this.end(
+      new CacheError(code, `wide-cache: memcached ${this.#address.name} ${what}`, {
+        server: this.#address.name,
+        cause,
+      }),
+      down,
+    )
   }
 
   /**
-   * One timer for all: replies come in order, so the oldest request tells. A process that was busy itself
-   * first reads what has come meanwhile (`setImmediate`) before it calls that silence.
+   * One timer for all: replies come in order, so the oldest request tells. A process that was busy
+   * itself first reads what has come meanwhile (`setImmediate`) before it calls that silence.
    */
   #lookAfter(ms: number): Timer {
     return systemClock.after(ms, () => void setImmediate(() => this.#look()))
@@ -123,8 +151,9 @@ export class Link {
     if (!oldest) return
     const left = oldest.since + this.#timeoutMs - systemClock.elapsed()
     if (left > 0) this.#timer = this.#lookAfter(left)
-    else if (this.#write) this.#fail('CACHE_TIMEOUT', `did not answer within ${this.#timeoutMs} ms`, true)
-    else this.#fail('CACHE_UNREACHABLE', `cannot be reached within ${this.#timeoutMs} ms`, true)
+    else if (this.#write) {
+      this.#fail('CACHE_TIMEOUT', `did not answer within ${this.#timeoutMs} ms`, true)
+    } else this.#fail('CACHE_UNREACHABLE', `cannot be reached within ${this.#timeoutMs} ms`, true)
   }
 }
 
@@ -132,7 +161,10 @@ export class Link {
 export interface LinkOwner {
   /** The first reply has come. */
   answered(): void
-  /** The link is of no use any more, and nor, if `down`, is the server for now. Called before the requests in flight reject. */
+  /**
+   * The link is of no use any more, and nor, if `down`, is the server for now. Called before the
+   * requests in flight reject.
+   */
   ended(down: boolean): void
 }
 
@@ -148,8 +180,8 @@ interface InFlight {
 const NO_OPAQUE = 0
 
 /**
- * Opaques go round in a small circle: memjs's own counter throws at the 2^31st request. It must be wider
- * than any number of requests in flight.
+ * Opaques go round in a small circle: memjs's own counter throws at the 2^31st request. It must be
+ * wider than any number of requests in flight.
  */
 const MAX_OPAQUE = 0xffff
 

@@ -80,7 +80,10 @@ describe('memcached: log in and close', () => {
     assert.ok(typeof address === 'object' && address)
     const cache = memcached(`memcached://anna:s%40cret@127.0.0.1:${address.port}`, PATIENT)
     assert.equal(await cache.get('k'), undefined)
-    assert.deepEqual(said.map((request) => request[1]), [0x20, 0x21, 0x00])
+    assert.deepEqual(
+      said.map((request) => request[1]),
+      [0x20, 0x21, 0x00],
+    )
     assert.match(String(said[1]), /PLAIN\0anna\0s@cret$/)
     await cache.close()
     accept = false
@@ -124,19 +127,62 @@ describe('memcached: log in and close', () => {
 })
 
 test('memcached: wrong server lists and options are refused by name, without credentials', () => {
-  for (const wrong of ['', ' ', ',', 'a,', 'a:0', 'a:65536', 'a:b', 'a b', 'http://a', 'memcache://a', 'a:1,a:1', 'a,A:11211', 'u@h', 'u:@h', '%:p@h', 'a/b', '[::1', 'ä']) {
-    assert.throws(() => memcached(wrong), { name: 'RangeError', message: /option "servers" is .*; allowed: memcached:\/\/host:port/ }, wrong)
+  for (const wrong of [
+    '',
+    ' ',
+    ',',
+    'a,',
+    'a:0',
+    'a:65536',
+    'a:b',
+    'a b',
+    'http://a',
+    'memcache://a',
+    'a:1,a:1',
+    'a,A:11211',
+    'u@h',
+    'u:@h',
+    '%:p@h',
+    'a/b',
+    '[::1',
+    'ä',
+  ]) {
+    assert.throws(
+      () => memcached(wrong),
+      { name: 'RangeError', message: /option "servers" is .*; allowed: memcached:\/\/host:port/ },
+      wrong,
+    )
   }
   // @ts-expect-error a list that is no string
-  assert.throws(() => memcached(['a:1']), { name: 'TypeError', message: /option "servers" is an array/ })
-  assert.throws(() => memcached('anna:s@cret,secret:x@h:0'), (error: Error) => !/anna|cret/.test(error.message))
-  assert.throws(() => memcached('a', { timeoutMs: 0 }), { name: 'RangeError', message: /option "timeoutMs" is 0/ })
+  assert.throws(() => memcached(['a:1']), {
+    name: 'TypeError',
+    message: /option "servers" is an array/,
+  })
+  assert.throws(
+    () => memcached('anna:s@cret,secret:x@h:0'),
+    (error: Error) => !/anna|cret/.test(error.message),
+  )
+  assert.throws(() => memcached('a', { timeoutMs: 0 }), {
+    name: 'RangeError',
+    message: /option "timeoutMs" is 0/,
+  })
   // @ts-expect-error no such option
-  assert.throws(() => memcached('a', { retries: 2 }), { name: 'TypeError', message: /option "retries"/ })
+  assert.throws(() => memcached('a', { retries: 2 }), {
+    name: 'TypeError',
+    message: /option "retries"/,
+  })
 })
 
 test('memcached: host names, IPv4 and IPv6 addresses, with and without port, are taken', async () => {
-  for (const right of ['a', 'cache-1.example.org:11212', '127.0.0.1', '[::1]:11211,[::1]:11212', 'memcached://a:1,b:2/', 'memcached://u:p@a,b', ' a , b ']) {
+  for (const right of [
+    'a',
+    'cache-1.example.org:11212',
+    '127.0.0.1',
+    '[::1]:11211,[::1]:11212',
+    'memcached://a:1,b:2/',
+    'memcached://u:p@a,b',
+    ' a , b ',
+  ]) {
     const cache = memcached(right)
     assert.equal(cache.scope, 'shared')
     await cache.close()

@@ -13,15 +13,18 @@ export interface MemcachedOptions {
 }
 
 /**
- * A cache on one or more memcached servers (binary protocol, memcached 1.4 to 1.6; over several servers keys
- * are spread by consistent hashing, so every process must be given the same names, in any order).
+ * A cache on one or more memcached servers (binary protocol, memcached 1.4 to 1.6; over several
+ * servers keys are spread by consistent hashing, so every process must be given the same names, in
+ * any order).
  *
- * No request is ever sent twice. A server that does not answer costs nothing but the keys it holds: once it
- * has timed out, requests to it fail at once, and about each second one tries whether it is back.
- * Connections are made when they are first needed, and keep the process alive until `close()`.
+ * No request is ever sent twice. A server that does not answer costs nothing but the keys it holds:
+ * once it has timed out, requests to it fail at once, and about each second one tries whether it is
+ * back. Connections are made when they are first needed, and keep the process alive until
+ * `close()`.
  *
- * @param servers `host:port,host:port` or `memcached://host:port,host:port`; with `user:password@` before the
- * first (or any), or with MEMCACHE_USERNAME and MEMCACHE_PASSWORD in the environment, SASL PLAIN is spoken
+ * @param servers `host:port,host:port` or `memcached://host:port,host:port`; with `user:password@`
+ * before the first (or any), or with MEMCACHE_USERNAME and MEMCACHE_PASSWORD in the environment,
+ * SASL PLAIN is spoken
  * @throws TypeError, RangeError if an option is wrong
  */
 export function memcached(servers: string, options: MemcachedOptions = {}): Cache {
@@ -29,7 +32,10 @@ export function memcached(servers: string, options: MemcachedOptions = {}): Cach
 }
 
 /** {@link memcached}, its servers read already. */
-export function openMemcached(addresses: readonly MemcachedAddress[], options: MemcachedOptions): Cache {
+export function openMemcached(
+  addresses: readonly MemcachedAddress[],
+  options: MemcachedOptions,
+): Cache {
   onlyKnown('memcached', options, ['timeoutMs'])
   const { timeoutMs = 500 } = given(options)
   return new Memcached(addresses, integer('timeoutMs', timeoutMs, 10, 60_000, 'milliseconds'))
@@ -41,7 +47,9 @@ class Memcached implements Cache {
   readonly #ring: Ring
 
   constructor(addresses: readonly MemcachedAddress[], timeoutMs: number) {
-    this.#servers = new Map(addresses.map((address) => [address.name, new MemcachedServer(address, timeoutMs)]))
+    this.#servers = new Map(
+      addresses.map((address) => [address.name, new MemcachedServer(address, timeoutMs)]),
+    )
     this.#ring = new Ring([...this.#servers.keys()])
   }
 
@@ -50,7 +58,10 @@ class Memcached implements Cache {
     return this.#get(this.#serverFor(key), key)
   }
 
-  async getMany(keys: readonly string[], onUnanswered?: (key: string, error: CacheError) => void): Promise<Map<string, Buffer>> {
+  async getMany(
+    keys: readonly string[],
+    onUnanswered?: (key: string, error: CacheError) => void,
+  ): Promise<Map<string, Buffer>> {
     const keysOf = new Map<MemcachedServer, string[]>()
     for (const key of new Set(keys)) {
       checkKey(key)
@@ -77,7 +88,9 @@ class Memcached implements Cache {
       }
     }
     const lanes = [...keysOf].flatMap(([server, waiting]) =>
-      Array.from({ length: Math.min(GETS_IN_FLIGHT, waiting.length) }, () => fetch(server, waiting)),
+      Array.from({ length: Math.min(GETS_IN_FLIGHT, waiting.length) }, () =>
+        fetch(server, waiting),
+      ),
     )
     await Promise.all(lanes)
     return found
@@ -104,7 +117,11 @@ class Memcached implements Cache {
     throw refusal(server, response)
   }
 
-  async increment(key: string, delta = 1, onMiss?: { initial: number; ttlSeconds: number }): Promise<number | undefined> {
+  async increment(
+    key: string,
+    delta = 1,
+    onMiss?: { initial: number; ttlSeconds: number },
+  ): Promise<number | undefined> {
     checkKey(key)
     checkIncrement(delta, onMiss)
     const extras = Buffer.alloc(20)
@@ -114,7 +131,9 @@ class Memcached implements Cache {
     const server = this.#serverFor(key)
     for (let tries = 1; ; tries++) {
       const response = await server.ask(INCREMENT, key, extras, '')
-      if (response.header.status === OK && response.val.length === 8) return safeSum(key, response.val.readBigUInt64BE())
+      if (response.header.status === OK && response.val.length === 8) {
+        return safeSum(key, response.val.readBigUInt64BE())
+      }
       if (response.header.status === NOT_FOUND) return undefined
       // Another client planted its initial number a moment earlier; nothing has been added yet.
       const raced = response.header.status === NOT_STORED && tries < INCREMENT_TRIES
@@ -150,7 +169,10 @@ class Memcached implements Cache {
   }
 }
 
-/** Gets that one `getMany` has in flight at one server, so that many large cells do not time each other out. */
+/**
+ * Gets that one `getMany` has in flight at one server, so that many large cells do not time each
+ * other out.
+ */
 const GETS_IN_FLIGHT = 16
 
 /** Only a client that meets the key's eviction or deletion each time would need more. */
@@ -169,7 +191,13 @@ const EXISTS = 0x02
 const TOO_LARGE = 0x03
 const NOT_STORED = 0x05
 const OUT_OF_MEMORY = 0x82
-const NOT_STORED_STATUSES: ReadonlySet<number> = new Set([NOT_FOUND, EXISTS, TOO_LARGE, NOT_STORED, OUT_OF_MEMORY])
+const NOT_STORED_STATUSES: ReadonlySet<number> = new Set([
+  NOT_FOUND,
+  EXISTS,
+  TOO_LARGE,
+  NOT_STORED,
+  OUT_OF_MEMORY,
+])
 
 /** As expiry of an increment: a miss stores nothing. */
 const MISS_IS_AN_ERROR = 0xffffffff
@@ -185,5 +213,9 @@ function storeExtras(ttlSeconds: number): Buffer {
 function refusal(server: MemcachedServer, response: Response): CacheError {
   const status = `0x${response.header.status.toString(16).padStart(2, '0')}`
   const text = response.val.toString('latin1', 0, 80).replace(/[^\x20-\x7e]/g, '?')
-  return new CacheError('CACHE_REFUSED', `wide-cache: memcached ${server.name} refused the request (status ${status}: ${text})`, { server: server.name })
+  return new CacheError(
+    'CACHE_REFUSED',
+    `wide-cache: memcached ${server.name} refused the request (status ${status}: ${text})`,
+    { server: server.name },
+  )
 }

@@ -17,7 +17,13 @@ declare module 'memjs' {
 
   /** One connection and those who wait for its replies. */
   class Server {
-    constructor(host: string, port: number, username: string | undefined, password: string | undefined, options: ServerOptions)
+    constructor(
+      host: string,
+      port: number,
+      username: string | undefined,
+      password: string | undefined,
+      options: ServerOptions,
+    )
     /** There from the first call of `sock` until the connection is gone. */
     _socket?: Socket | undefined
     /** Bytes of a reply that is not complete yet. */
@@ -32,7 +38,15 @@ declare module 'memjs' {
 
   const memjs: {
     Server: typeof Server
-    Utils: { makeRequestBuffer(opcode: number, key: string, extras: Buffer | '', value: Buffer | '', opaque: number): Buffer }
+    Utils: {
+      makeRequestBuffer(
+        opcode: number,
+        key: string,
+        extras: Buffer | '',
+        value: Buffer | '',
+        opaque: number,
+      ): Buffer
+    }
   }
   export default memjs
   export type { Server, Response }

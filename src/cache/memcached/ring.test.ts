@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ring } from './ring.js'
 
-const keys = Array.from({ length: 10_000 }, (_, i) => `wc:site:${1_700_000_000 + (i >> 4)}:${i & 15}`)
+const keys = Array.from(
+  { length: 10_000 },
+  (_, i) => `wc:site:${1_700_000_000 + (i >> 4)}:${i & 15}`,
+)
 const four = ['10.0.0.1:11211', '10.0.0.2:11211', '10.0.0.3:11211', '10.0.0.4:11211']
 
 test('one server more beside three moves about a quarter of the keys, and all of them to it', () => {
@@ -18,11 +21,21 @@ test('the order of the servers does not matter', () => {
 })
 
 test('keys are spread evenly', () => {
-  for (const names of [four, four.slice(0, 3), ['a:1', 'b:1'], Array.from({ length: 10 }, (_, i) => `cache-${i}.example:11211`)]) {
+  for (const names of [
+    four,
+    four.slice(0, 3),
+    ['a:1', 'b:1'],
+    Array.from({ length: 10 }, (_, i) => `cache-${i}.example:11211`),
+  ]) {
     const shares = new Map(names.map((name) => [name, 0]))
     const ring = new Ring(names)
     for (const key of keys) shares.set(ring.nameFor(key), (shares.get(ring.nameFor(key)) ?? 0) + 1)
     const even = keys.length / names.length
-    for (const [name, share] of shares) assert.ok(share > even * 0.75 && share < even * 1.25, `${name} has ${share}, ${even} would be even`)
+    for (const [name, share] of shares) {
+      assert.ok(
+        share > even * 0.75 && share < even * 1.25,
+        `${name} has ${share}, ${even} would be even`,
+      )
+    }
   }
 })

@@ -1,11 +1,15 @@
 import { HashRing } from 'ketama'
 
-/** In ketama's units of 50 points: with 400 points each, a few servers get their shares to within about 10 %. */
+/**
+ * In ketama's units of 50 points: with 400 points each, a few servers get their shares to within
+ * about 10 %.
+ */
 const WEIGHT = 8
 
 /**
- * Which server holds a key: consistent hashing, so that one server more beside n moves about one key in n+1,
- * where `hash % n` would move nearly all. The same names give the same answers in whatever order they come.
+ * Which server holds a key: consistent hashing, so that one server more beside n moves about one
+ * key in n+1, where `hash % n` would move nearly all. The same names give the same answers in
+ * whatever order they come.
  */
 export class Ring {
   readonly #ring = new HashRing<string>()

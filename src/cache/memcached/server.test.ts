@@ -25,11 +25,18 @@ describe('memcached: a server that is down', () => {
     behindProxy(server.address, SHORT, async (cache, proxy) => {
       await cache.set('silent', x, 60)
       proxy.swallow()
-      await Promise.all(Array.from({ length: 20 }, () => assert.rejects(cache.get('silent'), TIMEOUT)))
+      await Promise.all(
+        Array.from({ length: 20 }, () => assert.rejects(cache.get('silent'), TIMEOUT)),
+      )
       const connections = proxy.connections
       const begun = performance.now()
-      for (let i = 0; i < 100; i++) await assert.rejects(cache.append('silent', x), { ...UNREACHABLE, server: proxy.address })
-      assert.ok(performance.now() - begun < 900, '100 requests took less time than two would have waited')
+      for (let i = 0; i < 100; i++) {
+        await assert.rejects(cache.append('silent', x), { ...UNREACHABLE, server: proxy.address })
+      }
+      assert.ok(
+        performance.now() - begun < 900,
+        '100 requests took less time than two would have waited',
+      )
       assert.equal(proxy.connections, connections)
       proxy.pass()
       await recovery(cache)
@@ -60,19 +67,31 @@ describe('memcached: a server that is down', () => {
       const codes: string[] = []
       while (performance.now() - begun < 3500) {
         // Several at once: only one of them may be the probe.
-        const settled = await Promise.allSettled([cache.get('probe'), cache.get('probe'), cache.get('probe')])
-        for (const one of settled) codes.push(one.status === 'rejected' ? one.reason.code : 'answered')
+        const settled = await Promise.allSettled([
+          cache.get('probe'),
+          cache.get('probe'),
+          cache.get('probe'),
+        ])
+        for (const one of settled) {
+          codes.push(one.status === 'rejected' ? one.reason.code : 'answered')
+        }
         await sleep(20)
       }
       const probes = codes.filter((code) => code === 'CACHE_TIMEOUT').length
       assert.ok(probes >= 1 && probes <= 4, `${probes} probes in 3.5 s`)
-      assert.ok(proxy.connections - before <= 4, `${proxy.connections - before} connections in 3.5 s`)
+      assert.ok(
+        proxy.connections - before <= 4,
+        `${proxy.connections - before} connections in 3.5 s`,
+      )
     }))
 
   test('that nobody listens on is unreachable, and found when it starts', async () => {
     const port = await freePort()
     const cache = memcached(`127.0.0.1:${port}`, PATIENT)
-    await assert.rejects(cache.get('late'), { ...UNREACHABLE, message: new RegExp(`memcached 127\\.0\\.0\\.1:${port} cannot be reached \\(ECONNREFUSED\\)`) })
+    await assert.rejects(cache.get('late'), {
+      ...UNREACHABLE,
+      message: new RegExp(`memcached 127\\.0\\.0\\.1:${port} cannot be reached \\(ECONNREFUSED\\)`),
+    })
     const late = await startMemcached({ port })
     try {
       await recovery(cache)
@@ -98,7 +117,9 @@ describe('memcached: a server that is down', () => {
 
   test('among three slows down no operation on the other two', async () => {
     const proxy = await startFaultyTcp(server.address)
-    const cache = memcached([proxy, ...others].map((one) => one.address).join(), { timeoutMs: 2000 })
+    const cache = memcached([proxy, ...others].map((one) => one.address).join(), {
+      timeoutMs: 2000,
+    })
     try {
       const keys = Array.from({ length: 300 }, (_, i) => `three:${i}`)
       await Promise.all(keys.map((key) => cache.set(key, x, 60)))
@@ -106,10 +127,18 @@ describe('memcached: a server that is down', () => {
       const slow = cache.getMany(keys, () => undefined)
       const begun = performance.now()
       const fates = await Promise.all(
-        keys.map((key) => cache.append(key, x).then(() => performance.now() - begun, (error: { server: string }) => error.server)),
+        keys.map((key) =>
+          cache.append(key, x).then(
+            () => performance.now() - begun,
+            (error: { server: string }) => error.server,
+          ),
+        ),
       )
       const failed = fates.filter((fate) => typeof fate === 'string')
-      assert.ok(failed.length > 50 && failed.length < 150, `${failed.length} of 300 keys lie on the dead server`)
+      assert.ok(
+        failed.length > 50 && failed.length < 150,
+        `${failed.length} of 300 keys lie on the dead server`,
+      )
       assert.deepEqual(new Set(failed), new Set([proxy.address]))
       for (const fate of fates) assert.ok(typeof fate === 'string' || fate < 1500, `${fate} ms`)
       assert.equal((await slow).size, 300 - failed.length)
@@ -138,7 +167,8 @@ describe('memcached: a server that is down', () => {
     behindProxy(server.address, { timeoutMs: 1000 }, async (cache, proxy) => {
       proxy.swallow()
       const codes: string[] = []
-      const note = (error: { code: string; message: string }) => codes.push(/in flight and is not asked/.test(error.message) ? 'full' : error.code)
+      const note = (error: { code: string; message: string }) =>
+        codes.push(/in flight and is not asked/.test(error.message) ? 'full' : error.code)
       const small = Array.from({ length: 10_000 }, () => cache.append('full', x).catch(note))
       await sleep(0)
       assert.equal(codes.filter((code) => code === 'full').length, 10_000 - 8192)
@@ -149,7 +179,9 @@ describe('memcached: a server that is down', () => {
       await recovery(cache)
       proxy.swallow()
       codes.length = 0
-      const large = Array.from({ length: 40 }, () => cache.append('full', Buffer.alloc(MIB)).catch(note))
+      const large = Array.from({ length: 40 }, () =>
+        cache.append('full', Buffer.alloc(MIB)).catch(note),
+      )
       await Promise.all(large)
       const full = codes.filter((code) => code === 'full').length
       assert.ok(full >= 8 && full <= 10, `${full} of 40 MiB are refused over 32`)

@@ -5,9 +5,10 @@ import type { MemcachedAddress } from './addresses.js'
 import { Link } from './link.js'
 
 /**
- * One memcached server, as it comes and goes. Promises: a request waits for its answer no longer than
- * `timeoutMs` (twice that when it has to connect first); once the server has proved down, requests fail at
- * once, but for one each {@link PROBE_MS} that finds out whether it is back; what waits is bounded.
+ * One memcached server, as it comes and goes. Promises: a request waits for its answer no longer
+ * than `timeoutMs` (twice that when it has to connect first); once the server has proved down,
+ * requests fail at once, but for one each {@link PROBE_MS} that finds out whether it is back; what
+ * waits is bounded.
  */
 export class MemcachedServer {
   readonly #address: MemcachedAddress
@@ -31,20 +32,31 @@ export class MemcachedServer {
     if (this.#closed) return this.#refuse('CACHE_CLOSED', 'is not asked: the cache has been closed')
     if (this.#down) {
       const now = systemClock.elapsed()
-      if (now < this.#askAgainAt) return this.#refuse('CACHE_UNREACHABLE', `is down; it is asked again every ${PROBE_MS} ms`)
+      if (now < this.#askAgainAt) {
+        return this.#refuse('CACHE_UNREACHABLE', `is down; it is asked again every ${PROBE_MS} ms`)
+      }
       // This request is the probe; the time it may take must be over before the next.
       this.#askAgainAt = now + Math.max(PROBE_MS, 2 * this.#timeoutMs)
     }
     const link = (this.#link ??= this.#connect())
     const full =
-      link.requestsInFlight >= MAX_REQUESTS_IN_FLIGHT || (link.requestsInFlight > 0 && link.bytesInFlight + value.length > MAX_BYTES_IN_FLIGHT)
-    if (full) return this.#refuse('CACHE_UNREACHABLE', `has ${link.requestsInFlight} requests in flight and is not asked for more`)
+      link.requestsInFlight >= MAX_REQUESTS_IN_FLIGHT ||
+      (link.requestsInFlight > 0 && link.bytesInFlight + value.length > MAX_BYTES_IN_FLIGHT)
+    if (full) {
+      return this.#refuse(
+        'CACHE_UNREACHABLE',
+        `has ${link.requestsInFlight} requests in flight and is not asked for more`,
+      )
+    }
     return link.send(opcode, key, extras, value)
   }
 
   close(): void {
     this.#closed = true
-    this.#link?.end(this.#error('CACHE_CLOSED', 'was asked, but the cache has been closed before it answered'), false)
+    this.#link?.end(
+      this.#error('CACHE_CLOSED', 'was asked, but the cache has been closed before it answered'),
+      false,
+    )
   }
 
   #connect(): Link {

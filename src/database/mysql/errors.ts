@@ -1,20 +1,31 @@
 /**
- * What MySQL's and mysql2's errors mean, as a DatabaseError. Their messages quote values ("Duplicate entry
- * 'x'", "near 'INSERT …'") and their objects carry the whole statement, so neither is passed on: a message
- * keeps its quotes only where they are known to hold names, and there is no `cause`.
+ * What MySQL's and mysql2's errors mean, as a DatabaseError. Their messages quote values
+ * ("Duplicate entry 'x'", "near 'INSERT …'") and their objects carry the whole statement, so
+ * neither is passed on: a message keeps its quotes only where they are known to hold names, and
+ * there is no `cause`.
  */
 import { closedError } from '../closed.js'
 import { DatabaseError, type DatabaseErrorKind } from '../database.js'
 
 /** Server errors by number, where the SQLSTATE does not tell. */
 const KINDS: Readonly<Record<Exclude<DatabaseErrorKind, 'usage'>, readonly number[]>> = {
-  // lock-wait timeout, deadlock, NOWAIT, user-lock deadlock, row changed since read (snapshot isolation)
+  // lock-wait timeout, deadlock, NOWAIT, user-lock deadlock, row changed since read (snapshot
+  // isolation)
   lock: [1205, 1213, 3572, 3058, 1020],
-  // bad handshake, shutdown, aborted connection, broken packets, host blocked, killed, timed out, idle too long, gone
-  unreachable: [1042, 1043, 1053, 1129, 1152, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 1969, 2006, 2013, 3024, 4031],
-  // too many connections, out of memory or threads, disk or table full, write errors, read-only, lock table full
-  capacity: [3, 1015, 1021, 1026, 1030, 1036, 1037, 1038, 1040, 1041, 1047, 1114, 1135, 1203, 1206, 1226, 1290, 1792, 1836],
-  // packet too large, truncated, wrong value, out of range, invalid JSON, CHECK (MySQL, MariaDB), refused by a trigger
+  // bad handshake, shutdown, aborted connection, broken packets, host blocked, killed, timed out,
+  // idle too long, gone
+  unreachable: [
+    1042, 1043, 1053, 1129, 1152, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 1969,
+    2006, 2013, 3024, 4031,
+  ],
+  // too many connections, out of memory or threads, disk or table full, write errors, read-only,
+  // lock table full
+  capacity: [
+    3, 1015, 1021, 1026, 1030, 1036, 1037, 1038, 1040, 1041, 1047, 1114, 1135, 1203, 1206, 1226,
+    1290, 1792, 1836,
+  ],
+  // packet too large, truncated, wrong value, out of range, invalid JSON, CHECK (MySQL, MariaDB),
+  // refused by a trigger
   data: [1153, 1264, 1265, 1292, 1366, 1367, 1406, 1411, 1644, 3140, 3819, 4025],
 }
 
@@ -23,23 +34,50 @@ const CLIENT_USAGE = /^(HANDSHAKE_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|
 
 /** Errors whose quotes hold names of tables, columns, constraints, settings and users only. */
 const QUOTES_NAMES = new Set([
-  'ER_NO_SUCH_TABLE', 'ER_BAD_TABLE_ERROR', 'ER_TABLE_EXISTS_ERROR', 'ER_BAD_FIELD_ERROR', 'ER_NON_UNIQ_ERROR', 'ER_BAD_DB_ERROR',
-  'ER_DUP_FIELDNAME', 'ER_DUP_KEYNAME', 'ER_CANT_DROP_FIELD_OR_KEY', 'ER_DATA_TOO_LONG', 'ER_BAD_NULL_ERROR',
-  'ER_NO_DEFAULT_FOR_FIELD', 'ER_WARN_DATA_OUT_OF_RANGE', 'ER_CHECK_CONSTRAINT_VIOLATED', 'ER_NET_PACKET_TOO_LARGE',
-  'ER_TABLEACCESS_DENIED_ERROR', 'ER_COLUMNACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR', 'ER_SPECIFIC_ACCESS_DENIED_ERROR',
+  'ER_NO_SUCH_TABLE',
+  'ER_BAD_TABLE_ERROR',
+  'ER_TABLE_EXISTS_ERROR',
+  'ER_BAD_FIELD_ERROR',
+  'ER_NON_UNIQ_ERROR',
+  'ER_BAD_DB_ERROR',
+  'ER_DUP_FIELDNAME',
+  'ER_DUP_KEYNAME',
+  'ER_CANT_DROP_FIELD_OR_KEY',
+  'ER_DATA_TOO_LONG',
+  'ER_BAD_NULL_ERROR',
+  'ER_NO_DEFAULT_FOR_FIELD',
+  'ER_WARN_DATA_OUT_OF_RANGE',
+  'ER_CHECK_CONSTRAINT_VIOLATED',
+  'ER_NET_PACKET_TOO_LARGE',
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_COLUMNACCESS_DENIED_ERROR',
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_SPECIFIC_ACCESS_DENIED_ERROR',
 ])
 
 /** What helps, where the server's own words do not say it. */
 export const BINLOG_REMEDY =
-  'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW for now; connections that are open keep the old one'
-const REMEDIES = new Map([[1665, `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}`]])
+  'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW ' +
+  'for now; connections that are open keep the old one'
+const REMEDIES = new Map([
+  [1665, `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}`],
+])
 
-/** Read-only: after a failover the old primary may live on, and a connection to it never gets well. */
-const READ_ONLY = new Set(['ER_OPTION_PREVENTS_STATEMENT', 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION', 'ER_READ_ONLY_MODE'])
+/**
+ * Read-only: after a failover the old primary may live on, and a connection to it never gets well.
+ */
+const READ_ONLY = new Set([
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  'ER_READ_ONLY_MODE',
+])
 /** No answer in time: ours, and nobody else's. */
 const SILENCE = 'ETIMEDOUT'
 
-/** Whether the connections beside the one that failed so are likely to have the same fault: a read-only server, or a silent one. */
+/**
+ * Whether the connections beside the one that failed so are likely to have the same fault: a
+ * read-only server, or a silent one.
+ */
 export function condemnsOthers(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === SILENCE || READ_ONLY.has(error.code))
 }
@@ -49,14 +87,25 @@ export function silence(timeoutMs: number): DatabaseError {
   return new DatabaseError(SILENCE, 'unreachable', `No answer within ${timeoutMs / 1000} s`)
 }
 
-/** The error of a connection that could not be brought into its state: what it was wanted for was not sent. */
+/**
+ * The error of a connection that could not be brought into its state: what it was wanted for was
+ * not sent.
+ */
 export function unsent(error: unknown): unknown {
-  return error instanceof DatabaseError ? new DatabaseError(error.code, error.kind, error.message, { unsent: true }) : error
+  return error instanceof DatabaseError
+    ? new DatabaseError(error.code, error.kind, error.message, { unsent: true })
+    : error
 }
 
 /** A lock-wait timeout's error, with who holds the lock. */
 export function withHolder(error: unknown, holder: string | undefined): unknown {
-  if (holder === undefined || !(error instanceof DatabaseError) || error.code !== 'ER_LOCK_WAIT_TIMEOUT') return error
+  if (
+    holder === undefined ||
+    !(error instanceof DatabaseError) ||
+    error.code !== 'ER_LOCK_WAIT_TIMEOUT'
+  ) {
+    return error
+  }
   return new DatabaseError(error.code, error.kind, `${error.message}. ${holder}`)
 }
 
@@ -69,22 +118,38 @@ export function serverSays(error: unknown): string | undefined {
 export function mysqlError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error
   const { code, errno, sqlState, sqlMessage, message } = fieldsOf(error)
-  if (message === 'Queue limit reached.') return new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', 'All connections are busy and the queue for them is full')
+  if (message === 'Queue limit reached.') {
+    return new DatabaseError(
+      'DATABASE_QUEUE_FULL',
+      'capacity',
+      'All connections are busy and the queue for them is full',
+    )
+  }
   if (message === 'Pool is closed.') return closedError()
   if (sqlMessage === undefined || errno === undefined) {
     const kind = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
     return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', kind, message)
   }
   const name = code ?? `ER_${errno}`
-  return new DatabaseError(name, kindOf(errno, sqlState), `${name}: ${QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)}${REMEDIES.get(errno) ?? ''}`)
+  return new DatabaseError(
+    name,
+    kindOf(errno, sqlState),
+    `${name}: ` +
+      `${QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)}${REMEDIES.get(errno) ?? ''}`,
+  )
 }
 
 function kindOf(errno: number, sqlState: string): DatabaseErrorKind {
-  for (const kind of ['lock', 'unreachable', 'capacity', 'data'] as const) if (KINDS[kind].includes(errno)) return kind
+  for (const kind of ['lock', 'unreachable', 'capacity', 'data'] as const) {
+    if (KINDS[kind].includes(errno)) return kind
+  }
   return /^2[23]/.test(sqlState) ? 'data' : 'usage'
 }
 
-/** All between the first quote and the last goes, since a value may hold quotes; a name at the very end stays. */
+/**
+ * All between the first quote and the last goes, since a value may hold quotes; a name at the very
+ * end stays.
+ */
 function withoutValues(message: string): string {
   const first = message.search(/['"`]/)
   if (first === -1) return message
@@ -93,8 +158,15 @@ function withoutValues(message: string): string {
 }
 
 function fieldsOf(error: unknown) {
-  const fields: Record<string, unknown> = error instanceof Error ? { ...error, message: error.message } : {}
+  const fields: Record<string, unknown> =
+    error instanceof Error ? { ...error, message: error.message } : {}
   const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
   const errno = typeof fields['errno'] === 'number' ? fields['errno'] : undefined
-  return { code: text('code'), errno, sqlState: text('sqlState') ?? '', sqlMessage: text('sqlMessage'), message: text('message') ?? 'unknown failure' }
+  return {
+    code: text('code'),
+    errno,
+    sqlState: text('sqlState') ?? '',
+    sqlMessage: text('sqlMessage'),
+    message: text('message') ?? 'unknown failure',
+  }
 }

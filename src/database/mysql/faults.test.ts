@@ -1,6 +1,7 @@
 /**
- * MySQL on a network and among servers as they are: connections that go silent, holders of locks that are gone or
- * forgotten, a failover whose old primary lives on. Most of it is waiting, so all tests run at the same time.
+ * MySQL on a network and among servers as they are: connections that go silent, holders of locks
+ * that are gone or forgotten, a failover whose old primary lives on. Most of it is waiting, so all
+ * tests run at the same time.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -14,7 +15,10 @@ import { MysqlDatabase } from './mysql.js'
 import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
-/** A TCP proxy whose new connections go to `target`; those that are there may be frozen: silent, and open on both sides. */
+/**
+ * A TCP proxy whose new connections go to `target`; those that are there may be frozen: silent, and
+ * open on both sides.
+ */
 class SwitchableTcp {
   target: number
   readonly #server: Server
@@ -28,8 +32,14 @@ class SwitchableTcp {
       const ended = (other: Socket) => () => {
         if (!pair.frozen) other.destroy()
       }
-      client.on('data', (data) => pair.frozen || pair.upstream.write(data)).on('close', ended(pair.upstream)).on('error', () => undefined)
-      pair.upstream.on('data', (data) => pair.frozen || client.write(data)).on('close', ended(client)).on('error', () => undefined)
+      client
+        .on('data', (data) => pair.frozen || pair.upstream.write(data))
+        .on('close', ended(pair.upstream))
+        .on('error', () => undefined)
+      pair.upstream
+        .on('data', (data) => pair.frozen || client.write(data))
+        .on('close', ended(client))
+        .on('error', () => undefined)
     })
   }
 
@@ -70,10 +80,17 @@ function open(url: string): MysqlDatabase {
   return database
 }
 
-/** Started before all tests: to make a server's folder stops this process, and the clocks of the tests with it. */
+/**
+ * Started before all tests: to make a server's folder stops this process, and the clocks of the
+ * tests with it.
+ */
 const SERVERS = {
   impatient: [
-    '--wait-timeout=1', '--net-read-timeout=1', '--idle-transaction-timeout=1', '--idle-write-transaction-timeout=1', '--idle-readonly-transaction-timeout=1',
+    '--wait-timeout=1',
+    '--net-read-timeout=1',
+    '--idle-transaction-timeout=1',
+    '--idle-write-transaction-timeout=1',
+    '--idle-readonly-transaction-timeout=1',
   ],
   oldPrimary: [],
   newPrimary: [],
@@ -102,12 +119,17 @@ async function tableOn(url: string): Promise<MysqlDatabase> {
   return database
 }
 
-const add = (database: MysqlDatabase): Promise<unknown> => database.transaction((tx) => tx.query('UPDATE t SET n = n + 1 WHERE id = 1'))
+const add = (database: MysqlDatabase): Promise<unknown> =>
+  database.transaction((tx) => tx.query('UPDATE t SET n = n + 1 WHERE id = 1'))
 /** All five connections of the pool are made, and idle. */
-const warmUp = (database: MysqlDatabase): Promise<unknown> => Promise.all(Array.from({ length: 5 }, () => database.query('SELECT SLEEP(0.2)')))
+const warmUp = (database: MysqlDatabase): Promise<unknown> =>
+  Promise.all(Array.from({ length: 5 }, () => database.query('SELECT SLEEP(0.2)')))
 const never = new Promise<never>(() => undefined)
 
-/** A user who may do what a site does, and neither see others' connections nor write where read_only is set. */
+/**
+ * A user who may do what a site does, and neither see others' connections nor write where read_only
+ * is set.
+ */
 async function limited(url: string): Promise<string> {
   const to = new URL(url)
   const schema = to.pathname.slice(1)
@@ -139,7 +161,11 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     await add(database)
     const waited = performance.now() - since
     assert.ok(waited > 1_000 && waited < 30_000, `${waited} ms`)
-    assert.equal((await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 1, 'nothing of the orphaned transaction is stored')
+    assert.equal(
+      (await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'],
+      1,
+      'nothing of the orphaned transaction is stored',
+    )
   })
 
   test('a transaction that is idle is rolled back after 10 s, by name', async () => {
@@ -164,8 +190,17 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     cleanUps.push(() => forgotten.destroy())
     await forgotten.query('START TRANSACTION')
     await forgotten.query('UPDATE t SET n = 9 WHERE id = 1')
-    const [seen, unseen] = await Promise.all([rejects(add(database), 'lock', 'ER_LOCK_WAIT_TIMEOUT'), rejects(add(other), 'lock', 'ER_LOCK_WAIT_TIMEOUT')])
-    assert.match(seen.message, new RegExp(`Connection ${forgotten.threadId} from 127\\.0\\.0\\.1:\\d+ holds the lock and has been idle for 1\\d s.*KILL ${forgotten.threadId}$`))
+    const [seen, unseen] = await Promise.all([
+      rejects(add(database), 'lock', 'ER_LOCK_WAIT_TIMEOUT'),
+      rejects(add(other), 'lock', 'ER_LOCK_WAIT_TIMEOUT'),
+    ])
+    assert.match(
+      seen.message,
+      new RegExp(
+        `Connection ${forgotten.threadId} from 127\\.0\\.0\\.1:\\d+ holds the lock and has ` +
+          `been idle for 1\\d s.*KILL ${forgotten.threadId}$`,
+      ),
+    )
     assert.doesNotMatch(seen.message, /wide/)
     assert.doesNotMatch(unseen.message, /KILL/)
   })
@@ -175,12 +210,15 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     const database = open(url())
     const root = await createConnection({ socketPath: socket, user: 'root' })
     cleanUps.push(() => root.destroy())
-    const value = async (sql: string) => Object.values(((await root.query(sql))[0] as Record<string, unknown>[])[0] ?? {}).at(-1)
+    const value = async (sql: string) =>
+      Object.values(((await root.query(sql))[0] as Record<string, unknown>[])[0] ?? {}).at(-1)
     await root.query('SET SESSION wait_timeout = 600')
     await warmUp(database)
     const aborted = await value(`SHOW GLOBAL STATUS LIKE 'Aborted_clients'`)
     await setTimeout(3_000)
-    const others = `SELECT COUNT(*) FROM information_schema.processlist WHERE host <> 'localhost' AND db = 'test'`
+    const others =
+      'SELECT COUNT(*) FROM information_schema.processlist WHERE host <> ' +
+      `'localhost' AND db = 'test'`
     assert.equal(Number(await value(others)), 5, 'the wait_timeout of the server is not ours')
     await setTimeout(11_000)
     assert.equal(Number(await value(others)), 0)
@@ -229,10 +267,12 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     await setTimeout(100)
     await rejects(add(database), 'capacity', 'ER_OPTION_PREVENTS_STATEMENT')
     await busyMeanwhile
-    const ports = await Promise.all(Array.from({ length: 10 }, async () => {
-      const { rows } = await database.query('SELECT @@port AS port, SLEEP(0.1)')
-      return rows[0]?.['port']
-    }))
+    const ports = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const { rows } = await database.query('SELECT @@port AS port, SLEEP(0.1)')
+        return rows[0]?.['port']
+      }),
+    )
     assert.deepEqual(new Set(ports), new Set([now.port]), 'nobody reads from the old one any more')
     await Promise.all(Array.from({ length: 10 }, () => add(database)))
     assert.equal((await open(now.url()).query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 10)
@@ -241,8 +281,15 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
   test('with binlog_format=STATEMENT nothing is migrated, and the error says what to set; MIXED, or no log, is fine', async () => {
     const strict = server('statements')
     const database = open(strict.url())
-    const error: DatabaseError = await rejects(database.migrate(), 'usage', 'DATABASE_BINLOG_FORMAT')
-    assert.match(error.message, /binlog_format is STATEMENT; allowed: ROW, MIXED.*SET GLOBAL binlog_format/)
+    const error: DatabaseError = await rejects(
+      database.migrate(),
+      'usage',
+      'DATABASE_BINLOG_FORMAT',
+    )
+    assert.match(
+      error.message,
+      /binlog_format is STATEMENT; allowed: ROW, MIXED.*SET GLOBAL binlog_format/,
+    )
     assert.deepEqual((await database.query('SHOW TABLES')).rows, [])
     await database.close()
     const admin = open(strict.url())
@@ -250,7 +297,14 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     const allowed = open(strict.url())
     await allowed.migrate()
     await admin.query(`SET GLOBAL binlog_format = 'STATEMENT'`)
-    const late = await rejects(open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (?, 99, ?, 0)', ['x', 'x']), 'usage', 'ER_BINLOG_STMT_MODE_AND_ROW_ENGINE')
+    const late = await rejects(
+      open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (?, 99, ?, 0)', [
+        'x',
+        'x',
+      ]),
+      'usage',
+      'ER_BINLOG_STMT_MODE_AND_ROW_ENGINE',
+    )
     assert.match(late.message, /binlog_format/i)
     await open(server('unlogged').url()).migrate()
   })

@@ -1,7 +1,7 @@
 /**
- * Who holds the lock that a session waits for, for the operator who reads the error. Asked on a connection of its own,
- * since those of the pool may all be waiting; bounded in time, and nothing fails when it cannot be told (most users may
- * not see others' transactions).
+ * Who holds the lock that a session waits for, for the operator who reads the error. Asked on a
+ * connection of its own, since those of the pool may all be waiting; bounded in time, and nothing
+ * fails when it cannot be told (most users may not see others' transactions).
  */
 import type { Connection, PoolOptions } from 'mysql2'
 
@@ -10,7 +10,10 @@ const TIMEOUT_MS = 1_000
 /** Pairs of waiting and holding transactions, at most. */
 const MAX_PAIRS = 1_000
 
-/** `waiting` and `holder` are connection ids; the longest open transaction that is in the way comes first. */
+/**
+ * `waiting` and `holder` are connection ids; the longest open transaction that is in the way comes
+ * first.
+ */
 const QUERY = (waits: string): string => `
   SELECT waiting.trx_mysql_thread_id AS waiting, holding.trx_mysql_thread_id AS holder, process.host AS host,
     process.command AS command, process.time AS seconds
@@ -22,7 +25,10 @@ const QUERY = (waits: string): string => `
 
 /** MySQL 8 has moved the table, and MariaDB has not. */
 const QUERIES = {
-  mariadb: QUERY('(SELECT requesting_trx_id AS requesting, blocking_trx_id AS blocking FROM information_schema.innodb_lock_waits) AS waits'),
+  mariadb: QUERY(
+    '(SELECT requesting_trx_id AS requesting, blocking_trx_id AS blocking FROM ' +
+      'information_schema.innodb_lock_waits) AS waits',
+  ),
   mysql: QUERY(
     `(SELECT requesting_engine_transaction_id AS requesting, blocking_engine_transaction_id AS blocking
       FROM performance_schema.data_lock_waits) AS waits`,
@@ -32,10 +38,12 @@ const QUERIES = {
 type Holders = ReadonlyMap<number, string>
 
 /**
- * Makes the function that tells, for the id of a connection that waits, a sentence about the holder, or `undefined`.
- * Those who ask at the same time share one look.
+ * Makes the function that tells, for the id of a connection that waits, a sentence about the
+ * holder, or `undefined`. Those who ask at the same time share one look.
  */
-export function lockHolders(options: PoolOptions): (connectionId: number) => Promise<string | undefined> {
+export function lockHolders(
+  options: PoolOptions,
+): (connectionId: number) => Promise<string | undefined> {
   let looking: Promise<Holders> | undefined
   return async (connectionId) => {
     looking ??= look(options)
@@ -45,20 +53,39 @@ export function lockHolders(options: PoolOptions): (connectionId: number) => Pro
   }
 }
 
-async function look({ host, port, socketPath, user, password, ssl }: PoolOptions): Promise<Holders> {
-  const { default: { createConnection } } = await import('mysql2')
-  const given = Object.entries({ host, port, socketPath, user, password, ssl }).filter(([, value]) => value !== undefined)
+async function look({
+  host,
+  port,
+  socketPath,
+  user,
+  password,
+  ssl,
+}: PoolOptions): Promise<Holders> {
+  const {
+    default: { createConnection },
+  } = await import('mysql2')
+  const given = Object.entries({ host, port, socketPath, user, password, ssl }).filter(
+    ([, value]) => value !== undefined,
+  )
   const connection = createConnection({ ...Object.fromEntries(given), connectTimeout: TIMEOUT_MS })
   connection.on('error', () => undefined)
   try {
     const [{ version } = {}] = await rowsOf(connection, 'SELECT VERSION() AS version')
-    const rows = await rowsOf(connection, /mariadb/i.test(String(version)) ? QUERIES.mariadb : QUERIES.mysql)
+    const rows = await rowsOf(
+      connection,
+      /mariadb/i.test(String(version)) ? QUERIES.mariadb : QUERIES.mysql,
+    )
     const holders = new Map<number, string>()
     for (const { waiting, holder, host, command, seconds } of rows) {
       if (holders.has(Number(waiting))) continue
       const state = command === 'Sleep' ? 'has been idle' : 'has been running a statement'
-      const remedy = command === 'Sleep' ? ' If nobody needs its transaction, end it:' : ' To end it:'
-      holders.set(Number(waiting), `Connection ${Number(holder)} from ${String(host)} holds the lock and ${state} for ${Number(seconds)} s.${remedy} KILL ${Number(holder)}`)
+      const remedy =
+        command === 'Sleep' ? ' If nobody needs its transaction, end it:' : ' To end it:'
+      holders.set(
+        Number(waiting),
+        `Connection ${Number(holder)} from ${String(host)} holds the lock and ${state} for ` +
+          `${Number(seconds)} s.${remedy} KILL ${Number(holder)}`,
+      )
     }
     return holders
   } finally {
@@ -68,6 +95,8 @@ async function look({ host, port, socketPath, user, password, ssl }: PoolOptions
 
 function rowsOf(connection: Connection, sql: string): Promise<Record<string, unknown>[]> {
   return new Promise((resolve, reject) => {
-    connection.query({ sql, timeout: TIMEOUT_MS }, (error, rows) => (error ? reject(error) : resolve(rows as Record<string, unknown>[])))
+    connection.query({ sql, timeout: TIMEOUT_MS }, (error, rows) =>
+      error ? reject(error) : resolve(rows as Record<string, unknown>[]),
+    )
   })
 }

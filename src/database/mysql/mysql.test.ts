@@ -30,7 +30,11 @@ databaseSuite(test, {
 let hostile: Promise<MariaDb> | undefined
 function hostileServer(): Promise<MariaDb> {
   hostile ??= startMariadb([
-    '--sql-mode=ORACLE,NO_BACKSLASH_ESCAPES,ANSI_QUOTES', '--autocommit=0', '--transaction-isolation=SERIALIZABLE', '--character-set-server=latin1', '--default-time-zone=+05:30',
+    '--sql-mode=ORACLE,NO_BACKSLASH_ESCAPES,ANSI_QUOTES',
+    '--autocommit=0',
+    '--transaction-isolation=SERIALIZABLE',
+    '--character-set-server=latin1',
+    '--default-time-zone=+05:30',
     '--max-allowed-packet=16M',
   ])
   return hostile
@@ -50,7 +54,9 @@ after(async () => {
 /** Runs `use` on a session as the pool has it, without what a Database or a transaction checks. */
 async function onSession<T>(url: string, use: (session: MysqlSession) => Promise<T>): Promise<T> {
   const pool = createPool(poolOptions(url))
-  const connection = await new Promise<PoolConnection>((resolve, reject) => pool.getConnection((error, got) => (error ? reject(error) : resolve(got))))
+  const connection = await new Promise<PoolConnection>((resolve, reject) =>
+    pool.getConnection((error, got) => (error ? reject(error) : resolve(got))),
+  )
   const session = new MysqlSession(connection, () => undefined)
   try {
     await session.begin()
@@ -61,12 +67,17 @@ async function onSession<T>(url: string, use: (session: MysqlSession) => Promise
   }
 }
 
-async function withTable(run: (database: MysqlDatabase, url: string) => Promise<void>, given?: string): Promise<void> {
+async function withTable(
+  run: (database: MysqlDatabase, url: string) => Promise<void>,
+  given?: string,
+): Promise<void> {
   const url = given ?? (await sharedMysqlUrl())
   const database = open(url)
   try {
     await database.query('DROP TABLE IF EXISTS t')
-    await database.query('CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20) CHARACTER SET utf8mb4) ENGINE=InnoDB')
+    await database.query(
+      'CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20) CHARACTER SET utf8mb4) ENGINE=InnoDB',
+    )
     await database.query(`INSERT INTO t VALUES (1, 'a'), (2, 'b')`)
     await run(database, url)
   } finally {
@@ -87,16 +98,28 @@ test('a lock-wait timeout is of kind lock, and rolls back the whole transaction 
       assert.match(code, /^ER_LOCK_(WAIT_TIMEOUT|NOWAIT)$/)
     })
     const { rows } = await database.query('SELECT id, s FROM t ORDER BY id')
-    assert.deepEqual(rows.map(({ id, s }) => [id, s]), [[1, 'held'], [2, 'b']])
+    assert.deepEqual(
+      rows.map(({ id, s }) => [id, s]),
+      [
+        [1, 'held'],
+        [2, 'b'],
+      ],
+    )
   }))
 
 test('a transaction takes variables of its own, and SELECTs in parentheses', () =>
   withTable(async (database) => {
     await database.transaction(async (tx) => {
       await tx.query(`SET @\`another\` = 7`)
-      await tx.query(`SET @mine = 1, @\`your's\` = CONCAT('a, autocommit', 'b'), @other := (SELECT COUNT(*) FROM t)`)
+      await tx.query(
+        `SET @mine = 1, @\`your's\` = CONCAT('a, autocommit', 'b'), @other := (SELECT ` +
+          'COUNT(*) FROM t)',
+      )
       const { rows } = await tx.query('(SELECT @mine AS n) UNION ALL (SELECT @other)')
-      assert.deepEqual(rows.map(({ n }) => n), [1, 2])
+      assert.deepEqual(
+        rows.map(({ n }) => n),
+        [1, 2],
+      )
     })
   }))
 
@@ -108,17 +131,23 @@ for (const completion of ['NO_CHAIN', 'CHAIN', 'RELEASE']) {
       await admin.query(`SET GLOBAL completion_type = '${completion}'`)
       try {
         // The checks of `tx` are passed by, as a statement that commits unseen would.
-        const lost = onSession(url, (session) => session.transaction(async () => {
-          await session.query(`UPDATE t SET s = 'half' WHERE id = 1`)
-          await session.query('COMMIT')
-          await session.query(`UPDATE t SET s = 'x' WHERE id = 2`)
-        }))
+        const lost = onSession(url, (session) =>
+          session.transaction(async () => {
+            await session.query(`UPDATE t SET s = 'half' WHERE id = 1`)
+            await session.query('COMMIT')
+            await session.query(`UPDATE t SET s = 'x' WHERE id = 2`)
+          }),
+        )
         const error = await rejects(lost, 'usage', 'DATABASE_TRANSACTION_LOST')
         assert.match(error.message, /committed.*do not retry/i)
         const fresh = open(url)
         await fresh.transaction((tx) => tx.query(`UPDATE t SET s = 'first' WHERE id = 2`))
         await fresh.query(`UPDATE t SET s = 'second' WHERE id = 2`)
-        assert.equal((await database.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'], 'second', 'a statement after a transaction commits')
+        assert.equal(
+          (await database.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'],
+          'second',
+          'a statement after a transaction commits',
+        )
         await fresh.close()
       } finally {
         await admin.query('SET GLOBAL completion_type = NO_CHAIN')
@@ -150,17 +179,33 @@ test('a connection comes back as if new: variables, locks and temporary tables o
   withTable(async (_, url) => {
     const database = open(`${url}?connectionLimit=1`)
     const { rows: before } = await database.query('SELECT CONNECTION_ID() AS id')
-    await database.query(`SET SESSION sql_mode = '', time_zone = '+09:00', autocommit = 0, character_set_client = latin1, @mine = 1`)
+    await database.query(
+      `SET SESSION sql_mode = '', time_zone = '+09:00', autocommit = 0, character_set_client ` +
+        '= latin1, @mine = 1',
+    )
     await database.query(`SELECT GET_LOCK('mine', 1)`)
     await database.query('CREATE TEMPORARY TABLE mine (a INT)')
     const { rows } = await database.query(
       `SELECT CONNECTION_ID() AS id, @@sql_mode LIKE 'STRICT_ALL_TABLES,%' AS strict, @@time_zone AS zone, @@autocommit AS auto, @@character_set_client AS charset,
       @@collation_connection AS collation, @mine AS mine, IS_USED_LOCK('mine') AS locked`,
     )
-    const fresh = { strict: 1, zone: '+00:00', auto: 1, charset: 'utf8mb4', collation: 'utf8mb4_bin', mine: null, locked: null }
+    const fresh = {
+      strict: 1,
+      zone: '+00:00',
+      auto: 1,
+      charset: 'utf8mb4',
+      collation: 'utf8mb4_bin',
+      mine: null,
+      locked: null,
+    }
     assert.deepEqual({ ...rows[0] }, { id: before[0]?.['id'], ...fresh })
-    const isolation = await database.query(`SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`)
-    assert.deepEqual(new Set(isolation.rows.map((row) => row['Value'])), new Set(['READ-COMMITTED']))
+    const isolation = await database.query(
+      `SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`,
+    )
+    assert.deepEqual(
+      new Set(isolation.rows.map((row) => row['Value'])),
+      new Set(['READ-COMMITTED']),
+    )
     await rejects(database.query('SELECT * FROM mine'), 'usage', 'ER_NO_SUCH_TABLE')
     await database.close()
   }))
@@ -171,15 +216,27 @@ test('a server with other defaults (Oracle, not strict, no backslash escapes, no
     const text = `\\' OR 1=1 -- "😀"`
     await database.query('UPDATE t SET s = ? WHERE id = 1', [text])
     const other = open(url)
-    assert.equal((await other.query('SELECT s FROM t WHERE id = 1')).rows[0]?.['s'], text, 'committed, and as it was')
+    assert.equal(
+      (await other.query('SELECT s FROM t WHERE id = 1')).rows[0]?.['s'],
+      text,
+      'committed, and as it was',
+    )
     assert.equal((await other.query('SELECT s FROM t WHERE s = ?', [text])).rows.length, 1)
     await other.close()
-    await rejects(database.query('INSERT INTO t VALUES (3, ?)', ['s3cret is longer than 20 characters']), 'data', 'ER_DATA_TOO_LONG')
+    await rejects(
+      database.query('INSERT INTO t VALUES (3, ?)', ['s3cret is longer than 20 characters']),
+      'data',
+      'ER_DATA_TOO_LONG',
+    )
     const now = await database.now()
     assert.ok(Math.abs(now - Date.now()) < 5_000, 'UTC')
     await database.transaction(async (tx) => {
       await tx.query('SELECT s FROM t')
-      assert.equal((await database.query(`UPDATE t SET s = 'free' WHERE id = 2`)).affectedRows, 1, 'what is read at READ COMMITTED is not locked')
+      assert.equal(
+        (await database.query(`UPDATE t SET s = 'free' WHERE id = 2`)).affectedRows,
+        1,
+        'what is read at READ COMMITTED is not locked',
+      )
       assert.equal((await tx.query('SELECT s FROM t WHERE id = 2')).rows[0]?.['s'], 'free')
     })
   }, server.url())
@@ -198,7 +255,9 @@ test('after the server has been restarted, or killed with a statement in flight,
     await broken
     await rejects(database.query('SELECT id FROM t'), 'unreachable', 'ECONNREFUSED')
     await server.restart()
-    const results = await Promise.all(Array.from({ length: 10 }, () => database.query('SELECT id FROM t')))
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => database.query('SELECT id FROM t')),
+    )
     assert.ok(results.every(({ rows }) => rows.length === 2))
   }, server.url())
 })
@@ -218,12 +277,28 @@ test('a connection that is killed fails its transaction as unreachable', () =>
 test('a statement over max_allowed_packet is refused as data, and the pool goes on', async () => {
   const server = await hostileServer()
   await withTable(async (database) => {
-    for (const value of ['s3cret'.repeat(3_000_000), Buffer.alloc(9_000_000), '\\'.repeat(9_000_000), '漢'.repeat(6_000_000)]) {
-      await rejects(database.query('SELECT LENGTH(?) AS length', [value]), 'data', 'ER_NET_PACKET_TOO_LARGE')
+    for (const value of [
+      's3cret'.repeat(3_000_000),
+      Buffer.alloc(9_000_000),
+      '\\'.repeat(9_000_000),
+      '漢'.repeat(6_000_000),
+    ]) {
+      await rejects(
+        database.query('SELECT LENGTH(?) AS length', [value]),
+        'data',
+        'ER_NET_PACKET_TOO_LARGE',
+      )
     }
     const fits = 16 * 1024 * 1024 - `SELECT LENGTH('') AS length`.length - 64
-    assert.equal((await database.query('SELECT LENGTH(?) AS length', ['x'.repeat(fits)])).rows[0]?.['length'], fits)
-    await rejects(database.query('SELECT LENGTH(?) AS length', ['x'.repeat(fits + 1)]), 'data', 'ER_NET_PACKET_TOO_LARGE')
+    assert.equal(
+      (await database.query('SELECT LENGTH(?) AS length', ['x'.repeat(fits)])).rows[0]?.['length'],
+      fits,
+    )
+    await rejects(
+      database.query('SELECT LENGTH(?) AS length', ['x'.repeat(fits + 1)]),
+      'data',
+      'ER_NET_PACKET_TOO_LARGE',
+    )
     assert.equal((await database.query('SELECT id FROM t')).rows.length, 2)
   }, server.url())
 })
@@ -237,11 +312,18 @@ test('maxStatementBytes is cautious before the first connection, then that of th
   assert.equal(database.maxStatementBytes, bytes)
   assert.equal(await database.transaction(async (tx) => tx.maxStatementBytes), bytes)
   await withMaxPacket(server, 4_096, async () => {
-    const inTransactions = await Promise.all([1, 2].map(() => database.transaction(async (tx) => {
-      await tx.query('SELECT SLEEP(0.05)')
-      return tx.maxStatementBytes
-    })))
-    assert.deepEqual(inTransactions.sort((a, b) => a - b), [4_096 - 64, bytes])
+    const inTransactions = await Promise.all(
+      [1, 2].map(() =>
+        database.transaction(async (tx) => {
+          await tx.query('SELECT SLEEP(0.05)')
+          return tx.maxStatementBytes
+        }),
+      ),
+    )
+    assert.deepEqual(
+      inTransactions.sort((a, b) => a - b),
+      [4_096 - 64, bytes],
+    )
     assert.equal(database.maxStatementBytes, 4_096 - 64)
   })
   await database.close()
@@ -250,25 +332,41 @@ test('maxStatementBytes is cautious before the first connection, then that of th
 test('rows in bulk all arrive, however small max_allowed_packet is', async () => {
   const server = await hostileServer()
   const row = fc.tuple(
-    fc.oneof(fc.string({ unit: 'grapheme', maxLength: 50 }), fc.string({ unit: fc.constantFrom('\\', `'`, '\0', '漢'), maxLength: 100 })),
+    fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 50 }),
+      fc.string({ unit: fc.constantFrom('\\', `'`, '\0', '漢'), maxLength: 100 }),
+    ),
     fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
     fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   )
   await withMaxPacket(server, 1_024, async () => {
     const database = open(server.url())
     await database.query('DROP TABLE IF EXISTS bulk')
-    await database.query('CREATE TABLE bulk (id INT PRIMARY KEY, s VARCHAR(400) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, b BLOB, n BIGINT)')
+    await database.query(
+      'CREATE TABLE bulk (id INT PRIMARY KEY, s VARCHAR(400) CHARACTER SET utf8mb4 COLLATE ' +
+        'utf8mb4_bin, b BLOB, n BIGINT)',
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 100 }), async (given) => {
         const rows = given.map((values, id): SqlValue[] => [id, ...values])
         await database.query('DELETE FROM bulk')
         await database.transaction(async (tx) => {
           const limits = { maxBytes: tx.maxStatementBytes }
-          for (const { sql, values } of statementsOf(rows, (count) => insert('bulk', ['id', 's', 'b', 'n'], count), limits)) await tx.query(sql, values)
+          for (const { sql, values } of statementsOf(
+            rows,
+            (count) => insert('bulk', ['id', 's', 'b', 'n'], count),
+            limits,
+          )) {
+            await tx.query(sql, values)
+          }
         })
         const arrived = await database.query('SELECT id, s, b, n FROM bulk ORDER BY id')
-        const exact = (value: unknown) => (typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value)
-        assert.deepEqual(arrived.rows.map((found) => Object.values(found)), rows.map((values) => values.map(exact)))
+        const exact = (value: unknown) =>
+          typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value
+        assert.deepEqual(
+          arrived.rows.map((found) => Object.values(found)),
+          rows.map((values) => values.map(exact)),
+        )
       }),
       { numRuns: 30 },
     )
@@ -277,7 +375,11 @@ test('rows in bulk all arrive, however small max_allowed_packet is', async () =>
 })
 
 /** What connections that begin meanwhile get as max_allowed_packet. */
-async function withMaxPacket(server: MariaDb, bytes: number, run: () => Promise<void>): Promise<void> {
+async function withMaxPacket(
+  server: MariaDb,
+  bytes: number,
+  run: () => Promise<void>,
+): Promise<void> {
   const admin = open(server.url())
   try {
     await admin.query(`SET GLOBAL max_allowed_packet = ${bytes}`)
@@ -296,7 +398,9 @@ test('several statements in one are refused', () =>
 test('a server that takes the connection and says nothing is unreachable after the connect timeout, and close() does not wait for it', async () => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
-  const database = open(`mysql://wide:cache-password@127.0.0.1:${(silent.address() as AddressInfo).port}/x`)
+  const database = open(
+    `mysql://wide:cache-password@127.0.0.1:${(silent.address() as AddressInfo).port}/x`,
+  )
   await rejects(database.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
   const waiting = rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')
   await database.close()
@@ -318,12 +422,21 @@ test('a wrong password, user or schema is of kind usage, and the message names s
   const { host, pathname } = new URL(url)
   const wrong = open(url.replace('cache-password', 's3cret'))
   const error = await rejects(wrong.query('SELECT 1'), 'usage', 'ER_ACCESS_DENIED_ERROR')
-  assert(error.message.startsWith(`mysql://${host}${pathname} refuses the connection (ER_ACCESS_DENIED_ERROR): Access denied for user 'wide'@`), error.message)
+  assert(
+    error.message.startsWith(
+      `mysql://${host}${pathname} refuses the connection (ER_ACCESS_DENIED_ERROR): Access ` +
+        `denied for user 'wide'@`,
+    ),
+    error.message,
+  )
   assert.match(error.message, /Check user name and password/)
   assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /s3cret/)
   const missing = open(url.replace(/[^/]*$/, 'missing'))
   const unknown = await rejects(missing.query('SELECT 1'), 'usage', 'ER_BAD_DB_ERROR')
-  assert.match(unknown.message, /\/missing refuses the connection .*user "wide".*CREATE DATABASE `missing`/)
+  assert.match(
+    unknown.message,
+    /\/missing refuses the connection .*user "wide".*CREATE DATABASE `missing`/,
+  )
 })
 
 describe('a server that cannot be reached is named, with what to check', () => {
@@ -335,23 +448,46 @@ describe('a server that cannot be reached is named, with what to check', () => {
   }
   test('nothing listens', async () => {
     const port = await freePort()
-    await refused(`mysql://anna:s3cret@127.0.0.1:${port}/site`, new RegExp(`^mysql://127\\.0\\.0\\.1:${port}/site cannot be reached \\(ECONNREFUSED\\): nothing listens there\\. Check`))
-    await refused(`mysql://anna:s3cret@localhost:${port}/site`, /^mysql:\/\/localhost:\d+\/site cannot be reached \(ECONNREFUSED\): nothing/)
+    await refused(
+      `mysql://anna:s3cret@127.0.0.1:${port}/site`,
+      new RegExp(
+        `^mysql://127\\.0\\.0\\.1:${port}/site cannot be reached \\(ECONNREFUSED\\): nothing ` +
+          'listens there\\. Check',
+      ),
+    )
+    await refused(
+      `mysql://anna:s3cret@localhost:${port}/site`,
+      /^mysql:\/\/localhost:\d+\/site cannot be reached \(ECONNREFUSED\): nothing/,
+    )
   })
-  test('an unknown host', () => refused('mysql://anna:s3cret@no-such-host.invalid/site', /^mysql:\/\/no-such-host\.invalid:3306\/site cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\): .*DNS/))
-  test('a socket that is not there', () => refused('mysql://anna:s3cret@localhost/site?socket=/nowhere/mysql.sock', /^MySQL at \/nowhere\/mysql\.sock, schema "site", cannot be reached \(ENOENT\)/))
+  test('an unknown host', () =>
+    refused(
+      'mysql://anna:s3cret@no-such-host.invalid/site',
+      /^mysql:\/\/no-such-host\.invalid:3306\/site cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\): .*DNS/,
+    ))
+  test('a socket that is not there', () =>
+    refused(
+      'mysql://anna:s3cret@localhost/site?socket=/nowhere/mysql.sock',
+      /^MySQL at \/nowhere\/mysql\.sock, schema "site", cannot be reached \(ENOENT\)/,
+    ))
   test('silence', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
-    await refused(`mysql://anna:s3cret@127.0.0.1:${port}/site`, /:\d+\/site cannot be reached \(ETIMEDOUT\): no answer within 5 s\. Check/)
+    await refused(
+      `mysql://anna:s3cret@127.0.0.1:${port}/site`,
+      /:\d+\/site cannot be reached \(ETIMEDOUT\): no answer within 5 s\. Check/,
+    )
     silent.close()
   })
   test('no MySQL server', async () => {
     const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    await refused(`mysql://anna:s3cret@127.0.0.1:${port}/site`, /cannot be reached \((?:ECONNRESET|PROTOCOL_CONNECTION_LOST)\): .*those of a MySQL server/)
+    await refused(
+      `mysql://anna:s3cret@127.0.0.1:${port}/site`,
+      /cannot be reached \((?:ECONNRESET|PROTOCOL_CONNECTION_LOST)\): .*those of a MySQL server/,
+    )
     other.close()
   })
 })
@@ -364,20 +500,38 @@ test('wrong options say what is wrong at once, and never show the URL', () => {
     ['mysql://u:s3cret@h/db?ssl-mode=s3cret', /option "sslmode".*required/],
     ['mysql://u:s3cret@h/db?sslaccept=s3cret', /option "sslaccept".*strict/],
     ['mysql://u:s3cret%@h/db', /wrong %/],
-    ['mysql://u:s3cret@h/db?connectionLimit=0', /option "connectionLimit" is 0; allowed: a whole number from 1 to 1000/],
+    [
+      'mysql://u:s3cret@h/db?connectionLimit=0',
+      /option "connectionLimit" is 0; allowed: a whole number from 1 to 1000/,
+    ],
     ['mysql://u:s3cret@h/db?ssl={s3cret', /option "ssl"/],
   ]
   for (const [url, message] of wrong) {
-    assert.throws(() => mysql(url), (error: Error) => message.test(error.message) && !inspect(error, { depth: 9, showHidden: true }).includes('s3cret'), url)
+    assert.throws(
+      () => mysql(url),
+      (error: Error) =>
+        message.test(error.message) &&
+        !inspect(error, { depth: 9, showHidden: true }).includes('s3cret'),
+      url,
+    )
   }
   assert.throws(() => mysql({ database: 'd', hots: 'x' } as never), /no such option/)
-  assert.throws(() => mysql({ database: 'd', password: 12345 } as never), (error: Error) => error instanceof TypeError && !error.message.includes('12345'))
+  assert.throws(
+    () => mysql({ database: 'd', password: 12345 } as never),
+    (error: Error) => error instanceof TypeError && !error.message.includes('12345'),
+  )
 })
 
 test('options and percent-encoded URLs say the same', async () => {
   const url = new URL(await sharedMysqlUrl())
   const database = url.pathname.slice(1)
-  const byOptions = open({ host: url.hostname, port: Number(url.port), user: 'wide', password: 'cache-password', database })
+  const byOptions = open({
+    host: url.hostname,
+    port: Number(url.port),
+    user: 'wide',
+    password: 'cache-password',
+    database,
+  })
   await byOptions.query('SELECT 1')
   await byOptions.close()
   url.protocol = 'mariadb:'

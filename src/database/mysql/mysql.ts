@@ -1,16 +1,30 @@
 /**
- * MySQL and MariaDB through mysql2's pool. Connections are made when needed, come back to the pool as if new,
- * and are never used again after an error in a transaction: rolling back is the server's work once the
- * connection is cut, which needs no answer and cannot fail.
+ * MySQL and MariaDB through mysql2's pool. Connections are made when needed, come back to the pool
+ * as if new, and are never used again after an error in a transaction: rolling back is the server's
+ * work once the connection is cut, which needs no answer and cannot fail.
  */
 import { createHash } from 'node:crypto'
 import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../../support/lifetime.js'
 import type { Logger } from '../../support/logger.js'
 import { warnOnce } from '../../support/warn-once.js'
 import { closedError } from '../closed.js'
-import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from '../database.js'
+import {
+  DatabaseError,
+  type Database,
+  type Queryable,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from '../database.js'
 import { databaseNow } from '../dialect.js'
-import { MIGRATION_LOCK_SECONDS, migrate, migrationsFolder, PARTS, migrationsBusy, type MigrationHost } from '../migrations.js'
+import {
+  MIGRATION_LOCK_SECONDS,
+  migrate,
+  migrationsFolder,
+  PARTS,
+  migrationsBusy,
+  type MigrationHost,
+} from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
 import { poolOptions, type MysqlOptions } from './options.js'
@@ -19,16 +33,21 @@ import { MysqlSessions } from './sessions.js'
 
 export type { MysqlOptions } from './options.js'
 
-/** Changing a big table takes its time; no answer to anything else in a migration means what it always means. */
+/**
+ * Changing a big table takes its time; no answer to anything else in a migration means what it
+ * always means.
+ */
 const CHANGE_TIMEOUT_MS = 3_600_000
 const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
 
 /**
  * A MySQL (8.0+) or MariaDB (10.6+) database. Connects at the first use.
  *
- * @param given `mysql://user:password@host:port/database` or the same as options. Of a URL's parameters `connection_limit`,
- * `socket` and those about TLS (`ssl`, `ssl-mode`, `sslaccept`, `ssl-ca`, …) are followed, in all common spellings.
- * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the message.
+ * @param given `mysql://user:password@host:port/database` or the same as options. Of a URL's
+ * parameters `connection_limit`, `socket` and those about TLS (`ssl`, `ssl-mode`, `sslaccept`,
+ * `ssl-ca`, …) are followed, in all common spellings.
+ * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the
+ * message.
  */
 export function mysql(given: string | MysqlOptions): Database {
   return new MysqlDatabase(given)
@@ -62,8 +81,10 @@ export class MysqlDatabase implements Database, MigrationHost {
         this.#lifetime.track(session.recycle())
         return result
       } catch (error) {
-        // A statement alone rolls back alone, so a server that has answered keeps its connection, unless it is the wrong server.
-        const useless = (error instanceof DatabaseError && error.kind === 'unreachable') || condemnsOthers(error)
+        // A statement alone rolls back alone, so a server that has answered keeps its connection,
+        // unless it is the wrong server.
+        const useless =
+          (error instanceof DatabaseError && error.kind === 'unreachable') || condemnsOthers(error)
         if (useless) this.#sessions.end(session, error)
         else this.#lifetime.track(session.recycle())
         throw error
@@ -75,7 +96,9 @@ export class MysqlDatabase implements Database, MigrationHost {
     return this.#onOneConnection((session) => {
       const { maxStatementBytes } = session
       const prepare = (sql: string, values: readonly SqlValue[]) => session.prepare(sql, values)
-      return session.transaction(() => new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare }).finish(work))
+      return session.transaction(() =>
+        new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare }).finish(work),
+      )
     })
   }
 
@@ -87,16 +110,25 @@ export class MysqlDatabase implements Database, MigrationHost {
     return migrate(this, folder, parts)
   }
 
-  /** One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself. */
+  /**
+   * One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself.
+   */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
     return this.#onOneConnection(async (session) => {
-      const query = (sql: string, values?: readonly SqlValue[]) => session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
-      // The lock is the server's, not the schema's; a hash, because its name may have 64 characters only.
+      const query = (sql: string, values?: readonly SqlValue[]) =>
+        session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
+      // The lock is the server's, not the schema's; a hash, because its name may have 64 characters
+      // only.
       const lock = `wide_cache_${createHash('md5').update(this.#schema).digest('hex')}`
       const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])
       if (rows[0]?.['taken'] !== 1) throw migrationsBusy()
       await refuseStatementLog(query)
-      const result = await work({ dialect: 'mysql', maxStatementBytes: session.maxStatementBytes, query, now: () => databaseNow({ dialect: 'mysql', query }) })
+      const result = await work({
+        dialect: 'mysql',
+        maxStatementBytes: session.maxStatementBytes,
+        query,
+        now: () => databaseNow({ dialect: 'mysql', query }),
+      })
       await query('SELECT RELEASE_LOCK(?)', [lock])
       return result
     })
@@ -125,7 +157,8 @@ export class MysqlDatabase implements Database, MigrationHost {
 }
 
 /**
- * With a binary log of statements InnoDB refuses every change at READ COMMITTED, after DDL has begun.
+ * With a binary log of statements InnoDB refuses every change at READ COMMITTED, after DDL has
+ * begun.
  *
  * @throws DatabaseError `DATABASE_BINLOG_FORMAT`
  */
@@ -134,5 +167,10 @@ async function refuseStatementLog(query: Queryable['query']): Promise<void> {
   const { rows } = await query(`SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')`)
   const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
   if (settings.get('log_bin') !== 'ON' || settings.get('binlog_format') !== 'STATEMENT') return
-  throw new DatabaseError('DATABASE_BINLOG_FORMAT', 'usage', `The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}. Nothing has been migrated`)
+  throw new DatabaseError(
+    'DATABASE_BINLOG_FORMAT',
+    'usage',
+    `The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}. Nothing ` +
+      'has been migrated',
+  )
 }

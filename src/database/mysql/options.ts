@@ -1,6 +1,6 @@
 /**
- * What a user says about a MySQL server, checked, and what we say to mysql2. No message shows a value: a URL
- * holds the password.
+ * What a user says about a MySQL server, checked, and what we say to mysql2. No message shows a
+ * value: a URL holds the password.
  */
 import type { PoolOptions } from 'mysql2'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
@@ -18,7 +18,10 @@ export interface MysqlOptions {
   readonly password?: string | undefined
   /** The schema that holds the tables; it must exist. */
   readonly database: string
-  /** As mysql2 takes it: `{ ca, cert, key, rejectUnauthorized, … }` or the name of a profile, `'Amazon RDS'`. */
+  /**
+   * As mysql2 takes it: `{ ca, cert, key, rejectUnauthorized, … }` or the name of a profile,
+   * `'Amazon RDS'`.
+   */
   readonly ssl?: PoolOptions['ssl']
   /**
    * The most connections of this process.
@@ -28,7 +31,16 @@ export interface MysqlOptions {
   readonly connectionLimit?: number | undefined
 }
 
-const KNOWN = ['host', 'port', 'socketPath', 'user', 'password', 'database', 'ssl', 'connectionLimit'] as const
+const KNOWN = [
+  'host',
+  'port',
+  'socketPath',
+  'user',
+  'password',
+  'database',
+  'ssl',
+  'connectionLimit',
+] as const
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
 
@@ -39,13 +51,25 @@ const KEEP_ALIVE_MS = 10_000
  * @param warn told of parts of a URL that are ignored
  * @throws TypeError, RangeError
  */
-export function poolOptions(from: string | MysqlOptions, option = 'database', warn: (message: string) => void = () => undefined): PoolOptions {
+export function poolOptions(
+  from: string | MysqlOptions,
+  option = 'database',
+  warn: (message: string) => void = () => undefined,
+): PoolOptions {
   const options = typeof from === 'string' ? mysqlUrl(from, option, warn) : from
   onlyKnown('mysql', options, KNOWN)
   for (const name of ['host', 'socketPath', 'user', 'password', 'database'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'string') throw wrongType(name, hidden(options[name]), 'a string')
+    if (options[name] !== undefined && typeof options[name] !== 'string') {
+      throw wrongType(name, hidden(options[name]), 'a string')
+    }
   }
-  if (!options.database) throw wrongValue(option, typeof from === 'string' ? 'a URL without a schema' : undefined, 'the name of a schema; as a URL: mysql://user:password@host:port/database')
+  if (!options.database) {
+    throw wrongValue(
+      option,
+      typeof from === 'string' ? 'a URL without a schema' : undefined,
+      'the name of a schema; as a URL: mysql://user:password@host:port/database',
+    )
+  }
   const { host = 'localhost', port = 3306, connectionLimit = 5, ...others } = given(options)
   return {
     ...others,

@@ -1,6 +1,7 @@
 /**
- * Where a MySQL server is, in the words of messages. An operator who reads that a connection failed must see which
- * server, schema and user are meant, and what to check. A message never has the password.
+ * Where a MySQL server is, in the words of messages. An operator who reads that a connection failed
+ * must see which server, schema and user are meant, and what to check. A message never has the
+ * password.
  */
 import type { PoolOptions } from 'mysql2'
 import { DatabaseError } from '../database.js'
@@ -24,26 +25,47 @@ const CHECK: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such socket. Check its path, and that the server is running',
   EACCES: 'this process may not open the socket. Check its permissions',
   ECONNRESET: 'the connection was cut. Check that host and port are those of a MySQL server',
-  PROTOCOL_CONNECTION_LOST: 'the connection was closed. Check that host and port are those of a MySQL server',
-  HANDSHAKE_NO_SSL_SUPPORT: 'TLS is asked for and the server has none. Switch it on at the server, or connect with ssl-mode=disabled',
-  HANDSHAKE_SSL_ERROR: 'Check the certificates: ssl-ca names the authority, and ssl-mode=required encrypts without verifying',
+  PROTOCOL_CONNECTION_LOST:
+    'the connection was closed. Check that host and port are those of a MySQL server',
+  HANDSHAKE_NO_SSL_SUPPORT:
+    'TLS is asked for and the server has none. Switch it on at the server, or connect with ' +
+    'ssl-mode=disabled',
+  HANDSHAKE_SSL_ERROR:
+    'Check the certificates: ssl-ca names the authority, and ssl-mode=required encrypts ' +
+    'without verifying',
 }
 
 /** By the server's number: it has answered, and refused. */
 const REMEDY: Readonly<Record<string, (place: Place) => string>> = {
-  ER_ACCESS_DENIED_ERROR: () => 'Check user name and password, and that the server lets this user in from this host',
-  ER_ACCESS_DENIED_NO_PASSWORD_ERROR: () => 'Check user name and password, and that the server lets this user in from this host',
-  ER_DBACCESS_DENIED_ERROR: ({ schema }) => `Check the name of the schema, and grant the user rights on it (GRANT … ON \`${schema}\`.*)`,
-  ER_BAD_DB_ERROR: ({ schema }) => `Check the name of the schema, or make it (CREATE DATABASE \`${schema}\`)`,
+  ER_ACCESS_DENIED_ERROR: () =>
+    'Check user name and password, and that the server lets this user in from this host',
+  ER_ACCESS_DENIED_NO_PASSWORD_ERROR: () =>
+    'Check user name and password, and that the server lets this user in from this host',
+  ER_DBACCESS_DENIED_ERROR: ({ schema }) =>
+    `Check the name of the schema, and grant the user rights on it (GRANT … ON \`${schema}\`.*)`,
+  ER_BAD_DB_ERROR: ({ schema }) =>
+    `Check the name of the schema, or make it (CREATE DATABASE \`${schema}\`)`,
   ER_HOST_NOT_PRIVILEGED: () => 'Let the user in from this host (CREATE USER … @ …)',
   ER_HOST_IS_BLOCKED: () => 'Unblock it with FLUSH HOSTS at the server',
   ER_CON_COUNT_ERROR: () => 'Raise max_connections at the server, or lower connection_limit here',
   ER_SECURE_TRANSPORT_REQUIRED: () => 'Connect with TLS: add ?ssl-mode=required to the URL',
 }
 
-export function placeOf({ host, port, socketPath, database = '', user, connectTimeout = 0 }: PoolOptions): Place {
+export function placeOf({
+  host,
+  port,
+  socketPath,
+  database = '',
+  user,
+  connectTimeout = 0,
+}: PoolOptions): Place {
   const server = socketPath ?? `mysql://${host?.includes(':') ? `[${host}]` : host}:${port}`
-  return { name: socketPath ? `MySQL at ${server}, schema "${database}",` : `${server}/${database}`, schema: database, user, connectTimeoutMs: connectTimeout }
+  return {
+    name: socketPath ? `MySQL at ${server}, schema "${database}",` : `${server}/${database}`,
+    schema: database,
+    user,
+    connectTimeoutMs: connectTimeout,
+  }
 }
 
 /** The error of a connection that could not be made. */
@@ -51,15 +73,26 @@ export function connectionError(error: unknown, place: Place): DatabaseError {
   const { code, kind, message } = mysqlError(error)
   const said = serverSays(error)
   if (said === undefined) {
-    const check = code === 'ETIMEDOUT'
-      ? `no answer within ${place.connectTimeoutMs / 1000} s. Check host and port, the firewall and the network`
-      : code === 'HANDSHAKE_SSL_ERROR' ? `${message}. ${CHECK[code]}` : CHECK[code] ?? message
-    return new DatabaseError(code, kind, `${place.name} cannot be reached (${code}): ${check}`, { unsent: true })
+    const check =
+      code === 'ETIMEDOUT'
+        ? `no answer within ${place.connectTimeoutMs / 1000} s. Check host and port, the ` +
+          'firewall and the network'
+        : code === 'HANDSHAKE_SSL_ERROR'
+          ? `${message}. ${CHECK[code]}`
+          : (CHECK[code] ?? message)
+    return new DatabaseError(code, kind, `${place.name} cannot be reached (${code}): ${check}`, {
+      unsent: true,
+    })
   }
   // At this point the server has seen names and no values.
   const whom = /\buser\b/.test(said) ? '' : ` (user "${place.user ?? ''}")`
   const remedy = REMEDY[code]?.(place)
-  return new DatabaseError(code, kind, `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`, { unsent: true })
+  return new DatabaseError(
+    code,
+    kind,
+    `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`,
+    { unsent: true },
+  )
 }
 
 /** The error of a statement, with the server where that is what has failed. */

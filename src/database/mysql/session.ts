@@ -1,7 +1,7 @@
 /**
- * One connection to MySQL, in a known state: strict, UTC, utf8mb4, READ COMMITTED, whatever the server's
- * defaults are and whatever its last user has done. Every statement sent on it settles: mysql2 leaves the
- * promises of a connection it closes itself for ever open, so they are kept here.
+ * One connection to MySQL, in a known state: strict, UTC, utf8mb4, READ COMMITTED, whatever the
+ * server's defaults are and whatever its last user has done. Every statement sent on it settles:
+ * mysql2 leaves the promises of a connection it closes itself for ever open, so they are kept here.
  */
 import type { PoolConnection, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
@@ -11,14 +11,23 @@ import { located } from './place.js'
 
 /** The most callers that wait for a connection. */
 export const QUEUE_LIMIT = 1_000
-/** No answer for so long: the connection counts as broken. More than the lock wait, so that a lock is called a lock. */
+/**
+ * No answer for so long: the connection counts as broken. More than the lock wait, so that a lock
+ * is called a lock.
+ */
 export const QUERY_TIMEOUT_MS = 60_000
 /** For statements that wait for nothing: a connection that has gone silent is noticed by these. */
 const BEGIN_TIMEOUT_MS = 10_000
 const LOCK_WAIT_SECONDS = 20
-/** A statement that has taken so long probably waits for a lock, and there is time yet to see whose it is. */
+/**
+ * A statement that has taken so long probably waits for a lock, and there is time yet to see whose
+ * it is.
+ */
 const LOOK_FOR_HOLDER_MS = 15_000
-/** The server ends a session that has been idle for so long, within a transaction too, and frees its locks. */
+/**
+ * The server ends a session that has been idle for so long, within a transaction too, and frees its
+ * locks.
+ */
 const SERVER_IDLE_SECONDS = 15
 /** We close it before, so that none is met dead. */
 const IDLE_MS = 12_000
@@ -36,23 +45,36 @@ const SETTINGS = [
   `SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
   `SESSION time_zone = '+00:00'`,
   'SESSION autocommit = 1',
-  // Under CHAIN a COMMIT would begin a transaction, and the statements after it would never be committed.
+  // Under CHAIN a COMMIT would begin a transaction, and the statements after it would never be
+  // committed.
   'SESSION completion_type = NO_CHAIN',
   `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
   `SESSION lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
-  // A host that is gone without a word must not keep its locks for the 8 hours that are the default. The first is the
-  // time between statements, the others that within one.
+  // A host that is gone without a word must not keep its locks for the 8 hours that are the
+  // default. The first is the time between statements, the others that within one.
   `SESSION wait_timeout = ${SERVER_IDLE_SECONDS}`,
   `SESSION net_read_timeout = ${SERVER_IDLE_SECONDS}`,
   `SESSION net_write_timeout = ${SERVER_IDLE_SECONDS}`,
 ].join(', ')
-/** MariaDB alone executes such a comment. Shorter times of the server's own would end healthy transactions; 0 leaves it to the first. */
-const MARIADB_SETTINGS = `/*M! , SESSION idle_transaction_timeout = ${SERVER_IDLE_SECONDS}, SESSION idle_write_transaction_timeout = 0, SESSION idle_readonly_transaction_timeout = 0 */`
-/** It is gone when something has committed the transaction. (The server's status flag does not tell: COMMIT AND CHAIN keeps it.) */
+/**
+ * MariaDB alone executes such a comment. Shorter times of the server's own would end healthy
+ * transactions; 0 leaves it to the first.
+ */
+const MARIADB_SETTINGS =
+  `/*M! , SESSION idle_transaction_timeout = ${SERVER_IDLE_SECONDS}, ` +
+  'SESSION idle_write_transaction_timeout = 0, SESSION ' +
+  'idle_readonly_transaction_timeout = 0 */'
+/**
+ * It is gone when something has committed the transaction. (The server's status flag does not tell:
+ * COMMIT AND CHAIN keeps it.)
+ */
 const GUARD = 'wide_cache'
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
-/** Statements that leave a session as it was: nothing but rows, and neither variables nor locks by name. */
+/**
+ * Statements that leave a session as it was: nothing but rows, and neither variables nor locks by
+ * name.
+ */
 const PLAIN = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b(?![^]*(?:@|_LOCK\s*\())/i
 
 type WhoHolds = (connectionId: number) => Promise<string | undefined>
@@ -75,17 +97,30 @@ export class MysqlSession {
   #condemned: { readonly reason: unknown } | undefined
 
   /**
-   * `gone` is called when the connection is of no use any more; `whoHolds` tells who holds the lock that a connection waits
-   * for; `place` names the server in messages.
+   * `gone` is called when the connection is of no use any more; `whoHolds` tells who holds the lock
+   * that a connection waits for; `place` names the server in messages.
    */
-  constructor(connection: PoolConnection, gone: () => void, whoHolds: WhoHolds = async () => undefined, place = 'MySQL') {
+  constructor(
+    connection: PoolConnection,
+    gone: () => void,
+    whoHolds: WhoHolds = async () => undefined,
+    place = 'MySQL',
+  ) {
     this.#connection = connection
     this.#gone = gone
     this.#whoHolds = whoHolds
     this.#place = place
     // mysql2 may emit more than one error, and its pool listens to the first only.
     connection.on('error', (error: unknown) => this.destroy(error))
-    connection.on('end', () => this.destroy(new DatabaseError('PROTOCOL_CONNECTION_LOST', 'unreachable', 'The server has closed the connection')))
+    connection.on('end', () =>
+      this.destroy(
+        new DatabaseError(
+          'PROTOCOL_CONNECTION_LOST',
+          'unreachable',
+          'The server has closed the connection',
+        ),
+      ),
+    )
   }
 
   /** Whether a statement awaits its answer. */
@@ -101,7 +136,10 @@ export class MysqlSession {
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
     await this.#bringIntoKnownState()
-    const { rows } = await this.#send('SELECT @@max_allowed_packet AS bytes, CONNECTION_ID() AS id', BEGIN_TIMEOUT_MS)
+    const { rows } = await this.#send(
+      'SELECT @@max_allowed_packet AS bytes, CONNECTION_ID() AS id',
+      BEGIN_TIMEOUT_MS,
+    )
     this.#maxStatementBytes = Number(rows[0]?.['bytes']) - PACKET_MARGIN_BYTES
     this.#id = Number(rows[0]?.['id'])
   }
@@ -112,27 +150,34 @@ export class MysqlSession {
     this.#changed = false
   }
 
-  /** Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more use. */
+  /**
+   * Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more
+   * use.
+   */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.#send('START TRANSACTION', BEGIN_TIMEOUT_MS)
     await this.#send(`SAVEPOINT ${GUARD}`, BEGIN_TIMEOUT_MS)
     const result = await work()
     await this.#send(`RELEASE SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS).catch((error: unknown) => {
-      throw error instanceof DatabaseError && error.code === 'ER_SP_DOES_NOT_EXIST' ? transactionLost() : error
+      throw error instanceof DatabaseError && error.code === 'ER_SP_DOES_NOT_EXIST'
+        ? transactionLost()
+        : error
     })
     await this.#send('COMMIT', QUERY_TIMEOUT_MS)
     return result
   }
 
   /**
-   * Gives the connection back to the pool as if it were new: open transactions, locks, variables and
-   * temporary tables of its user are gone. COM_RESET_CONNECTION also forgets utf8mb4, so all is said again. After
-   * plain statements there is nothing to forget, and three round trips are saved.
+   * Gives the connection back to the pool as if it were new: open transactions, locks, variables
+   * and temporary tables of its user are gone. COM_RESET_CONNECTION also forgets utf8mb4, so all is
+   * said again. After plain statements there is nothing to forget, and three round trips are saved.
    */
   async recycle(): Promise<void> {
     if (!this.#changed || this.#condemned) return this.#release()
     try {
-      await this.#settled<void>(RESET_TIMEOUT_MS, (done) => this.#connection.reset((error) => done(error, undefined)))
+      await this.#settled<void>(RESET_TIMEOUT_MS, (done) =>
+        this.#connection.reset((error) => done(error, undefined)),
+      )
       await this.#bringIntoKnownState()
       this.#release()
     } catch (error) {
@@ -143,11 +188,17 @@ export class MysqlSession {
   #release(): void {
     if (this.#destroyed) return
     if (this.#condemned) return this.destroy(this.#condemned.reason)
-    this.#idle = { since: performance.now(), timer: setTimeout(() => this.#quit(), IDLE_MS).unref() }
+    this.#idle = {
+      since: performance.now(),
+      timer: setTimeout(() => this.#quit(), IDLE_MS).unref(),
+    }
     this.#connection.release()
   }
 
-  /** Takes it out of the pool again; `false` if it has been idle too long, because the event loop stood still, and is closed. */
+  /**
+   * Takes it out of the pool again; `false` if it has been idle too long, because the event loop
+   * stood still, and is closed.
+   */
   take(): boolean {
     if (!this.#idle) return true
     clearTimeout(this.#idle.timer)
@@ -169,15 +220,36 @@ export class MysqlSession {
     if (this.#destroyed) return
     // mysql2's pool forgets it here.
     this.#connection.end()
-    setTimeout(() => this.destroy(new DatabaseError('PROTOCOL_CONNECTION_LOST', 'unreachable', 'The connection has been closed')), QUIT_TIMEOUT_MS).unref()
+    setTimeout(
+      () =>
+        this.destroy(
+          new DatabaseError(
+            'PROTOCOL_CONNECTION_LOST',
+            'unreachable',
+            'The connection has been closed',
+          ),
+        ),
+      QUIT_TIMEOUT_MS,
+    ).unref()
   }
 
-  async query(sql: string, values: readonly SqlValue[] = [], timeoutMs = QUERY_TIMEOUT_MS): Promise<QueryResult> {
+  async query(
+    sql: string,
+    values: readonly SqlValue[] = [],
+    timeoutMs = QUERY_TIMEOUT_MS,
+  ): Promise<QueryResult> {
     return this.prepare(sql, values, timeoutMs)()
   }
 
-  /** The statement with its values in it, and what sends it. What is wrong with the values is said when it is sent. */
-  prepare(sql: string, values: readonly SqlValue[] = [], timeoutMs = QUERY_TIMEOUT_MS): () => Promise<QueryResult> {
+  /**
+   * The statement with its values in it, and what sends it. What is wrong with the values is said
+   * when it is sent.
+   */
+  prepare(
+    sql: string,
+    values: readonly SqlValue[] = [],
+    timeoutMs = QUERY_TIMEOUT_MS,
+  ): () => Promise<QueryResult> {
     let text: string
     try {
       text = this.#connection.format(sql, checkedValues(sql, values))
@@ -194,7 +266,10 @@ export class MysqlSession {
   /** If it fails because others hold a lock too long, its error says who. */
   async #sendWatched(text: string, timeoutMs: number): Promise<QueryResult> {
     let holder: string | undefined
-    const timer = setTimeout(() => void this.#whoHolds(this.#id).then((found) => (holder = found)), LOOK_FOR_HOLDER_MS)
+    const timer = setTimeout(
+      () => void this.#whoHolds(this.#id).then((found) => (holder = found)),
+      LOOK_FOR_HOLDER_MS,
+    )
     try {
       return await this.#send(text, timeoutMs)
     } catch (error) {
@@ -205,7 +280,9 @@ export class MysqlSession {
   }
 
   async #send(text: string, timeoutMs: number): Promise<QueryResult> {
-    return resultOf(await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(text, done)))
+    return resultOf(
+      await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(text, done)),
+    )
   }
 
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
@@ -221,18 +298,27 @@ export class MysqlSession {
     this.#gone()
   }
 
-  /** The server answers too big a packet by cutting the connection, and then its reason is mostly lost. */
+  /**
+   * The server answers too big a packet by cutting the connection, and then its reason is mostly
+   * lost.
+   */
   #refuseOversize(text: string): void {
     // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
     if (3 * text.length <= this.#maxStatementBytes) return
     const bytes = Buffer.byteLength(text)
     if (bytes <= this.#maxStatementBytes) return
     const packet = this.#maxStatementBytes + PACKET_MARGIN_BYTES
-    const message = `A statement of ${bytes} bytes is over the ${this.#maxStatementBytes} that the server's max_allowed_packet of ${packet} leaves: raise it, or send fewer rows at once`
+    const message =
+      `A statement of ${bytes} bytes is over the ${this.#maxStatementBytes} ` +
+      `that the server's max_allowed_packet of ${packet} leaves: raise it, or ` +
+      'send fewer rows at once'
     throw new DatabaseError('ER_NET_PACKET_TOO_LARGE', 'data', message)
   }
 
-  async #settled<T>(timeoutMs: number, start: (done: (error: unknown, result: T) => void) => void): Promise<T> {
+  async #settled<T>(
+    timeoutMs: number,
+    start: (done: (error: unknown, result: T) => void) => void,
+  ): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     let fail: ((error: unknown) => void) | undefined
     try {
@@ -253,8 +339,10 @@ export class MysqlSession {
 
 function transactionLost(): DatabaseError {
   const message =
-    'Something has committed or ended this transaction before its end: its locks were dropped, and a part of its work is stored. ' +
-    'Do not retry it: that part would be stored twice. Find what did it (a procedure that commits, a proxy between here and the server that ' +
+    'Something has committed or ended this transaction before its end: its locks were ' +
+    'dropped, and a part of its work is stored. ' +
+    'Do not retry it: that part would be stored twice. Find what did it (a procedure that ' +
+    'commits, a proxy between here and the server that ' +
     'shares or replaces connections), remove it, and compare the tables with what was to be stored'
   return new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', message)
 }
@@ -268,7 +356,10 @@ function resultOf(result: unknown): QueryResult {
   return { rows: [], affectedRows: (result as { affectedRows: number }).affectedRows }
 }
 
-/** mysql2 reads big numbers as floats unless told otherwise; here every integer is exact, SUM()s too. */
+/**
+ * mysql2 reads big numbers as floats unless told otherwise; here every integer is exact, SUM()s
+ * too.
+ */
 export function mysqlValue(field: TypeCastField, next: () => unknown): unknown {
   switch (field.type as string) {
     case 'LONGLONG':

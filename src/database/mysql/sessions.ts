@@ -1,7 +1,8 @@
 /**
- * The sessions of one process on a MySQL server, through mysql2's pool. A session that is not needed is closed before
- * the server would do it, so that none is met dead. When one shows that its server is the wrong one (read-only, after
- * a failover) or silent, the others go with it: each would cost the same failure again.
+ * The sessions of one process on a MySQL server, through mysql2's pool. A session that is not
+ * needed is closed before the server would do it, so that none is met dead. When one shows that its
+ * server is the wrong one (read-only, after a failover) or silent, the others go with it: each
+ * would cost the same failure again.
  */
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
 import { within } from '../../support/lifetime.js'
@@ -38,7 +39,10 @@ export class MysqlSessions {
     return this.#maxStatementBytes === Infinity ? ASSUMED_STATEMENT_BYTES : this.#maxStatementBytes
   }
 
-  /** A session in the known state, for its caller alone until it is recycled or ended by {@link end}. */
+  /**
+   * A session in the known state, for its caller alone until it is recycled or ended by
+   * {@link end}.
+   */
   async acquire(): Promise<MysqlSession> {
     this.#pool ??= import('mysql2').then(({ default: { createPool } }) => createPool(this.#options))
     const pool = await this.#pool
@@ -52,7 +56,9 @@ export class MysqlSessions {
     }
   }
 
-  /** Cuts the session's connection because of `error`, and those beside it that have the same fault. */
+  /**
+   * Cuts the session's connection because of `error`, and those beside it that have the same fault.
+   */
   end(session: MysqlSession, error: unknown): void {
     session.destroy(error)
     if (!condemnsOthers(error)) return
@@ -92,7 +98,13 @@ function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
     let late = false
     const timer = setTimeout(() => {
       late = true
-      reject(new DatabaseError('DATABASE_QUEUE_FULL', 'capacity', `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`))
+      reject(
+        new DatabaseError(
+          'DATABASE_QUEUE_FULL',
+          'capacity',
+          `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`,
+        ),
+      )
     }, ACQUIRE_TIMEOUT_MS)
     pool.getConnection((error, connection) => {
       clearTimeout(timer)
@@ -103,7 +115,10 @@ function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
   })
 }
 
-/** A full queue, or a closed pool, is the pool's own word; all else is a connection that could not be made. */
+/**
+ * A full queue, or a closed pool, is the pool's own word; all else is a connection that could not
+ * be made.
+ */
 function fromPool(error: unknown, place: Place): DatabaseError {
   const known = mysqlError(error)
   return known.code.startsWith('DATABASE_') ? known : connectionError(error, place)

@@ -1,13 +1,16 @@
 /**
- * Reads `mysql://…` URLs as people have them: from ORMs, cloud consoles and other clients. Parameters that mean
- * something here are followed under all their spellings, those about matters that are fixed here (timeouts, character set,
- * time zone) are ignored, and unknown ones are named in a warning. No message shows a value: a URL holds the password.
+ * Reads `mysql://…` URLs as people have them: from ORMs, cloud consoles and other clients.
+ * Parameters that mean something here are followed under all their spellings, those about matters
+ * that are fixed here (timeouts, character set, time zone) are ignored, and unknown ones are named
+ * in a warning. No message shows a value: a URL holds the password.
  */
 import { readFileSync } from 'node:fs'
 import { wrongValue } from '../../support/options.js'
 import type { MysqlOptions } from './options.js'
 
-const ALLOWED_URL = 'mysql://user:password@host:port/database (special characters percent-encoded), with ?ssl-mode=required, ?socket=… or ?connection_limit=… where wanted'
+const ALLOWED_URL =
+  'mysql://user:password@host:port/database (special characters percent-encoded), with ' +
+  '?ssl-mode=required, ?socket=… or ?connection_limit=… where wanted'
 
 /** How much TLS is asked for, from nothing to all, in MySQL's own words. */
 const MODES = ['disabled', 'preferred', 'required', 'verify_ca', 'verify_identity'] as const
@@ -15,36 +18,115 @@ type Mode = (typeof MODES)[number]
 
 /** Other words for the modes, by parameter. */
 const WORDS: Readonly<Record<string, Readonly<Record<string, Mode>>>> = {
-  sslmode: { disable: 'disabled', allow: 'preferred', prefer: 'preferred', require: 'required', verifyca: 'verify_ca', verifyidentity: 'verify_identity', verifyfull: 'verify_identity' },
+  sslmode: {
+    disable: 'disabled',
+    allow: 'preferred',
+    prefer: 'preferred',
+    require: 'required',
+    verifyca: 'verify_ca',
+    verifyidentity: 'verify_identity',
+    verifyfull: 'verify_identity',
+  },
   // Prisma
   sslaccept: { strict: 'verify_identity', acceptinvalidcerts: 'required' },
   // Connector/J
   usessl: { true: 'required', false: 'disabled' },
   requiressl: { true: 'required', false: 'disabled' },
   // Go
-  tls: { true: 'verify_identity', false: 'disabled', skipverify: 'required', preferred: 'preferred' },
+  tls: {
+    true: 'verify_identity',
+    false: 'disabled',
+    skipverify: 'required',
+    preferred: 'preferred',
+  },
 }
 
 /** Parameters about what wide-cache sets itself, or what only other programs have. */
 const IGNORED = new Set([
-  'acquiretimeout', 'allowpublickeyretrieval', 'applicationname', 'authmethod', 'autoreconnect', 'bignumberstrings', 'characterencoding', 'charset',
-  'charsetnumber', 'collation', 'compress', 'compression', 'connectioncollation', 'connectiontimeout', 'connecttimeout', 'datestrings', 'debug',
-  'decimalnumbers', 'dialect', 'driver', 'enablekeepalive', 'encoding', 'flags', 'getserverpublickey', 'idletimeout', 'keepaliveinitialdelay', 'loc',
-  'maxconnectionlifetime', 'maxidle', 'maxidleconnectionlifetime', 'multiplestatements', 'parsetime', 'pgbouncer', 'pool', 'poolsize', 'pooltimeout',
-  'prepare', 'programname', 'queuelimit', 'readtimeout', 'reconnect', 'schema', 'servertimezone', 'serverversion', 'singleuseconnections',
-  'sockettimeout', 'statementcachesize', 'supportbignumbers', 'timeout', 'timezone', 'trace', 'useunicode', 'version', 'waitforconnections', 'writetimeout',
+  'acquiretimeout',
+  'allowpublickeyretrieval',
+  'applicationname',
+  'authmethod',
+  'autoreconnect',
+  'bignumberstrings',
+  'characterencoding',
+  'charset',
+  'charsetnumber',
+  'collation',
+  'compress',
+  'compression',
+  'connectioncollation',
+  'connectiontimeout',
+  'connecttimeout',
+  'datestrings',
+  'debug',
+  'decimalnumbers',
+  'dialect',
+  'driver',
+  'enablekeepalive',
+  'encoding',
+  'flags',
+  'getserverpublickey',
+  'idletimeout',
+  'keepaliveinitialdelay',
+  'loc',
+  'maxconnectionlifetime',
+  'maxidle',
+  'maxidleconnectionlifetime',
+  'multiplestatements',
+  'parsetime',
+  'pgbouncer',
+  'pool',
+  'poolsize',
+  'pooltimeout',
+  'prepare',
+  'programname',
+  'queuelimit',
+  'readtimeout',
+  'reconnect',
+  'schema',
+  'servertimezone',
+  'serverversion',
+  'singleuseconnections',
+  'sockettimeout',
+  'statementcachesize',
+  'supportbignumbers',
+  'timeout',
+  'timezone',
+  'trace',
+  'useunicode',
+  'version',
+  'waitforconnections',
+  'writetimeout',
 ])
-const FOLLOWED = new Set(['connectionlimit', 'socket', 'socketpath', 'unixsocket', 'ssl', 'sslca', 'sslrootcert', 'sslcert', 'sslkey', ...Object.keys(WORDS)])
+const FOLLOWED = new Set([
+  'connectionlimit',
+  'socket',
+  'socketpath',
+  'unixsocket',
+  'ssl',
+  'sslca',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  ...Object.keys(WORDS),
+])
 
 /** What is no name of a parameter may be a piece of a password with a `?` in it. */
 const NAME = /^[\w.-]{1,40}$/
 
 /** @throws RangeError naming `option`, or the parameter whose value is wrong */
-export function mysqlUrl(text: string, option: string, warn: (message: string) => void): MysqlOptions {
+export function mysqlUrl(
+  text: string,
+  option: string,
+  warn: (message: string) => void,
+): MysqlOptions {
   // `new URL` puts what it was given, password and all, into its error.
   if (!URL.canParse(text)) throw wrongValue(option, 'a URL that cannot be read', ALLOWED_URL)
   const url = new URL(text)
-  if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
+  if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') {
+    throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
+  }
   const decoded = (part: string) => {
     try {
       return decodeURIComponent(part) || undefined
@@ -61,7 +143,8 @@ export function mysqlUrl(text: string, option: string, warn: (message: string) =
     user: decoded(url.username),
     password: decoded(url.password),
     database: decoded(url.pathname.slice(1)) ?? '',
-    socketPath: parameters.get('socketpath') ?? parameters.get('socket') ?? parameters.get('unixsocket'),
+    socketPath:
+      parameters.get('socketpath') ?? parameters.get('socket') ?? parameters.get('unixsocket'),
     ssl: tlsOf(parameters, warning),
     connectionLimit: limit === undefined ? undefined : Number(limit),
   }
@@ -75,9 +158,15 @@ function parametersOf(url: URL, warning: (what: string) => void): ReadonlyMap<st
     const plain = plainly(name)
     if (FOLLOWED.has(plain)) {
       if (!parameters.has(plain)) parameters.set(plain, value)
-    } else if (!IGNORED.has(plain)) unknown.push(NAME.test(name) ? name : '(a name with special characters)')
+    } else if (!IGNORED.has(plain)) {
+      unknown.push(NAME.test(name) ? name : '(a name with special characters)')
+    }
   }
-  if (unknown.length > 0) warning(`the URL has parameters that wide-cache does not know and ignores: ${unknown.join(', ')}`)
+  if (unknown.length > 0) {
+    warning(
+      `the URL has parameters that wide-cache does not know and ignores: ${unknown.join(', ')}`,
+    )
+  }
   return parameters
 }
 
@@ -86,11 +175,19 @@ function plainly(word: string): string {
   return word.toLowerCase().replace(/[-_.]/g, '')
 }
 
-function tlsOf(parameters: ReadonlyMap<string, string>, warning: (what: string) => void): MysqlOptions['ssl'] {
+function tlsOf(
+  parameters: ReadonlyMap<string, string>,
+  warning: (what: string) => void,
+): MysqlOptions['ssl'] {
   const ssl = parameters.get('ssl')
   if (ssl?.startsWith('{')) return jsonOf(ssl)
-  const modes = [...parameters].filter(([name]) => name in WORDS).map(([name, value]) => modeOf(name, value))
-  const byWord = ssl === undefined ? undefined : WORDS['sslmode']?.[plainly(ssl)] ?? MODES.find((mode) => plainly(mode) === plainly(ssl))
+  const modes = [...parameters]
+    .filter(([name]) => name in WORDS)
+    .map(([name, value]) => modeOf(name, value))
+  const byWord =
+    ssl === undefined
+      ? undefined
+      : (WORDS['sslmode']?.[plainly(ssl)] ?? MODES.find((mode) => plainly(mode) === plainly(ssl)))
   if (byWord) modes.push(byWord)
   // The name of one of mysql2's profiles.
   else if (ssl !== undefined && !/^(?:|0|1|true|false)$/i.test(ssl)) return ssl
@@ -100,9 +197,16 @@ function tlsOf(parameters: ReadonlyMap<string, string>, warning: (what: string) 
   const isClients = parameters.has('sslkey')
   const ca = file('sslca') ?? file('sslrootcert') ?? (isClients ? undefined : file('sslcert'))
   const own = isClients ? { key: file('sslkey'), cert: file('sslcert') } : {}
-  const certificates = Object.fromEntries(Object.entries({ ca, ...own }).filter(([, content]) => content !== undefined))
+  const certificates = Object.fromEntries(
+    Object.entries({ ca, ...own }).filter(([, content]) => content !== undefined),
+  )
   // mysql2's own reading of `ssl: {}` is to verify the certificate, though not its host name.
-  if (/^(?:1|true)$/i.test(ssl ?? '') || (Object.keys(certificates).length > 0 && !modes.includes('disabled'))) modes.push('verify_ca')
+  if (
+    /^(?:1|true)$/i.test(ssl ?? '') ||
+    (Object.keys(certificates).length > 0 && !modes.includes('disabled'))
+  ) {
+    modes.push('verify_ca')
+  }
 
   const mode = MODES.findLast((mode) => modes.includes(mode))
   switch (mode) {
@@ -110,7 +214,10 @@ function tlsOf(parameters: ReadonlyMap<string, string>, warning: (what: string) 
     case 'disabled':
       return undefined
     case 'preferred':
-      warning('TLS is "preferred", which promises none: wide-cache connects without TLS; say ssl-mode=required to have it')
+      warning(
+        'TLS is "preferred", which promises none: wide-cache connects without TLS; say ' +
+          'ssl-mode=required to have it',
+      )
       return undefined
     case 'required':
       return { ...certificates, rejectUnauthorized: false }
@@ -124,9 +231,14 @@ function tlsOf(parameters: ReadonlyMap<string, string>, warning: (what: string) 
 function modeOf(name: string, value: string): Mode {
   const words = WORDS[name] ?? {}
   const word = plainly(value)
-  const mode = words[word] ?? (name === 'sslmode' ? MODES.find((mode) => plainly(mode) === word) : undefined)
+  const mode =
+    words[word] ?? (name === 'sslmode' ? MODES.find((mode) => plainly(mode) === word) : undefined)
   if (mode) return mode
-  throw wrongValue(name, 'something else', (name === 'sslmode' ? MODES : Object.keys(words)).join(', '))
+  throw wrongValue(
+    name,
+    'something else',
+    (name === 'sslmode' ? MODES : Object.keys(words)).join(', '),
+  )
 }
 
 function jsonOf(text: string): NonNullable<MysqlOptions['ssl']> {
@@ -137,14 +249,24 @@ function jsonOf(text: string): NonNullable<MysqlOptions['ssl']> {
   }
 }
 
-/** What the file holds. Without it TLS verifies with the system's certificates, which refuses what it does not trust. */
-function contentOf(parameter: string, value: string | undefined, warning: (what: string) => void): string | undefined {
+/**
+ * What the file holds. Without it TLS verifies with the system's certificates, which refuses what
+ * it does not trust.
+ */
+function contentOf(
+  parameter: string,
+  value: string | undefined,
+  warning: (what: string) => void,
+): string | undefined {
   if (!value || value.startsWith('-----BEGIN')) return value || undefined
   try {
     return readFileSync(value, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown failure'
-    warning(`the file that the URL's parameter ${parameter} names cannot be read (${code}) and is not used`)
+    warning(
+      `the file that the URL's parameter ${parameter} names cannot be read (${code}) and is ` +
+        'not used',
+    )
     return undefined
   }
 }

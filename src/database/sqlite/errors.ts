@@ -1,4 +1,7 @@
-/** What SQLite's errors mean. Its messages name tables and columns, and never values: those are bound. */
+/**
+ * What SQLite's errors mean. Its messages name tables and columns, and never values: those are
+ * bound.
+ */
 import { DatabaseError, type DatabaseErrorKind } from '../database.js'
 
 /** As it comes from the thread. */
@@ -28,7 +31,12 @@ const KINDS = new Map<number, DatabaseErrorKind>([
 const TOO_MANY = /^too many SQL variables|^too many terms/
 
 export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {
-  const kind = code === 'SQLITE_CANTOPEN' ? 'capacity' : TOO_MANY.test(message) ? 'data' : (KINDS.get(raw & 0xff) ?? 'usage')
+  const kind =
+    code === 'SQLITE_CANTOPEN'
+      ? 'capacity'
+      : TOO_MANY.test(message)
+        ? 'data'
+        : (KINDS.get(raw & 0xff) ?? 'usage')
   return new DatabaseError(code, kind, code.startsWith('SQLITE_') ? `${code}: ${message}` : message)
 }
 
@@ -36,5 +44,10 @@ export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseErro
 export function openingError(failure: SqliteFailure, file: string): DatabaseError {
   const { code, kind, message } = sqliteError(failure)
   if (!code.startsWith('SQLITE_')) return new DatabaseError(code, kind, message)
-  return new DatabaseError(code, kind, `sqlite:${file} cannot be opened (${message}). Check that the folder is there and that this process may write in it`)
+  return new DatabaseError(
+    code,
+    kind,
+    `sqlite:${file} cannot be opened (${message}). Check that the folder is there and that ` +
+      'this process may write in it',
+  )
 }

@@ -1,16 +1,27 @@
 /**
- * The event loop's side of the thread that SQLite works in: one request, one answer. The thread keeps the
- * process alive only while a user of it says so. If it dies, what is awaited rejects and the link is dead
- * for good: what has begun on one thread (a transaction) never goes on upon another.
+ * The event loop's side of the thread that SQLite works in: one request, one answer. The thread
+ * keeps the process alive only while a user of it says so. If it dies, what is awaited rejects and
+ * the link is dead for good: what has begun on one thread (a transaction) never goes on upon
+ * another.
  */
 import { Worker } from 'node:worker_threads'
 import { packageFile } from '../../support/package-file.js'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { openingError, sqliteError, type SqliteFailure } from './errors.js'
 
-type Ask = { readonly sql: string; readonly values: readonly SqlValue[] } | { readonly more: true } | { readonly close: true }
-type Piece = { readonly columns: readonly string[]; readonly rows: readonly WorkerRow[]; readonly more: boolean; readonly changes: number }
-type Reply = { readonly id: number } & (Piece | { readonly failure: SqliteFailure; readonly opened: boolean })
+type Ask =
+  | { readonly sql: string; readonly values: readonly SqlValue[] }
+  | { readonly more: true }
+  | { readonly close: true }
+type Piece = {
+  readonly columns: readonly string[]
+  readonly rows: readonly WorkerRow[]
+  readonly more: boolean
+  readonly changes: number
+}
+type Reply = { readonly id: number } & (
+  Piece | { readonly failure: SqliteFailure; readonly opened: boolean }
+)
 type WorkerRow = readonly (Exclude<SqlValue, Buffer> | Uint8Array)[]
 type Waiting = { readonly resolve: (piece: Piece) => void; readonly reject: (error: Error) => void }
 
@@ -82,7 +93,10 @@ export class SqliteLink {
     await this.#ask({ close: true }).catch(() => undefined)
   }
 
-  /** Gives the thread up: what is awaited rejects, and it ends after the statement it is at, rolling back. */
+  /**
+   * Gives the thread up: what is awaited rejects, and it ends after the statement it is at, rolling
+   * back.
+   */
   destroy(): void {
     this.#die('The SQLite thread has been given up')
   }
@@ -100,13 +114,18 @@ export class SqliteLink {
     const waiting = this.#waiting.get(reply.id)
     this.#waiting.delete(reply.id)
     if (!('failure' in reply)) return waiting?.resolve(reply)
-    const error = reply.opened ? sqliteError(reply.failure) : openingError(reply.failure, this.#file)
+    const error = reply.opened
+      ? sqliteError(reply.failure)
+      : openingError(reply.failure, this.#file)
     waiting?.reject(error)
     // A thread without a file is of no use; the next one may find the disk or the package again.
     if (!reply.opened) this.#die(error.message, error)
   }
 
-  #die(message: string, error = new DatabaseError('DATABASE_THREAD_DIED', 'unreachable', message)): void {
+  #die(
+    message: string,
+    error = new DatabaseError('DATABASE_THREAD_DIED', 'unreachable', message),
+  ): void {
     if (this.#death) return
     this.#death = error
     for (const { reject } of this.#waiting.values()) reject(error)
@@ -126,7 +145,9 @@ function watchExit(): void {
       Atomics.notify(state, STOP)
     }
     const deadline = performance.now() + EXIT_WAIT_MS
-    for (const state of states) Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
+    for (const state of states) {
+      Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
+    }
   })
 }
 
@@ -135,7 +156,10 @@ function rowOf(columns: readonly string[], values: WorkerRow): SqlRow {
   const row: { [column: string]: SqlValue } = {}
   columns.forEach((column, index) => {
     const value = values[index] ?? null
-    row[column] = value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value
+    row[column] =
+      value instanceof Uint8Array
+        ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+        : value
   })
   return row
 }

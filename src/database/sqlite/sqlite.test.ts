@@ -30,11 +30,17 @@ databaseSuite(test, {
   migratingProcesses: 5,
 })
 
-/** Runs `program` (with the adapter as `SqliteDatabase`, a file as `file`) in a process of its own. */
+/**
+ * Runs `program` (with the adapter as `SqliteDatabase`, a file as `file`) in a process of its own.
+ */
 function inProcess(program: string, file: string): ChildProcess & { stdout: Readable } {
   const adapter = new URL('sqlite.ts', import.meta.url).href
-  const text = `import { SqliteDatabase } from ${JSON.stringify(adapter)}; const file = ${JSON.stringify(file)}; ${program}`
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', text], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const text =
+    `import { SqliteDatabase } from ${JSON.stringify(adapter)}; const file = ` +
+    `${JSON.stringify(file)}; ${program}`
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', text], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   return child
 }
 
@@ -48,16 +54,24 @@ test('a backlog of 100,000 rows, and reading them back, never stop the event loo
   const values = Array.from({ length: 500 }, (_, index) => `value ${index} ${'x'.repeat(80)}`)
   const writing: number[] = []
   const reading: number[] = []
-  // On a busy machine other programs stop this one too, but not in every round; what the adapter itself does
-  // too long, it does in every round. So the calmest round counts.
-  for (let round = 0; round < ROUNDS && !(Math.min(...writing) < 20 && Math.min(...reading) < 20); round++) {
+  // On a busy machine other programs stop this one too, but not in every round; what the adapter
+  // itself does too long, it does in every round. So the calmest round counts.
+  for (
+    let round = 0;
+    round < ROUNDS && !(Math.min(...writing) < 20 && Math.min(...reading) < 20);
+    round++
+  ) {
     const database = new SqliteDatabase(freshFile())
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT NOT NULL)')
     const insert = async (index: number) => {
       await setTimeout(index)
       await database.query(`INSERT INTO t (s) VALUES ${rows}`, values)
     }
-    writing.push(await longestStop(() => Promise.all(Array.from({ length: 200 }, (_, index) => insert(index)))))
+    writing.push(
+      await longestStop(() =>
+        Promise.all(Array.from({ length: 200 }, (_, index) => insert(index))),
+      ),
+    )
     reading.push(
       await longestStop(async () => {
         assert.equal((await database.query('SELECT id, s FROM t')).rows.length, 100_000)
@@ -65,7 +79,9 @@ test('a backlog of 100,000 rows, and reading them back, never stop the event loo
     )
     await database.close()
   }
-  const longest = `longest stops in ms, round by round: writing ${writing.join(', ')}; reading ${reading.join(', ')}`
+  const longest =
+    `longest stops in ms, round by round: writing ${writing.join(', ')}; ` +
+    `reading ${reading.join(', ')}`
   context.diagnostic(longest)
   assert.ok(Math.min(...writing) < 20 && Math.min(...reading) < 20, longest)
 })
@@ -103,23 +119,27 @@ test('what is committed outlives SIGKILL, what is not is gone', async () => {
   await database.close()
 })
 
-test('work under way keeps the process alive, an idle database does not, closed or not', { timeout: 60_000 }, async () => {
-  const file = freshFile()
-  const child = inProcess(
-    `const database = new SqliteDatabase(file)
+test(
+  'work under way keeps the process alive, an idle database does not, closed or not',
+  { timeout: 60_000 },
+  async () => {
+    const file = freshFile()
+    const child = inProcess(
+      `const database = new SqliteDatabase(file)
     await database.query('CREATE TABLE t (n INTEGER)')
     database.transaction(async (tx) => {
       await tx.query('INSERT INTO t VALUES (1)')
       await new Promise((resolve) => setTimeout(resolve, 200).unref())
       await tx.query('INSERT INTO t VALUES (2)')
     })`,
-    file,
-  )
-  assert.equal(await endOf(child), 0)
-  const database = new SqliteDatabase(file)
-  assert.equal((await database.query('SELECT n FROM t')).rows.length, 2)
-  await database.close()
-})
+      file,
+    )
+    assert.equal(await endOf(child), 0)
+    const database = new SqliteDatabase(file)
+    assert.equal((await database.query('SELECT n FROM t')).rows.length, 2)
+    await database.close()
+  },
+)
 
 test('a file locked by another process is of kind lock after a while, and waited for meanwhile', async () => {
   const file = freshFile()
@@ -133,7 +153,9 @@ test('a file locked by another process is of kind lock after a while, and waited
     await tx.query('INSERT INTO t VALUES (1)')
     locked()
     // Not idle: that would be rolled back.
-    while (await Promise.race([held.then(() => false), setTimeout(1_000, true)])) await tx.query('SELECT 1')
+    while (await Promise.race([held.then(() => false), setTimeout(1_000, true)])) {
+      await tx.query('SELECT 1')
+    }
   })
   await isLocked
   await rejects(other.query('INSERT INTO t VALUES (2)'), 'lock', 'SQLITE_BUSY')
@@ -164,12 +186,15 @@ test('a transaction that reads first and writes later is not failed by a writer 
 
 test('whole numbers are bound as integers, so that 5 / 2 is 2', async () => {
   const database = new SqliteDatabase(':memory:')
-  const { rows } = await database.query('SELECT 5 / ? AS whole, typeof(?) AS one, typeof(?) AS half', [2, 1, 0.5])
+  const { rows } = await database.query(
+    'SELECT 5 / ? AS whole, typeof(?) AS one, typeof(?) AS half',
+    [2, 1, 0.5],
+  )
   assert.deepEqual(rows, [{ whole: 2, one: 'integer', half: 'real' }])
   await database.close()
 })
 
-test('a database in memory lives until it is closed, and is nobody else\'s', async () => {
+test("a database in memory lives until it is closed, and is nobody else's", async () => {
   const [one, two] = [sqlite(':memory:'), sqlite(':memory:')]
   await one.query('CREATE TABLE t (n INTEGER)')
   await one.transaction((tx) => tx.query('INSERT INTO t VALUES (1)'))
@@ -203,7 +228,14 @@ test('when the thread dies, what is awaited is unreachable, its transaction does
   const [first, second] = [link.query('CREATE TABLE t (n INTEGER)', []), link.query('SELECT 1', [])]
   await first
   await second
-  const awaited = rejects(link.query('WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000000) SELECT COUNT(*) FROM c', []), 'unreachable')
+  const awaited = rejects(
+    link.query(
+      'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000000) SELECT ' +
+        'COUNT(*) FROM c',
+      [],
+    ),
+    'unreachable',
+  )
   link.destroy()
   await awaited
   assert.ok(link.dead)
@@ -213,63 +245,85 @@ test('when the thread dies, what is awaited is unreachable, its transaction does
   await next.close()
 })
 
-test('process.exit() amid a statement ends the process in order', { timeout: 120_000 }, async () => {
-  const child = inProcess(
-    `const database = new SqliteDatabase(file)
+test(
+  'process.exit() amid a statement ends the process in order',
+  { timeout: 120_000 },
+  async () => {
+    const child = inProcess(
+      `const database = new SqliteDatabase(file)
     await database.query('SELECT 1')
     void database.query('WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1500000) SELECT COUNT(*) FROM c')
     setTimeout(() => process.exit(7), 50)`,
-    ':memory:',
-  )
-  assert.equal(await endOf(child), 7)
-})
+      ':memory:',
+    )
+    assert.equal(await endOf(child), 7)
+  },
+)
 
-test('process.exit() while a statement, or the opening of the file, waits for another process ends the process in order', { timeout: 120_000 }, async () => {
-  const file = freshFile()
-  const holder = new SqliteDatabase(file)
-  await holder.query('CREATE TABLE t (n INTEGER)')
-  await holder.transaction(async (tx) => {
-    await tx.query('INSERT INTO t VALUES (1)')
-    const programs = [
-      `const database = new SqliteDatabase(file)
+test(
+  'process.exit() while a statement, or the opening of the file, waits for another process ends the process in order',
+  { timeout: 120_000 },
+  async () => {
+    const file = freshFile()
+    const holder = new SqliteDatabase(file)
+    await holder.query('CREATE TABLE t (n INTEGER)')
+    await holder.transaction(async (tx) => {
+      await tx.query('INSERT INTO t VALUES (1)')
+      const programs = [
+        `const database = new SqliteDatabase(file)
       await database.query('SELECT n FROM t')
       void database.query('INSERT INTO t VALUES (2)')
       setTimeout(() => process.exit(7), 300)`,
-      `const database = new SqliteDatabase(file)
+        `const database = new SqliteDatabase(file)
       void database.transaction((tx) => tx.query('INSERT INTO t VALUES (3)'))
       setTimeout(() => process.exit(7), 1_000)`,
-    ]
-    const ends = Promise.all(programs.map((program) => endOf(inProcess(program, file))))
-    while (await Promise.race([ends.then(() => false), setTimeout(500, true)])) await tx.query('SELECT 1')
-    assert.deepEqual(await ends, [7, 7])
-  })
-  assert.deepEqual((await holder.query('SELECT n FROM t')).rows, [{ n: 1 }])
-  await holder.close()
-})
+      ]
+      const ends = Promise.all(programs.map((program) => endOf(inProcess(program, file))))
+      while (await Promise.race([ends.then(() => false), setTimeout(500, true)])) {
+        await tx.query('SELECT 1')
+      }
+      assert.deepEqual(await ends, [7, 7])
+    })
+    assert.deepEqual((await holder.query('SELECT n FROM t')).rows, [{ n: 1 }])
+    await holder.close()
+  },
+)
 
-test('process.exit() while the file cannot be opened, since another process holds all of it, ends the process in order', { timeout: 120_000 }, async () => {
-  const file = freshFile()
-  const link = new SqliteLink(file)
-  link.hold()
-  // Not WAL yet: whoever opens the file now waits to change that.
-  for (const sql of ['PRAGMA journal_mode = DELETE', 'CREATE TABLE t (n INTEGER)', 'BEGIN EXCLUSIVE']) await link.query(sql, [])
-  const child = inProcess(
-    `const database = new SqliteDatabase(file)
+test(
+  'process.exit() while the file cannot be opened, since another process holds all of it, ends the process in order',
+  { timeout: 120_000 },
+  async () => {
+    const file = freshFile()
+    const link = new SqliteLink(file)
+    link.hold()
+    // Not WAL yet: whoever opens the file now waits to change that.
+    for (const sql of [
+      'PRAGMA journal_mode = DELETE',
+      'CREATE TABLE t (n INTEGER)',
+      'BEGIN EXCLUSIVE',
+    ]) {
+      await link.query(sql, [])
+    }
+    const child = inProcess(
+      `const database = new SqliteDatabase(file)
     void database.query('SELECT n FROM t')
     setTimeout(() => process.exit(7), 1_000)`,
-    file,
-  )
-  try {
-    assert.equal(await endOf(child), 7)
-  } finally {
-    await link.close()
-    link.release()
-  }
-})
+      file,
+    )
+    try {
+      assert.equal(await endOf(child), 7)
+    } finally {
+      await link.close()
+      link.release()
+    }
+  },
+)
 
 test('more prepared statements than are kept do no harm', async () => {
   const database = new SqliteDatabase(':memory:')
-  for (let n = 0; n < 200; n++) assert.deepEqual((await database.query(`SELECT ${n} AS n`)).rows, [{ n }])
+  for (let n = 0; n < 200; n++) {
+    assert.deepEqual((await database.query(`SELECT ${n} AS n`)).rows, [{ n }])
+  }
   assert.deepEqual((await database.query('SELECT 3 AS n')).rows, [{ n: 3 }])
   await database.close()
 })
@@ -284,7 +338,10 @@ test('without the package libsql the error says how to get it', async () => {
   worker.postMessage({ id: 1, sql: 'SELECT 1', values: [] })
   const [reply] = await once(worker, 'message')
   const error = sqliteError(reply.failure)
-  assert.deepEqual([error.code, error.kind, reply.opened], ['DATABASE_DRIVER_MISSING', 'usage', false])
+  assert.deepEqual(
+    [error.code, error.kind, reply.opened],
+    ['DATABASE_DRIVER_MISSING', 'usage', false],
+  )
   assert.match(error.message, /npm install libsql/)
   await worker.terminate()
 })

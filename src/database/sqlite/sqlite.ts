@@ -1,13 +1,21 @@
 /**
- * The embedded database: SQLite through the optional package libsql, in a thread of its own. One connection,
- * used in turns: a statement waits for the transaction before it, so `work` is to be short and to speak only
- * to its `tx`. Other processes may share the file; a writer waits up to 10 s for another process's.
+ * The embedded database: SQLite through the optional package libsql, in a thread of its own. One
+ * connection, used in turns: a statement waits for the transaction before it, so `work` is to be
+ * short and to speak only to its `tx`. Other processes may share the file; a writer waits up to 10
+ * s for another process's.
  */
 import { resolve } from 'node:path'
 import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../../support/lifetime.js'
 import { wrongType, wrongValue } from '../../support/options.js'
 import { closedError } from '../closed.js'
-import { DatabaseError, type Database, type Queryable, type QueryResult, type SqlValue, type Transaction } from '../database.js'
+import {
+  DatabaseError,
+  type Database,
+  type Queryable,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from '../database.js'
 import { databaseNow } from '../dialect.js'
 import { migrate, migrationsFolder, PARTS, type MigrationHost } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
@@ -15,14 +23,16 @@ import { Turns } from '../turns.js'
 import { checkedValues } from '../values.js'
 import { SqliteLink } from './link.js'
 
-/** SQLITE_MAX_LENGTH and SQLITE_MAX_SQL_LENGTH, as SQLite is built: https://sqlite.org/limits.html */
+/**
+ * SQLITE_MAX_LENGTH and SQLITE_MAX_SQL_LENGTH, as SQLite is built: https://sqlite.org/limits.html
+ */
 const MAX_STATEMENT_BYTES = 1_000_000_000
 const INTEGER_MIN = -(2n ** 63n)
 const INTEGER_MAX = 2n ** 63n - 1n
 
 /**
- * An SQLite database. Opens, or creates, its file at the first use. What is committed outlives the death of
- * the process, though after a power cut the last transactions may be missing.
+ * An SQLite database. Opens, or creates, its file at the first use. What is committed outlives the
+ * death of the process, though after a power cut the last transactions may be missing.
  *
  * In text, NUL is stored as U+FFFD.
  *
@@ -41,7 +51,9 @@ export class SqliteDatabase implements Database, MigrationHost {
   #link: SqliteLink | undefined
 
   constructor(file: string) {
-    if (typeof file !== 'string') throw wrongType('file', file, 'the path of an SQLite file, or ":memory:"')
+    if (typeof file !== 'string') {
+      throw wrongType('file', file, 'the path of an SQLite file, or ":memory:"')
+    }
     if (file === '') throw wrongValue('file', file, 'the path of an SQLite file, or ":memory:"')
     // A process that changes its directory later does not change its database.
     this.#file = file === ':memory:' ? file : resolve(file)
@@ -55,9 +67,13 @@ export class SqliteDatabase implements Database, MigrationHost {
     return this.#transaction(work)
   }
 
-  #transaction<T>(work: (tx: Transaction) => Promise<T>, check?: (sql: string) => void): Promise<T> {
+  #transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    check?: (sql: string) => void,
+  ): Promise<T> {
     return this.#inTurn(async (link) => {
-      // IMMEDIATE: a transaction that reads first and writes later would fail when another has written meanwhile.
+      // IMMEDIATE: a transaction that reads first and writes later would fail when another has
+      // written meanwhile.
       await link.query('BEGIN IMMEDIATE', [])
       try {
         const result = await new OpenTransaction({
@@ -69,10 +85,15 @@ export class SqliteDatabase implements Database, MigrationHost {
         await link.query('COMMIT', [])
         return result
       } catch (error) {
-        // If even that fails, the connection goes, and the transaction with it. (SQLite itself has rolled
-        // back on some errors, such as a full disk; there is nothing left to roll back then.)
+        // If even that fails, the connection goes, and the transaction with it. (SQLite itself has
+        // rolled back on some errors, such as a full disk; there is nothing left to roll back
+        // then.)
         await link.query('ROLLBACK', []).catch((failure: unknown) => {
-          if (!(failure instanceof DatabaseError && /no transaction is active/.test(failure.message))) link.destroy()
+          if (!(
+            failure instanceof DatabaseError && /no transaction is active/.test(failure.message)
+          )) {
+            link.destroy()
+          }
         })
         throw error
       }
@@ -117,10 +138,22 @@ export class SqliteDatabase implements Database, MigrationHost {
   }
 }
 
-async function statement(link: SqliteLink, sql: string, parameters: readonly SqlValue[]): Promise<QueryResult> {
+async function statement(
+  link: SqliteLink,
+  sql: string,
+  parameters: readonly SqlValue[],
+): Promise<QueryResult> {
   const values = checkedValues(sql, parameters)
-  if (values.some((value) => typeof value === 'bigint' && (value < INTEGER_MIN || value > INTEGER_MAX))) {
-    throw new DatabaseError('SQLITE_MISMATCH', 'data', 'A bigint does not fit the 64 bits of an SQLite integer')
+  if (
+    values.some(
+      (value) => typeof value === 'bigint' && (value < INTEGER_MIN || value > INTEGER_MAX),
+    )
+  ) {
+    throw new DatabaseError(
+      'SQLITE_MISMATCH',
+      'data',
+      'A bigint does not fit the 64 bits of an SQLite integer',
+    )
   }
   return link.query(sql, values)
 }

@@ -1,20 +1,26 @@
 // @ts-check
 /**
- * The thread that SQLite works in, so that no statement, lock or checkpoint ever stops the event loop of the
- * site. Plain JavaScript, since tsx loads no TypeScript into a worker on Node 20. One request at a time, each
- * answered; a big result is kept here and fetched in pieces, for reading a message blocks the other side.
+ * The thread that SQLite works in, so that no statement, lock or checkpoint ever stops the event
+ * loop of the site. Plain JavaScript, since tsx loads no TypeScript into a worker on Node 20. One
+ * request at a time, each answered; a big result is kept here and fetched in pieces, for reading a
+ * message blocks the other side.
  *
  * @typedef {string | number | bigint | Uint8Array | null} Value
- * @typedef {{ id: number, sql: string, values: readonly Value[] } | { id: number, more: true } | { id: number, close: true }} Request
+ * @typedef {{ id: number, sql: string, values: readonly Value[] } | { id: number, more: true } | {
+ * id: number, close: true }} Request
  * @typedef {{ code: string, raw: number, message: string }} Failure
- * @typedef {{ id: number, columns: string[], rows: Value[][], more: boolean, changes: number } | { id: number, failure: Failure, opened: boolean }} Reply
+ * @typedef {{ id: number, columns: string[], rows: Value[][], more: boolean, changes: number } | {
+ * id: number, failure: Failure, opened: boolean }} Reply
  */
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /** How long a statement waits for another process to let go of the file. */
 const BUSY_TIMEOUT_MS = 10_000
-/** How long one call of libsql waits for that. Between two calls the thread sees that the process ends. */
+/**
+ * How long one call of libsql waits for that. Between two calls the thread sees that the process
+ * ends.
+ */
 const BUSY_CALL_MS = 100
 /** SQLite gives up at once where waiting in the call would be of no use. */
 const RETRY_MS = 10
@@ -30,10 +36,16 @@ let database
 let failedToOpen
 /** The rows of the last result that have not been fetched yet. @type {Value[][]} */
 let rest = []
-/** Prepared statements, the longest unused one first. @type {Map<string, import('libsql').Statement>} */
+/**
+ * Prepared statements, the longest unused one first. @type {Map<string,
+ * import('libsql').Statement>}
+ */
 const statements = new Map()
 
-/** Shared with the event loop's side: whether libsql is at work, and whether it is not to be called any more. */
+/**
+ * Shared with the event loop's side: whether libsql is at work, and whether it is not to be called
+ * any more.
+ */
 const BUSY = 0
 const STOP = 1
 /** @type {Int32Array} */
@@ -54,8 +66,9 @@ port.on('message', (/** @type {Request} */ request) => {
 })
 
 /**
- * If Node ends this thread within a call of libsql, libsql aborts the whole process. So the other side never
- * ends it, and waits at the process's exit until it is not busy; what comes later is not begun.
+ * If Node ends this thread within a call of libsql, libsql aborts the whole process. So the other
+ * side never ends it, and waits at the process's exit until it is not busy; what comes later is not
+ * begun.
  *
  * @param {() => unknown} work
  */
@@ -79,26 +92,44 @@ function answer(request) {
       database.close()
       return { id, columns: [], rows: [], more: false, changes: 0 }
     }
-    if ('more' in request) return { id, columns: [], rows: nextPiece(), more: rest.length > 0, changes: 0 }
+    if ('more' in request) {
+      return { id, columns: [], rows: nextPiece(), more: rest.length > 0, changes: 0 }
+    }
     return { id, ...run(database, request.sql, request.values) }
   } catch (error) {
     return { id, failure: failureOf(error), opened: true }
   }
 }
 
-/** @param {import('libsql').Database} database @param {string} sql @param {readonly Value[]} values */
+/**
+ * @param {import('libsql').Database} database @param {string} sql @param {readonly Value[]} values
+ */
 function run(database, sql, values) {
   const statement = patiently(() => prepared(database, sql))
   const bound = values.map(toSqlite)
-  if (!statement.reader) return { columns: [], rows: [], more: false, changes: patiently(() => statement.run(bound)).changes }
-  rest = /** @type {Value[][]} */ (patiently(() => statement.all(bound))).map((row) => row.map(fromSqlite)).reverse()
-  return { columns: statement.columns().map(({ name }) => name), rows: nextPiece(), more: rest.length > 0, changes: 0 }
+  if (!statement.reader) {
+    return {
+      columns: [],
+      rows: [],
+      more: false,
+      changes: patiently(() => statement.run(bound)).changes,
+    }
+  }
+  rest = /** @type {Value[][]} */ (patiently(() => statement.all(bound)))
+    .map((row) => row.map(fromSqlite))
+    .reverse()
+  return {
+    columns: statement.columns().map(({ name }) => name),
+    rows: nextPiece(),
+    more: rest.length > 0,
+    changes: 0,
+  }
 }
 
 /**
- * Calls libsql until no other process is in the way, or has been for too long. A call that is refused so has done
- * nothing. The process's exit waits for one call only: it must not wait for all of the time, and a thread that is
- * ended within a call aborts the process.
+ * Calls libsql until no other process is in the way, or has been for too long. A call that is
+ * refused so has done nothing. The process's exit waits for one call only: it must not wait for all
+ * of the time, and a thread that is ended within a call aborts the process.
  *
  * @template T @param {() => T} call @returns {T}
  */
@@ -108,7 +139,13 @@ function patiently(call) {
     try {
       return call()
     } catch (error) {
-      if ((failureOf(error).raw & 0xff) !== SQLITE_BUSY || performance.now() > deadline || Atomics.load(state, STOP)) throw error
+      if (
+        (failureOf(error).raw & 0xff) !== SQLITE_BUSY ||
+        performance.now() > deadline ||
+        Atomics.load(state, STOP)
+      ) {
+        throw error
+      }
     }
     Atomics.wait(state, STOP, 0, RETRY_MS)
   }
@@ -138,13 +175,16 @@ function nextPiece() {
     if (!row) break
     rows.push(row)
     values += row.length
-    for (const value of row) if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
+    for (const value of row) {
+      if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
+    }
   }
   return rows
 }
 
 /**
- * libsql binds every `number` as REAL, for which `5 / 2` is 2.5, and reads text only up to its first NUL.
+ * libsql binds every `number` as REAL, for which `5 / 2` is 2.5, and reads text only up to its
+ * first NUL.
  *
  * @param {Value} value
  */
@@ -161,16 +201,22 @@ function fromSqlite(value) {
 }
 
 /**
- * WAL with synchronous=NORMAL: what is committed outlives the death of the process, since the kernel has it;
- * a power cut may take the last transactions, whole, and never damages the file.
+ * WAL with synchronous=NORMAL: what is committed outlives the death of the process, since the
+ * kernel has it; a power cut may take the last transactions, whole, and never damages the file.
  *
  * @param {string} file
  */
 async function open(file) {
   const { default: Libsql } = await import('libsql').catch((error) => {
-    throw Object.assign(new Error(`SQLite needs the package "libsql", which is not installed: npm install libsql (${error.code ?? error.message})`), {
-      code: 'DATABASE_DRIVER_MISSING',
-    })
+    throw Object.assign(
+      new Error(
+        'SQLite needs the package "libsql", which is not installed: npm install libsql ' +
+          `(${error.code ?? error.message})`,
+      ),
+      {
+        code: 'DATABASE_DRIVER_MISSING',
+      },
+    )
   })
   const opened = new Libsql(file)
   opened.exec(`PRAGMA busy_timeout = ${BUSY_CALL_MS}`)
@@ -182,9 +228,15 @@ async function open(file) {
 
 /** @param {unknown} error @returns {Failure} */
 function failureOf(error) {
-  const { code, rawCode, message } = /** @type {{ code?: unknown, rawCode?: unknown, message?: unknown }} */ (error)
+  const { code, rawCode, message } =
+    /** @type {{ code?: unknown, rawCode?: unknown, message?: unknown }} */ (error)
   const text = String(message ?? error)
   // libsql has no code for a file that cannot be opened.
-  const known = typeof code === 'string' && code !== '' ? code : text.startsWith('ConnectionFailed') ? 'SQLITE_CANTOPEN' : 'SQLITE_ERROR'
+  const known =
+    typeof code === 'string' && code !== ''
+      ? code
+      : text.startsWith('ConnectionFailed')
+        ? 'SQLITE_CANTOPEN'
+        : 'SQLITE_ERROR'
   return { code: known, raw: typeof rawCode === 'number' ? rawCode : 0, message: text }
 }

@@ -12,8 +12,9 @@ interface CollectorParts extends DrainParts {
 }
 
 /**
- * Drains all grids of a name: processes of another width or layer length have grids of their own. Before a grid
- * is drained its marks are compared, so that nothing is taken out of another database's cells.
+ * Drains all grids of a name: processes of another width or layer length have grids of their own.
+ * Before a grid is drained its marks are compared, so that nothing is taken out of another
+ * database's cells.
  */
 export class Collector {
   readonly #parts: CollectorParts
@@ -24,11 +25,20 @@ export class Collector {
   }
 
   /**
-   * Drains all layers that are old enough; with `all` also commits the younger ones, but neither deletes
-   * them nor raises the watermark over them.
+   * Drains all layers that are old enough; with `all` also commits the younger ones, but neither
+   * deletes them nor raises the watermark over them.
    */
   async drain({ all = false }: { all?: boolean | undefined } = {}): Promise<DrainReport> {
-    const report: DrainReport = { layers: 0, cells: 0, frames: 0, committed: 0, duplicate: 0, quarantined: 0, unanswered: 0, watermark: 0 }
+    const report: DrainReport = {
+      layers: 0,
+      cells: 0,
+      frames: 0,
+      committed: 0,
+      duplicate: 0,
+      quarantined: 0,
+      unanswered: 0,
+      watermark: 0,
+    }
     for (const state of await this.#parts.record.states()) await this.#drain(state, all, report)
     return report
   }
@@ -39,8 +49,12 @@ export class Collector {
     const mark = await marks.put(grid, await watch.now(database))
     if (mark === 'foreign') {
       await record.changeId(grid)
-      logger.error(`wide-cache: another database uses the cache keys of "${name}" (a clone of this one, or this one before a backup was restored); ` +
-        'this database takes new keys, and what its processes have in the cache they bring to it themselves; nothing is to be done')
+      logger.error(
+        `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
+          'or this one before a backup was restored); ' +
+          'this database takes new keys, and what its processes have in the cache they bring ' +
+          'to it themselves; nothing is to be done',
+      )
       return
     }
     const id = grid.id.toString('hex')
@@ -55,7 +69,12 @@ export class Collector {
   }
 
   /** The newest layer drained, or `undefined` if the grid is gone. */
-  async #untilDrained(state: GridState | undefined, own: GridDrain, mark: Buffer | undefined, report: DrainReport): Promise<number | undefined> {
+  async #untilDrained(
+    state: GridState | undefined,
+    own: GridDrain,
+    mark: Buffer | undefined,
+    report: DrainReport,
+  ): Promise<number | undefined> {
     let restarts = 0
     while (state) {
       try {

@@ -50,19 +50,24 @@ const FIRST_LAYERS = 4
 /** Bytes of cells taken apart before the process has a turn for other work. */
 const TURN_BYTES = 512 * 1024
 
-/** How long a cache server that does not answer is waited for before the watermark passes its cells. */
+/**
+ * How long a cache server that does not answer is waited for before the watermark passes its cells.
+ */
 const SERVER_PATIENCE_MS = 60_000
 
 /**
- * The last chance before that: long enough for the adapter to ask a server again that it takes for down, so
- * that one which merely stutters is not passed by.
+ * The last chance before that: long enough for the adapter to ask a server again that it takes for
+ * down, so that one which merely stutters is not passed by.
  */
 const LAST_CHANCE_MS = 1_500
 
 /** How far ahead of the database's clock `all` looks: writers' clocks differ a little. */
 const LAYERS_AHEAD = 2
 
-/** Most frames remembered of cells that are to be read again; past it, reading them again counts as duplicates. */
+/**
+ * Most frames remembered of cells that are to be read again; past it, reading them again counts as
+ * duplicates.
+ */
 const MAX_READ = 200_000
 
 /** What the cells of some layers held. */
@@ -76,9 +81,9 @@ interface Fetched {
 }
 
 /**
- * Drains one grid: reads all cells of the layers above the watermark that are old enough, brings their frames
- * into the ledger, raises the watermark with the last of them, and only then deletes the cells. Any number of
- * processes may do so; safety is the ledger's.
+ * Drains one grid: reads all cells of the layers above the watermark that are old enough, brings
+ * their frames into the ledger, raises the watermark with the last of them, and only then deletes
+ * the cells. Any number of processes may do so; safety is the ledger's.
  */
 export class GridDrain {
   readonly #parts: DrainParts
@@ -87,11 +92,14 @@ export class GridDrain {
   readonly #silent = new Map<string, number>()
   /** Frames settled here out of cells that still stand. */
   readonly #read = new Set<string>()
-  /** The ledger. What it has settled is remembered at once: of a batch that is halved the rest may fail. */
+  /**
+   * The ledger. What it has settled is remembered at once: of a batch that is halved the rest may
+   * fail.
+   */
   readonly #remembering: FrameLedger
   /**
-   * From where layers are still to be drained that lie below a watermark which the database's clock had raised too
-   * far, until all of them have been.
+   * From where layers are still to be drained that lie below a watermark which the database's clock
+   * had raised too far, until all of them have been.
    */
   #againFrom: number | undefined
   /** When the database's clock last went back, as far as that has been seen to. */
@@ -107,7 +115,8 @@ export class GridDrain {
     }
     this.#remembering = {
       commit: (frames, options) => settled(frames, parts.ledger.commit(frames, options)),
-      quarantine: (frames, reason, options) => settled(frames, parts.ledger.quarantine(frames, reason, options)),
+      quarantine: (frames, reason, options) =>
+        settled(frames, parts.ledger.quarantine(frames, reason, options)),
     }
   }
 
@@ -120,12 +129,16 @@ export class GridDrain {
   async old(watermark: number, mark: Buffer | undefined, report: DrainReport): Promise<number> {
     const { drainAfterLayers, cellTtlSeconds, watch, database } = this.#parts
     const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers
-    // The clock was ahead when the watermark rose: what has been written since lies below it, and is drained without raising it.
+    // The clock was ahead when the watermark rose: what has been written since lies below it, and
+    // is drained without raising it.
     if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity
     this.#wentBackAt = watch.wentBackAt
     if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
-    let from = Math.max(this.#againFrom ?? watermark + 1, newest - this.#grid.layersIn(cellTtlSeconds))
+    let from = Math.max(
+      this.#againFrom ?? watermark + 1,
+      newest - this.#grid.layersIn(cellTtlSeconds),
+    )
     let waits = false
     let raised = watermark
     const silent = new Set<string>()
@@ -135,7 +148,10 @@ export class GridDrain {
       const fetched = await this.#fetch(from, to, report, silent)
       const passable: number = waits ? raised : Math.min(to, fetched.firstUnanswered - 1)
       waits ||= passable < to
-      const raise = passable >= from && passable > raised ? { grid: this.#grid, from: raised, to: passable, mark, used: fetched.frames.length > 0 } : undefined
+      const raise =
+        passable >= from && passable > raised
+          ? { grid: this.#grid, from: raised, to: passable, mark, used: fetched.frames.length > 0 }
+          : undefined
       await this.#commit(fetched.frames, report, raise)
       if (fetched.foreign.length > 0) await this.#keepForeign(fetched.foreign)
       await this.#delete(fetched)
@@ -145,7 +161,10 @@ export class GridDrain {
       }
       if (this.#againFrom !== undefined && !waits) this.#againFrom = to + 1
       from = to + 1
-      layers = Math.max(1, Math.min(FETCH_LAYERS, Math.floor((FETCH_BYTES / Math.max(1, fetched.bytes)) * layers)))
+      layers = Math.max(
+        1,
+        Math.min(FETCH_LAYERS, Math.floor((FETCH_BYTES / Math.max(1, fetched.bytes)) * layers)),
+      )
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     for (const server of this.#silent.keys()) if (!silent.has(server)) this.#silent.delete(server)
@@ -153,7 +172,10 @@ export class GridDrain {
     return newest
   }
 
-  /** Commits the layers above `newest` too, but neither deletes them nor raises the watermark over them. */
+  /**
+   * Commits the layers above `newest` too, but neither deletes them nor raises the watermark over
+   * them.
+   */
   async young(newest: number, report: DrainReport): Promise<void> {
     const to = this.#grid.layerAt(await this.#parts.watch.now(this.#parts.database)) + LAYERS_AHEAD
     for (let layer = newest + 1; layer <= to; layer++) {
@@ -162,13 +184,28 @@ export class GridDrain {
     }
   }
 
-  /** Reads all cells of some layers at once, and adds to `silent` the servers that did not answer. */
-  async #fetch(from: number, to: number, report: DrainReport, silent: Set<string>): Promise<Fetched> {
+  /**
+   * Reads all cells of some layers at once, and adds to `silent` the servers that did not answer.
+   */
+  async #fetch(
+    from: number,
+    to: number,
+    report: DrainReport,
+    silent: Set<string>,
+  ): Promise<Fetched> {
     const layers = new Map<string, number>()
     for (let layer = from; layer <= to; layer++) {
-      for (let column = 0; column < this.#grid.width; column++) layers.set(this.#grid.cellKey(layer, column), layer)
+      for (let column = 0; column < this.#grid.width; column++) {
+        layers.set(this.#grid.cellKey(layer, column), layer)
+      }
     }
-    const fetched: Fetched = { frames: [], foreign: [], keys: [], firstUnanswered: Infinity, bytes: 0 }
+    const fetched: Fetched = {
+      frames: [],
+      foreign: [],
+      keys: [],
+      firstUnanswered: Infinity,
+      bytes: 0,
+    }
     const cells = await this.#ask([...layers.keys()], silent, (key) => {
       report.unanswered++
       fetched.firstUnanswered = Math.min(fetched.firstUnanswered, layers.get(key)!)
@@ -191,24 +228,40 @@ export class GridDrain {
   }
 
   /**
-   * The cells that exist. Those of servers that do not answer are reported to `wait`, unless the server has
-   * been silent for longer than it is waited for, and a last time now.
+   * The cells that exist. Those of servers that do not answer are reported to `wait`, unless the
+   * server has been silent for longer than it is waited for, and a last time now.
    */
-  async #ask(keys: readonly string[], silent: Set<string>, wait: (key: string) => void): Promise<Map<string, Buffer>> {
+  async #ask(
+    keys: readonly string[],
+    silent: Set<string>,
+    wait: (key: string) => void,
+  ): Promise<Map<string, Buffer>> {
     const { cache, clock, logger } = this.#parts
     const unanswered = new Map<string, string>()
     const cells = await cache.getMany(keys, (key, error) => {
       unanswered.set(key, error.server ?? '')
-      logger.warn('unanswered', `wide-cache: a cache server does not answer the collector (${error.message}); its cells are waited for, then left to their writers`)
+      logger.warn(
+        'unanswered',
+        `wide-cache: a cache server does not answer the collector (${error.message}); its ` +
+          'cells are waited for, then left to their writers',
+      )
     })
     if (unanswered.size === 0) return cells
     const elapsed = clock.elapsed()
-    const hopeless = new Set([...this.#silent].filter(([, since]) => elapsed - since >= SERVER_PATIENCE_MS).map(([server]) => server))
-    const last = [...unanswered].filter(([, server]) => hopeless.has(server) && !silent.has(server)).map(([key]) => key)
+    const hopeless = new Set(
+      [...this.#silent]
+        .filter(([, since]) => elapsed - since >= SERVER_PATIENCE_MS)
+        .map(([server]) => server),
+    )
+    const last = [...unanswered]
+      .filter(([, server]) => hopeless.has(server) && !silent.has(server))
+      .map(([key]) => key)
     if (last.length > 0) {
       await sleep(clock, LAST_CHANCE_MS)
       const again = new Set(last)
-      for (const [key, cell] of await cache.getMany(last, (key) => again.delete(key))) cells.set(key, cell)
+      for (const [key, cell] of await cache.getMany(last, (key) => again.delete(key))) {
+        cells.set(key, cell)
+      }
       for (const key of again) {
         hopeless.delete(unanswered.get(key)!)
         this.#silent.delete(unanswered.get(key)!)
@@ -224,17 +277,25 @@ export class GridDrain {
   }
 
   /**
-   * Brings frames into the ledger, a batch a transaction; the watermark rises with the last. A batch that another
-   * transaction's locks stop does not stop those behind it, but the watermark stays.
+   * Brings frames into the ledger, a batch a transaction; the watermark rises with the last. A
+   * batch that another transaction's locks stop does not stop those behind it, but the watermark
+   * stays.
    */
-  async #commit(frames: readonly Frame[], report: DrainReport, raise: Raise | undefined): Promise<void> {
+  async #commit(
+    frames: readonly Frame[],
+    report: DrainReport,
+    raise: Raise | undefined,
+  ): Promise<void> {
     const batches = batchesOf(byWriter(frames), this.#parts.maxCommitRows)
     if (batches.length === 0 && raise) batches.push([])
     let locked: DatabaseError | undefined
     for (const [index, batch] of batches.entries()) {
       const last = index === batches.length - 1
       try {
-        const settled = await settle(this.#remembering, batch, this.#parts.logger, { raise: last && !locked ? raise : undefined, read: this.#read })
+        const settled = await settle(this.#remembering, batch, this.#parts.logger, {
+          raise: last && !locked ? raise : undefined,
+          read: this.#read,
+        })
         report.committed += settled.committed
         report.duplicate += settled.duplicate
         report.quarantined += settled.quarantined
@@ -251,16 +312,27 @@ export class GridDrain {
     for (const frame of frames) this.#read.add(frameKey(frame))
   }
 
-  /** Removes cells whose frames are committed. What stays is passed by the watermark and ends with its TTL. */
+  /**
+   * Removes cells whose frames are committed. What stays is passed by the watermark and ends with
+   * its TTL.
+   */
   async #delete({ keys, frames }: Fetched): Promise<void> {
     for (const frame of frames) this.#read.delete(frameKey(frame))
-    for (const outcome of await Promise.allSettled(keys.map((key) => this.#parts.cache.delete(key)))) {
-      if (outcome.status === 'rejected' && !(outcome.reason instanceof CacheError)) throw outcome.reason
+    for (const outcome of await Promise.allSettled(
+      keys.map((key) => this.#parts.cache.delete(key)),
+    )) {
+      if (outcome.status === 'rejected' && !(outcome.reason instanceof CacheError)) {
+        throw outcome.reason
+      }
     }
   }
 
   async #keepForeign(foreign: readonly Buffer[]): Promise<void> {
     await this.#parts.ledger.keepForeign(foreign)
-    this.#parts.logger.warn('foreign', 'wide-cache: a cell held bytes that are no frame of its kind; they are kept in wide_cache_quarantine')
+    this.#parts.logger.warn(
+      'foreign',
+      'wide-cache: a cell held bytes that are no frame of its kind; they are kept in ' +
+        'wide_cache_quarantine',
+    )
   }
 }

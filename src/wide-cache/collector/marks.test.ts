@@ -14,29 +14,54 @@ const grid = new Grid(Buffer.alloc(16, 7), { width: 2, layerSeconds: 10 })
 /** A cache that processes share. */
 function sharedCache(): Cache {
   const cache = memory()
-  return new Proxy(cache, { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
+  return new Proxy(cache, {
+    get: (target, property) =>
+      property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target),
+  })
 }
 
 /** A process with a database of its own, whose grid has the same id as all others'. */
 async function bench(cache: Cache, database = sqlite(':memory:')) {
   await database.migrate()
   const [clock, log] = [new ManualClock(0), keptLog()]
-  const record = { grid, newest: undefined as Buffer | undefined, newestMark: async () => record.newest }
-  const marks = new Marks({ cache, database, record: record as never, clock, logger: new BurstLogger(log, clock.elapsed), name: 'test', newId: () => systemEnvironment.newId() })
+  const record = {
+    grid,
+    newest: undefined as Buffer | undefined,
+    newestMark: async () => record.newest,
+  }
+  const marks = new Marks({
+    cache,
+    database,
+    record: record as never,
+    clock,
+    logger: new BurstLogger(log, clock.elapsed),
+    name: 'test',
+    newId: () => systemEnvironment.newId(),
+  })
   return {
-    clock, log, database, record, marks,
+    clock,
+    log,
+    database,
+    record,
+    marks,
     /** A collecting run whose waits take no time: its mark, and how long it has waited at least. */
     async put() {
       const since = clock.elapsed()
       let settled = false
-      const putting = marks.put(grid, 0).finally(() => { settled = true })
+      const putting = marks.put(grid, 0).finally(() => {
+        settled = true
+      })
       while (!settled) {
         if (clock.pending > 0) await clock.advance(500)
         await new Promise((resolve) => setTimeout(resolve, 1))
       }
       return { mark: await putting, waited: clock.elapsed() - since }
     },
-    knows: (mark: Buffer) => database.query('INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, 0)', [grid.id, mark]),
+    knows: (mark: Buffer) =>
+      database.query('INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, 0)', [
+        grid.id,
+        mark,
+      ]),
   }
 }
 
@@ -54,7 +79,7 @@ test('collecting runs of one database put their marks without a wait, and find a
   await one.database.close()
 })
 
-test('a mark that this database never had, looked up again for five seconds, tells that another database uses the grid\'s id', async () => {
+test("a mark that this database never had, looked up again for five seconds, tells that another database uses the grid's id", async () => {
   const cache = sharedCache()
   const one = await bench(cache)
   assert(Buffer.isBuffer((await one.put()).mark))
@@ -85,7 +110,12 @@ test('a private cache needs no marks, and a cache that does not answer or store 
   const one = await bench(memory())
   assert.equal((await one.put()).mark, undefined)
   assert.deepEqual((await one.database.query('SELECT * FROM wide_cache_marks')).rows, [])
-  const full = await bench({ ...sharedCache(), scope: 'shared', append: async () => false, add: async () => false } as never)
+  const full = await bench({
+    ...sharedCache(),
+    scope: 'shared',
+    append: async () => false,
+    add: async () => false,
+  } as never)
   assert.equal((await full.put()).mark, undefined)
   await one.database.close()
   await full.database.close()
@@ -102,9 +132,15 @@ test('a process whose cache misses three of the last six newest marks is apart, 
     return one.marks.apart
   }
   await one.marks.compare()
-  assert.deepEqual([await see(false), await see(false), await see(true), await see(false)], [false, false, false, true])
+  assert.deepEqual(
+    [await see(false), await see(false), await see(true), await see(false)],
+    [false, false, false, true],
+  )
   assert.equal(one.log.lines.length, 1)
-  assert.match(one.log.lines[0]!, /the collectors of "test" use another cache than this process.*the same list of cache servers.*a name per host/)
+  assert.match(
+    one.log.lines[0]!,
+    /the collectors of "test" use another cache than this process.*the same list of cache servers.*a name per host/,
+  )
   assert.deepEqual([await see(true), await see(true), await see(true)], [true, true, false])
   assert.equal(one.log.lines.length, 2)
   assert.match(one.log.lines[1]!, /use this process's cache again/)

@@ -8,14 +8,23 @@ import type { GridRecord } from '../ledger/grid-record.js'
 
 const MARK_BYTES = 16
 
-/** Marks in the cache's list before it begins anew: together less than the smallest items that memcached is set to. */
+/**
+ * Marks in the cache's list before it begins anew: together less than the smallest items that
+ * memcached is set to.
+ */
 const MAX_MARKS = 60
 
-/** How long the list lives. SQL keeps marks for twice as long, so that it knows all that can be in the list. */
+/**
+ * How long the list lives. SQL keeps marks for twice as long, so that it knows all that can be in
+ * the list.
+ */
 const LIST_TTL_SECONDS = 24 * 3600
 export const MARKS_KEPT_MS = 2 * LIST_TTL_SECONDS * 1000
 
-/** How often, and how far apart, an unknown mark is looked up again: a node of a Galera cluster may be behind. */
+/**
+ * How often, and how far apart, an unknown mark is looked up again: a node of a Galera cluster may
+ * be behind.
+ */
 const LOOK_UP_TRIES = 6
 const LOOK_UP_AGAIN_MS = 1_000
 
@@ -24,10 +33,11 @@ const MARKS_COMPARED = 6
 const MARKS_MISSING = 3
 
 /**
- * Tells whether database and cache belong together. Each collecting run writes a random mark to SQL and then
- * appends it to a list in the cache. A mark in the list that SQL never had comes from another database that
- * uses the same grid id: a clone, or this one before it was restored from a backup. Marks of SQL that the
- * list never shows were put into another cache: each host has a memcached of its own.
+ * Tells whether database and cache belong together. Each collecting run writes a random mark to SQL
+ * and then appends it to a list in the cache. A mark in the list that SQL never had comes from
+ * another database that uses the same grid id: a clone, or this one before it was restored from a
+ * backup. Marks of SQL that the list never shows were put into another cache: each host has a
+ * memcached of its own.
  */
 export class Marks {
   readonly #cache: Cache
@@ -44,7 +54,15 @@ export class Marks {
   #missing: boolean[] = []
   #apart = false
 
-  constructor(parts: { cache: Cache; database: Database; record: GridRecord; clock: Clock; logger: BurstLogger; name: string; newId: () => Buffer }) {
+  constructor(parts: {
+    cache: Cache
+    database: Database
+    record: GridRecord
+    clock: Clock
+    logger: BurstLogger
+    name: string
+    newId: () => Buffer
+  }) {
     this.#cache = parts.cache
     this.#database = parts.database
     this.#record = parts.record
@@ -60,16 +78,20 @@ export class Marks {
   }
 
   /**
-   * Puts a new mark into SQL and the cache, before anything is drained. Returns it, or `undefined` if the
-   * cache did not take it; `'foreign'` if another database uses this grid's id.
+   * Puts a new mark into SQL and the cache, before anything is drained. Returns it, or `undefined`
+   * if the cache did not take it; `'foreign'` if another database uses this grid's id.
    */
   async put(grid: Grid, now: number): Promise<Buffer | 'foreign' | undefined> {
     if (this.#cache.scope === 'private') return undefined
     const mark = this.#newId()
-    await this.#database.query('INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, ?)', [grid.id, mark, now])
+    await this.#database.query(
+      'INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, ?)',
+      [grid.id, mark, now],
+    )
     try {
-      if (!await this.#append(grid, mark)) return undefined
-      // Read behind the own mark: of two databases, the one that puts its mark later sees that of the other.
+      if (!(await this.#append(grid, mark))) return undefined
+      // Read behind the own mark: of two databases, the one that puts its mark later sees that of
+      // the other.
       const list = await this.#list(grid)
       if (await this.#foreign(grid, list, mark)) return 'foreign'
       this.#lists.set(grid.marksKey, list)
@@ -80,7 +102,10 @@ export class Marks {
     return mark
   }
 
-  /** Asks SQL for the newest mark, and the cache whether it shows it. What neither answers is left open. */
+  /**
+   * Asks SQL for the newest mark, and the cache whether it shows it. What neither answers is left
+   * open.
+   */
   async compare(): Promise<void> {
     const newest = await this.#record.newestMark()
     const { grid } = this.#record
@@ -101,37 +126,53 @@ export class Marks {
     if (apart === this.#apart) return
     this.#apart = apart
     if (apart) {
-      this.#logger.error(`wide-cache: the collectors of "${this.#name}" use another cache than this process, so its visits go straight to the database; ` +
-        'give all processes the same list of cache servers, or, if each host has a memcached of its own, a name per host')
+      this.#logger.error(
+        `wide-cache: the collectors of "${this.#name}" use another cache than this process, ` +
+          'so its visits go straight to the database; ' +
+          'give all processes the same list of cache servers, or, if each host has a ' +
+          'memcached of its own, a name per host',
+      )
     } else {
-      this.#logger.info(`wide-cache: the collectors of "${this.#name}" use this process's cache again`)
+      this.#logger.info(
+        `wide-cache: the collectors of "${this.#name}" use this process's cache again`,
+      )
     }
   }
 
   async #list(grid: Grid): Promise<string[]> {
-    const value = await this.#cache.get(grid.marksKey) ?? Buffer.alloc(0)
+    const value = (await this.#cache.get(grid.marksKey)) ?? Buffer.alloc(0)
     const marks: string[] = []
     const end = Math.min(value.length, 2 * MAX_MARKS * MARK_BYTES)
-    for (let at = 0; at + MARK_BYTES <= end; at += MARK_BYTES) marks.push(value.toString('hex', at, at + MARK_BYTES))
+    for (let at = 0; at + MARK_BYTES <= end; at += MARK_BYTES) {
+      marks.push(value.toString('hex', at, at + MARK_BYTES))
+    }
     return marks
   }
 
   async #append(grid: Grid, mark: Buffer): Promise<boolean> {
-    if ((this.#lists.get(grid.marksKey)?.length ?? 0) >= MAX_MARKS) return this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
-    return await this.#cache.append(grid.marksKey, mark)
-      || await this.#cache.add(grid.marksKey, mark, LIST_TTL_SECONDS)
-      || this.#cache.append(grid.marksKey, mark)
+    if ((this.#lists.get(grid.marksKey)?.length ?? 0) >= MAX_MARKS) {
+      return this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
+    }
+    return (
+      (await this.#cache.append(grid.marksKey, mark)) ||
+      (await this.#cache.add(grid.marksKey, mark, LIST_TTL_SECONDS)) ||
+      this.#cache.append(grid.marksKey, mark)
+    )
   }
 
   /** Whether a mark of `list` is not in SQL, which has `own`. */
   async #foreign(grid: Grid, list: readonly string[], own: Buffer): Promise<boolean> {
-    const known = new Set([...this.#lists.get(grid.marksKey) ?? [], own.toString('hex')])
+    const known = new Set([...(this.#lists.get(grid.marksKey) ?? []), own.toString('hex')])
     let unknown = list.filter((mark) => !known.has(mark))
     for (let tries = 1; unknown.length > 0; tries++) {
       const { rows } = await this.#database.query(
-        `SELECT mark FROM wide_cache_marks WHERE grid_id = ? AND mark IN (${placeholders(unknown.length)})`,
-        [grid.id, ...unknown.map((mark) => Buffer.from(mark, 'hex'))])
-      const found = new Set(rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')))
+        'SELECT mark FROM wide_cache_marks WHERE grid_id = ? AND mark IN ' +
+          `(${placeholders(unknown.length)})`,
+        [grid.id, ...unknown.map((mark) => Buffer.from(mark, 'hex'))],
+      )
+      const found = new Set(
+        rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')),
+      )
       unknown = unknown.filter((mark) => !found.has(mark))
       if (unknown.length > 0 && tries === LOOK_UP_TRIES) return true
       if (unknown.length > 0) await sleep(this.#clock, LOOK_UP_AGAIN_MS)

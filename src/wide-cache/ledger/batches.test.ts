@@ -2,20 +2,41 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { batchesOf, byWriter } from './batches.js'
 
-const frames = (...rowCounts: readonly number[]): { rowCount: number }[] => rowCounts.map((rowCount) => ({ rowCount }))
-const rows = (batches: readonly { rowCount: number }[][]): number[][] => batches.map((batch) => batch.map(({ rowCount }) => rowCount))
+const frames = (...rowCounts: readonly number[]): { rowCount: number }[] =>
+  rowCounts.map((rowCount) => ({ rowCount }))
+const rows = (batches: readonly { rowCount: number }[][]): number[][] =>
+  batches.map((batch) => batch.map(({ rowCount }) => rowCount))
 
 test('a batch has as many frames as there is room for their rows; one frame with more is alone', () => {
   assert.deepEqual(batchesOf([], 10), [])
-  assert.deepEqual(rows(batchesOf(frames(4, 6, 1, 9, 10, 11, 1), 10)), [[4, 6], [1, 9], [10], [11], [1]])
+  assert.deepEqual(rows(batchesOf(frames(4, 6, 1, 9, 10, 11, 1), 10)), [
+    [4, 6],
+    [1, 9],
+    [10],
+    [11],
+    [1],
+  ])
   assert.deepEqual(rows(batchesOf(frames(11, 1, 9, 1), 10)), [[11], [1, 9], [1]])
 })
 
 test('a batch has 2,000 frames at most', () => {
-  assert.deepEqual(batchesOf(frames(...Array<number>(4_001).fill(1)), 1e9).map(({ length }) => length), [2_000, 2_000, 1])
+  assert.deepEqual(
+    batchesOf(frames(...Array<number>(4_001).fill(1)), 1e9).map(({ length }) => length),
+    [2_000, 2_000, 1],
+  )
 })
 
 test('frames are brought into an order in which those of one writer stand together and ascend', () => {
-  const mixed = [['a', 10], ['b', 2], ['a', 9], ['b', 1], ['c', 5], ['a', 11]].map(([writer, sequence]) => ({ writer: String(writer), sequence: Number(sequence) }))
-  assert.deepEqual(byWriter(mixed).map(({ writer, sequence }) => `${writer}${sequence}`), ['a9', 'a10', 'a11', 'b1', 'b2', 'c5'])
+  const mixed = [
+    ['a', 10],
+    ['b', 2],
+    ['a', 9],
+    ['b', 1],
+    ['c', 5],
+    ['a', 11],
+  ].map(([writer, sequence]) => ({ writer: String(writer), sequence: Number(sequence) }))
+  assert.deepEqual(
+    byWriter(mixed).map(({ writer, sequence }) => `${writer}${sequence}`),
+    ['a9', 'a10', 'a11', 'b1', 'b2', 'c5'],
+  )
 })

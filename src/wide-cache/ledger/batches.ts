@@ -1,8 +1,16 @@
-/** Frames of one SQL transaction, so that what the ledger says of their writers is one statement. */
+/**
+ * Frames of one SQL transaction, so that what the ledger says of their writers is one statement.
+ */
 const BATCH_FRAMES = 2_000
 
-/** Cuts frames into batches of at most {@link BATCH_FRAMES} frames and `maxRows` rows (a frame with more is alone). */
-export function batchesOf<F extends { readonly rowCount: number }>(frames: Iterable<F>, maxRows: number): F[][] {
+/**
+ * Cuts frames into batches of at most {@link BATCH_FRAMES} frames and `maxRows` rows (a frame with
+ * more is alone).
+ */
+export function batchesOf<F extends { readonly rowCount: number }>(
+  frames: Iterable<F>,
+  maxRows: number,
+): F[][] {
   const batches: F[][] = []
   let rows = 0
   for (const frame of frames) {
@@ -19,10 +27,13 @@ export function batchesOf<F extends { readonly rowCount: number }>(frames: Itera
 }
 
 /**
- * Frames writer by writer, each writer's in its own order; cells come in any. So a transaction concerns few
- * writers, and their prefixes rise without gaps, for each of which the ledger would need a row.
+ * Frames writer by writer, each writer's in its own order; cells come in any. So a transaction
+ * concerns few writers, and their prefixes rise without gaps, for each of which the ledger would
+ * need a row.
  */
-export function byWriter<F extends { readonly writer: string; readonly sequence: number }>(frames: Iterable<F>): F[] {
+export function byWriter<F extends { readonly writer: string; readonly sequence: number }>(
+  frames: Iterable<F>,
+): F[] {
   const writers = new Map<string, F[]>()
   for (const frame of frames) {
     const others = writers.get(frame.writer)

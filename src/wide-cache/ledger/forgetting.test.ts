@@ -12,22 +12,58 @@ test('what is older than 30 days is forgotten, row by row: nothing of younger wr
   const database = sqlite(':memory:')
   await database.migrate()
   const left = async (table: string, column: string): Promise<unknown[]> =>
-    (await database.query(`SELECT name, ${column} AS of FROM ${table} ORDER BY name, ${column}`)).rows.map(({ name, of }) => `${String(name)} ${Buffer.isBuffer(of) ? of[0] : String(of)}`)
-  for (const [name, writer, age] of [['hits', 1, 31], ['hits', 2, 29], ['other', 1, 31], ['other', 3, 1]] as const) {
+    (
+      await database.query(`SELECT name, ${column} AS of FROM ${table} ORDER BY name, ${column}`)
+    ).rows.map(({ name, of }) => `${String(name)} ${Buffer.isBuffer(of) ? of[0] : String(of)}`)
+  for (const [name, writer, age] of [
+    ['hits', 1, 31],
+    ['hits', 2, 29],
+    ['other', 1, 31],
+    ['other', 3, 1],
+  ] as const) {
     const seen = NOW - age * DAY_MS
-    await database.query('INSERT INTO wide_cache_writers (name, writer, issued, committed, duplicate, quarantined, dropped, last_seen) VALUES (?, ?, 10, 6, 2, 1, 5, ?)', [name, id(writer), seen])
-    await database.query('INSERT INTO wide_cache_ranges (name, writer, first_sequence, last_sequence, issued, row_count) VALUES (?, ?, 5, 6, 0, 2)', [name, id(writer)])
-    await database.query('INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, bytes, created_at) VALUES (?, ?, ?, 0, 1, ?, ?, ?)', [name, id(writer), writer, 'x', id(0), seen])
-    await database.query('INSERT INTO wide_cache_grids (id, name, width, layer_seconds, private_to, watermark, moved_at, used_at) VALUES (?, ?, ?, 1, ?, 0, 0, ?)', [id(10 * writer + name.length), name, writer, id(0), seen])
+    await database.query(
+      'INSERT INTO wide_cache_writers (name, writer, issued, committed, duplicate, ' +
+        'quarantined, dropped, last_seen) VALUES (?, ?, 10, 6, 2, 1, 5, ?)',
+      [name, id(writer), seen],
+    )
+    await database.query(
+      'INSERT INTO wide_cache_ranges (name, writer, first_sequence, last_sequence, issued, ' +
+        'row_count) VALUES (?, ?, 5, 6, 0, 2)',
+      [name, id(writer)],
+    )
+    await database.query(
+      'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, ' +
+        'bytes, created_at) VALUES (?, ?, ?, 0, 1, ?, ?, ?)',
+      [name, id(writer), writer, 'x', id(0), seen],
+    )
+    await database.query(
+      'INSERT INTO wide_cache_grids (id, name, width, layer_seconds, private_to, watermark, ' +
+        'moved_at, used_at) VALUES (?, ?, ?, 1, ?, 0, 0, ?)',
+      [id(10 * writer + name.length), name, writer, id(0), seen],
+    )
   }
   const before = await ledgerReport(database, 'hits', 60, () => undefined)
   for (let again = 0; again < 2; again++) {
     await forgetOld(database, 'hits', NOW)
-    assert.deepEqual(await left('wide_cache_writers', 'writer'), ['hits 0', 'hits 2', 'other 1', 'other 3'])
+    assert.deepEqual(await left('wide_cache_writers', 'writer'), [
+      'hits 0',
+      'hits 2',
+      'other 1',
+      'other 3',
+    ])
     assert.deepEqual(await left('wide_cache_ranges', 'writer'), ['hits 2', 'other 1', 'other 3'])
-    assert.deepEqual(await left('wide_cache_quarantine', 'sequence'), ['hits 2', 'other 1', 'other 3'])
+    assert.deepEqual(await left('wide_cache_quarantine', 'sequence'), [
+      'hits 2',
+      'other 1',
+      'other 3',
+    ])
     assert.deepEqual(await left('wide_cache_grids', 'width'), ['hits 2', 'other 1', 'other 3'])
-    assert.deepEqual(await ledgerReport(database, 'hits', 60, () => undefined), before, 'totals do not fall')
+    assert.deepEqual(
+      await ledgerReport(database, 'hits', 60, () => undefined),
+      before,
+      'totals do not fall',
+    )
   }
   await database.close()
 })
@@ -35,8 +71,18 @@ test('what is older than 30 days is forgotten, row by row: nothing of younger wr
 test('the frames of a writer in quarantine are its own, of its own name, each once', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
-  for (const [name, writer, sequence, piece] of [['hits', 1, 4, 0], ['hits', 1, 4, 1], ['hits', 1, 7, 0], ['hits', 2, 5, 0], ['other', 1, 6, 0]] as const) {
-    await database.query('INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, bytes, created_at) VALUES (?, ?, ?, ?, 1, ?, ?, 0)', [name, id(writer), sequence, piece, 'x', id(0)])
+  for (const [name, writer, sequence, piece] of [
+    ['hits', 1, 4, 0],
+    ['hits', 1, 4, 1],
+    ['hits', 1, 7, 0],
+    ['hits', 2, 5, 0],
+    ['other', 1, 6, 0],
+  ] as const) {
+    await database.query(
+      'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, ' +
+        'bytes, created_at) VALUES (?, ?, ?, ?, 1, ?, ?, 0)',
+      [name, id(writer), sequence, piece, 'x', id(0)],
+    )
   }
   assert.deepEqual(await sequencesInQuarantine(database, 'hits', id(1)), new Set([4, 7]))
   assert.deepEqual(await sequencesInQuarantine(database, 'hits', id(3)), new Set())

@@ -18,13 +18,22 @@ async function records() {
 
 test('each name and each shape has a grid and a mark of its own', async () => {
   const { database, record } = await records()
-  const shapes = [{ width: 15, layerSeconds: 3 }, { width: 4, layerSeconds: 3 }, { width: 15, layerSeconds: 1 }]
+  const shapes = [
+    { width: 15, layerSeconds: 3 },
+    { width: 4, layerSeconds: 3 },
+    { width: 15, layerSeconds: 1 },
+  ]
   const all = ['one', 'other'].flatMap((name) => shapes.map((shape) => record(name, shape)))
   for (const [index, one] of all.entries()) {
     await one.enter(DAY_MS, 0)
-    await database.query('UPDATE wide_cache_grids SET mark = ? WHERE id = ?', [Buffer.alloc(16, index), one.grid!.id])
+    await database.query('UPDATE wide_cache_grids SET mark = ? WHERE id = ?', [
+      Buffer.alloc(16, index),
+      one.grid!.id,
+    ])
   }
-  for (const [index, one] of all.entries()) assert.deepEqual(await one.newestMark(), Buffer.alloc(16, index))
+  for (const [index, one] of all.entries()) {
+    assert.deepEqual(await one.newestMark(), Buffer.alloc(16, index))
+  }
   assert.equal(new Set(all.map(({ grid }) => grid!.id.toString('hex'))).size, all.length)
   await database.close()
 })
@@ -35,7 +44,10 @@ test('a grid that a process enters again is not forgotten as one that nobody use
   const again = record('visits')
   await again.enter(29 * DAY_MS, 0)
   await forgetOld(database, 'visits', 40 * DAY_MS)
-  assert.deepEqual((await again.states()).map(({ grid }) => grid.id), [again.grid!.id])
+  assert.deepEqual(
+    (await again.states()).map(({ grid }) => grid.id),
+    [again.grid!.id],
+  )
   await forgetOld(database, 'visits', 60 * DAY_MS)
   assert.deepEqual(await again.states(), [])
   await database.close()

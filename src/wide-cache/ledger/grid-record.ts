@@ -38,9 +38,9 @@ const LEASE_MS = 20_000
 export const SHARED = Buffer.alloc(16)
 
 /**
- * The grids of one name as SQL knows them: their ids, their watermarks, and the advisory lease of their
- * collectors. Processes of one geometry and a shared cache have one grid; a private cache (`memory:`) has one
- * of its own.
+ * The grids of one name as SQL knows them: their ids, their watermarks, and the advisory lease of
+ * their collectors. Processes of one geometry and a shared cache have one grid; a private cache
+ * (`memory:`) has one of its own.
  */
 export class GridRecord {
   readonly #database: Database
@@ -52,7 +52,14 @@ export class GridRecord {
   #grid: Grid | undefined
 
   /** `owner`: the id of this process. */
-  constructor(parts: { database: Database; name: string; geometry: Geometry; owner: Buffer; scope: 'shared' | 'private'; newId: () => Buffer }) {
+  constructor(parts: {
+    database: Database
+    name: string
+    geometry: Geometry
+    owner: Buffer
+    scope: 'shared' | 'private'
+    newId: () => Buffer
+  }) {
     this.#database = parts.database
     this.#name = parts.name
     this.#geometry = parts.geometry
@@ -66,65 +73,115 @@ export class GridRecord {
     return this.#grid
   }
 
-  /** Enters the grid, if it is new, with a watermark `seconds` before `now`: no older cell can live. */
+  /**
+   * Enters the grid, if it is new, with a watermark `seconds` before `now`: no older cell can live.
+   */
   async enter(now: number, seconds: number): Promise<void> {
     const { width, layerSeconds } = this.#geometry
     const id = this.#newId()
     const watermark = new Grid(id, this.#geometry).layerAt(now - seconds * 1000)
     await this.#database.query(
-      upsert(this.#database.dialect, 'wide_cache_grids', ['name', 'width', 'layer_seconds', 'private_to'],
-        ['id', 'name', 'width', 'layer_seconds', 'private_to', 'watermark', 'moved_at', 'used_at'], { used_at: 'replace' }, 1),
-      [id, this.#name, width, layerSeconds, this.#privateTo, watermark, now, now])
+      upsert(
+        this.#database.dialect,
+        'wide_cache_grids',
+        ['name', 'width', 'layer_seconds', 'private_to'],
+        ['id', 'name', 'width', 'layer_seconds', 'private_to', 'watermark', 'moved_at', 'used_at'],
+        { used_at: 'replace' },
+        1,
+      ),
+      [id, this.#name, width, layerSeconds, this.#privateTo, watermark, now, now],
+    )
     await this.states()
   }
 
-  /** All grids that a collector with this cache drains. Also learns whether this process's own grid has a new id. */
+  /**
+   * All grids that a collector with this cache drains. Also learns whether this process's own grid
+   * has a new id.
+   */
   async states(): Promise<GridState[]> {
     const { rows } = await this.#database.query(
-      'SELECT id, width, layer_seconds, watermark, period_seconds FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id', [this.#name, this.#privateTo])
-    return rows.map((row) => ({ grid: this.#known(row), watermark: Number(row['watermark']), periodSeconds: row['period_seconds'] === null ? undefined : Number(row['period_seconds']) }))
+      'SELECT id, width, layer_seconds, watermark, period_seconds FROM wide_cache_grids ' +
+        'WHERE name = ? AND private_to = ? ORDER BY id',
+      [this.#name, this.#privateTo],
+    )
+    return rows.map((row) => ({
+      grid: this.#known(row),
+      watermark: Number(row['watermark']),
+      periodSeconds: row['period_seconds'] === null ? undefined : Number(row['period_seconds']),
+    }))
   }
 
-  /** The newest mark that collectors have put into the cache for this process's own grid. Also learns whether that has a new id. */
+  /**
+   * The newest mark that collectors have put into the cache for this process's own grid. Also
+   * learns whether that has a new id.
+   */
   async newestMark(): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry
-    const { rows: [row] } = await this.#database.query(
-      'SELECT id, width, layer_seconds, mark FROM wide_cache_grids WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
-      [this.#name, width, layerSeconds, this.#privateTo])
+    const {
+      rows: [row],
+    } = await this.#database.query(
+      'SELECT id, width, layer_seconds, mark FROM wide_cache_grids WHERE name = ? AND width ' +
+        '= ? AND layer_seconds = ? AND private_to = ?',
+      [this.#name, width, layerSeconds, this.#privateTo],
+    )
     this.#grid = row && this.#known(row)
     return row && Buffer.isBuffer(row['mark']) ? row['mark'] : undefined
   }
 
   /**
-   * Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws WatermarkMoved
+   * Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws
+   * WatermarkMoved
    */
   async raise(tx: Queryable, { grid, from, to, mark, used }: Raise, now: number): Promise<void> {
     const { affectedRows } = await tx.query(
-      'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = COALESCE(?, mark), used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END,' +
-        ' lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END WHERE id = ? AND watermark = ?',
-      [to, now, mark ?? null, used ? 1 : 0, now, this.#owner, now + LEASE_MS, grid.id, from])
+      'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = COALESCE(?, mark), ' +
+        'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END,' +
+        ' lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END WHERE id = ? ' +
+        'AND watermark = ?',
+      [to, now, mark ?? null, used ? 1 : 0, now, this.#owner, now + LEASE_MS, grid.id, from],
+    )
     if (affectedRows !== 1) throw new WatermarkMoved()
   }
 
   /** Gives a grid a new id, because another database uses its present one. */
   async changeId(grid: Grid): Promise<void> {
-    await this.#database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [this.#newId(), grid.id])
+    await this.#database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [
+      this.#newId(),
+      grid.id,
+    ])
   }
 
-  /** Asks for the lease, for a collector that comes every `periodSeconds`: `false` while another one holds it. For speed only; nothing relies on it. */
+  /**
+   * Asks for the lease, for a collector that comes every `periodSeconds`: `false` while another one
+   * holds it. For speed only; nothing relies on it.
+   */
   async lease(now: number, periodSeconds: number): Promise<boolean> {
     const { affectedRows } = await this.#database.query(
       // A lease that ends later than any can was taken while the clock was ahead.
-      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ? WHERE name = ? AND private_to = ? AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
-      [this.#owner, now + LEASE_MS, periodSeconds, this.#name, this.#privateTo, now, now + LEASE_MS, this.#owner])
+      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ? ' +
+        'WHERE name = ? AND private_to = ? AND (lease_until < ? OR lease_until > ? OR ' +
+        'lease_owner = ?)',
+      [
+        this.#owner,
+        now + LEASE_MS,
+        periodSeconds,
+        this.#name,
+        this.#privateTo,
+        now,
+        now + LEASE_MS,
+        this.#owner,
+      ],
+    )
     return affectedRows > 0
   }
 
   /** Gives the lease back. */
   async release(): Promise<void> {
     await this.#database.query(
-      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0 WHERE name = ? AND private_to = ? AND lease_owner = ?',
-      [this.#name, this.#privateTo, this.#owner])
+      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0 WHERE name = ? AND ' +
+        'private_to = ? AND lease_owner = ?',
+      [this.#name, this.#privateTo, this.#owner],
+    )
   }
 
   /** The grid of a row; the same object as long as its id is the same. */
@@ -132,7 +189,9 @@ export class GridRecord {
     const id = row['id']
     if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')
     const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
-    const own = geometry.width === this.#geometry.width && geometry.layerSeconds === this.#geometry.layerSeconds
+    const own =
+      geometry.width === this.#geometry.width &&
+      geometry.layerSeconds === this.#geometry.layerSeconds
     if (!own) return new Grid(id, geometry)
     if (!this.#grid?.id.equals(id)) this.#grid = new Grid(id, geometry)
     return this.#grid

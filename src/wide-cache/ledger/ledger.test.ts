@@ -8,7 +8,14 @@ import { systemClock } from '../../support/clock.js'
 import { BurstLogger } from '../../support/logger.js'
 import { ClockWatch } from '../clock-watch.js'
 import { jsonCodec } from '../codec.js'
-import { type Frame, HEADER_BYTES, readCell, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../frame.js'
+import {
+  type Frame,
+  HEADER_BYTES,
+  readCell,
+  ROW_LENGTH_BYTES,
+  sealFrame,
+  stampOf,
+} from '../frame.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
 import { forgetOld, ledgerReport } from './report.js'
@@ -18,13 +25,18 @@ import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 const TTL_SECONDS = 100
 const STAMP = stampOf('rows')
 
-/** A writer that numbers its frames, one row each of the number given, or as many rows as asked for. */
+/**
+ * A writer that numbers its frames, one row each of the number given, or as many rows as asked for.
+ */
 class Sender {
   readonly id = randomBytes(16)
   readonly #frames = new Map<number, Frame>()
   issued = 0
 
-  frame(sequence: number, options: { floor?: number; rows?: unknown[]; dropped?: number } = {}): Frame {
+  frame(
+    sequence: number,
+    options: { floor?: number; rows?: unknown[]; dropped?: number } = {},
+  ): Frame {
     const known = this.#frames.get(sequence)
     if (known) return known
     assert.equal(sequence, this.#frames.size, 'frames are made in their order')
@@ -36,7 +48,19 @@ class Sender {
       return [length, bytes]
     })
     const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
-    sealFrame(bytes, { sequence, issued: this.issued, floor, floorIssued: this.#frames.get(floor)?.issued ?? this.issued, dropped, rowCount: rows.length }, this.id, STAMP)
+    sealFrame(
+      bytes,
+      {
+        sequence,
+        issued: this.issued,
+        floor,
+        floorIssued: this.#frames.get(floor)?.issued ?? this.issued,
+        dropped,
+        rowCount: rows.length,
+      },
+      this.id,
+      STAMP,
+    )
     this.issued += rows.length
     const frame = readCell(bytes, STAMP).frames[0]!
     this.#frames.set(sequence, frame)
@@ -55,30 +79,54 @@ interface Bench {
 
 const SILENT = { info() {}, warn() {}, error() {} }
 
-function recordOf(database: Database, { name = 'test', width = 15, layerSeconds = 3, owner = randomBytes(16) } = {}): GridRecord {
-  return new GridRecord({ database, name, geometry: { width, layerSeconds }, owner, scope: 'shared', newId: () => randomBytes(16) })
+function recordOf(
+  database: Database,
+  { name = 'test', width = 15, layerSeconds = 3, owner = randomBytes(16) } = {},
+): GridRecord {
+  return new GridRecord({
+    database,
+    name,
+    geometry: { width, layerSeconds },
+    owner,
+    scope: 'shared',
+    newId: () => randomBytes(16),
+  })
 }
 
 async function bench(database: Database, name = 'test'): Promise<Bench> {
   await database.migrate()
-  await database.query(`CREATE TABLE IF NOT EXISTS taken (id ${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`)
+  await database.query(
+    'CREATE TABLE IF NOT EXISTS taken (id ' +
+      `${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`,
+  )
   const record = recordOf(database, { name })
   await record.enter(await database.now(), TTL_SECONDS)
   // As in a process that has run for a while.
   let elapsed = 0
-  const watch = new ClockWatch({ ...systemClock, elapsed: () => performance.now() + elapsed }, new BurstLogger(SILENT, () => 0))
+  const watch = new ClockWatch(
+    { ...systemClock, elapsed: () => performance.now() + elapsed },
+    new BurstLogger(SILENT, () => 0),
+  )
   await watch.now({ now: async () => Date.now() - 10 * TTL_SECONDS * 1000 })
   elapsed = 10 * TTL_SECONDS * 1000
   const ledger = new Ledger<string>({
     clock: systemClock,
-    database, name, record, watch, cellTtlSeconds: TTL_SECONDS, codec: jsonCodec<string>(),
+    database,
+    name,
+    record,
+    watch,
+    cellTtlSeconds: TTL_SECONDS,
+    codec: jsonCodec<string>(),
     async commit(rows: string[], tx: Transaction) {
       if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')
       await tx.query(`INSERT INTO taken (id) VALUES ${rows.map(() => '(?)').join(', ')}`, rows)
     },
   })
   return {
-    database, ledger, record, logger: new BurstLogger(SILENT, () => 0),
+    database,
+    ledger,
+    record,
+    logger: new BurstLogger(SILENT, () => 0),
     async committed() {
       const { rows } = await database.query('SELECT id FROM taken ORDER BY id')
       return rows.map(({ id }) => String(id))
@@ -104,54 +152,107 @@ for (const [where, open] of databases) {
       }
     })
   }
-  const entries = async ({ database }: Bench): Promise<number> => Number((await database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n'])
+  const entries = async ({ database }: Bench): Promise<number> =>
+    Number((await database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n'])
 
   ledgerTest('a frame is taken once, in whatever order and however often it comes', async (b) => {
     const sender = new Sender()
     const frames = [0, 1, 2, 3, 4].map((sequence) => sender.frame(sequence))
     const first = await b.ledger.commit([frames[3]!, frames[1]!, frames[3]!])
-    assert.deepEqual([first.committed, first.duplicate, first.prefixes.get(frames[0]!.writer)], [2, 1, -1])
+    assert.deepEqual(
+      [first.committed, first.duplicate, first.prefixes.get(frames[0]!.writer)],
+      [2, 1, -1],
+    )
     assert.equal(await entries(b), 2)
     const second = await b.ledger.commit([frames[0]!, frames[1]!, frames[2]!])
-    assert.deepEqual([second.committed, second.duplicate, second.prefixes.get(frames[0]!.writer)], [2, 1, 3])
+    assert.deepEqual(
+      [second.committed, second.duplicate, second.prefixes.get(frames[0]!.writer)],
+      [2, 1, 3],
+    )
     assert.equal(await entries(b), 0, 'the prefix has passed all ranges')
     const third = await b.ledger.commit(frames)
-    assert.deepEqual([third.committed, third.duplicate, third.prefixes.get(frames[0]!.writer)], [1, 4, 4])
+    assert.deepEqual(
+      [third.committed, third.duplicate, third.prefixes.get(frames[0]!.writer)],
+      [1, 4, 4],
+    )
     assert.equal((await b.committed()).length, 5)
-    assert.deepEqual(await b.report(), { issued: 5, committed: 5, duplicate: 6, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
+    assert.deepEqual(await b.report(), {
+      issued: 5,
+      committed: 5,
+      duplicate: 6,
+      quarantined: 0,
+      dropped: 0,
+      outstanding: 0,
+      lost: 0,
+    })
   })
 
-  ledgerTest('what is missing is outstanding, until a floor above it has aged by the cell TTL: then it is lost, exactly', async (b) => {
-    const sender = new Sender()
-    sender.frame(0)
-    sender.frame(1, { rows: ['a', 'b', 'c'] })
-    sender.frame(2)
-    sender.frame(3, { floor: 2 })
-    await b.ledger.commit([sender.frame(0)])
-    await b.ledger.commit([sender.frame(3)])
-    assert.deepEqual(await b.report(), { issued: 6, committed: 2, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 4, lost: 0 })
-    await b.ledger.commit([sender.frame(3)])
-    assert.equal((await b.report()).lost, 0)
-    await b.database.query('UPDATE wide_cache_writers SET aging_since = aging_since - ?', [(TTL_SECONDS + 1) * 1000])
-    const { prefixes } = await b.ledger.commit([sender.frame(3)])
-    assert.equal([...prefixes.values()][0], 1)
-    assert.deepEqual(await b.report(), { issued: 6, committed: 2, duplicate: 2, quarantined: 0, dropped: 0, outstanding: 1, lost: 3 })
-    // Too late: it has been given up.
-    assert.equal((await b.ledger.commit([sender.frame(1)])).committed, 0)
-    assert.equal((await b.ledger.commit([sender.frame(2)])).committed, 1)
-    assert.deepEqual(await b.report(), { issued: 6, committed: 3, duplicate: 5, quarantined: 0, dropped: 0, outstanding: 0, lost: 3 })
-  })
+  ledgerTest(
+    'what is missing is outstanding, until a floor above it has aged by the cell TTL: then ' +
+      'it is lost, exactly',
+    async (b) => {
+      const sender = new Sender()
+      sender.frame(0)
+      sender.frame(1, { rows: ['a', 'b', 'c'] })
+      sender.frame(2)
+      sender.frame(3, { floor: 2 })
+      await b.ledger.commit([sender.frame(0)])
+      await b.ledger.commit([sender.frame(3)])
+      assert.deepEqual(await b.report(), {
+        issued: 6,
+        committed: 2,
+        duplicate: 0,
+        quarantined: 0,
+        dropped: 0,
+        outstanding: 4,
+        lost: 0,
+      })
+      await b.ledger.commit([sender.frame(3)])
+      assert.equal((await b.report()).lost, 0)
+      await b.database.query('UPDATE wide_cache_writers SET aging_since = aging_since - ?', [
+        (TTL_SECONDS + 1) * 1000,
+      ])
+      const { prefixes } = await b.ledger.commit([sender.frame(3)])
+      assert.equal([...prefixes.values()][0], 1)
+      assert.deepEqual(await b.report(), {
+        issued: 6,
+        committed: 2,
+        duplicate: 2,
+        quarantined: 0,
+        dropped: 0,
+        outstanding: 1,
+        lost: 3,
+      })
+      // Too late: it has been given up.
+      assert.equal((await b.ledger.commit([sender.frame(1)])).committed, 0)
+      assert.equal((await b.ledger.commit([sender.frame(2)])).committed, 1)
+      assert.deepEqual(await b.report(), {
+        issued: 6,
+        committed: 3,
+        duplicate: 5,
+        quarantined: 0,
+        dropped: 0,
+        outstanding: 0,
+        lost: 3,
+      })
+    },
+  )
 
-  ledgerTest('of a writer unseen for a cell TTL, what is missing is lost, and found again if it comes back', async (b) => {
-    const sender = new Sender()
-    sender.frame(0)
-    await b.ledger.commit([sender.frame(1)])
-    assert.equal((await b.report()).outstanding, 1)
-    await b.database.query('UPDATE wide_cache_writers SET last_seen = last_seen - ?', [(TTL_SECONDS + 1) * 1000])
-    assert.deepEqual([(await b.report()).outstanding, (await b.report()).lost], [0, 1])
-    await b.ledger.commit([sender.frame(0)])
-    assert.deepEqual([(await b.report()).committed, (await b.report()).lost], [2, 0])
-  })
+  ledgerTest(
+    'of a writer unseen for a cell TTL, what is missing is lost, and found again if it comes back',
+    async (b) => {
+      const sender = new Sender()
+      sender.frame(0)
+      await b.ledger.commit([sender.frame(1)])
+      assert.equal((await b.report()).outstanding, 1)
+      await b.database.query('UPDATE wide_cache_writers SET last_seen = last_seen - ?', [
+        (TTL_SECONDS + 1) * 1000,
+      ])
+      assert.deepEqual([(await b.report()).outstanding, (await b.report()).lost], [0, 1])
+      await b.ledger.commit([sender.frame(0)])
+      assert.deepEqual([(await b.report()).committed, (await b.report()).lost], [2, 0])
+    },
+  )
 
   ledgerTest('the watermark rises by compare-and-set, with its frames or not at all', async (b) => {
     const sender = new Sender()
@@ -160,47 +261,97 @@ for (const [where, open] of databases) {
     const raise = { grid: b.record.grid!, from, mark: undefined, used: true }
     await b.ledger.commit([sender.frame(0)], { raise: { ...raise, to: from + 3 } })
     assert.equal(await watermark(), from + 3)
-    await assert.rejects(b.ledger.commit([sender.frame(1)], { raise: { ...raise, to: from + 5 } }), { name: 'WatermarkMoved' })
+    await assert.rejects(
+      b.ledger.commit([sender.frame(1)], { raise: { ...raise, to: from + 5 } }),
+      { name: 'WatermarkMoved' },
+    )
     assert.equal(await watermark(), from + 3)
     assert.equal((await b.committed()).length, 1)
   })
 
-  ledgerTest('frames that are refused for their rows go to quarantine, settled, and never stop the others', async (b) => {
-    const sender = new Sender()
-    const twice = sender.frame(0, { rows: ['twice', 'twice'] })
-    const long = sender.frame(1, { rows: ['x'.repeat(100)] })
-    const thrown = sender.frame(2, { rows: ['throws'] })
-    const good = Array.from({ length: 20 }, (_, i) => sender.frame(3 + i))
-    const settled = await settle(b.ledger, [...good.slice(0, 7), twice, ...good.slice(7, 9), long, thrown, ...good.slice(9)], b.logger)
-    // SQLite takes any length.
-    const quarantined = where === 'SQLite' ? 3 : 4
-    assert.deepEqual([settled.committed, settled.quarantined], [24 - quarantined, quarantined])
-    const report = await b.report()
-    assert.deepEqual([report.issued, report.committed, report.quarantined, report.outstanding], [24, 24 - quarantined, quarantined, 0])
-    const { rows } = await b.database.query('SELECT sequence, row_count, reason, bytes FROM wide_cache_quarantine ORDER BY sequence')
-    assert.deepEqual(rows.map(({ sequence }) => Number(sequence)), where === 'SQLite' ? [0, 2] : [0, 1, 2])
-    assert.deepEqual(rows[0]?.['bytes'], twice.bytes)
-    assert(rows.every(({ reason }) => !String(reason).includes('twice') && !String(reason).includes('does not like')), 'a reason quotes no row')
-    assert.equal((await settle(b.ledger, [twice], b.logger)).duplicate, 2)
-  })
+  ledgerTest(
+    'frames that are refused for their rows go to quarantine, settled, and never stop the others',
+    async (b) => {
+      const sender = new Sender()
+      const twice = sender.frame(0, { rows: ['twice', 'twice'] })
+      const long = sender.frame(1, { rows: ['x'.repeat(100)] })
+      const thrown = sender.frame(2, { rows: ['throws'] })
+      const good = Array.from({ length: 20 }, (_, i) => sender.frame(3 + i))
+      const settled = await settle(
+        b.ledger,
+        [...good.slice(0, 7), twice, ...good.slice(7, 9), long, thrown, ...good.slice(9)],
+        b.logger,
+      )
+      // SQLite takes any length.
+      const quarantined = where === 'SQLite' ? 3 : 4
+      assert.deepEqual([settled.committed, settled.quarantined], [24 - quarantined, quarantined])
+      const report = await b.report()
+      assert.deepEqual(
+        [report.issued, report.committed, report.quarantined, report.outstanding],
+        [24, 24 - quarantined, quarantined, 0],
+      )
+      const { rows } = await b.database.query(
+        'SELECT sequence, row_count, reason, bytes FROM wide_cache_quarantine ORDER BY sequence',
+      )
+      assert.deepEqual(
+        rows.map(({ sequence }) => Number(sequence)),
+        where === 'SQLite' ? [0, 2] : [0, 1, 2],
+      )
+      assert.deepEqual(rows[0]?.['bytes'], twice.bytes)
+      assert(
+        rows.every(
+          ({ reason }) =>
+            !String(reason).includes('twice') && !String(reason).includes('does not like'),
+        ),
+        'a reason quotes no row',
+      )
+      assert.equal((await settle(b.ledger, [twice], b.logger)).duplicate, 2)
+    },
+  )
 
-  ledgerTest('a transaction that fails for another reason commits nothing and sends nothing to quarantine', async (b) => {
-    const sender = new Sender()
-    const frame = sender.frame(0)
-    await b.database.query('DROP TABLE taken')
-    await assert.rejects(settle(b.ledger, [frame], b.logger), (error) => error instanceof DatabaseError && error.kind === 'usage')
-    assert.deepEqual(await b.report(), { issued: 0, committed: 0, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 })
-  })
+  ledgerTest(
+    'a transaction that fails for another reason commits nothing and sends nothing to quarantine',
+    async (b) => {
+      const sender = new Sender()
+      const frame = sender.frame(0)
+      await b.database.query('DROP TABLE taken')
+      await assert.rejects(
+        settle(b.ledger, [frame], b.logger),
+        (error) => error instanceof DatabaseError && error.kind === 'usage',
+      )
+      assert.deepEqual(await b.report(), {
+        issued: 0,
+        committed: 0,
+        duplicate: 0,
+        quarantined: 0,
+        dropped: 0,
+        outstanding: 0,
+        lost: 0,
+      })
+    },
+  )
 
-  ledgerTest('processes of one geometry have one grid, those of another have another of the same name', async (b) => {
-    const now = await b.database.now()
-    const [same, other] = [recordOf(b.database), recordOf(b.database, { width: 8, layerSeconds: 2 })]
-    await same.enter(now, TTL_SECONDS)
-    await other.enter(now, TTL_SECONDS)
-    assert.deepEqual(same.grid?.id, b.record.grid?.id)
-    assert.notDeepEqual(other.grid?.id, b.record.grid?.id)
-    assert.deepEqual((await b.record.states()).map(({ grid }) => [grid.width, grid.layerSeconds]).sort(), [[15, 3], [8, 2]])
-  })
+  ledgerTest(
+    'processes of one geometry have one grid, those of another have another of the same name',
+    async (b) => {
+      const now = await b.database.now()
+      const [same, other] = [
+        recordOf(b.database),
+        recordOf(b.database, { width: 8, layerSeconds: 2 }),
+      ]
+      await same.enter(now, TTL_SECONDS)
+      await other.enter(now, TTL_SECONDS)
+      assert.deepEqual(same.grid?.id, b.record.grid?.id)
+      assert.notDeepEqual(other.grid?.id, b.record.grid?.id)
+      assert.deepEqual(
+        (await b.record.states()).map(({ grid }) => [grid.width, grid.layerSeconds]).sort(),
+        [
+          [15, 3],
+          [8, 2],
+        ],
+      )
+    },
+  )
 
   ledgerTest('many frames above a gap are one range, whatever order they come in', async (b) => {
     const sender = new Sender()
@@ -214,38 +365,56 @@ for (const [where, open] of databases) {
     assert.deepEqual((await b.report()).committed, 200)
   })
 
-  ledgerTest('what is forgotten of a writer stays in the totals, and what is missing of it is lost', async (b) => {
-    const [gone, here] = [new Sender(), new Sender()]
-    gone.frame(0)
-    await b.ledger.commit([gone.frame(1, { dropped: 2 })])
-    await b.ledger.commit([gone.frame(1)])
-    await b.ledger.commit([here.frame(0)])
-    const now = await b.database.now()
-    await b.database.query('UPDATE wide_cache_writers SET last_seen = 0 WHERE writer = ?', [gone.id])
-    const before = await b.report()
-    await forgetOld(b.database, 'test', now)
-    assert.equal(await entries(b), 0)
-    assert.deepEqual(await b.report(), before)
-    assert.deepEqual(before, { issued: 5, committed: 2, duplicate: 1, quarantined: 0, dropped: 2, outstanding: 0, lost: 1 })
-    await forgetOld(b.database, 'test', now + 100 * 24 * 3600 * 1000)
-    assert.deepEqual(await b.report(), before)
-  })
+  ledgerTest(
+    'what is forgotten of a writer stays in the totals, and what is missing of it is lost',
+    async (b) => {
+      const [gone, here] = [new Sender(), new Sender()]
+      gone.frame(0)
+      await b.ledger.commit([gone.frame(1, { dropped: 2 })])
+      await b.ledger.commit([gone.frame(1)])
+      await b.ledger.commit([here.frame(0)])
+      const now = await b.database.now()
+      await b.database.query('UPDATE wide_cache_writers SET last_seen = 0 WHERE writer = ?', [
+        gone.id,
+      ])
+      const before = await b.report()
+      await forgetOld(b.database, 'test', now)
+      assert.equal(await entries(b), 0)
+      assert.deepEqual(await b.report(), before)
+      assert.deepEqual(before, {
+        issued: 5,
+        committed: 2,
+        duplicate: 1,
+        quarantined: 0,
+        dropped: 2,
+        outstanding: 0,
+        lost: 1,
+      })
+      await forgetOld(b.database, 'test', now + 100 * 24 * 3600 * 1000)
+      assert.deepEqual(await b.report(), before)
+    },
+  )
 
-  ledgerTest('one collector holds the lease, until it gives it back or its time is over', async (b) => {
-    const [one, other] = [1, 2].map((byte) => recordOf(b.database, { owner: Buffer.alloc(16, byte) }))
-    assert(one && other)
-    const now = await b.database.now()
-    assert.equal(await one.lease(now, 10), true)
-    assert.equal(await other.lease(now, 10), false)
-    assert.equal(await one.lease(now + 1000, 10), true)
-    await other.release()
-    assert.equal(await other.lease(now + 2000, 10), false)
-    await one.release()
-    assert.equal(await other.lease(now + 3000, 10), true)
-    assert.equal(await one.lease(now + 30_000, 10), true)
-    // The clock was ahead when it was taken.
-    assert.equal(await other.lease(now - 3_600_000, 10), true)
-  })
+  ledgerTest(
+    'one collector holds the lease, until it gives it back or its time is over',
+    async (b) => {
+      const [one, other] = [1, 2].map((byte) =>
+        recordOf(b.database, { owner: Buffer.alloc(16, byte) }),
+      )
+      assert(one && other)
+      const now = await b.database.now()
+      assert.equal(await one.lease(now, 10), true)
+      assert.equal(await other.lease(now, 10), false)
+      assert.equal(await one.lease(now + 1000, 10), true)
+      await other.release()
+      assert.equal(await other.lease(now + 2000, 10), false)
+      await one.release()
+      assert.equal(await other.lease(now + 3000, 10), true)
+      assert.equal(await one.lease(now + 30_000, 10), true)
+      // The clock was ahead when it was taken.
+      assert.equal(await other.lease(now - 3_600_000, 10), true)
+    },
+  )
 }
 
 test('MariaDB: eight connections that commit overlapping frames in random order take each row once', async () => {
@@ -257,30 +426,45 @@ test('MariaDB: eight connections that commit overlapping frames in random order 
   for (const database of connections) benches.push(await bench(database))
   try {
     const senders = Array.from({ length: WRITERS }, () => new Sender())
-    const all = senders.flatMap((sender) => Array.from({ length: FRAMES }, (_, sequence) => sender.frame(sequence)))
+    const all = senders.flatMap((sender) =>
+      Array.from({ length: FRAMES }, (_, sequence) => sender.frame(sequence)),
+    )
     let retried = 0
-    await Promise.all(benches.map(async (b, connection) => {
-      // Each brings two thirds of all frames, its own two thirds, in its own order, in batches of its own size.
-      const mine = all.filter((_, i) => (i + connection) % 3 !== 0).sort(() => Math.random() - 0.5)
-      while (mine.length > 0) {
-        const batch = mine.splice(0, 1 + Math.floor(Math.random() * 40))
-        for (;;) {
-          try {
-            await settle(b.ledger, batch, b.logger)
-            break
-          } catch (error) {
-            if (!(error instanceof DatabaseError) || error.kind !== 'lock') throw error
-            retried++
+    await Promise.all(
+      benches.map(async (b, connection) => {
+        // Each brings two thirds of all frames, its own two thirds, in its own order, in batches of
+        // its own size.
+        const mine = all
+          .filter((_, i) => (i + connection) % 3 !== 0)
+          .sort(() => Math.random() - 0.5)
+        while (mine.length > 0) {
+          const batch = mine.splice(0, 1 + Math.floor(Math.random() * 40))
+          for (;;) {
+            try {
+              await settle(b.ledger, batch, b.logger)
+              break
+            } catch (error) {
+              if (!(error instanceof DatabaseError) || error.kind !== 'lock') throw error
+              retried++
+            }
           }
         }
-      }
-    }))
+      }),
+    )
     const [first] = benches
     assert(first)
     assert.equal((await first.committed()).length, all.length)
     const report = await first.report()
-    assert.deepEqual([report.issued, report.committed, report.quarantined, report.outstanding, report.lost], [all.length, all.length, 0, 0, 0])
-    assert.equal(Number((await first.database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n']), 0)
+    assert.deepEqual(
+      [report.issued, report.committed, report.quarantined, report.outstanding, report.lost],
+      [all.length, all.length, 0, 0, 0],
+    )
+    assert.equal(
+      Number(
+        (await first.database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n'],
+      ),
+      0,
+    )
     assert(retried < all.length, `${retried} deadlocks`)
   } finally {
     await Promise.all(connections.map((database) => database.close()))

@@ -1,6 +1,7 @@
 /**
- * What SQL refuses is kept as the bytes it came in, for a human to look at. To keep it must always succeed, or
- * one bad frame would stop the grid: so it is written in pieces that fit the server's packets.
+ * What SQL refuses is kept as the bytes it came in, for a human to look at. To keep it must always
+ * succeed, or one bad frame would stop the grid: so it is written in pieces that fit the server's
+ * packets.
  */
 import type { Queryable, SqlValue } from '../../database/database.js'
 import { insert } from '../../database/dialect.js'
@@ -22,27 +23,70 @@ const STATEMENT_BYTES = 4 * MAX_REASON + 1_000
 const MAX_FOREIGN_BYTES = 1024 * 1024
 
 /** Keeps a frame, within the transaction that settles it. */
-export function keepFrame(tx: Queryable, name: string, { writer, sequence, rowCount, bytes }: Frame, reason: string, now: number): Promise<void> {
+export function keepFrame(
+  tx: Queryable,
+  name: string,
+  { writer, sequence, rowCount, bytes }: Frame,
+  reason: string,
+  now: number,
+): Promise<void> {
   return keep(tx, [name, Buffer.from(writer, 'hex'), sequence], rowCount, reason, bytes, now)
 }
 
 /** Keeps bytes that are no frame of the kind of the name. */
-export function keepForeign(queryable: Queryable, name: string, bytes: Buffer, now: number): Promise<void> {
-  return keep(queryable, [name, null, null], 0, 'bytes that are no frame of its kind', bytes.subarray(0, MAX_FOREIGN_BYTES), now)
+export function keepForeign(
+  queryable: Queryable,
+  name: string,
+  bytes: Buffer,
+  now: number,
+): Promise<void> {
+  return keep(
+    queryable,
+    [name, null, null],
+    0,
+    'bytes that are no frame of its kind',
+    bytes.subarray(0, MAX_FOREIGN_BYTES),
+    now,
+  )
 }
 
-async function keep(queryable: Queryable, key: readonly SqlValue[], rowCount: number, reason: string, bytes: Buffer, now: number): Promise<void> {
+async function keep(
+  queryable: Queryable,
+  key: readonly SqlValue[],
+  rowCount: number,
+  reason: string,
+  bytes: Buffer,
+  now: number,
+): Promise<void> {
   const room = Math.floor((queryable.maxStatementBytes - STATEMENT_BYTES) / 2)
   const size = Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))
-  const sql = insert('wide_cache_quarantine', ['name', 'writer', 'sequence', 'piece', 'row_count', 'reason', 'bytes', 'created_at'], 1)
+  const sql = insert(
+    'wide_cache_quarantine',
+    ['name', 'writer', 'sequence', 'piece', 'row_count', 'reason', 'bytes', 'created_at'],
+    1,
+  )
   for (let piece = 0; piece * size < bytes.length; piece++) {
     const first = piece === 0
-    await queryable.query(sql, [...key, piece, first ? rowCount : 0, first ? reason.slice(0, MAX_REASON) : '', bytes.subarray(piece * size, (piece + 1) * size), now])
+    await queryable.query(sql, [
+      ...key,
+      piece,
+      first ? rowCount : 0,
+      first ? reason.slice(0, MAX_REASON) : '',
+      bytes.subarray(piece * size, (piece + 1) * size),
+      now,
+    ])
   }
 }
 
 /** The sequence numbers of a writer's frames that are kept. */
-export async function sequencesInQuarantine(database: Queryable, name: string, writer: Buffer): Promise<ReadonlySet<number>> {
-  const { rows } = await database.query('SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0', [name, writer])
+export async function sequencesInQuarantine(
+  database: Queryable,
+  name: string,
+  writer: Buffer,
+): Promise<ReadonlySet<number>> {
+  const { rows } = await database.query(
+    'SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0',
+    [name, writer],
+  )
   return new Set(rows.map(({ sequence }) => Number(sequence)))
 }

@@ -4,16 +4,19 @@ import { MARKS_KEPT_MS } from '../collector/marks.js'
 import { FORGOTTEN, type Totals } from './ledger.js'
 
 /**
- * What became of all rows, of all writers there ever were. `issued` is the sum of `committed`, `quarantined`,
- * `dropped`, `outstanding` and `lost`. Exact for writers that live or have closed in order; for one that has
- * vanished, up to its last frame seen. Totals never fall.
+ * What became of all rows, of all writers there ever were. `issued` is the sum of `committed`,
+ * `quarantined`, `dropped`, `outstanding` and `lost`. Exact for writers that live or have closed in
+ * order; for one that has vanished, up to its last frame seen. Totals never fall.
  */
 export interface LedgerReport {
   /** Rows taken by `append`. */
   readonly issued: number
   /** Rows in their tables. */
   readonly committed: number
-  /** Rows that came to SQL again, delivered twice or after a commit without an answer, and were not committed again. */
+  /**
+   * Rows that came to SQL again, delivered twice or after a commit without an answer, and were not
+   * committed again.
+   */
   readonly duplicate: number
   /** Rows that SQL refused, kept in wide_cache_quarantine. */
   readonly quarantined: number
@@ -32,22 +35,41 @@ const KEPT_MS = 30 * 24 * 3600 * 1000
 const FORGET_AT_ONCE = 500
 
 /**
- * Adds up the ledger of a grid. A writer unseen for `vanishedSeconds` has vanished: what is missing of it can
- * come neither from its cells nor from itself. `own` makes the report exact for this process's writer.
+ * Adds up the ledger of a grid. A writer unseen for `vanishedSeconds` has vanished: what is missing
+ * of it can come neither from its cells nor from itself. `own` makes the report exact for this
+ * process's writer.
  */
-export async function ledgerReport(database: Database, name: string, vanishedSeconds: number, own: () => Totals | undefined): Promise<LedgerReport> {
+export async function ledgerReport(
+  database: Database,
+  name: string,
+  vanishedSeconds: number,
+  own: () => Totals | undefined,
+): Promise<LedgerReport> {
   const now = await database.now()
   const { rows } = await database.query(
-    'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen FROM wide_cache_writers WHERE name = ?', [name])
+    'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen FROM ' +
+      'wide_cache_writers WHERE name = ?',
+    [name],
+  )
   const local = own()
-  const sum = { issued: 0, committed: 0, duplicate: 0, quarantined: 0, dropped: 0, outstanding: 0, lost: 0 }
+  const sum = {
+    issued: 0,
+    committed: 0,
+    duplicate: 0,
+    quarantined: 0,
+    dropped: 0,
+    outstanding: 0,
+    lost: 0,
+  }
   let seen = false
   for (const row of rows) {
-    const mine = local !== undefined && Buffer.isBuffer(row['writer']) && row['writer'].equals(local.writer)
+    const mine =
+      local !== undefined && Buffer.isBuffer(row['writer']) && row['writer'].equals(local.writer)
     seen ||= mine
     const issued = mine ? Math.max(local.issued, Number(row['issued'])) : Number(row['issued'])
     const dropped = mine ? local.dropped : Number(row['dropped'])
-    const missing = issued - Number(row['committed']) - Number(row['quarantined']) - Number(row['lost'])
+    const missing =
+      issued - Number(row['committed']) - Number(row['quarantined']) - Number(row['lost'])
     const vanished = !mine && now - Number(row['last_seen']) > vanishedSeconds * 1000
     sum.issued += issued + dropped
     sum.committed += Number(row['committed'])
@@ -65,30 +87,72 @@ export async function ledgerReport(database: Database, name: string, vanishedSec
   return sum
 }
 
-/** Removes what the ledger keeps of writers, grids and quarantine older than 30 days, a piece at a time, and old marks. */
+/**
+ * Removes what the ledger keeps of writers, grids and quarantine older than 30 days, a piece at a
+ * time, and old marks.
+ */
 export async function forgetOld(database: Database, name: string, now: number): Promise<void> {
   const before = now - KEPT_MS
   const { rows } = await database.query(
-    `SELECT writer FROM wide_cache_writers WHERE name = ? AND last_seen < ? AND writer <> ? LIMIT ${FORGET_AT_ONCE}`, [name, before, FORGOTTEN])
-  for (const { writer } of rows) await database.transaction((tx) => forgetWriter(tx, name, writer ?? null, before))
-  await database.query('DELETE FROM wide_cache_quarantine WHERE name = ? AND created_at < ?', [name, before])
-  await database.query('DELETE FROM wide_cache_grids WHERE name = ? AND used_at < ?', [name, before])
+    'SELECT writer FROM wide_cache_writers WHERE name = ? AND last_seen < ? AND writer <> ? ' +
+      `LIMIT ${FORGET_AT_ONCE}`,
+    [name, before, FORGOTTEN],
+  )
+  for (const { writer } of rows) {
+    await database.transaction((tx) => forgetWriter(tx, name, writer ?? null, before))
+  }
+  await database.query('DELETE FROM wide_cache_quarantine WHERE name = ? AND created_at < ?', [
+    name,
+    before,
+  ])
+  await database.query('DELETE FROM wide_cache_grids WHERE name = ? AND used_at < ?', [
+    name,
+    before,
+  ])
   await database.query('DELETE FROM wide_cache_marks WHERE made_at < ?', [now - MARKS_KEPT_MS])
 }
 
-/** Adds a writer's sums to those of all forgotten writers, and removes it. What is missing of it is lost. */
-async function forgetWriter(tx: Transaction, name: string, writer: SqlValue, before: number): Promise<void> {
-  const { rows: [row] } = await tx.query(
-    `SELECT issued, committed, duplicate, quarantined, dropped FROM wide_cache_writers WHERE name = ? AND writer = ? AND last_seen < ?${forUpdate(tx.dialect)}`,
-    [name, writer, before])
+/**
+ * Adds a writer's sums to those of all forgotten writers, and removes it. What is missing of it is
+ * lost.
+ */
+async function forgetWriter(
+  tx: Transaction,
+  name: string,
+  writer: SqlValue,
+  before: number,
+): Promise<void> {
+  const {
+    rows: [row],
+  } = await tx.query(
+    'SELECT issued, committed, duplicate, quarantined, dropped FROM wide_cache_writers WHERE ' +
+      `name = ? AND writer = ? AND last_seen < ?${forUpdate(tx.dialect)}`,
+    [name, writer, before],
+  )
   // It has come back meanwhile.
   if (!row) return
-  const sums = ['issued', 'committed', 'duplicate', 'quarantined', 'dropped'].map((column) => Number(row[column]))
+  const sums = ['issued', 'committed', 'duplicate', 'quarantined', 'dropped'].map((column) =>
+    Number(row[column]),
+  )
   const [issued = 0, committed = 0, , quarantined = 0] = sums
   await tx.query('DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ?', [name, writer])
   await tx.query('DELETE FROM wide_cache_writers WHERE name = ? AND writer = ?', [name, writer])
   await tx.query(
-    upsert(tx.dialect, 'wide_cache_writers', ['name', 'writer'], ['name', 'writer', 'issued', 'committed', 'duplicate', 'quarantined', 'dropped', 'lost'],
-      { issued: 'add', committed: 'add', duplicate: 'add', quarantined: 'add', dropped: 'add', lost: 'add' }, 1),
-    [name, FORGOTTEN, ...sums, issued - committed - quarantined])
+    upsert(
+      tx.dialect,
+      'wide_cache_writers',
+      ['name', 'writer'],
+      ['name', 'writer', 'issued', 'committed', 'duplicate', 'quarantined', 'dropped', 'lost'],
+      {
+        issued: 'add',
+        committed: 'add',
+        duplicate: 'add',
+        quarantined: 'add',
+        dropped: 'add',
+        lost: 'add',
+      },
+      1,
+    ),
+    [name, FORGOTTEN, ...sums, issued - committed - quarantined],
+  )
 }

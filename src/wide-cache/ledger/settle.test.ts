@@ -7,9 +7,18 @@ import type { Frame } from '../frame.js'
 import { type CommitOptions, RowsError, type Settled } from './ledger.js'
 import { type FrameLedger, settle } from './settle.js'
 
-const frame = (sequence: number): Frame =>
-  ({ writer: 'ab', sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 2, bytes: Buffer.alloc(0) })
-const refused = (kind: DatabaseErrorKind = 'data'): DatabaseError => new DatabaseError('ER_TEST', kind, 'a message that quotes a row')
+const frame = (sequence: number): Frame => ({
+  writer: 'ab',
+  sequence,
+  issued: sequence,
+  floor: 0,
+  floorIssued: 0,
+  dropped: 0,
+  rowCount: 2,
+  bytes: Buffer.alloc(0),
+})
+const refused = (kind: DatabaseErrorKind = 'data'): DatabaseError =>
+  new DatabaseError('ER_TEST', kind, 'a message that quotes a row')
 
 /** A ledger that takes frames unless `fails` has an error for their sequence numbers. */
 class FakeLedger implements FrameLedger {
@@ -30,22 +39,47 @@ class FakeLedger implements FrameLedger {
     const error = this.#fails(sequences, this.commits.length)
     if (error) throw error
     this.committed.push(...sequences)
-    return { committed: 2 * frames.length, duplicate: frames.length, quarantined: 0, prefixes: new Map([['ab', sequences.at(-1) ?? -1]]) }
+    return {
+      committed: 2 * frames.length,
+      duplicate: frames.length,
+      quarantined: 0,
+      prefixes: new Map([['ab', sequences.at(-1) ?? -1]]),
+    }
   }
 
   quarantine = async (frames: readonly Frame[], reason: string): Promise<Settled> => {
     this.quarantined.push(...frames.map(({ sequence }): [number, string] => [sequence, reason]))
-    return { committed: 0, duplicate: 0, quarantined: 2 * frames.length, prefixes: new Map([['ab', frames[0]!.sequence]]) }
+    return {
+      committed: 0,
+      duplicate: 0,
+      quarantined: 2 * frames.length,
+      prefixes: new Map([['ab', frames[0]!.sequence]]),
+    }
   }
 }
 
-const settled = (ledger: FakeLedger, count: number, options?: CommitOptions, log = keptLog()): Promise<Settled> =>
-  settle(ledger, Array.from({ length: count }, (_, i) => frame(i)), new BurstLogger(log, () => 0), options)
+const settled = (
+  ledger: FakeLedger,
+  count: number,
+  options?: CommitOptions,
+  log = keptLog(),
+): Promise<Settled> =>
+  settle(
+    ledger,
+    Array.from({ length: count }, (_, i) => frame(i)),
+    new BurstLogger(log, () => 0),
+    options,
+  )
 
 test('frames that SQL takes are one commit', async () => {
   const ledger = new FakeLedger(() => undefined)
   const result = await settled(ledger, 5)
-  assert.deepEqual(result, { committed: 10, duplicate: 5, quarantined: 0, prefixes: new Map([['ab', 4]]) })
+  assert.deepEqual(result, {
+    committed: 10,
+    duplicate: 5,
+    quarantined: 0,
+    prefixes: new Map([['ab', 4]]),
+  })
   assert.deepEqual(ledger.commits, [[0, 1, 2, 3, 4]])
 })
 
@@ -54,10 +88,21 @@ test('a refused batch is halved until the frame that SQL refuses is alone: only 
     const ledger = new FakeLedger((sequences) => (sequences.includes(bad) ? refused() : undefined))
     const log = keptLog()
     const result = await settled(ledger, 7, {}, log)
-    assert.deepEqual(result, { committed: 12, duplicate: 6, quarantined: 2, prefixes: new Map([['ab', 6]]) })
-    assert.deepEqual(ledger.committed, [0, 1, 2, 3, 4, 5, 6].filter((sequence) => sequence !== bad))
+    assert.deepEqual(result, {
+      committed: 12,
+      duplicate: 6,
+      quarantined: 2,
+      prefixes: new Map([['ab', 6]]),
+    })
+    assert.deepEqual(
+      ledger.committed,
+      [0, 1, 2, 3, 4, 5, 6].filter((sequence) => sequence !== bad),
+    )
     assert.deepEqual(ledger.quarantined, [[bad, 'ER_TEST']])
-    assert.equal(ledger.commits.filter((sequences) => sequences.length === 1 && sequences[0] === bad).length, 3)
+    assert.equal(
+      ledger.commits.filter((sequences) => sequences.length === 1 && sequences[0] === bad).length,
+      3,
+    )
     assert.equal(log.lines.length, 1)
     assert.match(log.lines[0]!, /refuses a frame of 2 rows \(ER_TEST\).*wide_cache_quarantine/)
     assert.doesNotMatch(log.lines.join(), /quotes a row/)
@@ -86,22 +131,38 @@ test('an error that says nothing about the rows is passed on at any point, and n
 
 test('rows that cannot be decoded go to quarantine too, with the name of what was thrown and no more', async () => {
   const cause = new SyntaxError('a message that quotes a row')
-  const ledger = new FakeLedger(([sequence]) => (sequence === 0 ? new RowsError('decode', { cause }) : undefined))
+  const ledger = new FakeLedger(([sequence]) =>
+    sequence === 0 ? new RowsError('decode', { cause }) : undefined,
+  )
   await settled(ledger, 1)
-  const without = new FakeLedger(([sequence]) => (sequence === 0 ? new RowsError('commit') : undefined))
+  const without = new FakeLedger(([sequence]) =>
+    sequence === 0 ? new RowsError('commit') : undefined,
+  )
   await settled(without, 1)
-  assert.deepEqual([ledger.quarantined, without.quarantined], [[[0, 'decode: SyntaxError']], [[0, 'commit']]])
+  assert.deepEqual(
+    [ledger.quarantined, without.quarantined],
+    [[[0, 'decode: SyntaxError']], [[0, 'commit']]],
+  )
 })
 
 test('the watermark rises with the whole batch, or at the end, once all of its frames are settled', async () => {
   const raise = { layer: 7 } as never
   const good = new FakeLedger(() => undefined)
   await settled(good, 2, { raise })
-  assert.deepEqual(good.options.map((options) => options.raise), [raise])
+  assert.deepEqual(
+    good.options.map((options) => options.raise),
+    [raise],
+  )
   const ledger = new FakeLedger((sequences) => (sequences.includes(1) ? refused() : undefined))
   await settled(ledger, 3, { raise, read: new Set(['ab:0']) })
   assert.deepEqual(ledger.commits.at(-1), [])
-  assert.deepEqual(ledger.options.map((options) => options.raise).slice(1).filter((one) => one !== undefined), [raise])
+  assert.deepEqual(
+    ledger.options
+      .map((options) => options.raise)
+      .slice(1)
+      .filter((one) => one !== undefined),
+    [raise],
+  )
   assert.equal(ledger.options.at(-1)?.raise, raise)
   assert(ledger.options.slice(0, -1).every(({ read }) => read?.has('ab:0')))
   const unraised = new FakeLedger((sequences) => (sequences.includes(1) ? refused() : undefined))

@@ -10,11 +10,16 @@ export type FrameLedger = Pick<Ledger<unknown>, 'commit' | 'quarantine'>
 const TRIES_ALONE = 3
 
 /**
- * Brings frames into the ledger whatever their rows are: those that SQL refuses are found by halving, tried
- * alone, and sent to quarantine, so that they never stop what is behind them. Errors that say nothing about
- * the rows (connection, lock, space, a missing table) are passed on.
+ * Brings frames into the ledger whatever their rows are: those that SQL refuses are found by
+ * halving, tried alone, and sent to quarantine, so that they never stop what is behind them. Errors
+ * that say nothing about the rows (connection, lock, space, a missing table) are passed on.
  */
-export async function settle(ledger: FrameLedger, frames: readonly Frame[], logger: BurstLogger, { raise, read }: CommitOptions = {}): Promise<Settled> {
+export async function settle(
+  ledger: FrameLedger,
+  frames: readonly Frame[],
+  logger: BurstLogger,
+  { raise, read }: CommitOptions = {},
+): Promise<Settled> {
   try {
     return await ledger.commit(frames, { raise, read })
   } catch (error) {
@@ -26,7 +31,12 @@ export async function settle(ledger: FrameLedger, frames: readonly Frame[], logg
 }
 
 /** Settles frames of which at least one is refused. */
-async function isolate(ledger: FrameLedger, frames: readonly Frame[], logger: BurstLogger, options: CommitOptions): Promise<Settled> {
+async function isolate(
+  ledger: FrameLedger,
+  frames: readonly Frame[],
+  logger: BurstLogger,
+  options: CommitOptions,
+): Promise<Settled> {
   const [only] = frames
   if (only && frames.length === 1) return settleAlone(ledger, only, logger, options)
   const middle = Math.ceil(frames.length / 2)
@@ -41,7 +51,12 @@ async function isolate(ledger: FrameLedger, frames: readonly Frame[], logger: Bu
   }
 }
 
-async function settleAlone(ledger: FrameLedger, frame: Frame, logger: BurstLogger, options: CommitOptions): Promise<Settled> {
+async function settleAlone(
+  ledger: FrameLedger,
+  frame: Frame,
+  logger: BurstLogger,
+  options: CommitOptions,
+): Promise<Settled> {
   let reason = ''
   // The try that brought it here is the first.
   for (let tries = 1; tries < TRIES_ALONE; tries++) {
@@ -53,7 +68,11 @@ async function settleAlone(ledger: FrameLedger, frame: Frame, logger: BurstLogge
     }
   }
   const settled = await ledger.quarantine([frame], reason, options)
-  logger.warn('quarantine', `wide-cache: the database refuses a frame of ${frame.rowCount} rows (${reason}); it is kept in wide_cache_quarantine`)
+  logger.warn(
+    'quarantine',
+    `wide-cache: the database refuses a frame of ${frame.rowCount} rows (${reason}); it is ` +
+      'kept in wide_cache_quarantine',
+  )
   return settled
 }
 

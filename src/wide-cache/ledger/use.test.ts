@@ -15,20 +15,45 @@ const silent: Logger = { info() {}, warn() {}, error() {} }
 
 /** A cache that several processes may share. */
 function shared(): Cache {
-  return new Proxy(memory(), { get: (target, property) => (property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target)) })
+  return new Proxy(memory(), {
+    get: (target, property) =>
+      property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target),
+  })
 }
 
 /** Processes of one database and one cache, and what is committed by them. */
 async function site() {
   const [cache, database] = [shared(), sqlite(':memory:')]
-  await database.query('CREATE TABLE taken (place INTEGER PRIMARY KEY, kind TEXT NOT NULL, row TEXT NOT NULL)')
-  const open = (kind: string | undefined, own?: OwnUse, logger = silent) => new WideCache<unknown>({
-    name: 'test', kind, cache, database, collect: false, logger, closeTimeoutMs: 100, read: async () => 'figures',
-    async commit(rows, tx) {
-      for (const row of rows) await tx.query('INSERT INTO taken (kind, row) VALUES (?, ?)', [kind ?? 'rows', String(row)])
-    },
-  }, undefined, own)
-  const taken = async () => (await database.query('SELECT kind, row FROM taken ORDER BY place')).rows.map(({ kind, row }) => [kind, row])
+  await database.query(
+    'CREATE TABLE taken (place INTEGER PRIMARY KEY, kind TEXT NOT NULL, row TEXT NOT NULL)',
+  )
+  const open = (kind: string | undefined, own?: OwnUse, logger = silent) =>
+    new WideCache<unknown>(
+      {
+        name: 'test',
+        kind,
+        cache,
+        database,
+        collect: false,
+        logger,
+        closeTimeoutMs: 100,
+        read: async () => 'figures',
+        async commit(rows, tx) {
+          for (const row of rows) {
+            await tx.query('INSERT INTO taken (kind, row) VALUES (?, ?)', [
+              kind ?? 'rows',
+              String(row),
+            ])
+          }
+        },
+      },
+      undefined,
+      own,
+    )
+  const taken = async () =>
+    (await database.query('SELECT kind, row FROM taken ORDER BY place')).rows.map(
+      ({ kind, row }) => [kind, row],
+    )
   return { cache, database, open, taken }
 }
 
@@ -39,10 +64,18 @@ test('a process that uses a name for another kind is refused wherever it looks, 
   await clicks.flush()
   orders.append('b')
   const refused = {
-    name: 'KindDiffersError', code: 'ERR_WIDE_CACHE_KIND',
-    message: /^The name "test" is for rows of kind "clicks" in this database, and this process uses it for kind "orders"\. Give this process another name/,
+    name: 'KindDiffersError',
+    code: 'ERR_WIDE_CACHE_KIND',
+    message:
+      /^The name "test" is for rows of kind "clicks" in this database, and this process uses it for kind "orders"\. Give this process another name/,
   }
-  const looks = [orders.migrate(), orders.read(), orders.ledger(), orders.drain({ all: true }), orders.flush()]
+  const looks = [
+    orders.migrate(),
+    orders.read(),
+    orders.ledger(),
+    orders.drain({ all: true }),
+    orders.flush(),
+  ]
   await Promise.all(looks.map((look) => assert.rejects(look, refused)))
   assert.deepEqual(await taken(), [])
   await clicks.drain({ all: true })
@@ -53,7 +86,10 @@ test('a process that uses a name for another kind is refused wherever it looks, 
   await database.query("DELETE FROM wide_cache_uses WHERE name = 'test'")
   await orders.flush()
   await orders.drain({ all: true })
-  assert.deepEqual(await taken(), [['clicks', 'a'], ['orders', 'b']])
+  assert.deepEqual(await taken(), [
+    ['clicks', 'a'],
+    ['orders', 'b'],
+  ])
   await Promise.all([clicks.close(), orders.close(), database.close()])
 })
 
@@ -64,7 +100,10 @@ test('the log of a process that records only says that it is refused, and closin
   const other = open('orders', undefined, log)
   other.append('a')
   assert.deepEqual(await other.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
-  assert(log.lines.some((line) => /The name "test" is for rows of kind "rows"/.test(line)), log.lines.join('\n'))
+  assert(
+    log.lines.some((line) => /The name "test" is for rows of kind "rows"/.test(line)),
+    log.lines.join('\n'),
+  )
   await database.close()
 })
 
@@ -86,7 +125,9 @@ test('processes of the package use the same name only for the same of its kinds'
   const { open, database } = await site()
   const [visits, hits] = [open(undefined, { kind: 'activity' }), open(undefined, { kind: 'hits' })]
   await visits.migrate()
-  await assert.rejects(hits.migrate(), { message: /for rows of kind "activity" .* uses it for kind "hits"/ })
+  await assert.rejects(hits.migrate(), {
+    message: /for rows of kind "activity" .* uses it for kind "hits"/,
+  })
   await Promise.all([visits.close(), hits.close(), database.close()])
 })
 
@@ -100,38 +141,101 @@ for (const [what, openDatabase] of DATABASES) {
     const database = await openDatabase()
     after(() => database.close())
     await database.migrate(['wide-cache'])
-    const use = (more: Partial<Use>): Use => ({ kind: 'hits', cellTtlSeconds: 100, keepSeconds: 0, repeatSeconds: 0, ...more })
+    const use = (more: Partial<Use>): Use => ({
+      kind: 'hits',
+      cellTtlSeconds: 100,
+      keepSeconds: 0,
+      repeatSeconds: 0,
+      ...more,
+    })
     const name = `use-${what}`
     await database.query('DELETE FROM wide_cache_uses WHERE name = ?', [name])
     assert.equal(await useOf(database, name), undefined)
     const kinds = ['hits', 'activity', 'hits', 'rows']
-    const entered = await Promise.allSettled(kinds.map((kind) => enterUse(database, name, use({ kind }))))
+    const entered = await Promise.allSettled(
+      kinds.map((kind) => enterUse(database, name, use({ kind }))),
+    )
     const { kind } = (await useOf(database, name))!
-    assert.deepEqual(entered.map(({ status }) => status === 'fulfilled'), kinds.map((given) => given === kind))
+    assert.deepEqual(
+      entered.map(({ status }) => status === 'fulfilled'),
+      kinds.map((given) => given === kind),
+    )
 
     const steps: [Partial<Use>, Partial<Use>][] = [
-      [{ keepSeconds: 500, repeatSeconds: 60 }, { keepSeconds: 500, repeatSeconds: 60 }],
-      [{ keepSeconds: 400, cellTtlSeconds: 200 }, { keepSeconds: 500, repeatSeconds: 60, cellTtlSeconds: 200 }],
-      [{ keepSeconds: 600, repeatSeconds: 30 }, { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 }],
+      [
+        { keepSeconds: 500, repeatSeconds: 60 },
+        { keepSeconds: 500, repeatSeconds: 60 },
+      ],
+      [
+        { keepSeconds: 400, cellTtlSeconds: 200 },
+        { keepSeconds: 500, repeatSeconds: 60, cellTtlSeconds: 200 },
+      ],
+      [
+        { keepSeconds: 600, repeatSeconds: 30 },
+        { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 },
+      ],
     ]
     for (const [given, recorded] of steps) {
       await enterUse(database, name, use({ kind, ...given }))
       assert.deepEqual(await useOf(database, name), use({ kind, ...recorded }))
     }
-    await assert.rejects(enterUse(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })), KindDiffersError)
-    assert.deepEqual(await useOf(database, name), use({ kind, keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 }))
+    await assert.rejects(
+      enterUse(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })),
+      KindDiffersError,
+    )
+    assert.deepEqual(
+      await useOf(database, name),
+      use({ kind, keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 }),
+    )
   })
 }
 
 test('names are found in the database with the shape of the grid used last, those of private caches not', async () => {
   const { open, database, cache } = await site()
-  const wide = new WideCache<unknown>({ name: 'wide', width: 7, layerSeconds: 2, cellTtlSeconds: 500, cache, database, collect: false, logger: silent, commit: async () => {} }, undefined, { kind: 'hits', keepSeconds: 9, repeatSeconds: 8 })
-  const own = new WideCache<unknown>({ name: 'own', cache: 'memory:', database, collect: false, logger: silent, commit: async () => {} })
+  const wide = new WideCache<unknown>(
+    {
+      name: 'wide',
+      width: 7,
+      layerSeconds: 2,
+      cellTtlSeconds: 500,
+      cache,
+      database,
+      collect: false,
+      logger: silent,
+      commit: async () => {},
+    },
+    undefined,
+    { kind: 'hits', keepSeconds: 9, repeatSeconds: 8 },
+  )
+  const own = new WideCache<unknown>({
+    name: 'own',
+    cache: 'memory:',
+    database,
+    collect: false,
+    logger: silent,
+    commit: async () => {},
+  })
   const test = open('clicks')
   for (const each of [wide, own, test]) await each.migrate()
   assert.deepEqual(await sharedUses(database), [
-    { name: 'test', kind: 'clicks', width: 15, layerSeconds: 3, cellTtlSeconds: 3600, keepSeconds: 0, repeatSeconds: 0 },
-    { name: 'wide', kind: 'hits', width: 7, layerSeconds: 2, cellTtlSeconds: 500, keepSeconds: 9, repeatSeconds: 8 },
+    {
+      name: 'test',
+      kind: 'clicks',
+      width: 15,
+      layerSeconds: 3,
+      cellTtlSeconds: 3600,
+      keepSeconds: 0,
+      repeatSeconds: 0,
+    },
+    {
+      name: 'wide',
+      kind: 'hits',
+      width: 7,
+      layerSeconds: 2,
+      cellTtlSeconds: 500,
+      keepSeconds: 9,
+      repeatSeconds: 8,
+    },
   ])
   await Promise.all([wide.close(), own.close(), test.close()])
   await database.close()

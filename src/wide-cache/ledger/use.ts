@@ -1,6 +1,6 @@
 /**
- * What a name is used for, as SQL has it: the kind of its rows, which all processes share, and what those who
- * collect must know of those who record.
+ * What a name is used for, as SQL has it: the kind of its rows, which all processes share, and what
+ * those who collect must know of those who record.
  */
 import type { Database, Queryable, SqlRow } from '../../database/database.js'
 import { type Update, upsert } from '../../database/dialect.js'
@@ -13,7 +13,10 @@ export interface Use {
   readonly kind: string
   /** Seconds that cells live. The longest counts. */
   readonly cellTtlSeconds: number
-  /** Seconds that what is collected is kept; 0: not said. The longest counts, so that nothing is removed too early. */
+  /**
+   * Seconds that what is collected is kept; 0: not said. The longest counts, so that nothing is
+   * removed too early.
+   */
   readonly keepSeconds: number
   /** Seconds in which a viewer counts once; 0: not said. The last process that says it decides. */
   readonly repeatSeconds: number
@@ -30,9 +33,14 @@ export class KindDiffersError extends Error {
   readonly code = 'ERR_WIDE_CACHE_KIND'
 
   constructor(name: string, recorded: string, own: string) {
-    super(`The name "${name}" is for rows of kind "${recorded}" in this database, and this process uses it for kind "${own}". ` +
-      'Give this process another name, or another database. Until then it commits nothing and holds its rows, up to maxOutboxBytes. ' +
-      `If no process uses kind "${recorded}" any more, run: DELETE FROM wide_cache_uses WHERE name = '${name}'`)
+    super(
+      `The name "${name}" is for rows of kind "${recorded}" in this database, and this ` +
+        `process uses it for kind "${own}". ` +
+        'Give this process another name, or another database. Until then it commits nothing ' +
+        'and holds its rows, up to maxOutboxBytes. ' +
+        `If no process uses kind "${recorded}" any more, run: DELETE FROM wide_cache_uses ` +
+        `WHERE name = '${name}'`,
+    )
   }
 }
 
@@ -41,36 +49,69 @@ const COLUMNS = ['kind', 'cell_ttl_seconds', 'keep_seconds', 'repeat_seconds']
 
 /** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
 export async function enterUse(database: Database, name: string, use: Use): Promise<void> {
-  const write = (updates: Readonly<Record<string, Update>>) => database.query(
-    upsert(database.dialect, TABLE, ['name'], ['name', ...COLUMNS], updates, 1),
-    [name, use.kind, use.cellTtlSeconds, use.keepSeconds, use.repeatSeconds])
+  const write = (updates: Readonly<Record<string, Update>>) =>
+    database.query(upsert(database.dialect, TABLE, ['name'], ['name', ...COLUMNS], updates, 1), [
+      name,
+      use.kind,
+      use.cellTtlSeconds,
+      use.keepSeconds,
+      use.repeatSeconds,
+    ])
   let recorded = await useOf(database, name)
   if (!recorded) {
     // Of several that come at once, the first one's stays.
     await write({})
     recorded = await useOf(database, name)
   }
-  if (!recorded) throw new Error(`wide-cache: the use of "${name}" was deleted while it was recorded`)
+  if (!recorded) {
+    throw new Error(`wide-cache: the use of "${name}" was deleted while it was recorded`)
+  }
   if (recorded.kind !== use.kind) throw new KindDiffersError(name, recorded.kind, use.kind)
   const repeatDiffers = use.repeatSeconds > 0 && recorded.repeatSeconds !== use.repeatSeconds
-  if (recorded.cellTtlSeconds >= use.cellTtlSeconds && recorded.keepSeconds >= use.keepSeconds && !repeatDiffers) return
-  await write({ cell_ttl_seconds: 'greatest', keep_seconds: 'greatest', ...(repeatDiffers && { repeat_seconds: 'replace' }) })
+  if (
+    recorded.cellTtlSeconds >= use.cellTtlSeconds &&
+    recorded.keepSeconds >= use.keepSeconds &&
+    !repeatDiffers
+  ) {
+    return
+  }
+  await write({
+    cell_ttl_seconds: 'greatest',
+    keep_seconds: 'greatest',
+    ...(repeatDiffers && { repeat_seconds: 'replace' }),
+  })
 }
 
 /** What a name is used for; `undefined`: no process has said. */
 export async function useOf(queryable: Queryable, name: string): Promise<Use | undefined> {
-  const { rows: [row] } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM ${TABLE} WHERE name = ?`, [name])
+  const {
+    rows: [row],
+  } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM ${TABLE} WHERE name = ?`, [name])
   return row && useIn(row)
 }
 
-/** All names whose frames go through shared caches, each with the shape of the grid that was used last. */
+/**
+ * All names whose frames go through shared caches, each with the shape of the grid that was used
+ * last.
+ */
 export async function sharedUses(queryable: Queryable): Promise<SharedUse[]> {
   const { rows } = await queryable.query(
     `SELECT u.name, ${COLUMNS.join(', ')}, width, layer_seconds FROM ${TABLE} AS u ` +
-    'JOIN wide_cache_grids AS g ON g.name = u.name WHERE g.private_to = ? ORDER BY u.name, g.used_at, g.id', [SHARED])
-  const uses = new Map(rows.map((row) => [String(row['name']), {
-    name: String(row['name']), ...useIn(row), width: Number(row['width']), layerSeconds: Number(row['layer_seconds']),
-  }]))
+      'JOIN wide_cache_grids AS g ON g.name = u.name WHERE g.private_to = ? ORDER BY u.name, ' +
+      'g.used_at, g.id',
+    [SHARED],
+  )
+  const uses = new Map(
+    rows.map((row) => [
+      String(row['name']),
+      {
+        name: String(row['name']),
+        ...useIn(row),
+        width: Number(row['width']),
+        layerSeconds: Number(row['layer_seconds']),
+      },
+    ]),
+  )
   return [...uses.values()]
 }
 

@@ -4,12 +4,27 @@ import fc from 'fast-check'
 import { WriterEntry } from './writer-entry.js'
 
 const TTL = 1_000
-const NEW = { prefix: -1, lost: 0, committed: 0, quarantined: 0, floor: 0, floor_issued: 0, aging_floor: 0, aging_issued: 0, aging_since: 0 }
+const NEW = {
+  prefix: -1,
+  lost: 0,
+  committed: 0,
+  quarantined: 0,
+  floor: 0,
+  floor_issued: 0,
+  aging_floor: 0,
+  aging_issued: 0,
+  aging_since: 0,
+}
 
 /** A writer whose frame n has n % 3 + 1 rows. */
-const rowsOf = (sequence: number): number => sequence % 3 + 1
-const issuedBefore = (sequence: number): number => Array.from({ length: sequence }, (_, i) => rowsOf(i)).reduce((sum, rows) => sum + rows, 0)
-const frame = (sequence: number) => ({ sequence, issued: issuedBefore(sequence), rowCount: rowsOf(sequence) })
+const rowsOf = (sequence: number): number => (sequence % 3) + 1
+const issuedBefore = (sequence: number): number =>
+  Array.from({ length: sequence }, (_, i) => rowsOf(i)).reduce((sum, rows) => sum + rows, 0)
+const frame = (sequence: number) => ({
+  sequence,
+  issued: issuedBefore(sequence),
+  rowCount: rowsOf(sequence),
+})
 
 /** The ledger's rows of one writer, as transactions leave them. */
 class Stored {
@@ -18,23 +33,36 @@ class Stored {
 
   /** One transaction: takes frames and compacts. Returns which were new. */
   commit(sequences: readonly number[], now: number, floor = 0, maySettle = true): boolean[] {
-    this.row = { ...this.row, floor: Math.max(this.row['floor']!, floor), floor_issued: Math.max(this.row['floor_issued']!, issuedBefore(floor)) }
+    this.row = {
+      ...this.row,
+      floor: Math.max(this.row['floor']!, floor),
+      floor_issued: Math.max(this.row['floor_issued']!, issuedBefore(floor)),
+    }
     const entry = new WriterEntry('ab', this.row)
-    for (const range of [...this.ranges.values()].sort((a, b) => a.first - b.first)) entry.load({ ...range })
+    for (const range of [...this.ranges.values()].sort((a, b) => a.first - b.first)) {
+      entry.load({ ...range })
+    }
     const fresh = sequences.map((sequence) => entry.take(frame(sequence)))
     const { removed, changed } = entry.compact(now, TTL, maySettle)
     for (const first of removed) this.ranges.delete(first)
     for (const range of changed) this.ranges.set(range.first, { ...range })
     this.row = {
-      ...this.row, prefix: entry.prefix, lost: entry.lost, committed: this.row['committed']! + entry.taken,
-      aging_floor: entry.agingFloor, aging_issued: entry.agingIssued, aging_since: entry.agingSince,
+      ...this.row,
+      prefix: entry.prefix,
+      lost: entry.lost,
+      committed: this.row['committed']! + entry.taken,
+      aging_floor: entry.agingFloor,
+      aging_issued: entry.agingIssued,
+      aging_since: entry.agingSince,
     }
     return fresh
   }
 
   /** First and last of each range above the prefix. */
   get above(): [number, number][] {
-    return [...this.ranges.values()].sort((a, b) => a.first - b.first).map(({ first, last }) => [first, last])
+    return [...this.ranges.values()]
+      .sort((a, b) => a.first - b.first)
+      .map(({ first, last }) => [first, last])
   }
 }
 
@@ -50,49 +78,82 @@ function runsOf(numbers: ReadonlySet<number>, above: number): [number, number][]
 }
 
 test('law: in whatever order frames come, each is new once, the prefix reaches up to the first gap, and the ranges are the runs above it', () => {
-  fc.assert(fc.property(fc.array(fc.array(fc.integer({ min: 0, max: 25 }), { maxLength: 8 }), { maxLength: 12 }), (transactions) => {
-    const stored = new Stored()
-    const seen = new Set<number>()
-    for (const sequences of transactions) {
-      const expected = sequences.map((sequence) => !seen.has(sequence) && Boolean(seen.add(sequence)))
-      assert.deepEqual(stored.commit(sequences, 0), expected)
-      let prefix = -1
-      while (seen.has(prefix + 1)) prefix++
-      assert.equal(stored.row['prefix'], prefix)
-      assert.deepEqual(stored.above, runsOf(seen, prefix))
-      for (const { first, last, issued, rows } of stored.ranges.values()) {
-        assert.deepEqual([issued, rows], [issuedBefore(first), issuedBefore(last + 1) - issuedBefore(first)])
-      }
-      assert.equal(stored.row['committed'], [...seen].reduce((sum, sequence) => sum + rowsOf(sequence), 0))
-      assert.equal(stored.row['lost'], 0)
-    }
-  }))
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(fc.integer({ min: 0, max: 25 }), { maxLength: 8 }), { maxLength: 12 }),
+      (transactions) => {
+        const stored = new Stored()
+        const seen = new Set<number>()
+        for (const sequences of transactions) {
+          const expected = sequences.map(
+            (sequence) => !seen.has(sequence) && Boolean(seen.add(sequence)),
+          )
+          assert.deepEqual(stored.commit(sequences, 0), expected)
+          let prefix = -1
+          while (seen.has(prefix + 1)) prefix++
+          assert.equal(stored.row['prefix'], prefix)
+          assert.deepEqual(stored.above, runsOf(seen, prefix))
+          for (const { first, last, issued, rows } of stored.ranges.values()) {
+            assert.deepEqual(
+              [issued, rows],
+              [issuedBefore(first), issuedBefore(last + 1) - issuedBefore(first)],
+            )
+          }
+          assert.equal(
+            stored.row['committed'],
+            [...seen].reduce((sum, sequence) => sum + rowsOf(sequence), 0),
+          )
+          assert.equal(stored.row['lost'], 0)
+        }
+      },
+    ),
+  )
 })
 
 test('law: what is missing below an aged floor is lost, exactly, and the prefix goes on from there', () => {
-  fc.assert(fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 25 })), fc.integer({ min: 0, max: 25 }), (sequences, floor) => {
-    const stored = new Stored()
-    stored.commit(sequences, 0, floor)
-    const seen = new Set(sequences)
-    stored.commit([], TTL, floor)
-    assert.equal(stored.row['lost'], 0, 'not within the TTL')
-    stored.commit([], TTL + 1, floor)
-    const missing = Array.from({ length: floor }, (_, i) => i).filter((sequence) => !seen.has(sequence))
-    assert.equal(stored.row['lost'], missing.reduce((sum, sequence) => sum + rowsOf(sequence), 0))
-    let prefix = floor - 1
-    while (seen.has(prefix + 1)) prefix++
-    assert.equal(stored.row['prefix'], prefix)
-    assert.deepEqual(stored.above, runsOf(seen, prefix))
-    assert.deepEqual([stored.row['aging_floor'], stored.row['aging_issued'], stored.row['aging_since']], [0, 0, 0])
-    // What comes all the same is too late.
-    assert.deepEqual(stored.commit(missing, TTL + 2, floor), missing.map(() => false))
-  }))
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.integer({ min: 0, max: 25 })),
+      fc.integer({ min: 0, max: 25 }),
+      (sequences, floor) => {
+        const stored = new Stored()
+        stored.commit(sequences, 0, floor)
+        const seen = new Set(sequences)
+        stored.commit([], TTL, floor)
+        assert.equal(stored.row['lost'], 0, 'not within the TTL')
+        stored.commit([], TTL + 1, floor)
+        const missing = Array.from({ length: floor }, (_, i) => i).filter(
+          (sequence) => !seen.has(sequence),
+        )
+        assert.equal(
+          stored.row['lost'],
+          missing.reduce((sum, sequence) => sum + rowsOf(sequence), 0),
+        )
+        let prefix = floor - 1
+        while (seen.has(prefix + 1)) prefix++
+        assert.equal(stored.row['prefix'], prefix)
+        assert.deepEqual(stored.above, runsOf(seen, prefix))
+        assert.deepEqual(
+          [stored.row['aging_floor'], stored.row['aging_issued'], stored.row['aging_since']],
+          [0, 0, 0],
+        )
+        // What comes all the same is too late.
+        assert.deepEqual(
+          stored.commit(missing, TTL + 2, floor),
+          missing.map(() => false),
+        )
+      },
+    ),
+  )
 })
 
 test('a floor ages from when it was first seen, and a higher one only after it', () => {
   const stored = new Stored()
   stored.commit([5], 100, 3)
-  assert.deepEqual([stored.row['aging_floor'], stored.row['aging_issued'], stored.row['aging_since']], [3, issuedBefore(3), 100])
+  assert.deepEqual(
+    [stored.row['aging_floor'], stored.row['aging_issued'], stored.row['aging_since']],
+    [3, issuedBefore(3), 100],
+  )
   stored.commit([9], 600, 7)
   assert.equal(stored.row['aging_floor'], 3)
   stored.commit([], 1_101, 7)
@@ -101,7 +162,10 @@ test('a floor ages from when it was first seen, and a higher one only after it',
   stored.commit([], 2_101, 7)
   assert.equal(stored.row['prefix'], 2)
   stored.commit([], 2_102, 7)
-  assert.deepEqual([stored.row['prefix'], stored.row['lost'], stored.above], [6, issuedBefore(7) - rowsOf(5), [[9, 9]]])
+  assert.deepEqual(
+    [stored.row['prefix'], stored.row['lost'], stored.above],
+    [6, issuedBefore(7) - rowsOf(5), [[9, 9]]],
+  )
 })
 
 test('a floor whose gap has been filled ages no more', () => {
@@ -109,7 +173,15 @@ test('a floor whose gap has been filled ages no more', () => {
   stored.commit([1], 100, 2)
   assert.equal(stored.row['aging_floor'], 2)
   stored.commit([0], 200, 2)
-  assert.deepEqual([stored.row['prefix'], stored.row['aging_floor'], stored.row['aging_issued'], stored.row['aging_since']], [1, 0, 0, 0])
+  assert.deepEqual(
+    [
+      stored.row['prefix'],
+      stored.row['aging_floor'],
+      stored.row['aging_issued'],
+      stored.row['aging_since'],
+    ],
+    [1, 0, 0, 0],
+  )
 })
 
 test('a floor written when the clock was ahead ages from now on', () => {
@@ -133,7 +205,15 @@ test('nothing is lost as long as the clocks do not agree', () => {
 })
 
 test('rows in quarantine are settled too', () => {
-  const entry = new WriterEntry('ab', { ...NEW, prefix: 1, quarantined: issuedBefore(2), floor: 3, floor_issued: issuedBefore(3), aging_floor: 3, aging_issued: issuedBefore(3) })
+  const entry = new WriterEntry('ab', {
+    ...NEW,
+    prefix: 1,
+    quarantined: issuedBefore(2),
+    floor: 3,
+    floor_issued: issuedBefore(3),
+    aging_floor: 3,
+    aging_issued: issuedBefore(3),
+  })
   entry.compact(TTL + 1, TTL, true)
   assert.deepEqual([entry.prefix, entry.lost], [2, rowsOf(2)])
 })
@@ -147,6 +227,18 @@ test('only ranges that have changed are written', () => {
   assert.equal(entry.take(frame(7)), true)
   assert.equal(entry.take(frame(9)), false)
   const { removed, changed } = entry.compact(0, TTL, true)
-  assert.deepEqual([removed, changed.map(({ first, last }) => [first, last])], [[5, 8], [[2, 5], [7, 9]]])
-  assert.throws(() => entry.load({ first: 9, last: 9, issued: 0, rows: 1 }), /ranges are above the prefix and apart/)
+  assert.deepEqual(
+    [removed, changed.map(({ first, last }) => [first, last])],
+    [
+      [5, 8],
+      [
+        [2, 5],
+        [7, 9],
+      ],
+    ],
+  )
+  assert.throws(
+    () => entry.load({ first: 9, last: 9, issued: 0, rows: 1 }),
+    /ranges are above the prefix and apart/,
+  )
 })

@@ -13,8 +13,8 @@ export interface SettledRange {
 }
 
 /**
- * What the ledger knows of one writer, while its row is locked: which frames are new, how far the prefix
- * reaches, and what is lost. Pure arithmetic between two SQL statements.
+ * What the ledger knows of one writer, while its row is locked: which frames are new, how far the
+ * prefix reaches, and what is lost. Pure arithmetic between two SQL statements.
  */
 export class WriterEntry {
   readonly writer: string
@@ -50,13 +50,20 @@ export class WriterEntry {
 
   /** Adds a range that SQL has; to be called in ascending order. */
   load(range: SettledRange): void {
-    assert(range.first > (this.#ranges.at(-1)?.last ?? this.prefix), 'ranges are above the prefix and apart')
+    assert(
+      range.first > (this.#ranges.at(-1)?.last ?? this.prefix),
+      'ranges are above the prefix and apart',
+    )
     this.#ranges.push(range)
     this.#stored.set(range.first, range.last)
   }
 
   /** Enters a frame. `false`: it has been settled before. */
-  take({ sequence, issued, rowCount }: Pick<FrameHeader, 'sequence' | 'issued' | 'rowCount'>): boolean {
+  take({
+    sequence,
+    issued,
+    rowCount,
+  }: Pick<FrameHeader, 'sequence' | 'issued' | 'rowCount'>): boolean {
     if (sequence <= this.prefix) return false
     const after = this.#placeOf(sequence)
     const before = this.#ranges[after - 1]
@@ -80,15 +87,22 @@ export class WriterEntry {
   }
 
   /**
-   * Moves the prefix over all that is settled without a gap, and, if `maySettle`, over what is missing below a
-   * floor that has aged by `ttl` milliseconds: that is lost. Returns what is to change in the stored ranges.
+   * Moves the prefix over all that is settled without a gap, and, if `maySettle`, over what is
+   * missing below a floor that has aged by `ttl` milliseconds: that is lost. Returns what is to
+   * change in the stored ranges.
    */
-  compact(now: number, ttl: number, maySettle: boolean): { removed: number[]; changed: SettledRange[] } {
+  compact(
+    now: number,
+    ttl: number,
+    maySettle: boolean,
+  ): { removed: number[]; changed: SettledRange[] } {
     const before = this.prefix
     this.#advance()
     // The clock was ahead when this was written.
     if (this.agingSince > now) this.agingSince = now
-    if (maySettle && this.agingFloor > this.prefix + 1 && now - this.agingSince > ttl) this.#giveUp()
+    if (maySettle && this.agingFloor > this.prefix + 1 && now - this.agingSince > ttl) {
+      this.#giveUp()
+    }
     if (this.agingFloor <= this.prefix + 1) {
       const waits = this.#floor > this.prefix + 1
       this.agingFloor = waits ? this.#floor : 0
@@ -124,7 +138,11 @@ export class WriterEntry {
     // Rows issued up to the end of what has been looked at.
     let issued = this.#settled + this.taken + this.lost
     for (const { rows } of this.#ranges) issued -= rows
-    for (let range = this.#ranges[0]; range && range.first < this.agingFloor; range = this.#ranges[0]) {
+    for (
+      let range = this.#ranges[0];
+      range && range.first < this.agingFloor;
+      range = this.#ranges[0]
+    ) {
       this.#lose(range.issued - issued)
       issued = range.issued + range.rows
       this.prefix = range.last

@@ -9,29 +9,66 @@ import type { Settled } from '../ledger/ledger.js'
 import { DirectCommit } from './direct-commit.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 
-/** An outbox with ten frames of one row, committed five at a time, and a ledger that fails while told to. */
+/**
+ * An outbox with ten frames of one row, committed five at a time, and a ledger that fails while
+ * told to.
+ */
 function bench() {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const outbox = new Outbox(1e6)
   const frames = Array.from({ length: 10 }, (_, sequence): HeldFrame => ({
-    writer: 'ab', sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1, bytes: Buffer.alloc(1), closedAt: 0, placed: false, placing: undefined,
+    writer: 'ab',
+    sequence,
+    issued: sequence,
+    floor: 0,
+    floorIssued: 0,
+    dropped: 0,
+    rowCount: 1,
+    bytes: Buffer.alloc(1),
+    closedAt: 0,
+    placed: false,
+    placing: undefined,
   }))
   for (const frame of frames) outbox.add(frame)
-  const world: { fails: boolean; prefix: number; hold: Promise<void> | undefined } = { fails: false, prefix: -1, hold: undefined }
+  const world: { fails: boolean; prefix: number; hold: Promise<void> | undefined } = {
+    fails: false,
+    prefix: -1,
+    hold: undefined,
+  }
   const commits: number[][] = []
   const commit = async (batch: readonly Frame[]): Promise<Settled> => {
     commits.push(batch.map(({ sequence }) => sequence))
     await world.hold
     if (world.fails) throw new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
-    return { committed: batch.length, duplicate: 0, quarantined: 0, prefixes: new Map([['ab', world.prefix]]) }
+    return {
+      committed: batch.length,
+      duplicate: 0,
+      quarantined: 0,
+      prefixes: new Map([['ab', world.prefix]]),
+    }
   }
-  const direct = new DirectCommit({
-    ledger: { commit, quarantine: commit }, environment: { ...systemEnvironment, clock, random: () => 0.5 }, logger: new BurstLogger(log, clock.elapsed), maxCommitRows: 5,
-  }, outbox)
-  return { clock, log, outbox, frames, world, commits, direct, held: () => [...outbox.frames()].map(({ sequence }) => sequence) }
+  const direct = new DirectCommit(
+    {
+      ledger: { commit, quarantine: commit },
+      environment: { ...systemEnvironment, clock, random: () => 0.5 },
+      logger: new BurstLogger(log, clock.elapsed),
+      maxCommitRows: 5,
+    },
+    outbox,
+  )
+  return {
+    clock,
+    log,
+    outbox,
+    frames,
+    world,
+    commits,
+    direct,
+    held: () => [...outbox.frames()].map(({ sequence }) => sequence),
+  }
 }
 
-test('frames are committed in batches, and the outbox lets go of them and of all up to their writer\'s prefix', async () => {
+test("frames are committed in batches, and the outbox lets go of them and of all up to their writer's prefix", async () => {
   const { direct, frames, commits, held, world } = bench()
   await direct.commit(frames.slice(2, 8))
   assert.deepEqual(commits, [[2, 3, 4, 5, 6], [7]])
@@ -55,7 +92,9 @@ test('what a commit that fails was to bring stays in the outbox', async () => {
 test('there is one commit at a time', async () => {
   const { direct, frames, commits, world } = bench()
   let release = (): void => undefined
-  world.hold = new Promise((resolve) => { release = resolve })
+  world.hold = new Promise((resolve) => {
+    release = resolve
+  })
   const both = [direct.commit(frames.slice(0, 3)), direct.commit(frames.slice(0, 4))]
   await settle()
   assert.equal(commits.length, 1)
@@ -68,7 +107,8 @@ test('an attempt that fails never rejects, is said, and is followed by none for 
   const { direct, frames, commits, log, world, clock } = bench()
   world.fails = true
   let afterwards = 0
-  const attempt = (): Promise<void> => direct.attempt(frames.slice(0, 1), async () => void afterwards++)
+  const attempt = (): Promise<void> =>
+    direct.attempt(frames.slice(0, 1), async () => void afterwards++)
   for (const wait of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
     const before = commits.length
     await attempt()

@@ -17,8 +17,8 @@ interface DirectCommitParts {
 }
 
 /**
- * The one fallback: brings a writer's frames straight to SQL through the same ledger, one commit at a time; the
- * answer is their confirmation, and the outbox lets go of them.
+ * The one fallback: brings a writer's frames straight to SQL through the same ledger, one commit at
+ * a time; the answer is their confirmation, and the outbox lets go of them.
  */
 export class DirectCommit {
   readonly #parts: DirectCommitParts
@@ -32,33 +32,55 @@ export class DirectCommit {
     this.#outbox = outbox
   }
 
-  /** Commits those of `frames` that are still held. @throws what SQL says; the rest stays in the outbox. */
+  /**
+   * Commits those of `frames` that are still held. @throws what SQL says; the rest stays in the
+   * outbox.
+   */
   async commit(frames: readonly HeldFrame[]): Promise<void> {
     while (this.#underWay) await this.#underWay
     const work = this.#settle(frames)
-    this.#underWay = work.catch(() => undefined).finally(() => { this.#underWay = undefined })
+    this.#underWay = work
+      .catch(() => undefined)
+      .finally(() => {
+        this.#underWay = undefined
+      })
     await work
   }
 
-  /** Commits `frames`, then does what comes after; after a failure, which is said, not before some time. Never rejects. */
+  /**
+   * Commits `frames`, then does what comes after; after a failure, which is said, not before some
+   * time. Never rejects.
+   */
   async attempt(frames: readonly HeldFrame[], afterwards: () => Promise<void>): Promise<void> {
-    const { environment: { clock, random }, logger } = this.#parts
+    const {
+      environment: { clock, random },
+      logger,
+    } = this.#parts
     const now = clock.elapsed()
     if (now < this.#notBefore) return
     try {
       await this.commit(frames)
       await afterwards()
       this.#backoff = 0
-      if (frames.length > 0) logger.recovered('direct commit', 'wide-cache: the database takes direct commits again')
+      if (frames.length > 0) {
+        logger.recovered('direct commit', 'wide-cache: the database takes direct commits again')
+      }
     } catch (error) {
       this.#backoff = Math.min(BACKOFF_LAST_MS, Math.max(BACKOFF_FIRST_MS, this.#backoff * 2))
       this.#notBefore = now + this.#backoff * (0.5 + random())
-      logger.warn('direct commit', `wide-cache: ${frames.length} frames could not be committed straight to SQL and are kept: ${messageOf(error)}`)
+      logger.warn(
+        'direct commit',
+        `wide-cache: ${frames.length} frames could not be committed straight to SQL and are ` +
+          `kept: ${messageOf(error)}`,
+      )
     }
   }
 
   async #settle(frames: readonly HeldFrame[]): Promise<void> {
-    for (const batch of batchesOf(frames.filter((frame) => this.#outbox.has(frame)), this.#parts.maxCommitRows)) {
+    for (const batch of batchesOf(
+      frames.filter((frame) => this.#outbox.has(frame)),
+      this.#parts.maxCommitRows,
+    )) {
       const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
       for (const frame of batch) {
         this.#outbox.remove(frame)

@@ -6,8 +6,17 @@ import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
 /** A frame that takes 1,000 bytes, if not said otherwise. */
 function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
   return {
-    writer: '', sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1,
-    bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES), closedAt: 0, placed, placing: undefined,
+    writer: '',
+    sequence,
+    issued: sequence,
+    floor: 0,
+    floorIssued: 0,
+    dropped: 0,
+    rowCount: 1,
+    bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES),
+    closedAt: 0,
+    placed,
+    placing: undefined,
   }
 }
 
@@ -55,7 +64,16 @@ test('what has been removed takes no room, also if it is removed twice', () => {
 
 test('batches keep the order and stay within their bounds of rows and frames', () => {
   const rows = [1600, 400, 1, 2400, 10, ...Array<number>(4200).fill(1)]
-  const batches = batchesOf(rows.map((rowCount) => ({ rowCount })), 2_005)
-  assert.deepEqual(batches.flat().map(({ rowCount }) => rowCount), rows)
-  assert.deepEqual(batches.map((batch) => batch.length), [3, 1, 1996, 2000, 205])
+  const batches = batchesOf(
+    rows.map((rowCount) => ({ rowCount })),
+    2_005,
+  )
+  assert.deepEqual(
+    batches.flat().map(({ rowCount }) => rowCount),
+    rows,
+  )
+  assert.deepEqual(
+    batches.map((batch) => batch.length),
+    [3, 1, 1996, 2000, 205],
+  )
 })

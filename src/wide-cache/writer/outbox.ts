@@ -13,7 +13,10 @@ export interface HeldFrame extends Frame {
 /** What a frame takes in memory beside its bytes, as measured with frames of one row. */
 export const FRAME_OVERHEAD_BYTES = 512
 
-/** The frames a writer still holds because the ledger has not confirmed them, oldest first, bounded in bytes. */
+/**
+ * The frames a writer still holds because the ledger has not confirmed them, oldest first, bounded
+ * in bytes.
+ */
 export class Outbox {
   readonly #maxBytes: number
   /** By sequence number, in ascending order: that is how they are added. */
@@ -77,8 +80,8 @@ export class Outbox {
   }
 
   /**
-   * Makes room for `bytes` more by letting go of the oldest frames that wait in their cells. `false`: there
-   * is none left that does.
+   * Makes room for `bytes` more by letting go of the oldest frames that wait in their cells.
+   * `false`: there is none left that does.
    */
   makeRoom(bytes: number): boolean {
     if (this.#bytes + bytes <= this.#maxBytes) return true

@@ -16,14 +16,23 @@ const TTL = 90
 function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; random?: number }) {
   const clock = new ManualClock(0)
   const grid = new Grid(Buffer.alloc(16, 1), { width: 6, layerSeconds: 10 })
-  const world = { answers: options.answers, grid: options.known === false ? undefined : grid, apart: false, wanted: true }
+  const world = {
+    answers: options.answers,
+    grid: options.known === false ? undefined : grid,
+    apart: false,
+    wanted: true,
+  }
   const calls: string[] = []
   const answer = (operation: string, key: string): Promise<boolean> => {
     const column = Number(key.split(':').at(-1))
     const said = typeof world.answers === 'string' ? world.answers : world.answers[column]!
     calls.push(`${operation} ${column}`)
-    if (said === 'fails') return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no connection'))
-    if (said === 'late') return Promise.resolve(calls.filter((call) => call === `append ${column}`).length === 2)
+    if (said === 'fails') {
+      return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no connection'))
+    }
+    if (said === 'late') {
+      return Promise.resolve(calls.filter((call) => call === `append ${column}`).length === 2)
+    }
     return Promise.resolve(said === operation)
   }
   const added: { key: string; ttl: number }[] = []
@@ -35,20 +44,35 @@ function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; 
     },
   }
   let enter = (): void => undefined
-  const entered = new Promise<void>((resolve) => { enter = resolve })
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve
+  })
   const placer = new Placer({
-    cache: cache as never, grid: () => world.grid, entered: () => entered, apart: () => world.apart,
-    environment: { ...systemEnvironment, clock, random: () => options.random ?? 0 }, cellTtlSeconds: TTL,
+    cache: cache as never,
+    grid: () => world.grid,
+    entered: () => entered,
+    apart: () => world.apart,
+    environment: { ...systemEnvironment, clock, random: () => options.random ?? 0 },
+    cellTtlSeconds: TTL,
   })
   return {
-    clock, grid, world, calls, added, placer,
+    clock,
+    grid,
+    world,
+    calls,
+    added,
+    placer,
     enter: () => {
       world.grid = grid
       enter()
     },
     place: (deadline = 5_000) => {
       const state: { placed: boolean | undefined } = { placed: undefined }
-      void placer.place(frame, () => world.wanted, deadline).then((placed) => { state.placed = placed })
+      void placer
+        .place(frame, () => world.wanted, deadline)
+        .then((placed) => {
+          state.placed = placed
+        })
       return state
     },
   }
@@ -64,7 +88,10 @@ test('a frame is appended to a random cell of the present layer, which is made w
   await making.clock.advance(25_000)
   const made = making.place(30_000)
   await settle()
-  assert.deepEqual([made.placed, making.calls, making.added], [true, ['append 0', 'add 0'], [{ key: making.grid.cellKey(2, 0), ttl: TTL }]])
+  assert.deepEqual(
+    [made.placed, making.calls, making.added],
+    [true, ['append 0', 'add 0'], [{ key: making.grid.cellKey(2, 0), ttl: TTL }]],
+  )
   const raced = bench({ answers: 'late' })
   const late = raced.place()
   await settle()
@@ -72,18 +99,27 @@ test('a frame is appended to a random cell of the present layer, which is made w
 })
 
 test('where a column does not answer or refuses, the others are tried in their order', async () => {
-  const { place, calls, placer } = bench({ answers: ['append', 'fails', 'fails', 'refuses', 'fails', 'fails'], random: 0.2 })
+  const { place, calls, placer } = bench({
+    answers: ['append', 'fails', 'fails', 'refuses', 'fails', 'fails'],
+    random: 0.2,
+  })
   const state = place()
   await settle()
   assert.deepEqual([state.placed, placer.down], [true, false])
-  assert.deepEqual(calls.filter((call) => call.startsWith('append')).map((call) => Number(call.at(-1))), [1, 2, 3, 3, 4, 5, 0])
+  assert.deepEqual(
+    calls.filter((call) => call.startsWith('append')).map((call) => Number(call.at(-1))),
+    [1, 2, 3, 3, 4, 5, 0],
+  )
 })
 
 test('three refusals end a try; it is made again every half second until the deadline, and the cache is not taken for down', async () => {
   const { place, calls, clock, placer } = bench({ answers: 'refuses' })
   const state = place(2_000)
   await settle()
-  assert.deepEqual(calls.filter((call) => call.startsWith('add')), ['add 0', 'add 1', 'add 2'])
+  assert.deepEqual(
+    calls.filter((call) => call.startsWith('add')),
+    ['add 0', 'add 1', 'add 2'],
+  )
   await clock.advance(499)
   assert.equal(calls.length, 9)
   await clock.advance(1)
@@ -131,14 +167,20 @@ test('where the collectors use another cache nothing is placed', async () => {
   world.apart = true
   const state = place()
   await settle()
-  assert.deepEqual([state.placed, calls, placer.down, placer.why], [false, [], true, 'the collectors use another cache'])
+  assert.deepEqual(
+    [state.placed, calls, placer.down, placer.why],
+    [false, [], true, 'the collectors use another cache'],
+  )
 })
 
 test('before SQL has told the grid a frame waits for it, until its deadline', async () => {
   const waiting = bench({ answers: 'append', known: false })
   const state = waiting.place()
   await waiting.clock.advance(3_000)
-  assert.deepEqual([state.placed, waiting.placer.why], [undefined, 'the database had not been reached before'])
+  assert.deepEqual(
+    [state.placed, waiting.placer.why],
+    [undefined, 'the database had not been reached before'],
+  )
   waiting.enter()
   await settle()
   assert.equal(state.placed, true)

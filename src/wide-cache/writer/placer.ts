@@ -5,7 +5,10 @@ import { messageOf } from '../../support/errors.js'
 import type { Frame } from '../frame.js'
 import type { Grid } from '../grid.js'
 
-/** Columns of a frame that answer "not stored", which may mean a miss, a full cell or a full server, before it waits. */
+/**
+ * Columns of a frame that answer "not stored", which may mean a miss, a full cell or a full server,
+ * before it waits.
+ */
 const REFUSALS = 3
 
 /** Wait before a frame is tried again. */
@@ -27,8 +30,8 @@ interface PlacerParts {
 }
 
 /**
- * Places frames: appends each to a random cell of the present layer, making the cell where there is none.
- * Knows whether the cache is down, so that frames need not wait for it.
+ * Places frames: appends each to a random cell of the present layer, making the cell where there is
+ * none. Knows whether the cache is down, so that frames need not wait for it.
  */
 export class Placer {
   readonly #parts: PlacerParts
@@ -51,10 +54,22 @@ export class Placer {
     return this.#parts.grid() ? this.#why : 'the database had not been reached before'
   }
 
-  /** Tries until the frame is placed (`true`), is no longer wanted, the cache is down, or `deadline` has come. */
+  /**
+   * Tries until the frame is placed (`true`), is no longer wanted, the cache is down, or `deadline`
+   * has come.
+   */
   async place(frame: Frame, wanted: () => boolean, deadline: number): Promise<boolean> {
-    const { environment: { clock }, grid, entered } = this.#parts
-    if (!grid()) await Promise.race([entered().catch(() => undefined), sleep(clock, Math.max(0, deadline - clock.elapsed()))])
+    const {
+      environment: { clock },
+      grid,
+      entered,
+    } = this.#parts
+    if (!grid()) {
+      await Promise.race([
+        entered().catch(() => undefined),
+        sleep(clock, Math.max(0, deadline - clock.elapsed())),
+      ])
+    }
     while (wanted()) {
       const now = clock.elapsed()
       if (this.#parts.apart()) return false
@@ -63,14 +78,17 @@ export class Placer {
         this.#probeAt = now + PROBE_MS
       }
       const place = grid()
-      if (place && await this.#tryColumns(place, frame, deadline)) return true
+      if (place && (await this.#tryColumns(place, frame, deadline))) return true
       if (this.#down || clock.elapsed() + RETRY_MS >= deadline) return false
       await sleep(clock, RETRY_MS)
     }
     return false
   }
 
-  /** Tries one column after another, from a random one on: the next is likely on another server, and a server known to be down costs no time. */
+  /**
+   * Tries one column after another, from a random one on: the next is likely on another server, and
+   * a server known to be down costs no time.
+   */
   async #tryColumns(grid: Grid, frame: Frame, deadline: number): Promise<boolean> {
     const { clock, random } = this.#parts.environment
     const first = Math.floor(random() * grid.width)
@@ -78,12 +96,19 @@ export class Placer {
     for (let tried = 0; tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS; tried++) {
       if (tried >= REFUSALS && clock.elapsed() >= deadline) break
       try {
-        if (await this.#put(grid.cellKey(grid.layerAt(clock.now()), (first + tried) % grid.width), frame.bytes)) {
+        if (
+          await this.#put(
+            grid.cellKey(grid.layerAt(clock.now()), (first + tried) % grid.width),
+            frame.bytes,
+          )
+        ) {
           this.#down = false
           return true
         }
         refusals++
-        this.#why = `the cache does not store frames of ${frame.bytes.length} bytes: a cell would be over its item size limit, or its memory is full`
+        this.#why =
+          `the cache does not store frames of ${frame.bytes.length} bytes: a cell ` +
+          'would be over its item size limit, or its memory is full'
       } catch (error) {
         // It may have come there all the same: the ledger takes it once.
         if (refusals === 0) this.#why = `no cache server answers (${messageOf(error)})`
@@ -94,10 +119,14 @@ export class Placer {
     return false
   }
 
-  /** `append` needs a cell and `add` needs none; between the two another writer may have made it. */
+  /**
+   * `append` needs a cell and `add` needs none; between the two another writer may have made it.
+   */
   async #put(key: string, bytes: Buffer): Promise<boolean> {
-    return await this.#parts.cache.append(key, bytes)
-      || await this.#parts.cache.add(key, bytes, this.#parts.cellTtlSeconds)
-      || await this.#parts.cache.append(key, bytes)
+    return (
+      (await this.#parts.cache.append(key, bytes)) ||
+      (await this.#parts.cache.add(key, bytes, this.#parts.cellTtlSeconds)) ||
+      (await this.#parts.cache.append(key, bytes))
+    )
   }
 }

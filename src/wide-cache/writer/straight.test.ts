@@ -6,7 +6,11 @@ import { StraightLog } from './straight.js'
 
 function bench() {
   const [clock, log] = [new ManualClock(0), keptLog()]
-  return { clock, log, straight: new StraightLog({ clock, logger: new BurstLogger(log, clock.elapsed), name: 'hits' }) }
+  return {
+    clock,
+    log,
+    straight: new StraightLog({ clock, logger: new BurstLogger(log, clock.elapsed), name: 'hits' }),
+  }
 }
 
 const BEGIN = /frames of "hits" go straight to SQL: the cache is down; nothing is lost/

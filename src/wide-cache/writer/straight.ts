@@ -4,7 +4,10 @@ import type { BurstLogger } from '../../support/logger.js'
 /** How long nothing must have gone straight to SQL before the log says that this is over. */
 const QUIET_MS = 20_000
 
-/** Says in the log that frames go straight to SQL and why: a line when that begins or its reason changes, and one when it ends. */
+/**
+ * Says in the log that frames go straight to SQL and why: a line when that begins or its reason
+ * changes, and one when it ends.
+ */
 export class StraightLog {
   readonly #clock: Clock
   readonly #logger: BurstLogger
@@ -20,9 +23,16 @@ export class StraightLog {
     this.#name = parts.name
   }
 
-  /** Frames have gone straight to SQL. `kind` tells one reason from another, `why` puts it in words. */
+  /**
+   * Frames have gone straight to SQL. `kind` tells one reason from another, `why` puts it in words.
+   */
   went(kind: string, why: string, frames: number, rows: number): void {
-    if (kind !== this.#reason) this.#logger.warn(`straight: ${kind}`, `wide-cache: frames of "${this.#name}" go straight to SQL: ${why}; nothing is lost`)
+    if (kind !== this.#reason) {
+      this.#logger.warn(
+        `straight: ${kind}`,
+        `wide-cache: frames of "${this.#name}" go straight to SQL: ${why}; nothing is lost`,
+      )
+    }
     this.#reason = kind
     this.#frames += frames
     this.#rows += rows
@@ -34,7 +44,11 @@ export class StraightLog {
   end(): void {
     this.#quiet?.cancel()
     if (this.#reason === undefined) return
-    this.#logger.recovered(`straight: ${this.#reason}`, `wide-cache: frames of "${this.#name}" go through the cache again; ${this.#frames} frames with ${this.#rows} rows went straight to SQL`)
+    this.#logger.recovered(
+      `straight: ${this.#reason}`,
+      `wide-cache: frames of "${this.#name}" go through the cache again; ${this.#frames} ` +
+        `frames with ${this.#rows} rows went straight to SQL`,
+    )
     this.#reason = undefined
     this.#frames = this.#rows = 0
   }

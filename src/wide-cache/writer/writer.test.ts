@@ -17,29 +17,53 @@ const DAY_MS = 24 * 3600 * 1000
 function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}) {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 10 })
-  const world = { cache: 'up' as 'up' | 'down' | 'full', database: true, prefix: -1, quarantined: new Set<number>(), stoodStill: 0, takesSums: true }
+  const world = {
+    cache: 'up' as 'up' | 'down' | 'full',
+    database: true,
+    prefix: -1,
+    quarantined: new Set<number>(),
+    stoodStill: 0,
+    takesSums: true,
+  }
   const placed: number[] = []
   const committed: { writer: string; sequence: number }[] = []
   const said: Totals[] = []
   const asked: string[] = []
   let ids = 0
   const sql = <T>(answer: () => T): Promise<T> =>
-    (world.database ? Promise.resolve(answer()) : Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')))
+    world.database
+      ? Promise.resolve(answer())
+      : Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'no database'))
   const cached = (bytes: Buffer): Promise<boolean> => {
-    if (world.cache === 'down') return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no cache'))
+    if (world.cache === 'down') {
+      return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no cache'))
+    }
     if (world.cache === 'up') placed.push(bytes.length)
     return Promise.resolve(world.cache === 'up')
   }
-  const commit = (frames: readonly Frame[]): Promise<Settled> => sql(() => {
-    committed.push(...frames.map(({ writer, sequence }) => ({ writer, sequence })))
-    return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }
-  })
+  const commit = (frames: readonly Frame[]): Promise<Settled> =>
+    sql(() => {
+      committed.push(...frames.map(({ writer, sequence }) => ({ writer, sequence })))
+      return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }
+    })
   const writer = new Writer<string>({
-    name: 'test', cache: { scope: options.scope ?? 'shared', append: (_: string, bytes: Buffer) => cached(bytes), add: (_: string, bytes: Buffer) => cached(bytes) } as never,
-    grid: () => grid, apart: () => false,
+    name: 'test',
+    cache: {
+      scope: options.scope ?? 'shared',
+      append: (_: string, bytes: Buffer) => cached(bytes),
+      add: (_: string, bytes: Buffer) => cached(bytes),
+    } as never,
+    grid: () => grid,
+    apart: () => false,
     ledger: {
-      commit, quarantine: commit,
-      enterTotals: (totals) => (world.takesSums ? sql(() => { said.push(totals) }) : new Promise(() => undefined)),
+      commit,
+      quarantine: commit,
+      enterTotals: (totals) =>
+        world.takesSums
+          ? sql(() => {
+              said.push(totals)
+            })
+          : new Promise(() => undefined),
       prefixOf: (id) => {
         asked.push(id)
         return sql(() => world.prefix)
@@ -48,12 +72,36 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       enter: () => sql(() => undefined),
       compare: () => sql(() => undefined),
     },
-    codec: jsonCodec<string>(), stamp: 0, environment: { ...systemEnvironment, clock: { ...clock, elapsed: () => clock.elapsed() + world.stoodStill, after: (ms, callback) => clock.after(ms, callback) }, random: () => 0.5, newId: () => Buffer.alloc(16, ++ids) },
-    logger: new BurstLogger(log, clock.elapsed), flushMs: 500, confirmSeconds: 60, cellTtlSeconds: 90, maxFrameBytes: 200,
-    maxOutboxBytes: options.maxOutboxBytes ?? 100_000, closeTimeoutMs: 3_000, maxCommitRows: 1_000,
+    codec: jsonCodec<string>(),
+    stamp: 0,
+    environment: {
+      ...systemEnvironment,
+      clock: {
+        ...clock,
+        elapsed: () => clock.elapsed() + world.stoodStill,
+        after: (ms, callback) => clock.after(ms, callback),
+      },
+      random: () => 0.5,
+      newId: () => Buffer.alloc(16, ++ids),
+    },
+    logger: new BurstLogger(log, clock.elapsed),
+    flushMs: 500,
+    confirmSeconds: 60,
+    cellTtlSeconds: 90,
+    maxFrameBytes: 200,
+    maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
+    closeTimeoutMs: 3_000,
+    maxCommitRows: 1_000,
   })
   return {
-    clock, log, world, writer, placed, committed, said, asked,
+    clock,
+    log,
+    world,
+    writer,
+    placed,
+    committed,
+    said,
+    asked,
     /** Appends a row and lets its frame close and be placed. */
     visit: async () => {
       writer.append('x')
@@ -93,7 +141,10 @@ test('a writer keeps its id, however long it rests, while it holds frames that t
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 })
   world.database = true
   await clock.advance(120_000)
-  assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }, { writer: idOf(1), sequence: 1 }])
+  assert.deepEqual(committed, [
+    { writer: idOf(1), sequence: 0 },
+    { writer: idOf(1), sequence: 1 },
+  ])
 })
 
 test('a writer keeps its id, however long it rests, while the ledger does not know of rows that it has dropped', async () => {
@@ -198,7 +249,10 @@ test('rows that cannot be encoded, are over a frame, or find no room are dropped
   writer.append(undefined as unknown as string)
   writer.append('x'.repeat(300))
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 0, dropped: 2 })
-  assert.match(log.lines.join('\n'), /codec cannot write[^]*over the 200 bytes of a frame[^]*dropped and counted/)
+  assert.match(
+    log.lines.join('\n'),
+    /codec cannot write[^]*over the 200 bytes of a frame[^]*dropped and counted/,
+  )
   world.cache = 'down'
   world.database = false
   for (let i = 0; i < 20; i++) writer.append('y'.repeat(90))
@@ -218,7 +272,10 @@ test('close() brings all that is held to SQL, says the sums, and reports; what c
   world.quarantined = new Set([1])
   const report = await close()
   assert.deepEqual(report, { committed: 1, quarantined: 1, inCache: 0, lost: 0 })
-  assert.deepEqual(committed.map(({ sequence }) => sequence), [0, 1])
+  assert.deepEqual(
+    committed.map(({ sequence }) => sequence),
+    [0, 1],
+  )
   assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 }])
   assert.deepEqual(await writer.close(), report)
   writer.append('z')
@@ -244,7 +301,12 @@ test('close() leaves in a shared cache what SQL does not take in time, and repor
     world.cache = cache
     writer.append('x')
     assert.deepEqual(await close(), expected)
-    assert.equal(log.lines.some((line) => /closed with 1 rows that neither cache nor database took/.test(line)), expected.lost === 1)
+    assert.equal(
+      log.lines.some((line) =>
+        /closed with 1 rows that neither cache nor database took/.test(line),
+      ),
+      expected.lost === 1,
+    )
   }
 })
 
@@ -265,10 +327,19 @@ test('rows appended while all is being closed are said to SQL by end(), and what
   await close()
   writer.append('y')
   await writer.end(new Promise(() => undefined))
-  assert.deepEqual(said.map(({ issued, dropped }) => [issued, dropped]), [[1, 0], [1, 1]])
+  assert.deepEqual(
+    said.map(({ issued, dropped }) => [issued, dropped]),
+    [
+      [1, 0],
+      [1, 1],
+    ],
+  )
   assert(!log.lines.some((line) => line.includes('are in no report')))
   writer.append('z')
-  assert.match(log.lines.at(-1)!, /rows of "test" were appended after close\(\) and are in no report/)
+  assert.match(
+    log.lines.at(-1)!,
+    /rows of "test" were appended after close\(\) and are in no report/,
+  )
 })
 
 test('end() waits for SQL as long as it is told', async () => {

@@ -14,8 +14,8 @@ import { Placer } from './placer.js'
 import { StraightLog } from './straight.js'
 
 /**
- * What became of the rows that a writer still held when it was closed. `lost` is exact if SQL answered, and an
- * upper bound otherwise.
+ * What became of the rows that a writer still held when it was closed. `lost` is exact if SQL
+ * answered, and an upper bound otherwise.
  */
 export interface CloseReport {
   /** Rows that SQL has now. */
@@ -36,12 +36,15 @@ export interface WriterParts<Row> {
   readonly grid: () => Grid | undefined
   /** Collectors use another cache than this process. */
   readonly apart: () => boolean
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'> & {
-    /** Enters the grid, if that has not been done. */
-    enter(): Promise<void>
-    /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
-    compare(): Promise<void>
-  }
+  readonly ledger: FrameLedger &
+    Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'> & {
+      /** Enters the grid, if that has not been done. */
+      enter(): Promise<void>
+      /**
+       * Compares the cache with that of the collectors, and learns whether the grid has a new id.
+       */
+      compare(): Promise<void>
+    }
   readonly codec: Codec<Row>
   /** What frames of its kind are sealed with. */
   readonly stamp: number
@@ -77,13 +80,16 @@ const UNPLACED_MS = 5_000
 /** Wait between the tries of `close()` to reach SQL. */
 const CLOSE_RETRY_MS = 200
 
-/** A writer without a frame for so long takes a new id: the ledger keeps rows of old ones 30 days only. */
+/**
+ * A writer without a frame for so long takes a new id: the ledger keeps rows of old ones 30 days
+ * only.
+ */
 const NEW_ID_AFTER_MS = 24 * 3600 * 1000
 
 /**
- * One process's sending side. Rows gather in the open frame; closed frames are numbered, placed in the grid
- * and held in the outbox until the ledger has them; what the grid does not bring there in time is committed
- * straight to SQL through the same ledger.
+ * One process's sending side. Rows gather in the open frame; closed frames are numbered, placed in
+ * the grid and held in the outbox until the ledger has them; what the grid does not bring there in
+ * time is committed straight to SQL through the same ledger.
  */
 export class Writer<Row> {
   readonly #parts: WriterParts<Row>
@@ -125,7 +131,11 @@ export class Writer<Row> {
   /** This writer's sums, the open frame included; `undefined` before its first row. */
   totals(): Totals | undefined {
     if (!this.#id && this.#openRows === 0 && this.#dropped === 0) return undefined
-    return { writer: this.#identity(), issued: this.#issued + this.#openRows, dropped: this.#dropped }
+    return {
+      writer: this.#identity(),
+      issued: this.#issued + this.#openRows,
+      dropped: this.#dropped,
+    }
   }
 
   /** Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick. */
@@ -141,11 +151,18 @@ export class Writer<Row> {
         end = this.#encode(row)
       }
     } catch {
-      this.#parts.logger.warn('encode', 'wide-cache: a row that its codec cannot write is dropped and counted')
+      this.#parts.logger.warn(
+        'encode',
+        'wide-cache: a row that its codec cannot write is dropped and counted',
+      )
       return this.#drop(1)
     }
     if (end < 0) {
-      this.#parts.logger.warn('row size', `wide-cache: a row over the ${this.#open.length} bytes of a frame is dropped and counted; raise maxFrameBytes`)
+      this.#parts.logger.warn(
+        'row size',
+        `wide-cache: a row over the ${this.#open.length} bytes of a frame is dropped and ` +
+          'counted; raise maxFrameBytes',
+      )
       return this.#drop(1)
     }
     this.#open.writeUInt32BE(end - this.#openEnd - ROW_LENGTH_BYTES, this.#openEnd)
@@ -159,7 +176,10 @@ export class Writer<Row> {
     }
   }
 
-  /** Resolves when all rows taken so far are in the cache or in SQL. @throws what SQL says, when neither took them. */
+  /**
+   * Resolves when all rows taken so far are in the cache or in SQL. @throws what SQL says, when
+   * neither took them.
+   */
   async flush(): Promise<void> {
     if (this.#openRows > 0) void this.#place(this.#closeFrame())
     const held = [...this.#outbox.frames()]
@@ -172,8 +192,8 @@ export class Writer<Row> {
   }
 
   /**
-   * Brings all that is held straight to SQL within `closeTimeoutMs`, and its final sums; leaves in the cache
-   * what SQL did not take. Idempotent.
+   * Brings all that is held straight to SQL within `closeTimeoutMs`, and its final sums; leaves in
+   * the cache what SQL did not take. Idempotent.
    */
   close(): Promise<CloseReport> {
     this.#closed = true
@@ -181,7 +201,10 @@ export class Writer<Row> {
     return this.#closing
   }
 
-  /** Tells SQL of the rows that were appended while all was being closed, until `timeout`. Rows that come later are in no report. */
+  /**
+   * Tells SQL of the rows that were appended while all was being closed, until `timeout`. Rows that
+   * come later are in no report.
+   */
   async end(timeout: Promise<unknown>): Promise<void> {
     const sayAll = async (): Promise<void> => {
       while (this.#dropped > this.#droppedSaid) await this.#sayTotals()
@@ -195,15 +218,28 @@ export class Writer<Row> {
     if (start >= this.#open.length) return -1
     const end = this.#parts.codec.encode(row, this.#open, start)
     if (end !== -1 && !(Number.isInteger(end) && end >= start && end <= this.#open.length)) {
-      throw new RangeError(`encode() returned ${end}, not an end from ${start} to ${this.#open.length}, nor -1`)
+      throw new RangeError(
+        `encode() returned ${end}, not an end from ${start} to ${this.#open.length}, nor -1`,
+      )
     }
     return end
   }
 
   #drop(rows: number): void {
     this.#dropped += rows
-    if (this.#ended) this.#parts.logger.warn('ended', `wide-cache: rows of "${this.#parts.name}" were appended after close() and are in no report; append before close()`)
-    else this.#parts.logger.warn('dropped', 'wide-cache: rows are dropped and counted (see ledger().dropped): the writer is closing, or holds maxOutboxBytes')
+    if (this.#ended) {
+      this.#parts.logger.warn(
+        'ended',
+        `wide-cache: rows of "${this.#parts.name}" were appended after close() and are in no ` +
+          'report; append before close()',
+      )
+    } else {
+      this.#parts.logger.warn(
+        'dropped',
+        'wide-cache: rows are dropped and counted (see ledger().dropped): the writer is ' +
+          'closing, or holds maxOutboxBytes',
+      )
+    }
     this.#tickSoon()
   }
 
@@ -222,7 +258,9 @@ export class Writer<Row> {
     const rested = this.#parts.environment.clock.elapsed() - this.#lastClosed > NEW_ID_AFTER_MS
     if (!this.#id || !rested || this.#outbox.size > 0 || this.#dropped > this.#droppedSaid) return
     // Only matters if its last frame was let go of and has been lost; no more can be done for it.
-    this.#parts.ledger.enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped }).catch(() => undefined)
+    this.#parts.ledger
+      .enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped })
+      .catch(() => undefined)
     this.#id = undefined
     this.#sequence = this.#issued = this.#dropped = this.#droppedSaid = 0
   }
@@ -244,7 +282,14 @@ export class Writer<Row> {
     }
     const bytes = Buffer.from(this.#open.subarray(0, this.#openEnd))
     sealFrame(bytes, header, writer, this.#parts.stamp)
-    const frame: HeldFrame = { writer: this.#idHex, ...header, bytes, closedAt: this.#parts.environment.clock.elapsed(), placed: false, placing: undefined }
+    const frame: HeldFrame = {
+      writer: this.#idHex,
+      ...header,
+      bytes,
+      closedAt: this.#parts.environment.clock.elapsed(),
+      placed: false,
+      placing: undefined,
+    }
     this.#outbox.add(frame)
     this.#sequence++
     this.#issued += this.#openRows
@@ -265,10 +310,12 @@ export class Writer<Row> {
   #place(frame: HeldFrame): Promise<void> {
     // A flush may have been quicker than the timer of `append`.
     if (frame.placed) return Promise.resolve()
-    frame.placing ??= this.#placer.place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS).then((placed) => {
-      if (placed) this.#outbox.acknowledge(frame)
-      frame.placing = undefined
-    })
+    frame.placing ??= this.#placer
+      .place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS)
+      .then((placed) => {
+        if (placed) this.#outbox.acknowledge(frame)
+        frame.placing = undefined
+      })
     return frame.placing
   }
 
@@ -299,7 +346,9 @@ export class Writer<Row> {
     }
   }
 
-  /** Commits straight to SQL what the grid did not bring there in time, and says what was dropped. */
+  /**
+   * Commits straight to SQL what the grid did not bring there in time, and says what was dropped.
+   */
   async #commitDue(elapsed: number): Promise<void> {
     let due = this.#due(elapsed)
     if (due.some((frame) => frame.placed)) {
@@ -320,18 +369,31 @@ export class Writer<Row> {
     const apart = this.#parts.apart()
     return [...this.#outbox.frames()].filter((frame) => {
       const age = now - frame.closedAt
-      return apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
+      return (
+        apart ||
+        age >= confirmSeconds * 1000 ||
+        (!frame.placed && (age >= UNPLACED_MS || this.#placer.down))
+      )
     })
   }
 
   #wentStraight(frames: readonly HeldFrame[], { kind, why }: Reason): void {
-    this.#straight.went(kind, why, frames.length, frames.reduce((rows, frame) => rows + frame.rowCount, 0))
+    this.#straight.went(
+      kind,
+      why,
+      frames.length,
+      frames.reduce((rows, frame) => rows + frame.rowCount, 0),
+    )
   }
 
   /** Why frames go straight to SQL. */
   #reason(due: readonly HeldFrame[]): Reason {
-    if (this.#parts.apart() || !due.every((frame) => frame.placed)) return { kind: 'unplaced', why: this.#placer.why }
-    const why = `they waited ${this.#parts.confirmSeconds} s in the cache and no collector brought them: the cache has lost them, or no collector runs`
+    if (this.#parts.apart() || !due.every((frame) => frame.placed)) {
+      return { kind: 'unplaced', why: this.#placer.why }
+    }
+    const why =
+      `they waited ${this.#parts.confirmSeconds} s in the cache and no collector ` +
+      'brought them: the cache has lost them, or no collector runs'
     return { kind: 'unconfirmed', why }
   }
 
@@ -349,7 +411,9 @@ export class Writer<Row> {
     const held = [...this.#outbox.frames()]
     const deadline = clock.elapsed() + this.#parts.closeTimeoutMs
     const timeout = sleep(clock, this.#parts.closeTimeoutMs).then(() => undefined)
-    const placing = Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
+    const placing = Promise.all(
+      held.map((frame) => (frame.placed ? undefined : this.#place(frame))),
+    )
     const quarantined = new Set<number>()
     while (clock.elapsed() < deadline) {
       if (await Promise.race([this.#settleAll(held, quarantined), timeout])) break
@@ -358,20 +422,36 @@ export class Writer<Row> {
     if (this.#outbox.size > 0) await Promise.race([placing, timeout])
     const report = this.#reportOf(held, quarantined)
     this.#straight.end()
-    if (report.lost > 0) this.#parts.logger.warn('lost', `wide-cache: closed with ${report.lost} rows that neither cache nor database took: they are lost`)
+    if (report.lost > 0) {
+      this.#parts.logger.warn(
+        'lost',
+        `wide-cache: closed with ${report.lost} rows that neither cache nor database took: ` +
+          'they are lost',
+      )
+    }
     return report
   }
 
-  /** Brings all that is held to SQL, and the final sums, and adds to `quarantined` which frames are kept there. Returns whether SQL took all. */
+  /**
+   * Brings all that is held to SQL, and the final sums, and adds to `quarantined` which frames are
+   * kept there. Returns whether SQL took all.
+   */
   async #settleAll(held: readonly HeldFrame[], quarantined: Set<number>): Promise<boolean> {
     try {
       if (this.#outbox.size > 0) await this.#confirm()
       await this.#direct.commit([...this.#outbox.frames()])
-      if (held.length > 0) for (const sequence of await this.#parts.ledger.quarantinedOf(this.#idHex)) quarantined.add(sequence)
+      if (held.length > 0) {
+        for (const sequence of await this.#parts.ledger.quarantinedOf(this.#idHex)) {
+          quarantined.add(sequence)
+        }
+      }
       await this.#sayTotals()
       return true
     } catch (error) {
-      this.#parts.logger.warn('close', `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`)
+      this.#parts.logger.warn(
+        'close',
+        `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`,
+      )
       return false
     }
   }
@@ -379,9 +459,14 @@ export class Writer<Row> {
   #reportOf(held: readonly HeldFrame[], quarantined: ReadonlySet<number>): CloseReport {
     const report = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
     for (const frame of held) {
-      if (!this.#outbox.has(frame)) report[quarantined.has(frame.sequence) ? 'quarantined' : 'committed'] += frame.rowCount
+      if (!this.#outbox.has(frame)) {
+        report[quarantined.has(frame.sequence) ? 'quarantined' : 'committed'] += frame.rowCount
+      }
       // A private cache goes with this process.
-      else report[frame.placed && this.#parts.cache.scope !== 'private' ? 'inCache' : 'lost'] += frame.rowCount
+      else {
+        report[frame.placed && this.#parts.cache.scope !== 'private' ? 'inCache' : 'lost'] +=
+          frame.rowCount
+      }
     }
     return report
   }

@@ -9,7 +9,13 @@ app.use('/activity', activity.router())
 app.get('/page', (_req, res) => res.send('<p>a page</p>'))
 const server = app.listen(0, '127.0.0.1', async () => {
   const origin = `http://127.0.0.1:${server.address().port}`
-  await (await fetch(`${origin}/page`, { headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/143.0' } })).text()
+  await (
+    await fetch(`${origin}/page`, {
+      headers: {
+        'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/143.0',
+      },
+    })
+  ).text()
   await activity.flush()
   await activity.drain({ all: true })
   const { pageViews } = await (await fetch(`${origin}/activity`)).json()
@@ -17,5 +23,10 @@ const server = app.listen(0, '127.0.0.1', async () => {
   server.closeAllConnections()
   server.close()
   await activity.close()
-  console.log(JSON.stringify({ pageViews, widget: widget.includes('customElements.define') }))
+  console.log(
+    JSON.stringify({
+      pageViews,
+      widget: widget.includes('customElements.define'),
+    }),
+  )
 })

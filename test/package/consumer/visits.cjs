@@ -1,7 +1,11 @@
-// What a newcomer's site does, with the embedded defaults: takes visits through Express, reads them back.
+// What a newcomer's site does, with the embedded defaults: takes visits through Express, reads them
+// back.
 const { once } = require('node:events')
 
-exports.visits = async function visits({ createActivity, WideCache, memory, sqlite, CacheError }, express) {
+exports.visits = async function visits(
+  { createActivity, WideCache, memory, sqlite, CacheError },
+  express,
+) {
   const activity = createActivity({ collect: false })
   const app = express()
   app.use(activity.middleware())
@@ -11,11 +15,17 @@ exports.visits = async function visits({ createActivity, WideCache, memory, sqli
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${server.address().port}`
   for (const agent of ['Firefox/143.0', 'Firefox/143.0', 'Chrome/141.0.0.0']) {
-    await (await fetch(`${origin}/page`, { headers: { 'user-agent': `Mozilla/5.0 (X11; Linux x86_64) ${agent}` } })).text()
+    await (
+      await fetch(`${origin}/page`, {
+        headers: { 'user-agent': `Mozilla/5.0 (X11; Linux x86_64) ${agent}` },
+      })
+    ).text()
   }
   await activity.flush()
   await activity.drain({ all: true })
-  const { pageViews, visitors } = await (await fetch(`${origin}/activity`)).json()
+  const { pageViews, visitors } = await (
+    await fetch(`${origin}/activity`)
+  ).json()
   const widget = await (await fetch(`${origin}/activity/widget.js`)).text()
   const { committed, lost } = await activity.ledger()
   server.closeAllConnections()
@@ -23,10 +33,26 @@ exports.visits = async function visits({ createActivity, WideCache, memory, sqli
   await activity.close()
 
   let sum = 0
-  const own = new WideCache({ name: 'own', cache: memory(), database: sqlite(':memory:'), collect: false, async commit(rows) { for (const row of rows) sum += row } })
+  const own = new WideCache({
+    name: 'own',
+    cache: memory(),
+    database: sqlite(':memory:'),
+    collect: false,
+    async commit(rows) {
+      for (const row of rows) sum += row
+    },
+  })
   own.append(40)
   own.append(2)
   await own.close()
 
-  return { pageViews, visitors, committed, lost, sum, widget: widget.includes('customElements.define'), error: new CacheError('CACHE_CLOSED', 'x') instanceof Error }
+  return {
+    pageViews,
+    visitors,
+    committed,
+    lost,
+    sum,
+    widget: widget.includes('customElements.define'),
+    error: new CacheError('CACHE_CLOSED', 'x') instanceof Error,
+  }
 }
