@@ -67,7 +67,7 @@ describe('the model', () => {
     }
   })
 
-  it('never asks for less of SQL, memory and web processes when each process has more visits', () => {
+  it('never asks for less SQL, memory and web processes when processes have more visits', () => {
     for (const processes of PROCESSES) {
       const needs = RATES.map((rate) => needsOf({ processes, rate }, constants))
       for (const name of [
@@ -88,7 +88,7 @@ describe('the model', () => {
     }
   })
 
-  it('asks for twice as many servers, grids and databases for twice as many processes, but for rounding', () => {
+  it('asks for twice the servers, grids and databases for twice the processes, if rounded', () => {
     for (const processes of [10_000, 50_000, 100_000]) {
       const [one, two] = [
         needsOf({ processes, rate: 1_000 }, constants),
@@ -197,7 +197,7 @@ describe("the cache's work", () => {
     keyBytes: 42,
   }
 
-  it('is an append a frame, an add and a delete a cell, a get a column, a prefix a writer and where batches cut', () => {
+  it('counts an append a frame, an add and delete a cell, a get a column, prefixes, cuts', () => {
     for (const [frames, ofWriter] of [
       [60, 1],
       [500, 2],

@@ -193,7 +193,7 @@ describe('after close()', () => {
   })
 
   for (const [key, kind] of Object.entries(KINDS)) {
-    test(`${key}: each method rejects with one error, while it closes too, and what was borrowed stays open`, async () => {
+    test(`${key}: each method rejects after close(), and borrowed ports stay open`, async () => {
       const [database, cache] = [wideCache.sqlite(':memory:'), wideCache.memory()]
       const object = kind.make({ database, cache }) as Closable
       await object['migrate']!()

@@ -54,7 +54,7 @@ function rates(...values: number[]): (bench: Bench) => Promise<void> {
   }
 }
 
-test('a part has its own servers while it runs, and its result says on what, with what and how it was measured', async () => {
+test('a part has its own servers, and its result says where and how it was measured', async () => {
   let address = ''
   const { shown, result, svg } = await ran(async (bench) => {
     address = (await bench.memcached()).address
@@ -87,7 +87,7 @@ test('a part has its own servers while it runs, and its result says on what, wit
   await gone.close()
 })
 
-test('a claim that was not shown is told, and what a failed part has started is stopped', async () => {
+test('the log tells a claim that was not shown; servers of a failed part are stopped', async () => {
   const { shown, result } = await ran(async (bench) => {
     await rates(1)(bench)
     bench.claim('pigs fly', false)

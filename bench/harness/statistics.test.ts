@@ -21,7 +21,7 @@ test('the middle half of the samples lies around the median, in whatever order t
   )
 })
 
-test('the confidence interval holds what was seen, narrows with tries, and has a width where nothing was seen', () => {
+test('the confidence interval covers the sample, narrows with tries, and is never empty', () => {
   // The published interval for 1 of 10: 1.8 % to 40.4 %.
   const { low, high } = wilson(1, 10)
   assert(Math.abs(low - 0.0179) < 1e-3 && Math.abs(high - 0.4042) < 1e-3)
@@ -37,7 +37,7 @@ test('the confidence interval holds what was seen, narrows with tries, and has a
   )
 })
 
-test('the line through points is that on which they lie, and the best one where they lie beside it', () => {
+test('the line through points is the least-squares line, exact for points on a line', () => {
   const number = fc.integer({ min: -1000, max: 1000 })
   fc.assert(
     fc.property(

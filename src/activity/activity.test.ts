@@ -105,7 +105,7 @@ test('requests come back as figures and as rows', async () => {
   await database.close()
 })
 
-test('a visit recorded at once after creation has a visitor: flush waits for the salt', async () => {
+test('a visit recorded right after creation has a visitor: flush waits for the salt', async () => {
   const activity = create()
   activity.record({ visitor: 'anna', page: '/' })
   activity.record({ visitor: 'anna', page: '/' })
@@ -114,7 +114,7 @@ test('a visit recorded at once after creation has a visitor: flush waits for the
   assert.deepEqual([pageViews, visitors], [2, 1])
 })
 
-test('two processes on one memcached and one MariaDB make one set of figures, in which a visitor of both is one', async () => {
+test('two processes on one memcached and one MariaDB share figures and visitors', async () => {
   const [server, url] = [`memcached://${await sharedMemcached()}`, await sharedMysqlUrl()]
   const options = {
     name: `a-${process.pid}-${Date.now()}`,
@@ -134,7 +134,7 @@ test('two processes on one memcached and one MariaDB make one set of figures, in
   assert.deepEqual(await one.stats(), figures)
 })
 
-test('no address, no user agent and no salt leave the process by SQL or log, and only the salt by the cache', async () => {
+test('SQL and logs get no address, user agent or salt; the cache gets only the salt', async () => {
   const toCache: unknown[] = []
   const toDatabase: unknown[] = []
   const log = keptLog()
@@ -263,7 +263,7 @@ test('record takes a time, as a number or a Date, an unknown visitor, and any pa
   await database.close()
 })
 
-test('with cache and database unreachable requests are served, and all counts when the database is there', async () => {
+test('with cache and database unreachable, requests are served and count later', async () => {
   const { database } = openDatabase('sqlite::memory:')
   let reachable = false
   const away = () =>
@@ -322,7 +322,7 @@ test('a silent cache holds up neither close nor its visits for long', async () =
   silent.close()
 })
 
-test('close is idempotent, brings all to SQL, and what comes later neither throws nor waits', async () => {
+test('close is idempotent and brings all to SQL; later calls do not throw or wait', async () => {
   const { database } = openDatabase('sqlite::memory:')
   const activity = create({ database })
   activity.record({ visitor: 'anna', page: '/' })
@@ -356,7 +356,7 @@ test('a cache of this process alone is warned of in production, once', async () 
 
 for (const [name, express] of expresses) {
   for (const when of ['on close', 'at once'] as const) {
-    test(`${name}: pages whose connections are cut count though close() is called ${when === 'at once' ? 'at once' : "on the server's event close"}`, async () => {
+    test(`${name}: pages that are cut off count though close() runs ${when}`, async () => {
       const { database } = openDatabase('sqlite::memory:')
       const log = keptLog()
       const activity = create({ database, logger: log })

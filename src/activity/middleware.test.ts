@@ -57,7 +57,7 @@ for (const [name, express] of expresses) {
   }
   const pages = ({ counted }: { counted: Counted[] }) => counted.map(({ page }) => page)
 
-  test(`${name}: a page view counts with its path, its visitor's address and user agent`, async () => {
+  test(`${name}: a page view counts with its path and its visitor's address, agent`, async () => {
     const it = site()
     await browse(it.app, '/threads/1?page=2').expect(200)
     await until(() => it.counted.length > 0)
@@ -108,7 +108,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(pages(it), ['/capitals', '/head'])
   })
 
-  test(`${name}: a page that the browser still has (304) counts, another file that it has does not`, async () => {
+  test(`${name}: an unchanged page (304) counts, another unchanged file does not`, async () => {
     const it = site()
     const { headers } = await browse(it.app, '/')
     const again = { 'if-none-match': headers['etag']! }
@@ -140,7 +140,7 @@ for (const [name, express] of expresses) {
     }
   })
 
-  test(`${name}: who asks for privacy counts without identity, or not, or like all others`, async () => {
+  test(`${name}: a privacy signal makes a visit anonymous, uncounted, or neither`, async () => {
     for (const [privacySignals, expected] of [
       ['anonymous', [false, false, true]],
       ['skip', [true]],
@@ -158,7 +158,7 @@ for (const [name, express] of expresses) {
     }
   })
 
-  test(`${name}: skip, visitor and page decide, and see the request and the response as they were`, async () => {
+  test(`${name}: skip, visitor and page decide, and see the original request`, async () => {
     const it = site(
       {
         skip: (req, res) => req.path === '/admin' || res.getHeader('x-skip') === 'yes',
@@ -183,7 +183,7 @@ for (const [name, express] of expresses) {
     }
   })
 
-  test(`${name}: functions that throw, return nothing or a promise are passed over, and that is said once without a value`, async () => {
+  test(`${name}: useless results of functions are ignored and logged once`, async () => {
     const fail = () => {
       throw new RangeError('secret 10.1.2.3')
     }
@@ -264,7 +264,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual([one.counted.length, two.counted.length], [1, 1])
   })
 
-  test(`${name}: a client that hangs up counts, once, if the headers were out, and with its address`, async () => {
+  test(`${name}: a client that hangs up counts once, if the headers were sent`, async () => {
     let begun = 0
     const it = site({}, (app) => {
       app.get('/stream', (_req, res) => {
@@ -313,7 +313,7 @@ for (const [name, express] of expresses) {
     })
   })
 
-  test(`${name}: whatever a client sends as its target and headers, the answer is the site's, and the page is text`, async () => {
+  test(`${name}: no target or header changes the site's answer; the page is text`, async () => {
     const it = site()
     const long = `/${'é'.repeat(2_400)}`
     const targets: [target: string, page: string][] = [
@@ -343,7 +343,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.log.lines, [])
   })
 
-  test(`${name}: behind a trusted proxy the visitor's address is the client's, and an all-trusting site is warned once`, async () => {
+  test(`${name}: behind a trusted proxy the client counts; "trust all" is warned of`, async () => {
     for (const [trust, address, warned] of [
       [1, '203.0.113.9', false],
       [true, '198.51.100.7', true],
@@ -365,7 +365,7 @@ for (const [name, express] of expresses) {
     }
   })
 
-  test(`${name}: a forwarded request where no proxy is trusted is warned of once, with what to set`, async () => {
+  test(`${name}: forwarded requests without a trusted proxy are warned of once`, async () => {
     const ways: [
       string,
       ActivityOptions,

@@ -151,7 +151,7 @@ for (const [name, express] of expresses) {
   ]
 
   for (const [layout, mount, path] of LAYOUTS) {
-    test(`${name}: callbacks see the request as it was where the middleware is mounted: ${layout}`, async () => {
+    test(`${name}: callbacks see the request as at the middleware's place: ${layout}`, async () => {
       const { seen, pages, middleware } = watching()
       const [mounted, answered, afterwards]: Address[][] = [[], [], []]
       const app = express()
@@ -214,7 +214,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(pages, ['/users'])
   })
 
-  test(`${name}: of two places the first decides, in either order, and a request counts once`, async () => {
+  test(`${name}: of two places the first decides, and a request counts once`, async () => {
     for (const paths of [
       ['/', '/a'],
       ['/a', '/'],

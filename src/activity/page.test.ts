@@ -41,7 +41,7 @@ test('a long page is cut at 1,024 bytes between two characters', () => {
   }
 })
 
-test('any text comes out as valid text of at most 1,024 bytes that stays as it is from then on', () => {
+test('any text becomes valid text of at most 1,024 bytes; doing so again changes nothing', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 3000 }),
     fc

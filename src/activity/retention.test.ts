@@ -11,7 +11,7 @@ import { activitySettings } from './options.js'
 
 const HOUR_MS = 3_600_000
 
-test('a collector keeps visits for the longest time that a process has given, its own or not', async () => {
+test('a collector keeps visits for the longest time that any process has given', async () => {
   let ahead = 0
   const real = sqlite(':memory:')
   const database = shifted(real, () => ahead)

@@ -24,7 +24,7 @@ for (const [name, express] of expresses) {
     return app
   }
 
-  test(`${name}: GET / gives the figures as JSON that may be used again for some seconds`, async () => {
+  test(`${name}: GET / returns the figures as JSON, cacheable for some seconds`, async () => {
     const { body, headers } = await request(site(async () => FIGURES))
       .get('/activity')
       .expect(200)
@@ -49,7 +49,7 @@ for (const [name, express] of expresses) {
     await request(app).get('/activity').set('If-None-Match', headers['etag']!).expect(200)
   })
 
-  test(`${name}: while there are no figures at all the answer is 503 with Retry-After, kept by nobody`, async () => {
+  test(`${name}: without any figures the answer is 503 with Retry-After, not cached`, async () => {
     const { body, headers } = await request(
       site(() => Promise.reject(new Error('connect ECONNREFUSED user:password@db'))),
     )
@@ -60,7 +60,7 @@ for (const [name, express] of expresses) {
     assert.equal(headers['cache-control'], 'no-store')
   })
 
-  test(`${name}: figures that come when a timeout of the site has answered harm nobody, nor does their failure`, async () => {
+  test(`${name}: figures or errors after the site's own timeout do no harm`, async () => {
     for (const late of [() => Promise.resolve(FIGURES), () => Promise.reject(new Error('late'))]) {
       const app = express()
       let given: Promise<unknown> | undefined

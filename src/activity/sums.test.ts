@@ -167,7 +167,7 @@ for (const [name, url] of [
     )
   })
 
-  test(`${name}: rows are stored as they are, with their time but not later than the database's, oldest first`, async () => {
+  test(`${name}: rows are stored unchanged, oldest first, never in the future`, async () => {
     const db = await database
     const grid = gridName()
     const page = `/${'日'.repeat(341)}`
@@ -190,7 +190,7 @@ for (const [name, url] of [
     )
   })
 
-  test(`${name}: thousands of rows in one commit, by thousands of visitors over thousands of layers`, async () => {
+  test(`${name}: one commit takes thousands of rows, visitors and layers`, async () => {
     const db = await database
     const grid = gridName()
     const many = Array.from({ length: 5_000 }, (_, i): Visit => ({
@@ -202,7 +202,7 @@ for (const [name, url] of [
     assert.equal(await assertSumsAreRows(db, grid), 5_000)
   })
 
-  test(`${name}: what is older than the retention goes, in whole seconds, and nothing else`, async () => {
+  test(`${name}: retention removes whole seconds of old rows and nothing else`, async () => {
     const db = await database
     const [grid, other] = [gridName(), gridName()]
     const old = Array.from({ length: 12_000 }, (_, i): Visit => ({
@@ -255,7 +255,7 @@ for (const [name, url] of [
     ])
   })
 
-  test(`${name}: with many committing and removing at once the sums are what the rows say, and no visit is missing`, async () => {
+  test(`${name}: concurrent commits and removals keep sums and rows equal`, async () => {
     const db = await database
     const grid = gridName()
     // Old layers, for which removal and late visits compete, and visitors who come back while they
@@ -319,7 +319,7 @@ function interrupted(
   }
 }
 
-test('MariaDB: a visit that comes late to a layer waits while that is removed, and counts', async () => {
+test('MariaDB: a late visit waits while its layer is removed, and then counts', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
   const visit = (page: string): Visit => ({
@@ -341,7 +341,7 @@ test('MariaDB: a visit that comes late to a layer waits while that is removed, a
   assert.equal(await assertSumsAreRows(db, 'late'), 1)
 })
 
-test('MariaDB: a visitor who comes back while the layer that last saw them is removed stays', async () => {
+test('MariaDB: a visitor who comes back while their last layer is removed stays', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
   await commit(db, 'back', [{ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page: '/' }])
@@ -355,7 +355,7 @@ test('MariaDB: a visitor who comes back while the layer that last saw them is re
   assert.equal(await assertSumsAreRows(db, 'back'), 1)
 })
 
-test('MariaDB: a visitor whose visit comes late to an older layer stays, though the layer that last saw them is being removed', async () => {
+test('MariaDB: a visitor with a late visit stays while their last layer is removed', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
   const visit = (layers: number): Visit => ({
@@ -375,7 +375,7 @@ test('MariaDB: a visitor whose visit comes late to an older layer stays, though 
   assert.equal(await assertSumsAreRows(db, 'older'), 0)
 })
 
-test('locks are taken in one order, whatever comes: layers ascending, then visitors ascending by their bytes', async () => {
+test('locks have one order: layers ascending, then visitors ascending by bytes', async () => {
   const layers: unknown[] = []
   const times: unknown[] = []
   const visitors: string[] = []
@@ -417,7 +417,7 @@ test('locks are taken in one order, whatever comes: layers ascending, then visit
   assert.deepEqual(visitors, [...visitors].sort())
 })
 
-test('MariaDB: while a busy layer is removed, visits are committed without waiting for it', async () => {
+test('MariaDB: visits are committed without waiting while a busy layer is removed', async () => {
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
   const grid = 'busy'

@@ -209,7 +209,7 @@ test('it asks about twice a minute, and not in a hidden tab', { skip }, () =>
 )
 
 test(
-  'while there are no figures the page sees what is inside the element; while there are no new ones, the last',
+  'the page shows its fallback before the first figures, and the last figures after a failure',
   { skip },
   () =>
     onStage('<site-activity>12 were here</site-activity>', async (scene) => {

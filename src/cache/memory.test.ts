@@ -66,7 +66,7 @@ test('memory: deleting, replacing and expiring gives the room back', async () =>
   assert.notEqual(await cache.get('keep'), undefined)
 })
 
-test('memory: a set over the item limit takes the old value with it, as memcached does', async () => {
+test('memory: a set over the item limit deletes the old value, as in memcached', async () => {
   const cache = memory()
   await cache.set('k', Buffer.from('old'), 60)
   assert.equal(await cache.set('k', Buffer.alloc(MIB), 60), false)

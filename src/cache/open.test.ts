@@ -25,7 +25,7 @@ test('MEMCACHE_SERVERS is read where no cache is given', async () => {
   )
 })
 
-test('WIDE_CACHE_SERVERS wins over MEMCACHE_SERVERS, may be memory:, and is refused by name', async () => {
+test('WIDE_CACHE_SERVERS wins over MEMCACHE_SERVERS; errors name the variable', async () => {
   const { cache } = openCache(undefined, {
     WIDE_CACHE_SERVERS: '127.0.0.1:1',
     MEMCACHE_SERVERS: 'a:b',

@@ -98,7 +98,7 @@ test('--help tells of both commands and --version of the version', async () => {
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
-describe('bad input ends with status 2 and one line that says what is wrong, never with what', () => {
+describe('bad input ends with status 2 and one line that says why without the value', () => {
   const CACHE = ['--cache', 'memcached://127.0.0.1:1']
   const cases: [string, readonly string[], RegExp, Record<string, string>?][] = [
     ['no command', [], /a command is missing: collect or migrate/],
@@ -160,7 +160,7 @@ describe('bad input ends with status 2 and one line that says what is wrong, nev
   }
 })
 
-test('migrate makes the tables, by flag or by DATABASE_URL, and is content when they are there', async () => {
+test('migrate makes the tables, by flag or DATABASE_URL, and accepts existing ones', async () => {
   const [file, url] = [join(folder, 'made.db'), await sharedMysqlUrl()]
   for (const [args, env] of [
     [['--database', `sqlite:${file}`], {}],
@@ -174,7 +174,7 @@ test('migrate makes the tables, by flag or by DATABASE_URL, and is content when 
   assert(existsSync(file))
 })
 
-test('migrate ends with status 1 and one line when the server is away, or the database is newer than the package', async () => {
+test('migrate ends with status 1 and one line for an absent server or a newer schema', async () => {
   const away = await run([
     'migrate',
     '--database',
@@ -197,7 +197,7 @@ test('migrate ends with status 1 and one line when the server is away, or the da
   assert.equal(newer.status, 1)
 })
 
-test('collect waits for a database that is away, and even then ends with status 0 on SIGTERM', async () => {
+test('collect waits for an absent database, and still ends with 0 on SIGTERM', async () => {
   const env = {
     MEMCACHE_SERVERS: await sharedMemcached(),
     DATABASE_URL: `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`,
@@ -262,7 +262,7 @@ const settled = (issued: number) => ({
   lost: 0,
 })
 
-test('what web processes record that do not collect is collected by wide-cache collect, all of it, whatever its width', async () => {
+test('collect takes all rows of web processes that do not collect, of any width', async () => {
   const name = `cli-${randomUUID().slice(0, 8)}`
   const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
   const { web, json, view, figures } = await startSite(name, env)
@@ -293,7 +293,7 @@ test('what web processes record that do not collect is collected by wide-cache c
   assert.doesNotMatch(collector.stderr(), /hits/)
 })
 
-test('without a name it finds activities and hits in the database, also those that come later, and leaves the rest with a word', async () => {
+test('without a name it collects all activities and hits, new ones too, only these', async () => {
   const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
   const collector = start(
     MAIN,

@@ -101,7 +101,7 @@ export function mapSuite(under: MapUnderTest): void {
       (await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'],
     )
 
-  it('updates of two transactions that change a row come in the order of their commits', async (database, sums) => {
+  it('updates of one row by two transactions come in commit order', async (database, sums) => {
     // SQLite has one transaction at a time.
     if (database.dialect === 'sqlite') return
     await database.query('CREATE TABLE rows_of_ours (id INT PRIMARY KEY, v INT)')
@@ -125,7 +125,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await last.get('x'), 5)
   })
 
-  it('get(key, tx) counts what its transaction has updated, also in a transaction of SQLite', async (database, sums) => {
+  it("get(key, tx) counts its own transaction's updates, in SQLite too", async (database, sums) => {
     const map = sums()
     await map.update([
       ['a', 1],
@@ -167,7 +167,7 @@ export function mapSuite(under: MapUnderTest): void {
     })
   })
 
-  it('an update is seen by get() at once, and by onUpdate once it is processed', async (database, sums) => {
+  it('get() sees an update at once, onUpdate once it is processed', async (database, sums) => {
     const follower = new Follower()
     const map = sums({ onUpdate: follower.onUpdate })
     assert.equal(await map.get('a'), undefined)
@@ -200,7 +200,7 @@ export function mapSuite(under: MapUnderTest): void {
     await map.update([])
   })
 
-  it('a value of undefined deletes its key, and equal old and new values are not reported', async (database, sums) => {
+  it('undefined deletes its key, and unchanged values are not reported', async (database, sums) => {
     const follower = new Follower()
     const map = sums({ onUpdate: follower.onUpdate })
     await map.update([
@@ -220,7 +220,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.deepEqual(follower.all.slice(2), [{ key: 'a', oldValue: 2, newValue: undefined }])
   })
 
-  it('whatever is updated, processed and got in whatever order: values are what all updates say, and changes are a chain', async (database, sums) => {
+  it('in any order, values match all updates, and changes are a chain', async (database, sums) => {
     const key = fc.constantFrom('a', 'b', 'c', 'ü', '', '"')
     const step = fc.oneof(
       fc.record({
@@ -270,7 +270,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.deepEqual(await stored(database), [['a', 1]])
   })
 
-  it('a bucket with more than a processor holds is processed in portions, without partial sums', async (_, sums) => {
+  it('a bucket too big for a processor has portions, without partial sums', async (_, sums) => {
     const follower = new Follower()
     const map = sums({ buckets: 1, onUpdate: follower.onUpdate })
     const hot = UPDATES_A_PORTION * 2 + 500
@@ -288,7 +288,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert([...follower.values].every(([key, n]) => key === 'hot' || n === 3))
   })
 
-  it('updates come to combine in an order that their writers could have seen, in portions too', async (_, sums) => {
+  it('combine gets updates in an order writers could see, in portions too', async (_, sums) => {
     // Without the order, or with gaps in it, some value would be below zero.
     const never = (
       key: string,
@@ -313,7 +313,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.deepEqual([await map.get('k'), await map.parked()], [0, 0])
   })
 
-  it('a +1 and then a -1 are never seen as a -1 alone, with processors and writers at work', async (database, sums, url) => {
+  it('concurrent work never shows a +1 and then a -1 as a -1', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
     const seen: (number | undefined)[] = []
     const onUpdate = (changes: readonly Change<string, number>[]): void => {
@@ -348,7 +348,7 @@ export function mapSuite(under: MapUnderTest): void {
     }
   })
 
-  it('many writers and processors on two connections: every update counts once, and changes are a chain', async (database, sums, url) => {
+  it('many concurrent processors: each update counts once', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
     await database.query(
       `CREATE TABLE followed (name VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)`,
@@ -409,7 +409,7 @@ export function mapSuite(under: MapUnderTest): void {
     }
   })
 
-  it('with any statement or commit of a processor failing, every update counts once', async (database, sums) => {
+  it('each update counts once though statements and commits fail', async (database, sums) => {
     await fc.assert(
       fc.asyncProperty(
         fc.infiniteStream(fc.integer({ min: 0, max: 24 })),
@@ -466,7 +466,7 @@ export function mapSuite(under: MapUnderTest): void {
     )
   })
 
-  it('a combine that throws has exactly its updates parked, with the error and counted, and stops nothing else', async (database, sums) => {
+  it('a combine that throws parks only its updates, with their error', async (database, sums) => {
     const logger = new Recorder()
     const map = sums({
       buckets: 1,
@@ -508,7 +508,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('bad'), 3)
   })
 
-  it('what combine must not return is parked: promises, NaN, whole numbers past 2^53 - 1, values too long', async (_, sums) => {
+  it('invalid results of combine are parked: promises, NaN, unsafe or long', async (_, sums) => {
     const wrong: [string, unknown][] = [
       [
         'promise',
@@ -536,7 +536,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('promise'), undefined)
   })
 
-  it('updates that cannot be stored as they are reject, and nothing of their call is queued', async (database, sums) => {
+  it('updates that cannot be stored reject, and none is queued', async (database, sums) => {
     const map = sums()
     const cases: [unknown, unknown, RegExp][] = [
       ['a', 2 ** 53, /9007199254740992; allowed: whole numbers/],
@@ -569,7 +569,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('x'.repeat(698)), 2 ** 53 - 1)
   })
 
-  it('an onUpdate that rejects undoes its transaction only; process() goes on and then rejects with its error', async (database, sums) => {
+  it('a rejecting onUpdate rolls back its own transaction only', async (database, sums) => {
     let refused = 'k3'
     const told: string[] = []
     const map = sums({
@@ -593,7 +593,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('k3'), 1)
   })
 
-  it('a process that gives another number of buckets is refused by name', async (database, sums) => {
+  it('a process with another number of buckets is refused by name', async (database, sums) => {
     await sums({ buckets: 3 }).migrate()
     const other = sums({ buckets: 7 })
     const expected = {
@@ -622,7 +622,7 @@ export function mapSuite(under: MapUnderTest): void {
     )
   })
 
-  it('processing runs by itself, in one process at a time, and in another one when that has closed or died', async (database, sums) => {
+  it('one process at a time processes, another if it closes or dies', async (database, sums) => {
     const told: string[] = []
     const open = (name: string, every: number | string = 20): Sums =>
       sums({
@@ -694,7 +694,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await queued(database), 0)
   })
 
-  it('when the number of buckets changes, nothing is stranded, not even with processors of both kinds at work', async (database, sums, url) => {
+  it('changing the number of buckets strands no update', async (database, sums, url) => {
     const { database: second } = openDatabase(url)
     try {
       await sums({ buckets: 3 }).process()
@@ -744,7 +744,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await other.process(), 1)
   })
 
-  it('keys and values may be anything their codecs hold; what combine does to its arguments is not reported', async (database) => {
+  it('codecs decide what keys and values are; combine may change arguments', async (database) => {
     const changes: unknown[] = []
     const map = new CollisionFreeMap<[string, number], { seen: string[] }>({
       database,
@@ -782,7 +782,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.deepEqual(await bytes.get(Buffer.from([0, 255])), Buffer.from([39, 0, 92]))
   })
 
-  it('a database that is gone rejects updates, processing and reading, and a later call works', async (database, sums) => {
+  it('an absent database rejects all calls, and a later call works', async (database, sums) => {
     let gone = true
     const map = sums({}, new FaultyDatabase(database, () => gone))
     for (const call of [

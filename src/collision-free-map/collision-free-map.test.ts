@@ -21,7 +21,7 @@ mapSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
 const add = (_: string, current: number | undefined, updates: readonly number[]): number =>
   updates.reduce((a, b) => a + b, current ?? 0)
 
-test('MariaDB: processing neither waits for transactions under way nor misses what they commit later, with lower ids', async () => {
+test('MariaDB: processing waits for no open transaction, and misses no late update', async () => {
   const database = mysql(await sharedMysqlUrl())
   try {
     const map = new CollisionFreeMap<string, number>({
@@ -188,7 +188,7 @@ test('whichever method comes first makes the tables', async () => {
   }
 })
 
-test('close() closes what the map has opened, twice if called twice, and nothing else', async () => {
+test('close() closes what the map has opened and nothing else, and is idempotent', async () => {
   const own = new CollisionFreeMap<string, number>({
     database: `sqlite:${join(folder, 'own.db')}`,
     id: 'x',

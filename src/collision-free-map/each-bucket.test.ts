@@ -22,7 +22,7 @@ function bucketsWith(...queued: readonly number[]): Buckets & { asked: [number, 
   return { asked, next } as unknown as Buckets & { asked: [number, number][] }
 }
 
-test('it goes round once from a random place on, over the buckets with something queued, and adds up', async () => {
+test('it visits each bucket with updates once, from a random one on, and adds up', async () => {
   for (const [random, expected] of [
     [0, [0, 1, 3]],
     [0.3, [1, 3, 0, 1]],
@@ -42,7 +42,7 @@ test('it goes round once from a random place on, over the buckets with something
   }
 })
 
-test('it asks once behind the last bucket with something, and not at all behind the last hash', async () => {
+test('it asks once after the last full bucket, and never after the last hash', async () => {
   const buckets = bucketsWith(0, 3)
   await eachBucket(buckets, { random: () => 0 }, async () => 1)
   assert.deepEqual(buckets.asked, [
@@ -57,7 +57,7 @@ test('it asks once behind the last bucket with something, and not at all behind 
   ])
 })
 
-test('a bucket that fails does not stop the others, and the first failure is thrown in the end', async () => {
+test('a failing bucket does not stop the others; the first failure is thrown', async () => {
   const failures = [new Error('first'), new DatabaseError('TEST', 'usage', 'second'), undefined]
   const seen: number[] = []
   const all = eachBucket(bucketsWith(0, 1, 3), { random: () => 0 }, async (bucket) => {

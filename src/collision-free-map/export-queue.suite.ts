@@ -222,7 +222,7 @@ export function exportSuite(under: MapUnderTest): void {
     assert.deepEqual(receiver.values('a'), numbers(1200))
   })
 
-  it('an exporter that fails gets the same entries with the same versions again, before newer ones; its bucket rests, others do not', async ({
+  it('a failing exporter gets the same entries and versions again; only its bucket rests', async ({
     open,
     add,
     expire,
@@ -285,7 +285,7 @@ export function exportSuite(under: MapUnderTest): void {
     )
   })
 
-  it('after a crash behind the exporter the same entries come again with the same versions, even beside late ones', async ({
+  it('after a crash of the exporter the same entries come again with the same versions', async ({
     open,
     add,
     database,
@@ -311,7 +311,7 @@ export function exportSuite(under: MapUnderTest): void {
     assert.deepEqual(receiver.values('a'), [1, 2, 3])
   })
 
-  it('two processors never export one bucket at the same time, however slow the exporter, as long as its hold is renewed', async ({
+  it('two processors never export one bucket at once while its hold is renewed', async ({
     open,
     add,
     database,
@@ -373,7 +373,7 @@ export function exportSuite(under: MapUnderTest): void {
     }
   })
 
-  it('who has lost its hold leaves the entries to the new holder, and late repeats have old versions', async ({
+  it('a processor that loses its hold leaves the entries; late repeats have old versions', async ({
     open,
     add,
     expire,
@@ -397,7 +397,7 @@ export function exportSuite(under: MapUnderTest): void {
     )
   })
 
-  it('with failing statements, commits and exporters, two processors and changing buckets: a receiver that looks at versions has all, in order', async ({
+  it('under failures and new buckets, a receiver that compares versions has all in order', async ({
     open,
     add,
     database,

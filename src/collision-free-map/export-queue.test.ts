@@ -15,7 +15,7 @@ let files = 0
 exportSuite({ name: 'SQLite', fresh: async () => `sqlite:${join(folder, `${files++}.db`)}` })
 exportSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
 
-test('MariaDB: exporting neither waits for transactions under way nor lets what they commit later have an old version', async () => {
+test('MariaDB: exporting waits for no transaction, and late commits get new versions', async () => {
   const database = mysql(await sharedMysqlUrl())
   try {
     const came: [number, number][] = []

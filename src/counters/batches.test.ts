@@ -4,7 +4,7 @@ import { Batches, MAX_WAITING } from './batches.js'
 
 const all = (items: readonly number[]): number => items.length
 
-test('callers that come while work is under way share the next, and each gets the result of its own', async () => {
+test('callers that come during work share the next, and each gets its own result', async () => {
   const runs: number[][] = []
   const batches = new Batches(async (items: readonly number[]) => runs.push([...items]), all)
   const first = [batches.add(1), batches.add(2)]
@@ -28,7 +28,7 @@ test('as many share as fit', async () => {
   assert.deepEqual(runs, [[1, 2], [3, 4], [5]])
 })
 
-test('work that rejects with a RangeError is done again for each alone, and only those that do not fit are refused', async () => {
+test("a RangeError makes each caller's work run alone, and refuses only what fails", async () => {
   const runs: number[][] = []
   const batches = new Batches(async (items: readonly number[]) => {
     runs.push([...items])
@@ -42,7 +42,7 @@ test('work that rejects with a RangeError is done again for each alone, and only
   assert.deepEqual(runs, [[1, 2, 3], [1], [2], [3]])
 })
 
-test('any other error is that of all who shared the work, and the next are not affected', async () => {
+test('any other error rejects all callers of the shared work, and no later ones', async () => {
   let broken = true
   const batches = new Batches(async (items: readonly number[]) => {
     if (broken) throw new Error('broken')

@@ -74,7 +74,7 @@ export function globalCounterSuite(
     assert.equal(await counters[0]!.get(), 800)
   })
 
-  it('law: whenever the cache forgets, no value is given out twice, and the number is the sum of what was acknowledged', async (site) => {
+  it('law: cache losses repeat no value, and the number is the acknowledged sum', async (site) => {
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
       const counters = Array.from(
@@ -94,7 +94,7 @@ export function globalCounterSuite(
     assert((await generationOf(site)) > 3)
   })
 
-  it('law: nor with commits and statements that stay without an answer, done or not', async (site) => {
+  it('law: nor do lost replies of commits and statements, done or not done', async (site) => {
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
       const faults: DatabaseFault[] = [
@@ -126,7 +126,7 @@ export function globalCounterSuite(
     }
   })
 
-  it('law: with a cache that often does not answer, values stay unique, and only what is unknown may be counted beside what is acknowledged', async (site) => {
+  it('law: with a silent cache values are unique; only unknown ones may count', async (site) => {
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
       const faults: CacheFault[] = ['down', 'silent', 'done', 'lost']
@@ -192,7 +192,7 @@ export function globalCounterSuite(
     assert.equal(await generationOf(site), 2)
   })
 
-  it('a new generation is not there until its key is: an add without an answer opens none, and nothing is counted', async (site) => {
+  it('a generation begins with its key: a lost reply to add opens none', async (site) => {
     let fault: CacheFault = 'none'
     const cache = new FaultyCache(site.cache(), (operation) =>
       operation === 'add' ? fault : 'none',
@@ -209,7 +209,7 @@ export function globalCounterSuite(
     assert.equal(await counter.increment(), 2)
   })
 
-  it('a loss between increment and persisting: an increment that is contained in the next generation counts once, one that is not is done again', async (site) => {
+  it('a cache loss before persisting never counts an increment twice, or never', async (site) => {
     let hold: Promise<void> | undefined
     const held = new FaultyDatabase(site.database(), async (sql): Promise<DatabaseFault> => {
       if (sql.startsWith('UPDATE global_counter_shards')) await hold
@@ -251,7 +251,7 @@ export function globalCounterSuite(
     assert.equal(await quick.get(), 7)
   })
 
-  it('an old cache that comes back with its old key, and processes with a memory each, do no harm', async (site) => {
+  it('an old cache with its old key and private memories do no harm', async (site) => {
     const [old, recent] = [memory(), memory()]
     const counters = [old, recent, memory()].map(
       (cache) => new GlobalCounter({ name: 'test', database: site.database(), cache }),
@@ -322,7 +322,7 @@ export function globalCounterSuite(
     )
   })
 
-  it('callers of one process that come together share the statement that persists', async (site) => {
+  it('concurrent callers of one process share the statement that persists', async (site) => {
     const database = new FaultyDatabase(site.database())
     const counter = new GlobalCounter({ name: 'test', database, cache: site.cache() })
     await counter.increment()
@@ -346,7 +346,7 @@ export function globalCounterSuite(
     assert.equal(await generationOf(site), 2)
   })
 
-  it('of several processes that meet a loss one opens a generation, and the others go on in it', async (site) => {
+  it('of processes that meet a loss one opens a generation, the others join it', async (site) => {
     const cache = new FaultyCache(site.cache())
     const counters = Array.from(
       { length: 4 },
@@ -361,7 +361,7 @@ export function globalCounterSuite(
     assert.equal(await generationOf(site), 2)
   })
 
-  it('very large deltas that are refused at once do not wrap the number in the cache, and cost the others nothing', async (site) => {
+  it('concurrent huge deltas are refused, and the cached number does not wrap', async (site) => {
     for (const oversize of [2_048, 2_049]) {
       const counter = open(site, { name: `wrap${oversize}` })
       await counter.increment(20)
@@ -418,7 +418,7 @@ export function globalCounterSuite(
     assert.equal(await reader.get(), 4, 'what SQL said before is forgotten')
   })
 
-  it('a refused increment leaves nothing in the cache that further ones could carry past 2^64', async (site) => {
+  it('a refused increment leaves nothing in the cache that could pass 2^64 later', async (site) => {
     const inner = site.cache()
     const cache = new FaultyCache(inner)
     const counter = new GlobalCounter({ name: 'test', database: site.database(), cache })
@@ -459,7 +459,7 @@ export function globalCounterSuite(
     )
   })
 
-  it('with chanceToWrite 1/k one value in k is persisted, and a loss takes back k - 1 at most', async (site) => {
+  it('with chanceToWrite 1/k one in k is persisted; a loss undoes at most k - 1', async (site) => {
     for (const [chanceToWrite, k] of [
       [0.1, 10],
       [0.01, 100],
@@ -492,7 +492,7 @@ export function globalCounterSuite(
     }
   })
 
-  it('with the cache down increments reject and get() reads SQL; with the database down both reject, and both recover', async (site) => {
+  it('with only the cache down get() reads SQL; with SQL down all calls reject', async (site) => {
     let [sql, cached] = [true, true]
     const environment = hurried()
     const counter = new GlobalCounter(
@@ -519,7 +519,7 @@ export function globalCounterSuite(
     assert.equal(await counter.increment(), 5)
   })
 
-  it('a database that never answers: every call rejects after 10 s, an increment as unknown', async (site) => {
+  it('a silent database: each call rejects after 10 s, an increment as unknown', async (site) => {
     let fault: DatabaseFault = 'none'
     const environment = hurried()
     const database = new FaultyDatabase(site.database(), () => fault)
@@ -541,7 +541,7 @@ export function globalCounterSuite(
     await counter.increment()
   })
 
-  it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {
+  it('close() waits for running calls, is idempotent, and closes only its own', async (site) => {
     const [database, cache] = [site.database(), site.cache()]
     const counter = new GlobalCounter({ name: 'test', database, cache })
     const values = manyOf(counter, 20, 1)

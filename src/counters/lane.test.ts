@@ -52,7 +52,7 @@ async function bench() {
   }
 }
 
-test('work goes the quick way where a row matches, and the long way where none does or there is none', async () => {
+test('work takes the fast path where a row matches, and the slow path otherwise', async () => {
   const { inner, lane, adding, work, total, lanes } = await bench()
   await lane.commit(work(adding(1)))
   assert.equal(await total(), 1)
@@ -64,7 +64,7 @@ test('work goes the quick way where a row matches, and the long way where none d
   await inner.close()
 })
 
-test('a transaction whose commit stays without an answer is done once, whether it was committed or not', async () => {
+test('a transaction with a lost reply is done once, committed or not', async () => {
   for (const fault of ['done', 'rolled back', 'not begun'] as const) {
     const { inner, lane, said, adding, work, total } = await bench()
     await lane.commit(work(adding(1)))
@@ -79,7 +79,7 @@ test('a transaction whose commit stays without an answer is done once, whether i
   }
 })
 
-test('a lane whose outcome is unknown is left for another, and one whose work is refused with a RangeError is not', async () => {
+test('a lane of unknown outcome is replaced; a RangeError does not replace it', async () => {
   const { inner, lane, said, adding, work, lanes } = await bench()
   await lane.commit(work(adding(1)))
   await assert.rejects(

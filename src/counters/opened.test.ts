@@ -11,7 +11,7 @@ import { GlobalCounter } from './global-counter.js'
 import { ShardedCounter } from './sharded-counter.js'
 
 for (const Counter of [GlobalCounter, ShardedCounter]) {
-  test(`${Counter.name}: close() closes the cache and the database that it has opened`, async () => {
+  test(`${Counter.name}: close() closes the cache and database that it opened`, async () => {
     const proxy = await countingProxy(await sharedMemcached())
     const counter = new Counter({
       name: `closing-${process.pid}`,

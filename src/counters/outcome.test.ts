@@ -57,7 +57,7 @@ const connected = async () => assert.fail('nobody has to connect who was not ref
 const failing = (kind: DatabaseErrorKind, message = kind as string) =>
   new DatabaseError('TEST', kind, message)
 
-test('a failure that passes by itself is tried again, after waits from 50 ms to 1 s, for 10 s', async () => {
+test('a passing failure is retried for 10 s, with waits from 50 ms to 1 s', async () => {
   for (const kind of ['unreachable', 'lock', 'capacity'] as const) {
     const world = waiting()
     let tries = 0
@@ -91,7 +91,7 @@ test('waits differ by chance, from half to one and a half', async () => {
   }
 })
 
-test('any other failure is passed on at once, but as unknown if a try before it may have been carried out', async () => {
+test('any other failure is passed on at once, as unknown if an earlier try may count', async () => {
   for (const error of [failing('data'), failing('usage'), new RangeError('past 2^53-1')]) {
     const world = waiting()
     await assert.rejects(
@@ -122,7 +122,7 @@ test('the error of an unknown outcome names the counter and has its cause', () =
   )
 })
 
-test('where there was no connection, nothing is sent before there is one, and the outcome is known whenever the time is over', async () => {
+test('without a connection nothing is sent, and the outcome is known at the timeout', async () => {
   const unsent = () =>
     new DatabaseError('ETIMEDOUT', 'unreachable', 'no connection', { unsent: true })
   const begun: string[] = []
@@ -198,7 +198,7 @@ test('a connection that comes when the time is over is not used', async () => {
   assert.equal(works, 1)
 })
 
-test('what a database has cut off as it was closed may have been carried out, what came later was not', () => {
+test('calls that close() cut off may have been carried out, later calls were not', () => {
   assert(outcomeOf('visits', cutOffError()) instanceof OutcomeUnknownError)
   for (const known of [
     closedError(),

@@ -74,7 +74,7 @@ export function shardedCounterSuite(
     )
   })
 
-  it('the total is the sum of all acknowledged increments of several processes, and is spread over the shards', async (site) => {
+  it("the total is the sum of all processes' increments, spread over the shards", async (site) => {
     const counters = Array.from({ length: 4 }, () => open(site))
     const random = randomFrom(1)
     let sum = 0
@@ -95,7 +95,7 @@ export function shardedCounterSuite(
     assert((await shardsOf(site)).length > 10)
   })
 
-  it('law: the total follows a plain number, whatever is added and however it is spread; what would pass 2^53-1 is refused and changes nothing', async (site) => {
+  it('law: the total equals a plain number; what would pass 2^53-1 is refused', async (site) => {
     const [database, cache] = [site.database(), site.cache()]
     const delta = fc.oneof(
       fc.integer({ min: -5, max: 5 }),
@@ -130,7 +130,7 @@ export function shardedCounterSuite(
     )
   })
 
-  it('of increments that share a transaction only those that do not fit are refused', async (site) => {
+  it('of increments in one transaction only those that do not fit are refused', async (site) => {
     const counter = open(site)
     await counter.increment(MAX - 3)
     const results = await Promise.allSettled(
@@ -194,7 +194,7 @@ export function shardedCounterSuite(
     }
   })
 
-  it('a commit without an answer that is still open when it is tried again is counted once', async (site) => {
+  it('a commit with a lost reply, still open at its retry, is counted once', async (site) => {
     const inner = site.database()
     let late: Promise<unknown> | undefined
     let silent = false
@@ -218,7 +218,7 @@ export function shardedCounterSuite(
     assert.equal(await counter.get({ exact: true }), 11)
   })
 
-  it('an increment without an answer is not called refused, for it may yet be carried out; what comes later is right', async (site) => {
+  it('an unanswered increment is unknown, not refused; later ones are right', async (site) => {
     const inner = site.database()
     let silent = false
     const database = new FaultyDatabase(inner, (sql) => {
@@ -242,7 +242,7 @@ export function shardedCounterSuite(
     await assert.rejects(counter.increment(10), RangeError)
   })
 
-  it('a database that stays silent: the increment rejects as unknown, and what comes later is right', async (site) => {
+  it('a silent database: the increment rejects as unknown, and later ones work', async (site) => {
     let fault: DatabaseFault = 'none'
     const database = new FaultyDatabase(site.database(), (sql) => (commits(sql) ? fault : 'none'))
     const counter = new ShardedCounter(
@@ -280,7 +280,7 @@ export function shardedCounterSuite(
     assert.equal(await counter.get({ exact: true }), 1)
   })
 
-  it('an increment that was only refused connections was not counted, and says so', async (site) => {
+  it('an increment that got no connection was not counted, and its error says so', async (site) => {
     let fault: DatabaseFault = 'none'
     const counter = new ShardedCounter(
       {
@@ -298,7 +298,7 @@ export function shardedCounterSuite(
     assert.equal(await counter.get({ exact: true }), 2)
   })
 
-  it('increaseShards grows and never shrinks, and another process follows with its next increment', async (site) => {
+  it('increaseShards never shrinks; the next increment elsewhere follows it', async (site) => {
     const [one, other] = [open(site, { shards: 2 }), open(site, { shards: 2 })]
     for (let n = 0; n < 20; n++) await one.increment()
     assert.deepEqual(
@@ -376,7 +376,7 @@ export function shardedCounterSuite(
     assert((await reader.get()) > 5)
   })
 
-  it('an increment that meets a reading under way has it read again, whether the reading has it or not', async (site) => {
+  it('an increment during a reading has it read again, whether included or not', async (site) => {
     for (const late of [true, false]) {
       const name = `meets${late}`
       const other = open(site, { name })
@@ -412,7 +412,7 @@ export function shardedCounterSuite(
     }
   })
 
-  it('a reader that never comes back does not have the others ask SQL on every call', async (site) => {
+  it('a reader that never returns does not make others ask SQL on every call', async (site) => {
     const environment = hurried()
     const broken = new FaultyCache(site.cache(), (operation) =>
       operation === 'append' ? 'down' : 'none',
@@ -432,7 +432,7 @@ export function shardedCounterSuite(
     assert.equal(database.statements.length, 0)
   })
 
-  it('a total stays right through thousands of increments, and SQL is asked for it now and then', async (site) => {
+  it('a total stays right over thousands of increments with few queries', async (site) => {
     const database = new FaultyDatabase(site.database())
     const [reader, writer] = [
       new ShardedCounter({ name: 'test', database, cache: site.cache() }),
@@ -447,7 +447,7 @@ export function shardedCounterSuite(
     assert(reads <= 300 / 40, `${reads} readings`)
   })
 
-  it('a total that its reader brings too late is not believed, whether others have brought theirs or not', async (site) => {
+  it('a total that its reader brings too late is ignored', async (site) => {
     for (const others of [true, false]) {
       const name = `late${others}`
       let pass = (): void => undefined
@@ -474,7 +474,7 @@ export function shardedCounterSuite(
     }
   })
 
-  it('law: a cached total is never above what is committed, and never below what was committed cacheSeconds ago', async (site) => {
+  it('law: a cached total is at most the committed one, at least its old value', async (site) => {
     const counters = Array.from({ length: 3 }, () => open(site, { cacheSeconds: 1 }))
     const acknowledged: number[] = []
     let running = true
@@ -518,7 +518,7 @@ export function shardedCounterSuite(
     }
   })
 
-  it('with the database down totals come from the cache while it has them; with both down get() rejects', async (site) => {
+  it('with the database down the cache has totals; with both down get() rejects', async (site) => {
     let [sql, cached] = [true, true]
     const counter = new ShardedCounter({
       name: 'test',
@@ -561,7 +561,7 @@ export function shardedCounterSuite(
     assert.equal(await counter.get({ exact: true }), 3)
   })
 
-  it('a database that never answers: every call rejects after 10 s, an increment as unknown', async (site) => {
+  it('a silent database: each call rejects after 10 s, an increment as unknown', async (site) => {
     let fault: DatabaseFault = 'none'
     const environment = hurried()
     const database = new FaultyDatabase(site.database(), () => fault)
@@ -583,7 +583,7 @@ export function shardedCounterSuite(
     await counter.increment()
   })
 
-  it('close() waits for what is under way, is idempotent, and leaves open what was handed in', async (site) => {
+  it('close() waits for running calls, is idempotent, and closes only its own', async (site) => {
     const [database, cache] = [site.database(), site.cache()]
     const counter = new ShardedCounter({ name: 'test', database, cache })
     const increments = Promise.all(Array.from({ length: 20 }, () => counter.increment()))

@@ -22,7 +22,7 @@ const value = fc.oneof(
   fc.constant(null),
 )
 
-test('every row arrives once and in order, and no statement of more than one row is longer than allowed, as mysql2 sends it', () => {
+test('all rows arrive once and in order, and only single rows may exceed the packet limit', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(value, value), { maxLength: 80 }),

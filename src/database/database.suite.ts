@@ -54,7 +54,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
       }
     })
 
-  it('what is to run before the commit runs after the work, in order, and its failure rolls all back', async (database) => {
+  it('work before the commit runs last, in order, and its failure rolls back', async (database) => {
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY)')
     const insert = (tx: Transaction, id: number) => tx.query('INSERT INTO t (id) VALUES (?)', [id])
     const ids = async () =>
@@ -98,7 +98,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual([await ids(), order.length], [[1, 2], 4])
   })
 
-  it('text comes back as it was: quotes, backslashes, line ends, emoji, placeholders', async (database) => {
+  it('text comes back unchanged: quotes, backslashes, line ends, emoji', async (database) => {
     await database.query(`CREATE TABLE t (id INTEGER PRIMARY KEY, s ${under.textType})`)
     const texts = [
       '',
@@ -128,7 +128,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     }
   })
 
-  it('text that no UTF-8 can hold is replaced, never refused; NUL does not cut it', async (database) => {
+  it('text that is no UTF-8 is replaced, never refused; NUL does not cut it', async (database) => {
     await database.query(`CREATE TABLE t (s ${under.textType})`)
     await database.query('INSERT INTO t VALUES (?)', ['a\0b\ud800c'])
     const { rows } = await database.query('SELECT s FROM t')
@@ -194,7 +194,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await rejects(database.query('INSERT INTO t VALUES (?)', [2n ** 64n]), 'data')
   })
 
-  it('values that are no SqlValue, too few or too many are a TypeError that does not show them', async (database) => {
+  it('wrong, missing or extra values are a TypeError that does not show them', async (database) => {
     const wrong: unknown[] = [
       undefined,
       NaN,
@@ -266,7 +266,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await elsewhere(under, url, 'SELECT n FROM counters ORDER BY id'), [1, 2])
   })
 
-  it('a transaction whose work rejects is rolled back, and the error passed on', async (database, url) => {
+  it('work that rejects rolls its transaction back and passes its error', async (database, url) => {
     await counters(database, 1)
     const reason = new Error('changed my mind')
     const failed = database.transaction(async (tx) => {
@@ -282,7 +282,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     )
   })
 
-  it('a transaction with a failed statement is rolled back, even if its work swallows the error', async (database) => {
+  it('a failed statement rolls back its transaction, even if it is caught', async (database) => {
     await counters(database, 2)
     const failed = database.transaction(async (tx) => {
       await tx.query('UPDATE counters SET n = 1')
@@ -293,7 +293,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [0, 0])
   })
 
-  it('statements that a rejecting transaction has not awaited do not run behind its rollback', async (database) => {
+  it('statements not awaited by a rejected transaction do not run later', async (database) => {
     await counters(database, 1)
     const failed = database.transaction(async (tx) => {
       for (let n = 1; n <= 20; n++) {
@@ -305,7 +305,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [0])
   })
 
-  it('a transaction waits for statements its work has not awaited, and is of no use after its end', async (database) => {
+  it('a transaction waits for unawaited statements, and takes none after', async (database) => {
     await counters(database, 1)
     const tx = await database.transaction(async (tx) => {
       void tx.query('UPDATE counters SET n = n + 1')
@@ -317,7 +317,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [2])
   })
 
-  it('a transaction refuses what would end it, before it is sent, and is rolled back', async (database, url) => {
+  it('a transaction refuses what would end it, unsent, and rolls back', async (database, url) => {
     await counters(database, 1)
     const refused = [
       'CREATE TABLE other (id INTEGER)',
@@ -357,7 +357,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     }
   })
 
-  it('a transaction takes every statement that reads or changes rows, whatever comments it has', async (database) => {
+  it('a transaction takes each statement on rows, whatever its comments', async (database) => {
     await counters(database, 1)
     await database.transaction(async (tx) => {
       await tx.query('-- COMMIT;\n  /* CREATE */ select n FROM counters')
@@ -451,7 +451,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, `SELECT most FROM t WHERE a = 1 AND b = 'x'`), [5])
   })
 
-  it('rows are given numbers by their ids, the greatest too, and no other row is changed', async (database) => {
+  it('rows get numbers by id, up to the greatest id; no other row changes', async (database) => {
     await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, n BIGINT, kept BIGINT DEFAULT 5)')
     await database.query('INSERT INTO t (id, n) VALUES (1, 0), (2, 0), (3, 0), (4, 0)')
     const given = [
@@ -473,7 +473,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT DISTINCT kept FROM t'), [5])
   })
 
-  it('two rows are updated together or not at all, by one statement where there is one', async (database) => {
+  it('two rows are updated together or not at all, with one statement if so', async (database) => {
     await database.query('CREATE TABLE a (k INTEGER PRIMARY KEY, x BIGINT)')
     await database.query('CREATE TABLE b (id INTEGER PRIMARY KEY, y BIGINT)')
     await database.query('INSERT INTO a VALUES (1, 0), (2, 0)')
@@ -527,7 +527,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     })
   })
 
-  it('more waiting statements than the bound are refused, not piled up; the others are done', async (database) => {
+  it("statements over the queue's bound are refused; the others are done", async (database) => {
     await counters(database, 1)
     const results = await Promise.allSettled(
       Array.from({ length: 1_200 }, () => database.query('SELECT n FROM counters')),
@@ -540,7 +540,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [0], 'and all is well again')
   })
 
-  it('close() waits for what is under way, may be called again, and refuses what comes after', async (database, url) => {
+  it('close() waits for running calls, and refuses later ones', async (database, url) => {
     await counters(database, 1)
     const underWay = database.transaction(async (tx) => {
       await tx.query('UPDATE counters SET n = 1')
@@ -561,7 +561,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     }
   })
 
-  it(`${under.migratingProcesses} processes that migrate at once apply each migration once`, async (database, url) => {
+  it(`${under.migratingProcesses} processes apply each migration once`, async (database, url) => {
     await withMigrations(FILES, async (folder) => {
       await Promise.all(await migratingProcesses(under.migratingProcesses, url, folder))
       const { rows } = await database.query(
@@ -589,7 +589,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     })
   })
 
-  it('a migration that fails is not recorded, and is done when its cause is gone', async (database) => {
+  it('a failed migration is not recorded, and is done when its cause is gone', async (database) => {
     const half = [
       '0001_first.sql',
       'CREATE TABLE IF NOT EXISTS migrated (a INTEGER, b VARCHAR(20));\nINSERT INTO missing ' +
@@ -611,7 +611,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await database.query('SELECT name FROM wide_cache_grids')
   })
 
-  it('a table of another program that has the name of one of ours is refused by name, before anything is written', async (database) => {
+  it('a foreign table with one of our names is refused; nothing is written', async (database) => {
     await database.query('CREATE TABLE activities (id INTEGER NOT NULL, title VARCHAR(20))')
     const error = await rejects(database.migrate(), 'usage', 'DATABASE_FOREIGN_TABLE')
     assert.match(
@@ -624,7 +624,7 @@ export function databaseSuite(test: TestFunction, under: DatabaseUnderTest): voi
     await database.query('SELECT name FROM wide_cache_grids')
   })
 
-  it('migration files with a gap, twice the same number or another name are a mistake of ours', async (database) => {
+  it('a gap, a repeated number or a wrong name of a migration file is a bug', async (database) => {
     for (const wrong of ['0003_gap.sql', '0001_again.sql', '2_short.sql', '0002_Name.sql']) {
       await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) =>
         assert.rejects(database.migrate(['part'], folder), { code: 'ERR_ASSERTION' }),

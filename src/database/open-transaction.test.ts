@@ -31,7 +31,7 @@ function scene() {
   return { transaction, events, query, answer }
 }
 
-test('the next statement is ready before its turn, and sent before the last answer is handed over', async () => {
+test('the next statement is sent before the last answer is handed over', async () => {
   const { events, query, answer } = scene()
   const all = ['a', 'b', 'c'].map(query)
   assert.deepEqual(events.splice(0), ['a ready', 'a sent', 'b ready'])
@@ -45,7 +45,7 @@ test('the next statement is ready before its turn, and sent before the last answ
   assert.deepEqual(events, ['c sent', 'b answered', 'c answered'])
 })
 
-test('after a failure nothing is sent, and all that waited hears of it, the failed one first', async () => {
+test('after a failure nothing is sent, and all waiting calls reject, in order', async () => {
   const { transaction, events, query, answer } = scene()
   const failed = transaction.finish(async () => {
     const all = ['a', 'b', 'c'].map(query)
@@ -63,7 +63,7 @@ test('after a failure nothing is sent, and all that waited hears of it, the fail
   ])
 })
 
-test('when the work of a transaction fails, what waits is not sent, and its end is that of the statement under way', async () => {
+test('failed work sends no waiting statement, and waits for the one in flight', async () => {
   const { transaction, events, query, answer } = scene()
   let ended = false
   const failed = transaction
@@ -83,7 +83,7 @@ test('when the work of a transaction fails, what waits is not sent, and its end 
   assert.deepEqual(events, ['a ready', 'a sent', 'b ready', 'a answered', 'b: changed my mind'])
 })
 
-test('of statements that nobody awaits no failure goes astray: it is that of the transaction', async () => {
+test('the failure of a statement that nothing awaits fails its transaction', async () => {
   const { transaction, answer } = scene()
   const astray: unknown[] = []
   const hear = (error: unknown): void => void astray.push(error)
@@ -104,7 +104,7 @@ test('of statements that nobody awaits no failure goes astray: it is that of the
   }
 })
 
-test('a transaction is rolled back when it runs no statement for 10 s, though its work never ends; a long statement is no idleness', async (context) => {
+test('a transaction without a statement for 10 s rolls back; a slow one stays', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { transaction, query, answer, events } = scene()
   let ended = false

@@ -56,7 +56,7 @@ test('quotes that an env file has left are no part of the URL', () => {
   )
 })
 
-test("another library's DATABASE_URL leaves the embedded default, with one warning that says what to set", () => {
+test("another library's DATABASE_URL is ignored, with one warning that says what to set", () => {
   for (const url of [
     'postgres://u:s3cret@h/d',
     'postgresql://u:s3cret@h/d',
@@ -103,7 +103,7 @@ test('sqlite::memory: and file URLs with two slashes work', async () => {
   await database.close()
 })
 
-test('what is no database is refused, naming the option and what is allowed, without the URL', () => {
+test('invalid databases are refused with option and allowed values, without the URL', () => {
   const shows = (pattern: RegExp) => (error: Error) =>
     pattern.test(error.message) && !inspect(error).includes('s3cret')
   assert.throws(

@@ -798,7 +798,7 @@ export function hitsSuite(pair: Pair): void {
       { maxLength: 40 },
     )
 
-    test('the counts do not depend on the order in which hits come, nor on what comes together, before or after processing', async () => {
+    test('counts do not depend on the order or the grouping of hits', async () => {
       const site = await pair.open()
       try {
         await fc.assert(
@@ -843,7 +843,7 @@ export function hitsSuite(pair: Pair): void {
       }
     })
 
-    test('of transactions that bring the same viewers at the same time exactly one counts each', async () => {
+    test('of transactions with the same viewers exactly one counts each viewer', async () => {
       const site = await pair.open()
       try {
         const name = newName()
@@ -881,7 +881,7 @@ export function hitsSuite(pair: Pair): void {
       }
     })
 
-    test("a hit's window is that of its time, but no later than that of the database's now", async () => {
+    test("a hit's window is that of its time, or of the database's now if earlier", async () => {
       const site = await pair.open()
       try {
         const name = newName()
@@ -931,7 +931,7 @@ export function hitsSuite(pair: Pair): void {
       }
     })
 
-    test('viewings of old windows are removed in pieces, and only these; late repeats of kept windows do not count', async () => {
+    test('only viewings of old windows are removed; late repeats do not count', async () => {
       const site = await pair.open()
       try {
         const [name, other] = [newName(), newName()]

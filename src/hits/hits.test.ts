@@ -53,7 +53,7 @@ for (const [name, express] of expresses) {
   })
 }
 
-test('hits and visits never share a name: what reads the other kind is refused and commits nothing', async () => {
+test('hits and visits never share a name: the other kind is refused, uncommitted', async () => {
   const [cache, database] = [memory(), sqlite(':memory:')]
   const hits = createHits({ name: 'threads', cache, database, collect: false })
   hits.record('a')

@@ -56,7 +56,7 @@ for (const [name, express] of expresses) {
     return it.counted.slice(0, -1)
   }
 
-  test(`${name}: the page of an item counts, with its viewer's address and user agent; other pages do not`, async () => {
+  test(`${name}: an item's page counts with address and user agent; others do not`, async () => {
     const it = site()
     for (const path of ['/items/1', '/other', '/items/missing', '/items/a%20b']) {
       await browse(it.app, path)
@@ -78,7 +78,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.log, [])
   })
 
-  test(`${name}: mounted at a path with parameters, or in a router, item, viewer and owner see these parameters`, async () => {
+  test(`${name}: item, viewer and owner see the parameters of path and router`, async () => {
     const seen: unknown[] = []
     const note = (req: Request) => void seen.push({ ...req.params }, req.path, req.baseUrl)
     const it = counter({
@@ -99,7 +99,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(seen, [...expected, ...expected])
   })
 
-  test(`${name}: mounted twice, a page counts once, for the first place where it is an item's`, async () => {
+  test(`${name}: mounted twice, a page counts once, for the first matching place`, async () => {
     const it = counter(byId)
     const app = express()
     const page = (_req: Request, res: Response) => void res.send('<p>')
@@ -116,7 +116,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(it.log, [])
   })
 
-  test(`${name}: an item that is never one is spoken of once, with what to do; one that sometimes is is not`, async () => {
+  test(`${name}: an item that never matches is logged once, with the remedy`, async () => {
     const never = counter(byId)
     const app = express()
     app.use(never.middleware)
@@ -136,7 +136,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual([(await seen(seldom, 1)).length, seldom.log], [1, []])
   })
 
-  test(`${name}: visitors behind a proxy that is not trusted are warned of once for all middlewares, not where "viewer" is given`, async () => {
+  test(`${name}: an untrusted proxy is warned of once, unless "viewer" is given`, async () => {
     const log = keptLog()
     const hits = createHits({
       name: 'pages',
@@ -183,7 +183,7 @@ for (const [name, express] of expresses) {
     }
   })
 
-  test(`${name}: the author's own views do not count, asked for privacy or not; owner sees what the route has said`, async () => {
+  test(`${name}: authors' own views never count; owner sees what the route has set`, async () => {
     const it = site({
       ...byId,
       viewer: (req) => req.get('x-user') ?? '',
@@ -232,7 +232,7 @@ for (const [name, express] of expresses) {
     }
   })
 
-  test(`${name}: functions that throw or return what is of no use are passed over, and that is said once without a value`, async () => {
+  test(`${name}: useless results of functions are ignored and logged once`, async () => {
     const fail = () => {
       throw new RangeError('secret')
     }
@@ -272,7 +272,7 @@ for (const [name, express] of expresses) {
     )
   })
 
-  test(`${name}: hits of real requests come to the counts, a viewer once, however long the item's text`, async () => {
+  test(`${name}: a real viewer counts once, however long the item's text`, async () => {
     const log = keptLog()
     const hits = createHits({
       name: 'pages',

@@ -39,7 +39,7 @@ test('as many share an operation as a block has numbers, but from 100 to 1,000',
   }
 })
 
-test('numbers are answered in the order of the calls; those for whom none is left hear that the sequence is at its end', async () => {
+test('numbers come in the order of the calls; the others reject at the end', async () => {
   const callers = new Callers('test', 1, new ManualClock(0))
   const calls = Array.from({ length: 4 }, () => callers.join())
   const all = outcomes(calls)
@@ -52,7 +52,7 @@ test('numbers are answered in the order of the calls; those for whom none is lef
   assert.equal(all[3], 'CLOSED')
 })
 
-test('each call loses patience ten seconds after it came, and hears of the last failure', async () => {
+test('each call gives up ten seconds after it came, with the last failure', async () => {
   const clock = new ManualClock(0)
   const callers = new Callers('test', 1, clock)
   const calls = [callers.join()]
@@ -79,7 +79,7 @@ test('each call loses patience ten seconds after it came, and hears of the last 
   assert.equal(clock.pending, 0, 'with nobody waiting no timer runs')
 })
 
-test("who has lost patience leaves the queue with the next look at it, and keeps the others' places", async () => {
+test('a call that gives up leaves the queue; the others keep their places', async () => {
   const clock = new ManualClock(0)
   const callers = new Callers('test', 1, clock)
   assert.equal(callers.waiting(), false)

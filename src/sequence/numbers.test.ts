@@ -87,7 +87,7 @@ test('while the database answers nobody waits for a timer', async () => {
   numbers.close()
 })
 
-test('a failure that passes is tried again after some 100 ms, from half to one and a half of it, and the process stays alive for it', async () => {
+test('a passing failure is retried after 50 to 150 ms, and keeps the process alive', async () => {
   for (const [random, moments] of [
     [0, [0, 50, 100, 150]],
     [0.5, [0, 100]],
@@ -120,7 +120,7 @@ test('a failure for good rejects all who wait, and the next call asks again', as
   numbers.close()
 })
 
-test('an answer that comes too late to be acted on is asked for again after a pause, and who loses patience hears of it', async () => {
+test('an answer that comes too late is asked for again, until the caller gives up', async () => {
   const { numbers, world, reads, clock } = bench({ token: Buffer.alloc(16) })
   world.delay = 600
   const refused = assert.rejects(numbers.next(), {
@@ -190,7 +190,7 @@ test('losses that are more than ten seconds apart leave the cache in use', async
   numbers.close()
 })
 
-test('numbers from SQL alone come from the cache again after ten seconds; a new sequence does not wait for them', async () => {
+test('after ten seconds of SQL alone the cache serves; a new sequence does not wait', async () => {
   const { numbers, opened, clock, world } = bench({ generation: 3, cached: true })
   assert.equal(await numbers.next(), 1)
   // A counter is tried, and must still be there three seconds later.

@@ -18,7 +18,7 @@ function recording() {
   }
 }
 
-test('of a burst only the first message is printed, and the next burst says how many there were', () => {
+test('of a burst only the first message is printed; the next burst says how many came', () => {
   const { logger, lines, pass } = recording()
   for (let i = 0; i < 100; i++) {
     logger.warn('cache', `down ${i}`)

@@ -84,7 +84,7 @@ test('visits wait for the salt, and then have a hash that tells visitors apart',
   assert.equal(hashOf(one, 'anna'), anna.toString('hex'))
 })
 
-test('an address with another user agent is another visitor, also when they are long, and after many others', async () => {
+test('the same address with another user agent is another visitor', async () => {
   const one = start(memory(), new ManualClock(NOON))
   const pairs = [
     ['1.1.1.1', 'a'],
@@ -105,7 +105,7 @@ test('an address with another user agent is another visitor, also when they are 
   assert.deepEqual(hashes.slice(pairs.length), hashes.slice(0, pairs.length))
 })
 
-test('two processes that share a cache give a visitor the same hash, and two caches do not', async () => {
+test('processes give a visitor the same hash if they share a cache, and only then', async () => {
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
   const [one, two, other] = [
@@ -155,7 +155,7 @@ test('what is no salt is replaced', async () => {
   assert.equal((await cache.get(KEY))?.length, 32)
 })
 
-test('with the UTC day the salt changes, and two days later it is gone from the cache', async () => {
+test('the salt changes with the UTC day, and leaves the cache two days later', async () => {
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
   const one = start(cache, clock)
@@ -212,7 +212,7 @@ test('while the cache is silent a visit waits a second, the next ones not at all
   assert.equal(hashOf(one, 'anna'), undefined)
 })
 
-test('while the cache is down visits have no visitor at once, it is said once, and they have one again when it is back', async () => {
+test('while the cache is down visits have no visitor, and the log says so once', async () => {
   const clock = new ManualClock(NOON)
   const cache = faulty(clock)
   cache.mode = 'down'

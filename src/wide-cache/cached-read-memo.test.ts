@@ -34,7 +34,7 @@ function bench() {
   }
 }
 
-test("a process that has read asks the cache again after a second, whether the figures are its own or another's", async () => {
+test('a process that has read figures asks the cache again after a second', async () => {
   const { clock, world, read, others } = bench()
   assert.equal(await read.read(), 1)
   await others(50)
@@ -50,7 +50,7 @@ test("a process that has read asks the cache again after a second, whether the f
   assert.equal(world.queries, 1)
 })
 
-test('while the query fails the figures of another process are taken, where they are newer, for a second', async () => {
+test('while the query fails, newer figures of another process serve for a second', async () => {
   const { clock, world, read, others } = bench()
   assert.equal(await read.read(), 1)
   world.fails = true

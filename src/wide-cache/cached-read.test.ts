@@ -77,7 +77,7 @@ test('figures are read anew once their time is over, by one process for all', as
   await cache.close()
 })
 
-test('the last good figures are served while the query fails, also to a process that has never read', async () => {
+test('the last good figures are served while the query fails, to new processes too', async () => {
   let now = 0
   const cache = memory({ now: () => now })
   let away = false
@@ -93,7 +93,7 @@ test('the last good figures are served while the query fails, also to a process 
   await cache.close()
 })
 
-test('while the query hangs, the last good figures are served after a second, also by a process that has never read', async () => {
+test('while the query hangs, the last good figures are served after a second', async () => {
   let now = 0
   const cache = memory({ now: () => now })
   let answer: ((figures: number) => void) | undefined

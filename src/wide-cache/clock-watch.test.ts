@@ -46,7 +46,7 @@ test("it reads the database's clock, and knows for how long the clocks have agre
   assert.deepEqual([watch.steadyMs, watch.agreedMs, log.lines], [90_000, 90_000, []])
 })
 
-test("a step of the database's clock, either way, ends both, and the log says by how much", async () => {
+test("a step of the database's clock, either way, ends both and is logged", async () => {
   for (const [step, said] of [
     [7_200_000, /the database's clock stepped by 7200 s/],
     [-3_000, /the database's clock stepped by -3 s/],
@@ -80,7 +80,7 @@ test("a step of the process's clock ends the agreement only", async () => {
   }
 })
 
-test('clocks that are more than ten minutes apart never agree, however steady they are', async () => {
+test('clocks that are more than ten minutes apart never agree, however steady', async () => {
   for (const [apart, agreed] of [
     [600_000, 50_000],
     [600_001, 0],

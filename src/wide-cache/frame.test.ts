@@ -39,7 +39,7 @@ const frames = fc
     }
   })
 
-test('a cell gives back the frames that were appended to it, in their order, with all their rows', () => {
+test('a cell gives back the frames that were appended, in order and with all rows', () => {
   fc.assert(
     fc.property(fc.array(frames), (appended) => {
       const { frames: read, foreign } = readCell(

@@ -7,7 +7,7 @@ import { WideCache } from './wide-cache.js'
 
 const silent = { info() {}, warn() {}, error() {} }
 
-test('a collector brings the rows of its own name only, though others share the cache and the database', async () => {
+test("a collector takes only its own name's rows from a shared cache and database", async () => {
   const inner = memory()
   const cache: Cache = new Proxy(inner, {
     get: (target, property) =>

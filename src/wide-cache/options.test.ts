@@ -158,7 +158,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
 for (const [given, name, message] of wrong) {
   const [option] = Object.keys(given)
   const shown = JSON.stringify(given[option!]) ?? 'undefined'
-  test(`a wrong ${option} is refused by its name, its value and what is allowed: ${shown.slice(0, 40)}`, () => {
+  test(`a wrong ${option} is refused with name, value and remedy: ${shown.slice(0, 40)}`, () => {
     assert.throws(() => settingsOfAny({ ...least, ...given }), {
       name,
       message,

@@ -107,7 +107,7 @@ test('what is appended comes to SQL by flush and drain, once', async () => {
   assert.deepEqual(await taken(), ['a', 'b'])
 })
 
-test('a drain leaves young layers where they are; with all it commits them, and neither deletes them nor passes them', async () => {
+test('a drain leaves young layers alone; all: true commits them without passing them', async () => {
   const { wide, taken } = await bench()
   wide.append('young')
   await wide.flush()
@@ -124,7 +124,7 @@ test('a drain leaves young layers where they are; with all it commits them, and 
   await wide.close()
 })
 
-test('a row that is too large, or that the codec cannot write, is dropped and counted; its neighbours are not', async () => {
+test('a row that is too large or cannot be encoded is dropped and counted alone', async () => {
   const { wide, open, taken } = await bench({ maxFrameBytes: 1024 })
   const cycle: unknown[] = []
   cycle.push(cycle)
@@ -188,7 +188,7 @@ test('with the cache down, flush brings the rows straight to SQL', async () => {
   await wide.close()
 })
 
-test('with both down append does not throw and flush says why; the rows are kept, and come when SQL is back', async () => {
+test('with both down append never throws, flush says why, and the rows come later', async () => {
   const { wide, taken, broken } = await bench()
   broken.cache = broken.database = true
   wide.append('a')
@@ -203,7 +203,7 @@ test('with both down append does not throw and flush says why; the rows are kept
   await wide.close()
 })
 
-test('close brings what is held to SQL and writes the final sums; afterwards rows are dropped, and close says the same', async () => {
+test('close brings rows and sums to SQL; later rows are dropped, and close repeats', async () => {
   const { wide, open, taken } = await bench()
   wide.append('a')
   const report = await wide.close()
@@ -214,7 +214,7 @@ test('close brings what is held to SQL and writes the final sums; afterwards row
   assert.deepEqual(await open().ledger(), { ...NOTHING, issued: 1, committed: 1 })
 })
 
-test('close with SQL down leaves the rows in the cache, from where another collector brings them', async () => {
+test('close with SQL down leaves the rows in the cache for another collector', async () => {
   const cache = memory()
   const { wide, open, taken, broken } = await bench({ cache: shared(cache) })
   const other = open()
@@ -228,7 +228,7 @@ test('close with SQL down leaves the rows in the cache, from where another colle
   await other.close()
 })
 
-test('close with SQL down loses what is in a private cache, which goes with its process, and says so', async () => {
+test('close with SQL down loses the rows of a private cache, and says so', async () => {
   const said: string[] = []
   const { wide, broken } = await bench({
     logger: { ...silent, warn: (message) => said.push(message) },
@@ -292,7 +292,7 @@ test('rows that commit refuses go to quarantine with their frame, and are said',
   await wide.close()
 })
 
-test('a statement that fails says itself whether the rows are to blame, whatever commit makes of its error', async () => {
+test('a failed statement says whether rows are to blame, whatever commit throws', async () => {
   const { wide } = await bench({
     async commit(_rows, tx) {
       try {
@@ -311,7 +311,7 @@ test('a statement that fails says itself whether the rows are to blame, whatever
   assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, outstanding: 1 })
 })
 
-test('a commit of many columns gets rows that fit a statement, however long the backlog', async () => {
+test('a commit of many columns gets rows that fit a statement, for any backlog', async () => {
   const columns = 16
   const { wide, real } = await bench({
     async commit(rows, tx) {
@@ -332,7 +332,7 @@ test('a commit of many columns gets rows that fit a statement, however long the 
   await wide.close()
 })
 
-test('a codec that gives no end that can be is an error of its row, and not of the request', async () => {
+test('a codec that returns an invalid end fails its row, not the request', async () => {
   const json = jsonCodec<unknown>()
   const ends: unknown[] = [NaN, 1.5, undefined, 1e9, 0, -2, 'end']
   const codec = {
@@ -363,7 +363,7 @@ test('a codec that throws on reading sends its frame to quarantine, and stops no
   await wide.close()
 })
 
-test('processes of another width or layer length fill another grid of the same name, and a collector drains all', async () => {
+test('grids of another width or layer length share a name, and one collector', async () => {
   const cache = memory()
   const { wide, open, taken } = await bench({ cache: shared(cache) })
   const other = open({ width: 8, layerSeconds: 2 })
@@ -376,7 +376,7 @@ test('processes of another width or layer length fill another grid of the same n
   await Promise.all([wide.close(), other.close()])
 })
 
-test('a private grid begins with its process: what a former one has counted is not of the last minutes', async () => {
+test('figures of a private grid begin with its process, not with an earlier one', async () => {
   const { open } = await bench({ read: async (_, { asOf }) => asOf })
   const wide = open()
   const drainedUntil = (await wide.read()) as number
@@ -385,7 +385,7 @@ test('a private grid begins with its process: what a former one has counted is n
   await wide.close()
 })
 
-test('two processes on a cache of their own share a database, each with its own watermark', async () => {
+test('two processes with a private cache each have a watermark each in one database', async () => {
   const { wide, open, taken } = await bench({ cache: 'memory:' })
   const other = open()
   wide.append('mine')
@@ -405,7 +405,7 @@ test('close lets the ports live that it was given', async () => {
   assert.equal((await real.query('SELECT 1 AS one')).rows[0]?.['one'], 1)
 })
 
-test('read gives what its procedure reads, told up to when all is there; without a procedure it rejects by the name of the option', async () => {
+test('read returns what its procedure reads; without one it rejects with the option', async () => {
   const { wide } = await bench()
   await assert.rejects(wide.read(), { name: 'TypeError', message: /option "read"/ })
   const { wide: reading } = await bench({
@@ -415,7 +415,7 @@ test('read gives what its procedure reads, told up to when all is there; without
   await Promise.all([wide.close(), reading.close()])
 })
 
-test('without a collector what is read moves on with time, is called stale, and the log says once what to start', async () => {
+test('without a collector figures move on and are stale, and the log says so once', async () => {
   let ahead = 0
   const said: string[] = []
   const { real } = await bench()
@@ -456,7 +456,7 @@ test('without a collector what is read moves on with time, is called stale, and 
   await wide.close()
 })
 
-test('a first reading, before any collector has had the time to run, does not say that nobody collects', async () => {
+test('a first reading before any collecting run does not warn of a missing collector', async () => {
   const said: string[] = []
   const { real } = await bench()
   const wide = new WideCache({
@@ -472,7 +472,7 @@ test('a first reading, before any collector has had the time to run, does not sa
   await wide.close()
 })
 
-test('a collector tidies up once the clocks have agreed for ten minutes, and again with its next run, not in a minute, as long as there is more to remove', async () => {
+test('a collector cleans up once clocks agree, and keeps on while there is more', async () => {
   let calls = 0
   let ahead = 0
   const { real } = await bench()
@@ -503,7 +503,7 @@ test('a collector tidies up once the clocks have agreed for ten minutes, and aga
   await wide.close()
 })
 
-test('what lies below a watermark that a clock ahead has raised is drained, also by a collector that begins later', async () => {
+test('layers below a watermark from a clock ahead are drained, by new collectors too', async () => {
   let passed = 0
   let wrong = 600_000
   const { cache, real, open, taken } = await bench()
@@ -530,7 +530,7 @@ test('what lies below a watermark that a clock ahead has raised is drained, also
   await Promise.all([first.close(), later.close()])
 })
 
-test('frames come to SQL in the order of their writer, so that none needs a range in the ledger from one batch to the next', async () => {
+test('frames come to SQL in writer order, so no range is left between batches', async () => {
   const entries: unknown[] = []
   const seen: unknown[] = []
   const { wide } = await bench({

@@ -105,7 +105,7 @@ test('a field of the ledger that is wrong breaks the sum, too', () => {
   ])
 })
 
-test('a row of a killed writer must be there after calm, and may be missing after a fault or right before the kill', () => {
+test("after calm a killed writer's row must be there; after a fault it may be missing", () => {
   const [at, killedAt] = [1_000_000, 1_010_000]
   assert.equal(mustBeThere(at, killedAt, []), true)
   assert.equal(mustBeThere(killedAt - 100, killedAt, []), false)

@@ -128,7 +128,7 @@ describe('SIGTERM', { concurrency: true }, () => {
   for (const express of ['express', 'express4'] as const) {
     const name = express === 'express' ? 'Express 5' : 'Express 4'
 
-    test(`${name}: an event stream, a slow download, a WebSocket and a keep-alive client do not keep the site from ending, and every page counts`, () =>
+    test(`${name}: open streams, downloads, WebSockets and keep-alive do not delay the end`, () =>
       withSite(express, async (site) => {
         await Promise.all([
           beginningOf(ask(site.port, '/events'), 'response'),
@@ -178,7 +178,7 @@ describe('SIGTERM', { concurrency: true }, () => {
       }))
   }
 
-  test('a client that asks again after SIGTERM on a connection it keeps is answered, and its connection then closed', () =>
+  test('a request after SIGTERM on a kept connection is answered, and the connection closed', () =>
     withSite('express', async (site) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       const first = whole(ask(site.port, '/late', { agent }))

@@ -109,7 +109,7 @@ test('an error names the file and the line', () => {
   for (const [one, message] of cases) assert.throws(() => render(one, read), { message })
 })
 
-test('a result that is missing, quick, or without what a table shows is an error that names the file and the line', () => {
+test('a missing, quick or incomplete result is an error that names file and line', () => {
   const text = page('', '<!-- figures: retention -->', '<!-- /figures -->')
   const measures = [
     { contender: 'retention', setting: '1000', metric: 'rows/s', better: null, samples: [5, 7, 6] },

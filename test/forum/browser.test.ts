@@ -85,7 +85,7 @@ async function answerOf(
   }
 }
 
-test('the widget shows both figures, in words and in the top-right corner, and comes by new ones by itself', async () => {
+test('the widget shows both figures in the top-right corner, and refreshes itself', async () => {
   const { page, complaints, figures } = await open('/')
   const widget = page.locator('site-activity')
   const text = await lineThat(page, (text) => numbersIn(text).every((number) => number > 0))
@@ -116,7 +116,7 @@ test('the widget shows both figures, in words and in the top-right corner, and c
   await page.close()
 })
 
-test('a polite live region is there for screen readers, out of sight and silent at first', async () => {
+test('a polite live region for screen readers is there, hidden and silent at first', async () => {
   const { page, complaints } = await open('/')
   const status = page.locator('site-activity [role=status]')
   await page.locator('site-activity [part~=number]').first().waitFor()
@@ -128,7 +128,7 @@ test('a polite live region is there for screen readers, out of sight and silent 
   await page.close()
 })
 
-test('without scripts the page has the figures all the same, once the forum knows some', async () => {
+test('without scripts the page shows the figures too, once the forum has some', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   const end = performance.now() + FIGURES_MS

@@ -21,7 +21,7 @@ async function firstThread(origin: string): Promise<string> {
   return origin + path
 }
 
-test('on memcached and MariaDB, without simulated visitors, exactly those who come are counted, and it stops in order', async () => {
+test('on memcached and MariaDB only real visitors count, and it stops in order', async () => {
   const forum = await startForum(['--no-traffic'], {
     MEMCACHE_SERVERS: await sharedMemcached(),
     DATABASE_URL: await sharedMysqlUrl(),
@@ -106,7 +106,7 @@ test('requests that never end do not keep it from ending', async () => {
   assert.equal(forum.output().split('\n').length, 2, forum.output())
 })
 
-test('a port that is taken, one that is none, and an unknown flag are said in plain words', async () => {
+test('a port in use, an invalid port and an unknown flag have plain errors', async () => {
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, resolve))
   const address = other.address()

@@ -24,7 +24,7 @@ function changes(mutants: readonly Mutant[]): string[] {
   return mutants.map(({ kind, line, is }) => `${line} ${kind}: ${is}`)
 }
 
-test('mutants are small changes of code and of SQL, one each; messages and assertions are left as they are', async () => {
+test('mutants change code or SQL in one place, but no message or assertion', async () => {
   const mutants = await mutantsOf(FILE, SOURCE)
   const query = (text: string): string => `return 'SELECT n FROM t WHERE ${text}'`
   assert.deepEqual(changes(mutants), [
@@ -47,7 +47,7 @@ test('mutants are small changes of code and of SQL, one each; messages and asser
   }
 })
 
-test('a sample is of different mutants in the order of the source, and the same for the same seed', () => {
+test('a sample has different mutants in source order, and is the same for the same seed', () => {
   const items = Array.from({ length: 50 }, (_, i) => i)
   const sample = sampleOf(items, 10, new Random(1))
   assert.equal(new Set(sample).size, 10)
@@ -60,7 +60,7 @@ test('a sample is of different mutants in the order of the source, and the same 
   assert.deepEqual(sampleOf(items, 60, new Random(1)), items)
 })
 
-test('a mutant is found by a test that fails or does not end, and survives otherwise; the copy is then as it was', async () => {
+test('a test that fails or never ends finds a mutant; the copy is then restored', async () => {
   const bench = new Workbench()
   try {
     const source =
@@ -96,7 +96,7 @@ test('a mutant is found by a test that fails or does not end, and survives other
   }
 })
 
-test('every explained survivor is a mutant of the source as it is, and has its reason', async () => {
+test('every explained survivor is a mutant of the present source, with its reason', async () => {
   const mutants = (
     await Promise.all(
       Object.keys(JUDGES)

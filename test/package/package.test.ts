@@ -201,11 +201,12 @@ test('the tarball holds what users need, and nothing else', () => {
 for (const express of EXPRESS_VERSIONS) {
   describe(`installed beside Express ${express}`, () => {
     for (const node of ['this', ...OTHER_NODES]) {
+      const runtime = node === 'this' ? 'this Node' : `Node ${node}`
       for (const [way, program] of [
         ['imported', 'run.mjs'],
         ['required', 'run.cjs'],
       ] as const) {
-        test(`${way} on ${node === 'this' ? 'this Node' : `Node ${node}`}, it records visits and reads them back`, async () => {
+        test(`${way} on ${runtime}, it records visits and reads them back`, async () => {
           const project = projects.get(express)!
           // The embedded default is a file in the working directory.
           const workplace = mkdtempSync(join(project, 'workplace-'))
@@ -238,7 +239,7 @@ for (const express of EXPRESS_VERSIONS) {
   })
 }
 
-test('its types, and the examples of the docs, compile without @types/express, all declarations checked', async () => {
+test("its types and the docs' examples compile without @types/express", async () => {
   const project = projects.get('untyped')!
   assert(!existsSync(join(project, 'node_modules/@types/express')))
   await run(process.execPath, [TSC, '-p', '.'], project)
@@ -264,7 +265,7 @@ describe('bundled', () => {
   }
 
   for (const file of ['esbuild-all.mjs', 'esbuild-all.cjs', 'webpack-all.cjs']) {
-    test(`${file} without the package beside it refuses to start and names what to set`, async () => {
+    test(`${file} without the package beside it refuses to start and says how`, async () => {
       const installed = join(projects.get('bundled')!, 'node_modules/wide-cache')
       renameSync(installed, `${installed}-away`)
       try {

@@ -72,7 +72,7 @@ test('the widget and the package are no larger than their limits', () => {
   assert.deepEqual(tooLarge(now), [])
 })
 
-test('the limits are close to what is there, so that a quarter more of anything would be seen', () => {
+test('the limits are close to the present sizes, so a quarter more would be noticed', () => {
   for (const what of Object.keys(LIMITS) as (keyof Sizes)[]) {
     const grown = { ...now, [what]: Math.ceil(now[what] * LARGER) }
     assert.deepEqual(tooLarge(grown), [`${what}: ${grown[what]}, the limit is ${LIMITS[what]}`])

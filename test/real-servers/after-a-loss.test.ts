@@ -33,7 +33,7 @@ const FILLER = 'x'.repeat(700)
 const MOST_ROWS_READ = 20 * WRITERS
 const LONGEST_TURN_MS = 100
 
-test(`${WRITERS} writers with ${FRAMES} frames each above a gap: a drain reads what its frames need`, async () => {
+test(`${WRITERS} × ${FRAMES} frames above a gap: a drain reads what its frames need`, async () => {
   const server = await startMemcached({ memoryMb: 256 })
   const address = `memcached://${server.address}`
   const sql = mysql(await sharedMysqlUrl())

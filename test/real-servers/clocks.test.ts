@@ -35,7 +35,7 @@ const LONGEST_TURN_MS = 200
 const SAYS_THAT_A_CLOCK_STEPPED = /clock/i
 
 describe('a clock steps', { concurrency: true }, () => {
-  test('the database’s clock is 2 hours ahead for 15 seconds: figures go on, and are not of the future', async () => {
+  test('the database’s clock is 2 hours ahead for 15 s: figures go on, as of now', async () => {
     let aheadMs = 0
     const sql = mysql(await sharedMysqlUrl())
     const log = keptLog()
@@ -94,7 +94,7 @@ describe('a clock steps', { concurrency: true }, () => {
     }
   })
 
-  test('the database’s clock is 31 days ahead for a while: no writer is forgotten, and no row committed twice', async () => {
+  test('the database’s clock is 31 days ahead: no writer forgotten, no row doubled', async () => {
     let aheadMs = 0
     const sql = mysql(await sharedMysqlUrl())
     const database = withClockAhead(sql, () => aheadMs)
@@ -139,7 +139,7 @@ describe('a clock steps', { concurrency: true }, () => {
     }
   })
 
-  test('a writer’s frames are committed once although the database’s clock was 31 days ahead while it held them', async () => {
+  test('a writer holds frames while the clock is 31 days ahead: all committed once', async () => {
     let aheadMs = 0
     const sql = mysql(await sharedMysqlUrl())
     const database = withClockAhead(sql, () => aheadMs)
@@ -177,7 +177,7 @@ describe('a clock steps', { concurrency: true }, () => {
     ['10 minutes back', -10 * MINUTE_MS],
     ['30 days forward', 30 * DAY_MS],
   ] as const) {
-    test(`the wall clock of a web process that collects steps ${what}: it goes on collecting, and its requests do not wait`, async () => {
+    test(`the wall clock of a collecting web process steps ${what}: all goes on`, async () => {
       const database = await sharedMysqlUrl()
       const sql = mysql(database)
       await createRecorded(sql)

@@ -15,7 +15,7 @@ import {
 const GRIDS = 40
 const ROWS = 10
 
-test(`${GRIDS} times two drains at once on a new grid: none rejects, and each row is committed once`, async () => {
+test(`${GRIDS} times two drains of a new grid: none rejects, each row is in SQL once`, async () => {
   const cache = `memcached://${await sharedMemcached()}`
   const url = await sharedMysqlUrl()
   const [sql, others] = [mysql(url), mysql(url)]

@@ -80,7 +80,7 @@ exactlyOnce('the database is restarted', async ({ mariadb }) => {
   await mariadb.restart()
 })
 
-test('a writer ended by SIGTERM loses nothing, though memcached is killed right after', async () => {
+test('SIGTERM makes a writer lose nothing, though memcached is killed right after', async () => {
   const site = await startSite()
   try {
     await site.recordedShare(1 / 3)

@@ -41,7 +41,7 @@ describe('implicit commits', { concurrency: 2 }, () => {
   })
 
   for (const statement of STATEMENTS) {
-    test(`${statement} through tx is refused: with ${COLLECTORS} collectors no row is committed twice`, async () => {
+    test(`${statement} through tx is refused: no collector commits a row twice`, async () => {
       const url = await sharedMysqlUrl()
       const sql = mysql(url)
       await createRecorded(sql)

@@ -52,7 +52,7 @@ describe('manners', { concurrency: true }, () => {
     }
   })
 
-  test('the schema is dropped and made anew under a running process: it goes on by itself', async () => {
+  test('the schema is dropped and made anew under a process: it recovers by itself', async () => {
     const database = await sharedMysqlUrl()
     const sql = mysql(database)
     await createRecorded(sql)
@@ -116,7 +116,7 @@ describe('manners', { concurrency: true }, () => {
     }
   })
 
-  test('process.exit() while SQLite waits for the lock of another process ends with its own exit code', async () => {
+  test('process.exit() keeps its exit code while SQLite waits for another process', async () => {
     const file = join(temporaryFolder('exit'), 'shared.db')
     const sql = sqlite(file)
     await sql.query('CREATE TABLE numbers (n INTEGER)')

@@ -23,7 +23,7 @@ const TELLS_THE_REMEDY =
   /one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|name (?:per|for each) host|each host/i
 
 describe('two hosts, each with its own memcached', { concurrency: true }, () => {
-  test('the log names the remedy, and a host killed after that loses its open frame only', async () => {
+  test('the log names the remedy; a host killed after that loses its open frame only', async () => {
     const memcached = [await startMemcached(), await startMemcached()] as const
     const database = await sharedMysqlUrl()
     const sql = mysql(database)

@@ -78,7 +78,7 @@ async function recordsBeside(servers: number, dies: 'from the start' | 'later'):
 describe('one of several memcached servers', { concurrency: true }, () => {
   for (const servers of [2, 3]) {
     for (const dies of ['from the start', 'later'] as const) {
-      test(`one of ${servers} is dead ${dies}: nothing is lost, and nearly all rows travel through the grid`, () =>
+      test(`one of ${servers} is dead ${dies}: no loss, and nearly all rows use the grid`, () =>
         recordsBeside(servers, dies))
     }
   }

@@ -95,7 +95,7 @@ describe('reports', { concurrency: true }, () => {
     }
   })
 
-  test('rows appended after close() has resolved are logged, since SQL does not hear of them', async () => {
+  test('rows appended after close() has resolved are only logged', async () => {
     const { sql, cache, name } = await recordedDatabase()
     const log = keptLog()
     const wide = openRecorded({ cache, database: sql, collect: false }, { name, logger: log })
@@ -147,7 +147,7 @@ describe('reports', { concurrency: true }, () => {
     ['shared', 'inCache'],
     ['private', 'lost'],
   ] as const) {
-    test(`a close report counts rows that SQL already has as committed, not as ${what} (${kind} cache)`, async () => {
+    test(`a close report counts rows in SQL as such, not as ${what} (${kind} cache)`, async () => {
       const { sql, cache, name } = await recordedDatabase()
       const options = { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 }
       const wide = openRecorded(
@@ -176,7 +176,7 @@ describe('reports', { concurrency: true }, () => {
     })
   }
 
-  test('a close report without a cache counts what SQL did not take as lost, and nothing else', async () => {
+  test('without a cache, a close report counts as lost only what SQL did not take', async () => {
     const { sql, name } = await recordedDatabase()
     const server = await startMemcached()
     const wide = openRecorded(

@@ -74,7 +74,7 @@ describe('nothing is lost', { concurrency: true }, () => {
     })
   }
 
-  test(`SQL stands still for ${FROZEN_MS / 1000} s: nothing is lost, and the ledger is exact`, async () => {
+  test(`SQL hangs for ${FROZEN_MS / 1000} s: nothing is lost, the ledger is exact`, async () => {
     const [mariadb, memcached] = [await startMariadb(), await startMemcached()]
     const sql = mysql(mariadb.url())
     await createRecorded(sql)

@@ -69,7 +69,7 @@ describe('max_allowed_packet is 64 KiB', () => {
   })
 
   for (const way of ['drain', 'close'] as const) {
-    test(`frames that SQL refuses go to quarantine though they are larger than a packet: ${way}() does not reject`, async () => {
+    test(`refused frames larger than a packet go to quarantine: ${way}() resolves`, async () => {
       const sql = await openDatabase(`refused_${way}`)
       await createRecorded(sql)
       const log = keptLog()
@@ -111,7 +111,7 @@ describe('max_allowed_packet is 64 KiB', () => {
     })
   }
 
-  test('a statement of the caller’s commit() that is over the packet does not stop what is behind its frame', async () => {
+  test('a statement of the caller’s commit() over the packet stops no later frame', async () => {
     const sql = await openDatabase('oversize')
     await createRecorded(sql)
     await sql.query('ALTER TABLE recorded ADD filler LONGTEXT NULL')

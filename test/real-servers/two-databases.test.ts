@@ -72,7 +72,7 @@ const places: [name: string, open: () => Promise<Place>][] = [
 
 describe('one memcached', { concurrency: true }, () => {
   for (const [kind, open] of places) {
-    test(`two databases (${kind}) on one memcached under one name: each gets its own rows, and only those`, async () => {
+    test(`two databases (${kind}) on one memcached and name: each gets its own rows`, async () => {
       const cache = `memcached://${await sharedMemcached()}`
       const name = uniqueName()
       const sql = [(await open()).sql, (await open()).sql] as const
@@ -105,7 +105,7 @@ describe('one memcached', { concurrency: true }, () => {
       }
     })
 
-    test(`a cloned database (${kind}) on the same memcached: original and copy each get their own rows, and the log tells of it`, async () => {
+    test(`a cloned database (${kind}) on one memcached: each has its rows, and a log`, async () => {
       const cache = `memcached://${await sharedMemcached()}`
       const name = uniqueName()
       const place = await open()
@@ -176,7 +176,7 @@ describe('one memcached', { concurrency: true }, () => {
     })
   }
 
-  test('processes of another width and layer length under one name fill grids of their own, and one collector drains all', async () => {
+  test('processes of other shapes fill grids of their own; one collector drains all', async () => {
     const cache = `memcached://${await sharedMemcached()}`
     const name = uniqueName()
     const sql = mysql(await sharedMysqlUrl())

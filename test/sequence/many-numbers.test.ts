@@ -20,7 +20,7 @@ const LOSSES = FLUSHES + 1
 /** The loss that is a restart. */
 const RESTART = 10
 
-test(`${NUMBERS} numbers from ${PROCESSES} processes through ${FLUSHES} flushes and a restart of memcached`, async (t) => {
+test(`${NUMBERS} numbers, ${PROCESSES} processes, ${FLUSHES} flushes, one restart`, async (t) => {
   const memcached = await startMemcached()
   const url = await sharedMysqlUrl()
   const sql = mysql(url)

@@ -12,7 +12,7 @@ const CALLERS = 20
 const NUMBERS = 60_000
 const BLOCK = 100
 
-test('a process is killed and another takes its place, and the database is killed and restarted: no number twice', async () => {
+test('a process is replaced after SIGKILL, and the database too: no number twice', async () => {
   const [memcached, mariadb] = await Promise.all([startMemcached(), startMariadb()])
   const task: Task = {
     cache: `memcached://${memcached.address}`,

@@ -51,7 +51,7 @@ describe('memcached: what memjs would do otherwise', () => {
   })
 
   for (const ending of ['fin', 'rst'] as const) {
-    test(`requests in flight when the server closes (${ending}) reject at once, and the next goes through`, () =>
+    test(`requests in flight at the server's end (${ending}) reject at once; the next works`, () =>
       behindProxy(server.address, PATIENT, async (cache, proxy) => {
         await cache.set('closing', x, 60)
         proxy.closeOnRequest(ending)

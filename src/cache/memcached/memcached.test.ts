@@ -54,7 +54,7 @@ describe('memcached: several servers', () => {
 })
 
 describe('memcached: log in and close', () => {
-  test('user name and password are sent by SASL before the first request, and a refusal is said without them', async () => {
+  test('SASL sends user and password first; a refusal does not show them', async () => {
     let accept = true
     const said: Buffer[] = []
     const reply = (socket: Socket, request: Buffer, status: number, body = '') => {
@@ -107,7 +107,7 @@ describe('memcached: log in and close', () => {
       await rejected
     }))
 
-  test('a process ends after close, and in silence even with a dead server in its list', async () => {
+  test('a process ends silently after close, even with a dead server in its list', async () => {
     const script = `
       import { memcached } from ${JSON.stringify(new URL('./memcached.ts', import.meta.url).href)}
       const cache = memcached('${server.address},127.0.0.1:${await freePort()}', { timeoutMs: 300 })
@@ -173,7 +173,7 @@ test('memcached: wrong server lists and options are refused by name, without cre
   })
 })
 
-test('memcached: host names, IPv4 and IPv6 addresses, with and without port, are taken', async () => {
+test('memcached: accepts host names, IPv4 and IPv6 addresses, with or without port', async () => {
   for (const right of [
     'a',
     'cache-1.example.org:11212',

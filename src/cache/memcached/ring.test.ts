@@ -8,7 +8,7 @@ const keys = Array.from(
 )
 const four = ['10.0.0.1:11211', '10.0.0.2:11211', '10.0.0.3:11211', '10.0.0.4:11211']
 
-test('one server more beside three moves about a quarter of the keys, and all of them to it', () => {
+test('a fourth server takes about a quarter of the keys, and no other key moves', () => {
   const [before, after] = [new Ring(four.slice(0, 3)), new Ring(four)]
   const moved = keys.filter((key) => before.nameFor(key) !== after.nameFor(key))
   assert.ok(moved.length > 1500 && moved.length < 3500, `${moved.length} of 10000`)

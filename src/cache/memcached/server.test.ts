@@ -21,7 +21,7 @@ before(async () => {
 after(() => Promise.all([server, ...others].map((one) => one.kill())))
 
 describe('memcached: a server that is down', () => {
-  test('that stays silent: each request times out, then all fail at once, and it is noticed when it is back', () =>
+  test('that stays silent: requests time out, then fail at once, until it is noticed again', () =>
     behindProxy(server.address, SHORT, async (cache, proxy) => {
       await cache.set('silent', x, 60)
       proxy.swallow()
@@ -187,7 +187,7 @@ describe('memcached: a server that is down', () => {
       assert.ok(full >= 8 && full <= 10, `${full} of 40 MiB are refused over 32`)
     }))
 
-  test('is not what a busy process takes it for when it has not read the answers itself', async () => {
+  test('is not taken for silent by a busy process that has not read its answers', async () => {
     const busy = () => {
       const begun = performance.now()
       while (performance.now() - begun < 1500);

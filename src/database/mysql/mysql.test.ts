@@ -85,7 +85,7 @@ async function withTable(
   }
 }
 
-test('a lock-wait timeout is of kind lock, and rolls back the whole transaction even if its work swallows it', () =>
+test('a lock-wait timeout is of kind lock and rolls back all, even if the work catches it', () =>
   withTable(async (database) => {
     await database.transaction(async (holder) => {
       await holder.query(`UPDATE t SET s = 'held' WHERE id = 1`)
@@ -124,7 +124,7 @@ test('a transaction takes variables of its own, and SELECTs in parentheses', () 
   }))
 
 for (const completion of ['NO_CHAIN', 'CHAIN', 'RELEASE']) {
-  test(`a transaction that something else has committed is lost, and nothing says it may be retried (completion_type ${completion})`, async () => {
+  test(`a transaction committed elsewhere is lost, not retryable (${completion})`, async () => {
     const server = await hostileServer()
     await withTable(async (database, url) => {
       const admin = open(url)
@@ -175,7 +175,7 @@ test('a deadlock is of kind lock for the one it fails; the other commits', () =>
     await rejects(Promise.reject(failed[0]!.reason), 'lock', 'ER_LOCK_DEADLOCK')
   }))
 
-test('a connection comes back as if new: variables, locks and temporary tables of its last user are gone', () =>
+test('a reused connection is like new: no variables, locks or temporary tables remain', () =>
   withTable(async (_, url) => {
     const database = open(`${url}?connectionLimit=1`)
     const { rows: before } = await database.query('SELECT CONNECTION_ID() AS id')
@@ -210,7 +210,7 @@ test('a connection comes back as if new: variables, locks and temporary tables o
     await database.close()
   }))
 
-test('a server with other defaults (Oracle, not strict, no backslash escapes, no autocommit, SERIALIZABLE, latin1, another time zone) changes nothing', async () => {
+test('a server with other defaults (SQL mode, isolation, charset, zone) works alike', async () => {
   const server = await hostileServer()
   await withTable(async (database, url) => {
     const text = `\\' OR 1=1 -- "😀"`
@@ -242,7 +242,7 @@ test('a server with other defaults (Oracle, not strict, no backslash escapes, no
   }, server.url())
 })
 
-test('after the server has been restarted, or killed with a statement in flight, the next statements work', async () => {
+test('after a restart, or a kill in mid-statement, the next statements work', async () => {
   const server = await hostileServer()
   await withTable(async (database) => {
     await Promise.all(Array.from({ length: 5 }, () => database.query('SELECT SLEEP(0.05)')))
@@ -303,7 +303,7 @@ test('a statement over max_allowed_packet is refused as data, and the pool goes 
   }, server.url())
 })
 
-test('maxStatementBytes is cautious before the first connection, then that of the server, and in a transaction that of its connection', async () => {
+test("maxStatementBytes is cautious first, then the server's, then the connection's", async () => {
   const server = await hostileServer()
   const database = open(server.url())
   assert.equal(database.maxStatementBytes, ASSUMED_STATEMENT_BYTES)
@@ -395,7 +395,7 @@ test('several statements in one are refused', () =>
     await rejects(database.query('SELECT 1; DELETE FROM t'), 'usage', 'ER_PARSE_ERROR')
   }))
 
-test('a server that takes the connection and says nothing is unreachable after the connect timeout, and close() does not wait for it', async () => {
+test('a silent server is unreachable after the timeout, and close() does not wait', async () => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const database = open(
@@ -417,7 +417,7 @@ test('close() cuts off a statement that does not end', async () => {
   assert.equal((await rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')).unsent, true)
 })
 
-test('a wrong password, user or schema is of kind usage, and the message names server, schema and user, never the password', async () => {
+test('a wrong password, user or schema is of kind usage; the error has no password', async () => {
   const url = await sharedMysqlUrl()
   const { host, pathname } = new URL(url)
   const wrong = open(url.replace('cache-password', 's3cret'))
@@ -540,7 +540,7 @@ test('options and percent-encoded URLs say the same', async () => {
   await byUrl.close()
 })
 
-test('a user who may not create tables works on tables that are there, and is refused where they are to be made', async () => {
+test('a user without CREATE works on existing tables, and cannot migrate', async () => {
   const url = new URL(await sharedMysqlUrl())
   const schema = url.pathname.slice(1)
   const admin = open(url.href)

@@ -28,7 +28,7 @@ function read(parameters: string) {
 const UNVERIFIED = { rejectUnauthorized: false }
 const IDENTITY = { verifyIdentity: true }
 
-test('parameters of Prisma, cloud consoles and other clients are followed, in every spelling and without a word', () => {
+test('URL parameters of Prisma, clouds and other clients work in every spelling, unlogged', () => {
   const cases: [string, ReturnType<typeof read>['ssl']][] = [
     ['ssl=true', {}],
     ['ssl=false', undefined],

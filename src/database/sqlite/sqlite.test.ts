@@ -49,7 +49,7 @@ async function endOf(child: ChildProcess): Promise<unknown> {
   return code ?? signal
 }
 
-test('a backlog of 100,000 rows, and reading them back, never stop the event loop for 20 ms', async (context) => {
+test('100,000 rows, written and read, never stop the event loop for 20 ms', async (context) => {
   const rows = Array.from({ length: 500 }, () => '(?)').join(', ')
   const values = Array.from({ length: 500 }, (_, index) => `value ${index} ${'x'.repeat(80)}`)
   const writing: number[] = []
@@ -141,7 +141,7 @@ test(
   },
 )
 
-test('a file locked by another process is of kind lock after a while, and waited for meanwhile', async () => {
+test('a file that another process has locked is waited for, and then of kind lock', async () => {
   const file = freshFile()
   const [database, other] = [new SqliteDatabase(file), new SqliteDatabase(file)]
   await database.query('CREATE TABLE t (n INTEGER)')
@@ -166,7 +166,7 @@ test('a file locked by another process is of kind lock after a while, and waited
   await Promise.all([database.close(), other.close()])
 })
 
-test('a transaction that reads first and writes later is not failed by a writer of another process', async () => {
+test("a transaction that reads and then writes survives another process's writes", async () => {
   const file = freshFile()
   const [database, other] = [new SqliteDatabase(file), new SqliteDatabase(file)]
   await database.query('CREATE TABLE t (n INTEGER)')
@@ -203,7 +203,7 @@ test("a database in memory lives until it is closed, and is nobody else's", asyn
   await Promise.all([one.close(), two.close()])
 })
 
-test('a file that cannot be opened is of kind capacity; once it can, the next statement works', async () => {
+test('a file that cannot be opened is of kind capacity; later statements work', async () => {
   const place = join(folder, 'later')
   const database = new SqliteDatabase(join(place, 'x.db'))
   const error = await rejects(database.query('SELECT 1'), 'capacity', 'SQLITE_CANTOPEN')
@@ -221,7 +221,7 @@ test('a file that is no database is of kind usage', async () => {
   await database.close()
 })
 
-test('when the thread dies, what is awaited is unreachable, its transaction does not go on, and the next statement works', async () => {
+test('a dead thread makes calls unreachable and ends its transaction; new calls work', async () => {
   const file = freshFile()
   const link = new SqliteLink(file)
   link.hold()
@@ -261,7 +261,7 @@ test(
 )
 
 test(
-  'process.exit() while a statement, or the opening of the file, waits for another process ends the process in order',
+  'process.exit() exits in order while a statement or the opening waits for another process',
   { timeout: 120_000 },
   async () => {
     const file = freshFile()
@@ -290,7 +290,7 @@ test(
 )
 
 test(
-  'process.exit() while the file cannot be opened, since another process holds all of it, ends the process in order',
+  'process.exit() exits in order while another process has locked all of the file',
   { timeout: 120_000 },
   async () => {
     const file = freshFile()

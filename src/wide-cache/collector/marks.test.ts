@@ -65,7 +65,7 @@ async function bench(cache: Cache, database = sqlite(':memory:')) {
   }
 }
 
-test('collecting runs of one database put their marks without a wait, and find all that others have put', async () => {
+test('collecting runs of one database put and find marks without a wait', async () => {
   const cache = sharedCache()
   const one = await bench(cache)
   const other = await bench(cache, one.database)
@@ -79,7 +79,7 @@ test('collecting runs of one database put their marks without a wait, and find a
   await one.database.close()
 })
 
-test("a mark that this database never had, looked up again for five seconds, tells that another database uses the grid's id", async () => {
+test('a mark that stays unknown for five seconds shows that another database exists', async () => {
   const cache = sharedCache()
   const one = await bench(cache)
   assert(Buffer.isBuffer((await one.put()).mark))
@@ -91,7 +91,7 @@ test("a mark that this database never had, looked up again for five seconds, tel
   await clone.database.close()
 })
 
-test('a mark that comes to this node of the database a few seconds later is not foreign', async () => {
+test('a mark that reaches this database node some seconds later is not foreign', async () => {
   const cache = sharedCache()
   const one = await bench(cache)
   const mark = systemEnvironment.newId()
@@ -106,7 +106,7 @@ test('a mark that comes to this node of the database a few seconds later is not 
   await one.database.close()
 })
 
-test('a private cache needs no marks, and a cache that does not answer or store shows none', async () => {
+test('a private cache needs no marks, and an absent cache shows none', async () => {
   const one = await bench(memory())
   assert.equal((await one.put()).mark, undefined)
   assert.deepEqual((await one.database.query('SELECT * FROM wide_cache_marks')).rows, [])
@@ -121,7 +121,7 @@ test('a private cache needs no marks, and a cache that does not answer or store 
   await full.database.close()
 })
 
-test('a process whose cache misses three of the last six newest marks is apart, until it shows them again; the log says both', async () => {
+test('a process is apart while three of six marks are missing, and the log says so', async () => {
   const cache = sharedCache()
   const one = await bench(cache)
   const see = async (shown: boolean): Promise<boolean> => {

@@ -7,7 +7,7 @@ const frames = (...rowCounts: readonly number[]): { rowCount: number }[] =>
 const rows = (batches: readonly { rowCount: number }[][]): number[][] =>
   batches.map((batch) => batch.map(({ rowCount }) => rowCount))
 
-test('a batch has as many frames as there is room for their rows; one frame with more is alone', () => {
+test('a batch is filled with frames up to its row limit; a larger frame is alone', () => {
   assert.deepEqual(batchesOf([], 10), [])
   assert.deepEqual(rows(batchesOf(frames(4, 6, 1, 9, 10, 11, 1), 10)), [
     [4, 6],
@@ -26,7 +26,7 @@ test('a batch has 2,000 frames at most', () => {
   )
 })
 
-test('frames are brought into an order in which those of one writer stand together and ascend', () => {
+test('frames are sorted so that those of one writer are together and ascending', () => {
   const mixed = [
     ['a', 10],
     ['b', 2],

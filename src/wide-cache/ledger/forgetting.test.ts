@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3600 * 1000
 const NOW = 1_000 * DAY_MS
 const id = (byte: number): Buffer => Buffer.alloc(16, byte)
 
-test('what is older than 30 days is forgotten, row by row: nothing of younger writers or of other names goes with it', async () => {
+test('writers older than 30 days are forgotten, and nothing else is', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
   const left = async (table: string, column: string): Promise<unknown[]> =>

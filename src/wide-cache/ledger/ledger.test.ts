@@ -417,7 +417,7 @@ for (const [where, open] of databases) {
   )
 }
 
-test('MariaDB: eight connections that commit overlapping frames in random order take each row once', async () => {
+test('MariaDB: eight connections commit overlapping frames, and each row once', async () => {
   const WRITERS = 6
   const FRAMES = 120
   const url = await sharedMysqlUrl()

@@ -83,7 +83,7 @@ test('frames that SQL takes are one commit', async () => {
   assert.deepEqual(ledger.commits, [[0, 1, 2, 3, 4]])
 })
 
-test('a refused batch is halved until the frame that SQL refuses is alone: only that one goes to quarantine, at its third try', async () => {
+test('halving a refused batch finds the bad frame: quarantine at its third try', async () => {
   for (const bad of [0, 3, 6]) {
     const ledger = new FakeLedger((sequences) => (sequences.includes(bad) ? refused() : undefined))
     const log = keptLog()
@@ -115,7 +115,7 @@ test('a frame that SQL takes at a later try is committed', async () => {
   assert.deepEqual([ledger.commits, ledger.quarantined], [[[0], [0], [0]], []])
 })
 
-test('an error that says nothing about the rows is passed on at any point, and no frame goes to quarantine', async () => {
+test('an error that is not about the rows is passed on, and quarantines no frame', async () => {
   for (const kind of ['unreachable', 'lock', 'capacity', 'usage'] as const) {
     // In the whole batch; in a half of it; with a frame alone, at each of its tries.
     for (let at = 1; at <= 6; at++) {
@@ -129,7 +129,7 @@ test('an error that says nothing about the rows is passed on at any point, and n
   assert.equal(ledger.commits.length, 1)
 })
 
-test('rows that cannot be decoded go to quarantine too, with the name of what was thrown and no more', async () => {
+test("rows that cannot be decoded go to quarantine, with the error's name only", async () => {
   const cause = new SyntaxError('a message that quotes a row')
   const ledger = new FakeLedger(([sequence]) =>
     sequence === 0 ? new RowsError('decode', { cause }) : undefined,
@@ -145,7 +145,7 @@ test('rows that cannot be decoded go to quarantine too, with the name of what wa
   )
 })
 
-test('the watermark rises with the whole batch, or at the end, once all of its frames are settled', async () => {
+test('the watermark rises once all frames of the batch are settled', async () => {
   const raise = { layer: 7 } as never
   const good = new FakeLedger(() => undefined)
   await settled(good, 2, { raise })

@@ -57,7 +57,7 @@ async function site() {
   return { cache, database, open, taken }
 }
 
-test('a process that uses a name for another kind is refused wherever it looks, holds its rows, and commits none', async () => {
+test('a process of another kind is refused everywhere, and commits none of its rows', async () => {
   const { open, taken, database } = await site()
   const [clicks, orders] = [open('clicks'), open('orders')]
   clicks.append('a')
@@ -93,7 +93,7 @@ test('a process that uses a name for another kind is refused wherever it looks, 
   await Promise.all([clicks.close(), orders.close(), database.close()])
 })
 
-test('the log of a process that records only says that it is refused, and closing counts what it held', async () => {
+test('a refused process that only records says so, and close() counts its rows', async () => {
   const { open, database } = await site()
   const log = keptLog()
   await open(undefined).migrate()
@@ -107,7 +107,7 @@ test('the log of a process that records only says that it is refused, and closin
   await database.close()
 })
 
-test('a frame of another kind in a cell is kept for a human, never decoded or committed, and its writer brings its rows itself', async () => {
+test('a frame of another kind goes to quarantine, and its writer commits its rows', async () => {
   const { open, taken, database } = await site()
   const clicks = open('clicks')
   clicks.append('a')
@@ -137,7 +137,7 @@ const DATABASES: [name: string, open: () => Promise<Database>][] = [
 ]
 
 for (const [what, openDatabase] of DATABASES) {
-  test(`${what}: the first kind stays, the longest times count, and the last window that is given`, async () => {
+  test(`${what}: the first kind, the longest times and the last window stay`, async () => {
     const database = await openDatabase()
     after(() => database.close())
     await database.migrate(['wide-cache'])
@@ -190,7 +190,7 @@ for (const [what, openDatabase] of DATABASES) {
   })
 }
 
-test('names are found in the database with the shape of the grid used last, those of private caches not', async () => {
+test('names come with the shape of their newest shared grid, never of private ones', async () => {
   const { open, database, cache } = await site()
   const wide = new WideCache<unknown>(
     {

@@ -77,7 +77,7 @@ function runsOf(numbers: ReadonlySet<number>, above: number): [number, number][]
   return runs
 }
 
-test('law: in whatever order frames come, each is new once, the prefix reaches up to the first gap, and the ranges are the runs above it', () => {
+test('law: in any order each frame is new once, and prefix and ranges are exact', () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(fc.integer({ min: 0, max: 25 }), { maxLength: 8 }), { maxLength: 12 }),
@@ -110,7 +110,7 @@ test('law: in whatever order frames come, each is new once, the prefix reaches u
   )
 })
 
-test('law: what is missing below an aged floor is lost, exactly, and the prefix goes on from there', () => {
+test('law: rows missing below an aged floor are lost, exactly, and the prefix goes on', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.integer({ min: 0, max: 25 })),

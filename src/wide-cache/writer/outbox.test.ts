@@ -42,7 +42,7 @@ test('a prefix confirms all frames up to it and none above', () => {
   assert.equal(box.oldest, undefined)
 })
 
-test('past its bound it lets go of the oldest frames that wait in their cells, and of no others', () => {
+test('past its bound it drops the oldest frames that wait in their cells, and no others', () => {
   const box = outbox(5000, [frame(0), frame(1, true), frame(2), frame(3, true), frame(4, true)])
   assert.equal(box.makeRoom(1000), true)
   assert.deepEqual(sequences(box), [0, 2, 3, 4])

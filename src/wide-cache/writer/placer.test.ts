@@ -78,7 +78,7 @@ function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; 
   }
 }
 
-test('a frame is appended to a random cell of the present layer, which is made where there is none', async () => {
+test('a frame is appended to a random cell of the present layer, or makes it', async () => {
   const { place, calls, clock } = bench({ answers: 'append', random: 0.5 })
   await clock.advance(25_000)
   const appended = place(30_000)
@@ -112,7 +112,7 @@ test('where a column does not answer or refuses, the others are tried in their o
   )
 })
 
-test('three refusals end a try; it is made again every half second until the deadline, and the cache is not taken for down', async () => {
+test('three refusals end a try, made again until the deadline; the cache is not down', async () => {
   const { place, calls, clock, placer } = bench({ answers: 'refuses' })
   const state = place(2_000)
   await settle()
@@ -131,7 +131,7 @@ test('three refusals end a try; it is made again every half second until the dea
   assert.equal(clock.pending, 0)
 })
 
-test('when no column answers the cache is down: frames end at once, but one a second that tries it', async () => {
+test('when no column answers, the cache is down and tried once a second only', async () => {
   const { place, calls, clock, placer, world } = bench({ answers: 'fails' })
   const first = place()
   await settle()

@@ -117,7 +117,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
 
 const idOf = (number: number): string => Buffer.alloc(16, number).toString('hex')
 
-test('a writer takes a new id after a day of silence, if the ledger has all of the old one, whose sums it says', async () => {
+test('after a silent day a writer whose frames are all in the ledger takes a new id', async () => {
   const { visit, world, clock, writer, said } = bench()
   assert.equal(writer.totals(), undefined)
   await visit()
@@ -132,7 +132,7 @@ test('a writer takes a new id after a day of silence, if the ledger has all of t
   assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 }])
 })
 
-test('a writer keeps its id, however long it rests, while it holds frames that the ledger has not confirmed', async () => {
+test('a resting writer keeps its id while it holds unconfirmed frames', async () => {
   const { visit, world, clock, writer, committed } = bench()
   await visit()
   world.database = false
@@ -147,7 +147,7 @@ test('a writer keeps its id, however long it rests, while it holds frames that t
   ])
 })
 
-test('a writer keeps its id, however long it rests, while the ledger does not know of rows that it has dropped', async () => {
+test('a resting writer keeps its id while the ledger misses its dropped rows', async () => {
   const { visit, world, clock, writer, said } = bench()
   await visit()
   world.prefix = 0
@@ -189,7 +189,7 @@ test('frames that SQL confirms are let go of, and nothing more is asked', async 
   assert.deepEqual([asked.length, committed.length, clock.pending], [1, 0, 0])
 })
 
-test('a placed frame that nobody confirms goes straight to SQL after confirmSeconds, and not before', async () => {
+test('a placed but unconfirmed frame goes straight to SQL after confirmSeconds', async () => {
   const { visit, clock, committed, log } = bench()
   await visit()
   await clock.advance(59_000)
@@ -199,7 +199,7 @@ test('a placed frame that nobody confirms goes straight to SQL after confirmSeco
   assert.match(log.lines.join('\n'), /go straight to SQL: they waited 60 s in the cache/)
 })
 
-test('of frames that go straight to SQL together, one that the cache did not take gives the reason', async () => {
+test('of frames that go straight to SQL, one that was not placed gives the reason', async () => {
   const { visit, writer, world, clock, committed, log } = bench()
   await visit()
   world.cache = 'full'
@@ -211,7 +211,7 @@ test('of frames that go straight to SQL together, one that the cache did not tak
   assert.match(log.lines[0]!, /go straight to SQL: the cache does not store frames/)
 })
 
-test('with the cache down frames go straight to SQL within seconds, and the log says why', async () => {
+test('with the cache down frames go straight to SQL within seconds, and are logged', async () => {
   const { visit, world, clock, committed, log } = bench()
   world.cache = 'down'
   await visit()
@@ -220,7 +220,7 @@ test('with the cache down frames go straight to SQL within seconds, and the log 
   assert.match(log.lines.join('\n'), /go straight to SQL: no cache server answers/)
 })
 
-test('a cache that does not store frames has them go straight to SQL after five seconds', async () => {
+test('if a cache does not store frames, they go straight to SQL after five seconds', async () => {
   const { visit, world, clock, committed } = bench()
   world.cache = 'full'
   await visit()
@@ -230,7 +230,7 @@ test('a cache that does not store frames has them go straight to SQL after five 
   assert.equal(committed.length, 1)
 })
 
-test('flush() takes to SQL what the cache does not take, and rejects if SQL does not take it either', async () => {
+test('flush() brings unplaced frames to SQL, and rejects if SQL refuses them too', async () => {
   const { writer, world, committed, clock } = bench()
   world.cache = 'down'
   writer.append('x')
@@ -244,7 +244,7 @@ test('flush() takes to SQL what the cache does not take, and rejects if SQL does
   assert.equal(committed.length, 2)
 })
 
-test('rows that cannot be encoded, are over a frame, or find no room are dropped and counted, and the log says so', async () => {
+test('rows that are invalid, too large or over the bound are dropped and logged', async () => {
   const { writer, log, world, clock, said } = bench({ maxOutboxBytes: 2_000 })
   writer.append(undefined as unknown as string)
   writer.append('x'.repeat(300))
@@ -264,7 +264,7 @@ test('rows that cannot be encoded, are over a frame, or find no room are dropped
   assert.deepEqual(said.at(-1), { writer: Buffer.alloc(16, 1), issued, dropped })
 })
 
-test('close() brings all that is held to SQL, says the sums, and reports; what comes later is dropped', async () => {
+test('close() brings all to SQL and reports; later rows are dropped', async () => {
   const { writer, close, committed, said, world, clock } = bench()
   writer.append('x')
   await writer.flush()
@@ -283,14 +283,14 @@ test('close() brings all that is held to SQL, says the sums, and reports; what c
   assert.equal(clock.pending, 0)
 })
 
-test('close() knows what is in quarantine though the database does not answer to the last sums', async () => {
+test('close() knows the rows in quarantine though the last sums get no answer', async () => {
   const { visit, close, world } = bench()
   await visit()
   Object.assign(world, { prefix: 0, quarantined: new Set([0]), takesSums: false })
   assert.deepEqual(await close(), { committed: 0, quarantined: 1, inCache: 0, lost: 0 })
 })
 
-test('close() leaves in a shared cache what SQL does not take in time, and reports the rest as lost', async () => {
+test('close() leaves rows in a shared cache if SQL fails, and reports the rest lost', async () => {
   for (const [scope, cache, expected] of [
     ['shared', 'up', { committed: 0, quarantined: 0, inCache: 1, lost: 0 }],
     ['private', 'up', { committed: 0, quarantined: 0, inCache: 0, lost: 1 }],
@@ -321,7 +321,7 @@ test('close() tries SQL again until it answers', async () => {
   assert.deepEqual([(await closing).committed, committed.length], [1, 1])
 })
 
-test('rows appended while all is being closed are said to SQL by end(), and what comes later only to the log', async () => {
+test('end() tells SQL of rows appended during close; later ones are only logged', async () => {
   const { writer, close, said, log } = bench()
   writer.append('x')
   await close()
