@@ -41,16 +41,16 @@ export const IN_WRITER: readonly PlantedBug[] = [
     name: 'unplaced frames are not committed directly',
     file: 'writer/writer.ts',
     find:
-      'return apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= ' +
-      'UNPLACED_MS || this.#placer.down))',
-    replace: 'return frame.placed && age >= confirmSeconds * 1000',
+      'apart || age >= confirmSeconds * 1000 || ' +
+      '(!frame.placed && (age >= UNPLACED_MS || this.#placer.down))',
+    replace: 'frame.placed && age >= confirmSeconds * 1000',
     told: /have not come to SQL|rows long ago/,
   },
   {
     name: 'unconfirmed frames are not committed directly',
     file: 'writer/writer.ts',
-    find: 'return apart || age >= confirmSeconds * 1000 || (',
-    replace: 'return apart || age < 0 || (',
+    find: 'apart || age >= confirmSeconds * 1000 || (',
+    replace: 'apart || age < 0 || (',
     told: /have not come to SQL|rows long ago/,
   },
   {
@@ -78,9 +78,8 @@ export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'cells are overwritten instead of appended to',
     file: 'writer/placer.ts',
-    find: `await this.#parts.cache.append(key, bytes)
-      || await this.#parts.cache.add(`,
-    replace: `await this.#parts.cache.set(`,
+    find: '(await this.#parts.cache.append(key, bytes)) || (await this.#parts.cache.add(',
+    replace: '(await this.#parts.cache.set(',
     told: /overwrites/,
   },
   {
