@@ -12,8 +12,8 @@ export async function checkRows(
 ): Promise<void> {
   const { n, contents } = await one(
     sql,
-    `SELECT COUNT(*) AS n, SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))) AS ` +
-      `contents FROM ${database}.activities`,
+    `SELECT COUNT(*) AS n, SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))) ` +
+      `AS contents FROM ${database}.activities`,
     [from],
   )
   if (Number(n) !== count) throw new Error(`${database}: ${n} rows came to SQL of ${count}`)

@@ -14,8 +14,8 @@ export const open = (options) =>
     }
     const seconds = [...views].map(([second, count]) => [name, second, count])
     await connection.query(
-      'INSERT INTO activity_seconds (name, second, views) VALUES ? ON DUPLICATE KEY UPDATE ' +
-        'views = views + VALUES(views)',
+      'INSERT INTO activity_seconds (name, second, views) ' +
+        'VALUES ? ON DUPLICATE KEY UPDATE views = views + VALUES(views)',
       [seconds],
     )
     const visitors = [...newest]
@@ -23,8 +23,8 @@ export const open = (options) =>
       .map(([visitor, second]) => [name, visitor, second])
     for (let from = 0; from < visitors.length; from += ROWS_A_STATEMENT) {
       await connection.query(
-        'INSERT INTO activity_visitors (name, visitor, last_second) VALUES ? ON DUPLICATE ' +
-          'KEY UPDATE last_second = GREATEST(last_second, VALUES(last_second))',
+        'INSERT INTO activity_visitors (name, visitor, last_second) VALUES ? ' +
+          'ON DUPLICATE KEY UPDATE last_second = GREATEST(last_second, VALUES(last_second))',
         [visitors.slice(from, from + ROWS_A_STATEMENT)],
       )
     }

@@ -57,8 +57,8 @@ export async function record(
 export async function multiply(sql: Connection, times: number): Promise<void> {
   const more = Array.from({ length: times - 1 }, (_, i) => `SELECT ${i}`).join(' UNION ALL ')
   await sql.query(
-    'INSERT INTO activities (name, created_at, visitor, page) SELECT name, created_at, ' +
-      `visitor, page FROM activities JOIN (${more}) AS more`,
+    'INSERT INTO activities (name, created_at, visitor, page) ' +
+      `SELECT name, created_at, visitor, page FROM activities JOIN (${more}) AS more`,
   )
   await sql.query('UPDATE activity_seconds SET views = views * ?', [times])
 }

@@ -85,8 +85,8 @@ async function removeRows(
   for (;;) {
     // A DELETE with a LIMIT is MySQL's only; so the time of the first row to stay is asked for.
     const next = await tx.query(
-      'SELECT created_at FROM activities WHERE name = ? AND created_at >= ? AND created_at < ' +
-        '? ORDER BY created_at LIMIT 1 OFFSET ?',
+      'SELECT created_at FROM activities WHERE name = ? AND created_at >= ? AND created_at < ? ' +
+        'ORDER BY created_at LIMIT 1 OFFSET ?',
       [name, from, to, ROWS_A_STATEMENT],
     )
     const upTo = next.rows[0] ? Math.max(Number(next.rows[0]['created_at']), from + 1) : to
@@ -103,8 +103,8 @@ async function removeRows(
 async function removeVisitors(tx: Transaction, name: string, second: number): Promise<void> {
   for (;;) {
     const { rows } = await tx.query(
-      'SELECT visitor FROM activity_visitors WHERE name = ? AND last_second = ? ORDER BY ' +
-        'visitor LIMIT ?',
+      'SELECT visitor FROM activity_visitors ' +
+        'WHERE name = ? AND last_second = ? ORDER BY visitor LIMIT ?',
       [name, second, VISITORS_A_STATEMENT],
     )
     const visitors = rows.map(({ visitor }): SqlValue => visitor ?? null)
@@ -113,8 +113,8 @@ async function removeVisitors(tx: Transaction, name: string, second: number): Pr
     // last_second, with which the two would wait for each other. Who is back meanwhile has another
     // last_second and stays.
     await tx.query(
-      'DELETE FROM activity_visitors WHERE name = ? AND visitor IN ' +
-        `(${placeholders(visitors.length)}) AND last_second + 0 = ?`,
+      'DELETE FROM activity_visitors ' +
+        `WHERE name = ? AND visitor IN (${placeholders(visitors.length)}) AND last_second + 0 = ?`,
       [name, ...visitors, second],
     )
   }

@@ -25,9 +25,9 @@ export async function readStats(
 ): Promise<ActivityStats> {
   const from = Math.floor(asOf / 1000) - windowSeconds
   const { rows } = await database.query(
-    'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds WHERE name = ? AND second ' +
-      '>= ?) AS page_views,' +
-      ' (SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors',
+    'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds ' +
+      'WHERE name = ? AND second >= ?) AS page_views, ' +
+      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors',
     [name, from, name, from],
   )
   return {

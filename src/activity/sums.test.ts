@@ -96,8 +96,8 @@ async function assertSumsAreRows(database: Database, name: string): Promise<numb
   for (const asOf of [NOW, NOW - SECOND, NOW - 40 * LAYER_MS, NOW - 300 * LAYER_MS]) {
     const from = asOf - 600 * SECOND
     const counted = await database.query(
-      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE ' +
-        'name = ? AND created_at >= ?',
+      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities ' +
+        'WHERE name = ? AND created_at >= ?',
       [name, from],
     )
     assert.deepEqual(await readStats(database, { name, asOf, stale: false }, 600), {

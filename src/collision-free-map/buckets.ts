@@ -74,8 +74,8 @@ export class Buckets {
     const {
       rows: [row],
     } = await this.#tables.database.query(
-      `SELECT b.bucket, b.last_hash FROM (SELECT hash FROM ${queued} WHERE ${owner} = ? AND ` +
-        'hash >= ? AND hash < ? ORDER BY hash LIMIT 1) AS q ' +
+      `SELECT b.bucket, b.last_hash FROM (SELECT hash FROM ${queued} ` +
+        `WHERE ${owner} = ? AND hash >= ? AND hash < ? ORDER BY hash LIMIT 1) AS q ` +
         `JOIN ${buckets} AS b ON b.${owner} = ? AND q.hash BETWEEN b.first_hash AND b.last_hash`,
       [this.#id, from, to, this.#id],
     )
@@ -91,8 +91,8 @@ export class Buckets {
     const {
       rows: [row],
     } = await tx.query(
-      `SELECT first_hash, last_hash FROM ${buckets} WHERE ${owner} = ? AND bucket = ` +
-        `?${skipLocked(tx.dialect)}`,
+      `SELECT first_hash, last_hash FROM ${buckets} ` +
+        `WHERE ${owner} = ? AND bucket = ?${skipLocked(tx.dialect)}`,
       [this.#id, bucket],
     )
     return row && { first: Number(row['first_hash']), last: Number(row['last_hash']) }

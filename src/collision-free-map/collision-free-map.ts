@@ -180,10 +180,10 @@ export class CollisionFreeMap<K = string, V = number> {
     const place = [this.#id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
     const { rows } = await on.query(
-      'SELECT 0 AS id, map_value FROM collision_free_map_values WHERE map = ? AND hash = ? ' +
-        'AND map_key = ? ' +
-        `UNION ALL SELECT id, map_value FROM ${TABLES.queued} WHERE map = ? AND hash = ? AND ` +
-        `map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
+      'SELECT 0 AS id, map_value FROM collision_free_map_values ' +
+        'WHERE map = ? AND hash = ? AND map_key = ? ' +
+        `UNION ALL SELECT id, map_value FROM ${TABLES.queued} ` +
+        `WHERE map = ? AND hash = ? AND map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
       [...place, ...place],
     )
     const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined

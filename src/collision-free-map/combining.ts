@@ -121,8 +121,8 @@ export class Combining<K, V> {
    */
   async #read(tx: Transaction, condition: string, values: readonly number[]): Promise<Update[]> {
     const { rows } = await tx.query(
-      `SELECT id, hash, map_key, map_value FROM ${QUEUE} WHERE map = ? AND ${condition} ` +
-        `ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
+      `SELECT id, hash, map_key, map_value FROM ${QUEUE} ` +
+        `WHERE map = ? AND ${condition} ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
       [this.#parts.id, ...values],
     )
     return rows.map((row) => ({
@@ -203,8 +203,8 @@ export class Combining<K, V> {
     for (let from = 0; from < keys.length; from += IDS_A_STATEMENT) {
       const portion = keys.slice(from, from + IDS_A_STATEMENT)
       const { rows } = await tx.query(
-        `SELECT map_key, map_value FROM ${VALUES} WHERE map = ? AND hash IN ` +
-          `(${portion.map(() => '?').join(', ')})`,
+        `SELECT map_key, map_value FROM ${VALUES} ` +
+          `WHERE map = ? AND hash IN (${portion.map(() => '?').join(', ')})`,
         [this.#parts.id, ...portion.map(({ hash }) => hash)],
       )
       for (const row of rows) stored.set(nameOf(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))

@@ -197,9 +197,8 @@ export class ExportQueue<K, V> {
     if (!holder) return undefined
     // Versions given before come first, so that a key's entries never overtake each other.
     const { rows } = await tx.query(
-      `SELECT id, entry_key, entry_value, version FROM ${TABLES.queued} WHERE queue = ? AND ` +
-        'hash BETWEEN ? AND ? ' +
-        `ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
+      `SELECT id, entry_key, entry_value, version FROM ${TABLES.queued} WHERE queue = ? ` +
+        `AND hash BETWEEN ? AND ? ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
       [this.#id, range.first, range.last],
     )
     const entries = rows.map((row): Queued => ({

@@ -35,8 +35,8 @@ export class Holds {
   async take(tx: Transaction, { first, last }: HashRange): Promise<Buffer | undefined> {
     const now = await tx.now()
     const { rows } = await tx.query(
-      'SELECT holder, failures FROM export_queue_holds WHERE queue = ? AND first_hash <= ? ' +
-        'AND last_hash >= ?',
+      'SELECT holder, failures FROM export_queue_holds ' +
+        'WHERE queue = ? AND first_hash <= ? AND last_hash >= ?',
       [this.#queue, last, first],
     )
     let failures = 0
@@ -51,8 +51,8 @@ export class Holds {
     }
     const holder = this.#environment.newId()
     await tx.query(
-      'INSERT INTO export_queue_holds (queue, holder, first_hash, last_hash, held_until, ' +
-        'failures) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO export_queue_holds ' +
+        '(queue, holder, first_hash, last_hash, held_until, failures) VALUES (?, ?, ?, ?, ?, ?)',
       [this.#queue, holder, first, last, now + HOLD_MS, failures],
     )
     return holder

@@ -79,8 +79,8 @@ export class Processing {
       database,
     } = this.#parts
     const released = database.query(
-      `UPDATE ${all} SET lease_owner = NULL, lease_until = 0 WHERE ${owner} = ? AND ` +
-        'lease_owner = ?',
+      `UPDATE ${all} SET lease_owner = NULL, lease_until = 0 ` +
+        `WHERE ${owner} = ? AND lease_owner = ?`,
       [id, this.#holder],
     )
     await within(RELEASE_MS, released)

@@ -126,8 +126,8 @@ export class Generations {
     const newest = await this.#newest((sql, values) => tx.query(sql, values))
     if (newest?.number !== missed?.number) return undefined
     const { rows } = await tx.query(
-      'SELECT value FROM global_counter_shards WHERE name = ? ORDER BY ' +
-        `shard${forUpdate(tx.dialect)}`,
+      'SELECT value FROM global_counter_shards ' +
+        `WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`,
       [this.#name],
     )
     const persisted = rows.reduce((most, { value }) => Math.max(most, Number(value)), 0)
@@ -178,8 +178,8 @@ export class Generations {
   async #committed(tx: Transaction, tokens: readonly Buffer[]): Promise<SqlRow | undefined> {
     if (tokens.length === 0) return undefined
     const { rows } = await tx.query(
-      'SELECT seed FROM global_counter_generations WHERE name = ? AND token IN ' +
-        `(${placeholders(tokens.length)})`,
+      'SELECT seed FROM global_counter_generations ' +
+        `WHERE name = ? AND token IN (${placeholders(tokens.length)})`,
       [this.#name, ...tokens],
     )
     return rows[0]
@@ -227,9 +227,9 @@ export class Generations {
     query: (sql: string, values: readonly SqlValue[]) => Promise<QueryResult>,
   ): Promise<Generation | undefined> {
     const { rows } = await query(
-      'SELECT c.generation, c.shards, g.token FROM global_counters c JOIN ' +
-        'global_counter_generations g ON g.name = c.name AND g.generation = c.generation WHERE ' +
-        'c.name = ?',
+      'SELECT c.generation, c.shards, g.token FROM global_counters c ' +
+        'JOIN global_counter_generations g ON g.name = c.name AND g.generation = c.generation ' +
+        'WHERE c.name = ?',
       [this.#name],
     )
     const token = rows[0]?.['token']

@@ -127,8 +127,8 @@ export class Lane {
       [id, now],
     )
     const { rows } = await database.query(
-      'SELECT lane FROM sharded_counter_lanes WHERE created_at < ? ORDER BY created_at LIMIT ' +
-        `${REMOVED_AT_ONCE}`,
+      'SELECT lane FROM sharded_counter_lanes ' +
+        `WHERE created_at < ? ORDER BY created_at LIMIT ${REMOVED_AT_ONCE}`,
       [now - KEPT_MS],
     )
     const old = rows.flatMap(({ lane }) => lane ?? [])

@@ -136,8 +136,8 @@ export class Shards {
 
   async #lockValues(tx: Transaction): Promise<Map<number, number>> {
     const { rows } = await tx.query(
-      'SELECT shard, value FROM sharded_counter_shards WHERE name = ? ORDER BY ' +
-        `shard${forUpdate(tx.dialect)}`,
+      'SELECT shard, value FROM sharded_counter_shards ' +
+        `WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`,
       [this.#name],
     )
     return new Map(rows.map(({ shard, value }) => [Number(shard), Number(value)]))

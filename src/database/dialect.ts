@@ -34,20 +34,20 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     // Left to itself MariaDB likes to read the whole of a small table, and waits for every row that
     // others are inserting.
     deleteByIds: (table) =>
-      `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids STRAIGHT_JOIN ` +
-      `${table} AS t FORCE INDEX (PRIMARY) ON t.id = ids.id`,
+      `DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids ` +
+      `STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = ids.id`,
     updateByIds: (table, column) =>
-      `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', value BIGINT PATH ` +
-      `'$[1]')) AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = ` +
-      `given.id SET t.${column} = given.value`,
+      `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', value BIGINT PATH '$[1]')) ` +
+      `AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = given.id ` +
+      `SET t.${column} = given.value`,
     // The first table's row is locked first.
     updateJoin: ' STRAIGHT_JOIN ',
     // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere
     // NOW() is ambiguous for one hour a year.
     now: 'SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) AS now',
     columnsOf:
-      'SELECT column_name AS name FROM information_schema.columns WHERE table_schema = ' +
-      'DATABASE() AND table_name = ?',
+      'SELECT column_name AS name FROM information_schema.columns ' +
+      'WHERE table_schema = DATABASE() AND table_name = ?',
   },
   sqlite: {
     onDuplicate: (keyColumns) => `ON CONFLICT(${keyColumns.join(', ')}) DO UPDATE SET`,
@@ -58,8 +58,8 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     skipLocked: '',
     deleteByIds: (table) => `DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
     updateByIds: (table, column) =>
-      `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, value ->> ` +
-      `1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
+      `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, ` +
+      `value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
     columnsOf: 'SELECT name FROM pragma_table_info(?)',
@@ -80,8 +80,8 @@ export function insert(table: string, columns: readonly string[], rowCount: numb
   )
   const row = `(${placeholders(columns.length)})`
   return (
-    `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES ` +
-    `${Array(rowCount).fill(row).join(', ')}`
+    `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) ` +
+    `VALUES ${Array(rowCount).fill(row).join(', ')}`
   )
 }
 
@@ -208,8 +208,8 @@ export function updateBoth(
   if (updateJoin === undefined) return undefined
   return {
     sql:
-      `UPDATE ${quoted(first.table)}${updateJoin}${quoted(second.table)} SET ` +
-      `${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
+      `UPDATE ${quoted(first.table)}${updateJoin}${quoted(second.table)} ` +
+      `SET ${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
     values: [...first.setValues, ...second.setValues, ...first.whereValues, ...second.whereValues],
   }
 }

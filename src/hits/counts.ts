@@ -72,8 +72,8 @@ export async function readCounts(
     // One statement sees one moment: between two, a hit could be in both or in neither.
     const { rows } = await queryable.query(
       `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', keys.length)} ` +
-        'UNION ALL SELECT map_key AS item, SUM(CAST(map_value AS DECIMAL(20))) AS hits FROM ' +
-        'collision_free_map_queue ' +
+        'UNION ALL SELECT map_key AS item, SUM(CAST(map_value AS DECIMAL(20))) AS hits ' +
+        'FROM collision_free_map_queue ' +
         `WHERE map = ? AND ${isOneOf('hash', keys.length)} GROUP BY map_key`,
       [name, ...keys, map, ...keys.map(hashOf)],
     )

@@ -23,8 +23,8 @@ export async function tidyHits(
       const {
         rows: [next],
       } = await database.query(
-        'SELECT window_start, viewing FROM hits_seen WHERE name = ? AND window_start < ? ' +
-          'ORDER BY window_start, viewing LIMIT 1 OFFSET ?',
+        'SELECT window_start, viewing FROM hits_seen ' +
+          'WHERE name = ? AND window_start < ? ORDER BY window_start, viewing LIMIT 1 OFFSET ?',
         [name, keepFrom, ROWS_A_PIECE],
       )
       const windowStart = next?.['window_start'] ?? keepFrom

@@ -78,8 +78,8 @@ export class GenerationRecord {
         settled: row.token === null && row.settled,
       }
       await tx.query(
-        'UPDATE sequence_generations SET generation = ?, token = ?, base = ?, reserved = ?, ' +
-          'settled = ? WHERE name = ?',
+        'UPDATE sequence_generations ' +
+          'SET generation = ?, token = ?, base = ?, reserved = ?, settled = ? WHERE name = ?',
         [next.generation, token, next.base, next.reserved, Number(next.settled), this.#name],
       )
       return next

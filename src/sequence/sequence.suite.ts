@@ -156,8 +156,8 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       await before.next()
       await before.close()
       await bench.database.query(
-        'UPDATE sequence_generations SET generation = 0, token = NULL, base = ?, reserved = ' +
-          '? WHERE name = ?',
+        'UPDATE sequence_generations ' +
+          'SET generation = 0, token = NULL, base = ?, reserved = ? WHERE name = ?',
         [LAST - 20, LAST - 20, bench.name],
       )
       const sequence = bench.sequence()

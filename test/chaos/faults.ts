@@ -85,8 +85,8 @@ const DO: Record<FaultKind, (world: World, fault: Fault) => Promise<void>> = {
     const connection = await createConnection(mariadb.url())
     try {
       const [rows] = await connection.query(
-        'SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND ' +
-          `command <> 'Daemon'`,
+        'SELECT id FROM information_schema.processlist ' +
+          `WHERE id <> CONNECTION_ID() AND command <> 'Daemon'`,
       )
       const ids = (rows as { id: number }[]).map(({ id }) => id)
       const random = new Random(at)

@@ -46,8 +46,8 @@ export async function findOut(
   for (const row of rows) hits.set(String(row['item']), Number(row['hits']))
   const recount = (
     await database.query(
-      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors FROM activities WHERE ' +
-        'name = ?',
+      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors ' +
+        'FROM activities WHERE name = ?',
       [nameOf('activity', names)],
     )
   ).rows[0]

@@ -129,8 +129,8 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
       }
       await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))
       const { rows } = await sql.query(
-        'SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS ' +
-          'last FROM recorded GROUP BY writer ORDER BY writer',
+        'SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS last ' +
+          'FROM recorded GROUP BY writer ORDER BY writer',
       )
       const reader = openRecorded({ cache, database, collect: false })
       const ledger = await reader.ledger()

@@ -35,8 +35,8 @@ export class Engine {
       for (const row of other.run(`SELECT * FROM ${table}`, []).rows) {
         const columns = Object.keys(row)
         this.run(
-          `INSERT INTO ${table} (${columns.join(', ')}) VALUES ` +
-            `(${columns.map(() => '?').join(', ')})`,
+          `INSERT INTO ${table} (${columns.join(', ')}) ` +
+            `VALUES (${columns.map(() => '?').join(', ')})`,
           Object.values(row),
         )
       }

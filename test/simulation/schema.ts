@@ -60,8 +60,8 @@ export const NO_SUMS: Sums = {
 
 export function sumsOfAll(look: Look): Sums {
   const [row] = look(
-    'SELECT SUM(issued) AS issued, SUM(committed) AS committed, SUM(quarantined) AS ' +
-      'quarantined, SUM(duplicate) AS duplicate, SUM(dropped) AS dropped, SUM(lost) AS lost ' +
+    'SELECT SUM(issued) AS issued, SUM(committed) AS committed, SUM(quarantined) AS quarantined, ' +
+      'SUM(duplicate) AS duplicate, SUM(dropped) AS dropped, SUM(lost) AS lost ' +
       'FROM wide_cache_writers',
   )
   return sumsOf(row!)

@@ -74,8 +74,8 @@ async function crashes(database: string, external: string): Promise<void> {
       const {
         rows: [row],
       } = await words.database.query(
-        'SELECT (SELECT COUNT(*) FROM collision_free_map_queue) + (SELECT COUNT(*) FROM ' +
-          'export_queue_entries) AS n',
+        'SELECT (SELECT COUNT(*) FROM collision_free_map_queue) + ' +
+          '(SELECT COUNT(*) FROM export_queue_entries) AS n',
       )
       return Number(row?.['n'])
     }

@@ -217,8 +217,8 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     const aborted = await value(`SHOW GLOBAL STATUS LIKE 'Aborted_clients'`)
     await setTimeout(3_000)
     const others =
-      'SELECT COUNT(*) FROM information_schema.processlist WHERE host <> ' +
-      `'localhost' AND db = 'test'`
+      'SELECT COUNT(*) FROM information_schema.processlist ' +
+      `WHERE host <> 'localhost' AND db = 'test'`
     assert.equal(Number(await value(others)), 5, 'the wait_timeout of the server is not ours')
     await setTimeout(11_000)
     assert.equal(Number(await value(others)), 0)

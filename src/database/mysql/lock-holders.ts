@@ -26,8 +26,8 @@ const QUERY = (waits: string): string => `
 /** MySQL 8 has moved the table, and MariaDB has not. */
 const QUERIES = {
   mariadb: QUERY(
-    '(SELECT requesting_trx_id AS requesting, blocking_trx_id AS blocking FROM ' +
-      'information_schema.innodb_lock_waits) AS waits',
+    '(SELECT requesting_trx_id AS requesting, blocking_trx_id AS blocking ' +
+      'FROM information_schema.innodb_lock_waits) AS waits',
   ),
   mysql: QUERY(
     `(SELECT requesting_engine_transaction_id AS requesting, blocking_engine_transaction_id AS blocking

@@ -230,8 +230,8 @@ test('a dead thread makes calls unreachable and ends its transaction; new calls 
   await second
   const awaited = rejects(
     link.query(
-      'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000000) SELECT ' +
-        'COUNT(*) FROM c',
+      'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000000) ' +
+        'SELECT COUNT(*) FROM c',
       [],
     ),
     'unreachable',

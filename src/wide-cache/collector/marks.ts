@@ -166,8 +166,8 @@ export class Marks {
     let unknown = list.filter((mark) => !known.has(mark))
     for (let tries = 1; unknown.length > 0; tries++) {
       const { rows } = await this.#database.query(
-        'SELECT mark FROM wide_cache_marks WHERE grid_id = ? AND mark IN ' +
-          `(${placeholders(unknown.length)})`,
+        'SELECT mark FROM wide_cache_marks ' +
+          `WHERE grid_id = ? AND mark IN (${placeholders(unknown.length)})`,
         [grid.id, ...unknown.map((mark) => Buffer.from(mark, 'hex'))],
       )
       const found = new Set(

@@ -23,23 +23,27 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
   ] as const) {
     const seen = NOW - age * DAY_MS
     await database.query(
-      'INSERT INTO wide_cache_writers (name, writer, issued, committed, duplicate, ' +
-        'quarantined, dropped, last_seen) VALUES (?, ?, 10, 6, 2, 1, 5, ?)',
+      'INSERT INTO wide_cache_writers ' +
+        '(name, writer, issued, committed, duplicate, quarantined, dropped, last_seen) ' +
+        'VALUES (?, ?, 10, 6, 2, 1, 5, ?)',
       [name, id(writer), seen],
     )
     await database.query(
-      'INSERT INTO wide_cache_ranges (name, writer, first_sequence, last_sequence, issued, ' +
-        'row_count) VALUES (?, ?, 5, 6, 0, 2)',
+      'INSERT INTO wide_cache_ranges ' +
+        '(name, writer, first_sequence, last_sequence, issued, row_count) ' +
+        'VALUES (?, ?, 5, 6, 0, 2)',
       [name, id(writer)],
     )
     await database.query(
-      'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, ' +
-        'bytes, created_at) VALUES (?, ?, ?, 0, 1, ?, ?, ?)',
+      'INSERT INTO wide_cache_quarantine ' +
+        '(name, writer, sequence, piece, row_count, reason, bytes, created_at) ' +
+        'VALUES (?, ?, ?, 0, 1, ?, ?, ?)',
       [name, id(writer), writer, 'x', id(0), seen],
     )
     await database.query(
-      'INSERT INTO wide_cache_grids (id, name, width, layer_seconds, private_to, watermark, ' +
-        'moved_at, used_at) VALUES (?, ?, ?, 1, ?, 0, 0, ?)',
+      'INSERT INTO wide_cache_grids ' +
+        '(id, name, width, layer_seconds, private_to, watermark, moved_at, used_at) ' +
+        'VALUES (?, ?, ?, 1, ?, 0, 0, ?)',
       [id(10 * writer + name.length), name, writer, id(0), seen],
     )
   }
@@ -79,8 +83,9 @@ test('the frames of a writer in quarantine are its own, of its own name, each on
     ['other', 1, 6, 0],
   ] as const) {
     await database.query(
-      'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, ' +
-        'bytes, created_at) VALUES (?, ?, ?, ?, 1, ?, ?, 0)',
+      'INSERT INTO wide_cache_quarantine ' +
+        '(name, writer, sequence, piece, row_count, reason, bytes, created_at) ' +
+        'VALUES (?, ?, ?, ?, 1, ?, ?, 0)',
       [name, id(writer), sequence, piece, 'x', id(0)],
     )
   }

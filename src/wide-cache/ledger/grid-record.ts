@@ -120,8 +120,8 @@ export class GridRecord {
     const {
       rows: [row],
     } = await this.#database.query(
-      'SELECT id, width, layer_seconds, mark FROM wide_cache_grids WHERE name = ? AND width ' +
-        '= ? AND layer_seconds = ? AND private_to = ?',
+      'SELECT id, width, layer_seconds, mark FROM wide_cache_grids ' +
+        'WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
       [this.#name, width, layerSeconds, this.#privateTo],
     )
     this.#grid = row && this.#known(row)
@@ -135,9 +135,9 @@ export class GridRecord {
   async raise(tx: Queryable, { grid, from, to, mark, used }: Raise, now: number): Promise<void> {
     const { affectedRows } = await tx.query(
       'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = COALESCE(?, mark), ' +
-        'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END,' +
-        ' lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END WHERE id = ? ' +
-        'AND watermark = ?',
+        'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END, ' +
+        'lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ' +
+        'WHERE id = ? AND watermark = ?',
       [to, now, mark ?? null, used ? 1 : 0, now, this.#owner, now + LEASE_MS, grid.id, from],
     )
     if (affectedRows !== 1) throw new WatermarkMoved()
@@ -159,8 +159,8 @@ export class GridRecord {
     const { affectedRows } = await this.#database.query(
       // A lease that ends later than any can was taken while the clock was ahead.
       'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ? ' +
-        'WHERE name = ? AND private_to = ? AND (lease_until < ? OR lease_until > ? OR ' +
-        'lease_owner = ?)',
+        'WHERE name = ? AND private_to = ? ' +
+        'AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
       [
         this.#owner,
         now + LEASE_MS,
@@ -178,8 +178,8 @@ export class GridRecord {
   /** Gives the lease back. */
   async release(): Promise<void> {
     await this.#database.query(
-      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0 WHERE name = ? AND ' +
-        'private_to = ? AND lease_owner = ?',
+      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0 ' +
+        'WHERE name = ? AND private_to = ? AND lease_owner = ?',
       [this.#name, this.#privateTo, this.#owner],
     )
   }

@@ -309,8 +309,8 @@ export class Ledger<Row> {
         .slice(at, at + IDS_A_STATEMENT)
         .map((writer) => Buffer.from(writer, 'hex'))
       const { rows } = await tx.query(
-        `SELECT ${columns} FROM ${table} WHERE name = ? AND writer IN ` +
-          `(${placeholders(ids.length)}) ORDER BY ${ORDERS[table]}`,
+        `SELECT ${columns} FROM ${table} ` +
+          `WHERE name = ? AND writer IN (${placeholders(ids.length)}) ORDER BY ${ORDERS[table]}`,
         [this.#name, ...ids],
       )
       for (const row of rows) found.push(row)
@@ -361,8 +361,8 @@ export class Ledger<Row> {
       for (let at = 0; at < removed.length; at += IDS_A_STATEMENT) {
         const some = removed.slice(at, at + IDS_A_STATEMENT)
         await tx.query(
-          'DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ? AND first_sequence IN ' +
-            `(${placeholders(some.length)})`,
+          'DELETE FROM wide_cache_ranges ' +
+            `WHERE name = ? AND writer = ? AND first_sequence IN (${placeholders(some.length)})`,
           [this.#name, id, ...some],
         )
       }

@@ -47,8 +47,8 @@ export async function ledgerReport(
 ): Promise<LedgerReport> {
   const now = await database.now()
   const { rows } = await database.query(
-    'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen FROM ' +
-      'wide_cache_writers WHERE name = ?',
+    'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen ' +
+      'FROM wide_cache_writers WHERE name = ?',
     [name],
   )
   const local = own()
@@ -94,8 +94,8 @@ export async function ledgerReport(
 export async function forgetOld(database: Database, name: string, now: number): Promise<void> {
   const before = now - KEPT_MS
   const { rows } = await database.query(
-    'SELECT writer FROM wide_cache_writers WHERE name = ? AND last_seen < ? AND writer <> ? ' +
-      `LIMIT ${FORGET_AT_ONCE}`,
+    'SELECT writer FROM wide_cache_writers ' +
+      `WHERE name = ? AND last_seen < ? AND writer <> ? LIMIT ${FORGET_AT_ONCE}`,
     [name, before, FORGOTTEN],
   )
   for (const { writer } of rows) {
@@ -125,8 +125,8 @@ async function forgetWriter(
   const {
     rows: [row],
   } = await tx.query(
-    'SELECT issued, committed, duplicate, quarantined, dropped FROM wide_cache_writers WHERE ' +
-      `name = ? AND writer = ? AND last_seen < ?${forUpdate(tx.dialect)}`,
+    'SELECT issued, committed, duplicate, quarantined, dropped FROM wide_cache_writers ' +
+      `WHERE name = ? AND writer = ? AND last_seen < ?${forUpdate(tx.dialect)}`,
     [name, writer, before],
   )
   // It has come back meanwhile.

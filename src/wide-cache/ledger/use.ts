@@ -96,9 +96,9 @@ export async function useOf(queryable: Queryable, name: string): Promise<Use | u
  */
 export async function sharedUses(queryable: Queryable): Promise<SharedUse[]> {
   const { rows } = await queryable.query(
-    `SELECT u.name, ${COLUMNS.join(', ')}, width, layer_seconds FROM ${TABLE} AS u ` +
-      'JOIN wide_cache_grids AS g ON g.name = u.name WHERE g.private_to = ? ORDER BY u.name, ' +
-      'g.used_at, g.id',
+    `SELECT u.name, ${COLUMNS.join(', ')}, width, layer_seconds ` +
+      `FROM ${TABLE} AS u JOIN wide_cache_grids AS g ON g.name = u.name ` +
+      'WHERE g.private_to = ? ORDER BY u.name, g.used_at, g.id',
     [SHARED],
   )
   const uses = new Map(
