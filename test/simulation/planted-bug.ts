@@ -24,3 +24,8 @@ export interface PlantedBug extends Replacement {
   /** What the simulation says when it finds it. */
   readonly told: RegExp
 }
+
+/** Matches what any of `patterns` matches. */
+export function anyOf(...patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join('|'))
+}

@@ -1,4 +1,4 @@
-import { type PlantedBug, type Replacement, SMALL_BATCHES } from './planted-bug.js'
+import { anyOf, type PlantedBug, type Replacement, SMALL_BATCHES } from './planted-bug.js'
 
 /** No bug: databases whose grids have the same id do not find out about each other. */
 const CLONES_UNNOTICED: Replacement = {
@@ -101,7 +101,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: `    if (mark === 'foreign') {
       await record.changeId(grid)`,
     replace: `    if (mark === 'foreign') {
-      await new GridDrain(this.#parts, grid).old(state.watermark, undefined, report).catch(() => undefined)`,
+      const early = new GridDrain(this.#parts, grid)
+      await early.old(state.watermark, undefined, report).catch(() => undefined)`,
     told: /has come to database|use one grid/,
   },
   {
@@ -131,7 +132,10 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'wide-cache.ts',
     find: 'this.#watch.agreedMs >= AGREED_MS',
     replace: 'this.#watch.agreedMs >= 0',
-    told: /committed twice|takes another for a clone|not what the tables say|instead of|falls from|of \d+ missing rows|the ledger has/,
+    told: anyOf(
+      /committed twice|takes another for a clone|not what the tables say/,
+      /instead of|falls from|of \d+ missing rows|the ledger has/,
+    ),
   },
   {
     name: 'a restart that has got on counts as one that has not',

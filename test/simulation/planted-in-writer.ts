@@ -1,4 +1,4 @@
-import { type PlantedBug } from './planted-bug.js'
+import { anyOf, type PlantedBug } from './planted-bug.js'
 
 /**
  * What could go wrong in writers: what they hold, let go of, place, bring to SQL themselves, and
@@ -122,7 +122,10 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'writer/writer.ts',
     find: '!rested || this.#outbox.size > 0 || ',
     replace: '!rested || ',
-    told: /Assertion|two frames|has let go|let go as confirmed|have not come to SQL|closes with|not all that was|close\(\) has said|floor/,
+    told: anyOf(
+      /Assertion|two frames|has let go|let go as confirmed|have not come to SQL/,
+      /closes with|not all that was|close\(\) has said|floor/,
+    ),
   },
   {
     name: 'close() counts rows in quarantine as committed',
