@@ -3,10 +3,10 @@
  *
  *     npm run bench                                    all parts, in under 15 minutes on 2 cores
  *     npm run bench -- loss overhead                   some
- *     npm run bench -- --quick                         each in under half a minute: to see that it runs
+ *     npm run bench -- --quick                         each in under half a minute, as a trial
  *     npm run bench -- loss --full                     as long as it takes
- *     npm run bench -- compare old/overhead.json       the newest result of that part beside an earlier one
- *     npm run bench -- model                           what sites of a few sizes need, by the newest result of scale
+ *     npm run bench -- compare old/overhead.json       that part's newest result and an earlier one
+ *     npm run bench -- model                           what sites need, by the newest scale result
  *
  * `npm run figures` then brings the results into the tables of the README and the docs.
  */

@@ -35,8 +35,11 @@ const OWNED: Readonly<Record<string, string>> = {
 }
 
 /** Time and chance, which the protocol is handed so that a simulation can own them. */
-const HANDED_IN =
-  /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|hrtime)\b|\bnew Date\(\)/g
+const HANDED_IN = new RegExp(
+  String.raw`\b(?:Date\.now|performance\.now|hrtime|setTimeout|setInterval|setImmediate)\b|` +
+    String.raw`\b(?:Math\.random|randomUUID|randomBytes)\b|\bnew Date\(\)`,
+  'g',
+)
 const MAY_REACH_OUT = ['support/environment.ts']
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -51,8 +54,9 @@ interface Import {
 
 /** All static and dynamic imports of a source, by what is in their quotes. */
 function importsIn(file: string, source: string): Import[] {
-  const pattern =
-    /(?:^|[\s;}])(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g
+  const declared = /(?:^|[\s;}])(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]/
+  const called = /\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/
+  const pattern = new RegExp(`${declared.source}|${called.source}`, 'g')
   return [...withoutComments(source).matchAll(pattern)].map((match) => ({
     file,
     from: match[1] ?? match[2] ?? '',

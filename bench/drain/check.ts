@@ -26,8 +26,9 @@ export async function checkRows(
 export async function checkSums(sql: Connection, database: string, count: number): Promise<void> {
   const { views, visitors, different } = await one(
     sql,
-    `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS views,
-    (SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, (SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different`,
+    `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS views, ` +
+      `(SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, ` +
+      `(SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different`,
   )
   if (Number(views) !== count || Number(visitors) !== Number(different)) {
     throw new Error(

@@ -10,19 +10,13 @@ export function markdown({ title, rows }: Table): string {
   const columns = Object.keys(rows[0] ?? {})
   const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))]
   const widths = columns.map((_, at) => Math.max(3, ...cells.map((row) => row[at]!.length)))
-  const lines = cells.map(
-    (row) =>
-      '| ' +
-      `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} ` +
-      '|',
+  const aligned = (cell: string, at: number): string =>
+    at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)
+  const rules = widths.map((width, at) =>
+    at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
   )
-  lines.splice(
-    1,
-    0,
-    '| ' +
-      `${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} ` +
-      '|',
-  )
+  const lines = cells.map((row) => `| ${row.map(aligned).join(' | ')} |`)
+  lines.splice(1, 0, `| ${rules.join(' | ')} |`)
   return `${title}\n\n${lines.join('\n')}\n`
 }
 

@@ -39,7 +39,9 @@ async function outcome(
   id: string,
   recorded: number,
 ): Promise<Outcome> {
-  const sql = `SELECT COUNT(*) AS visits, COUNT(DISTINCT page) AS different FROM ${table} WHERE page LIKE ?`
+  const sql =
+    'SELECT COUNT(*) AS visits, COUNT(DISTINCT page) AS different ' +
+    `FROM ${table} WHERE page LIKE ?`
   const [[row]] = await database.query<RowDataPacket[]>(sql, [`/${id}/%`])
   const [visits, different] = [Number(row!['visits']), Number(row!['different'])]
   if (different > recorded) {

@@ -258,8 +258,11 @@ function report(
     tables: [
       {
         title:
-          'From the grid to SQL ' +
-          `(${[...enough].map(([label, most]) => `${label}: per row, of ${number(most)} at most`).join('; ')})`,
+          'From the grid to SQL (' +
+          [...enough]
+            .map(([label, most]) => `${label}: per row, of ${number(most)} at most`)
+            .join('; ') +
+          ')',
         rows,
       },
       {

@@ -7,6 +7,7 @@
 import { type Database, mysql } from '../../src/index.js'
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
+import type { Spread } from '../harness/statistics.js'
 import { number, type Table, withSpread } from '../harness/table.js'
 import { exports } from '../relatives/exports.js'
 import {
@@ -219,11 +220,9 @@ function table(bench: Bench, { race, callers }: Lap): Table {
       shown.map((count) => {
         if (contender.callers?.includes(count) === false) return [of(count), '']
         const { median } = bench.samples.spread(contender.name, of(count), race.metric)
-        const times =
-          contender === twin
-            ? ''
-            : ' ' +
-              `(${withSpread(bench.samples.ratio(contender.name, twin!.name, of(count), race.metric))})`
+        const ratio = (): Spread =>
+          bench.samples.ratio(contender.name, twin!.name, of(count), race.metric)
+        const times = contender === twin ? '' : ` (${withSpread(ratio())})`
         return [of(count), `${number(Math.round(median))}${times}`]
       }),
     ),

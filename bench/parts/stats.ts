@@ -71,10 +71,8 @@ async function run(bench: Bench): Promise<Report> {
   const stampedes = bench.setting('stampedes', { quick: 3, normal: 10, full: 50 })
 
   const memcached = await bench.memcached({ memoryMb: 256 })
-  const mariadb = await bench.mariadb([
-    `--innodb-buffer-pool-size=${bench.setting('buffer pool', { quick: '512M', normal: '512M', full: '4G' })}`,
-    '--log-output=TABLE',
-  ])
+  const pool = bench.setting('buffer pool', { quick: '512M', normal: '512M', full: '4G' })
+  const mariadb = await bench.mariadb([`--innodb-buffer-pool-size=${pool}`, '--log-output=TABLE'])
   const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
   bench.after(() => cache.close())
 

@@ -110,7 +110,8 @@ export function forumPage(threads, views, figures) {
               <p>${thread.posts[0].author} in <span class="topic">${thread.topic}</span></p>
             </div>
             <p class="replies">
-              ${counted(thread.posts.length - 1, 'reply', 'replies')}<br />${counted(views.get(thread.id) ?? 0, 'view')}
+              ${counted(thread.posts.length - 1, 'reply', 'replies')}<br />
+              ${counted(views.get(thread.id) ?? 0, 'view')}
             </p>
             <p class="last">${last.author}<br />${when(last.at)}</p>
           </li>`

@@ -121,8 +121,8 @@ server.on('error', async (error) => {
 server.listen(port, () => {
   const own = `http://127.0.0.1:${server.address().port}`
   console.log(
-    'The forum is on ' +
-      `http://localhost:${server.address().port}${traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''}`,
+    `The forum is on http://localhost:${server.address().port}` +
+      (traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''),
   )
   if (traffic) {
     stopTraffic = startTraffic(

@@ -205,7 +205,10 @@ for (const [name, express] of expresses) {
       assert.equal(it.log.lines.length, 2, it.log.lines.join('\n'))
       assert.match(
         it.log.lines[0]!,
-        /^wide-cache: the function given as "visitor" (threw|returned) .*; the visit counts without a visitor$/,
+        new RegExp(
+          '^wide-cache: the function given as "visitor" (threw|returned) .*; ' +
+            'the visit counts without a visitor$',
+        ),
       )
       assert.match(
         it.log.lines[1]!,
@@ -385,7 +388,10 @@ for (const [name, express] of expresses) {
         {},
         () => undefined,
         { forwarded: 'for=198.51.100.7' },
-        /Forwarded arrives, but "trust proxy" is off.*let the proxy send that.*app\.set\("trust proxy", 1\)/,
+        new RegExp(
+          'Forwarded arrives, but "trust proxy" is off.*let the proxy send that.*' +
+            String.raw`app\.set\("trust proxy", 1\)`,
+        ),
       ],
       [
         '0 proxies',

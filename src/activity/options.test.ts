@@ -53,7 +53,10 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   [
     { windowSecond: 600 },
     TypeError,
-    /option "windowSecond" is 600; allowed: no such option; createActivity takes name, windowSeconds/,
+    new RegExp(
+      'option "windowSecond" is 600; allowed: no such option; ' +
+        'createActivity takes name, windowSeconds',
+    ),
   ],
   [{ commit: () => {} }, TypeError, /option "commit".*no such option/],
   [{ name: 'with spaces' }, RangeError, /option "name" is "with spaces"; allowed: 1 to 32/],

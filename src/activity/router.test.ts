@@ -103,8 +103,10 @@ for (const [name, express] of expresses) {
 
 test('the widget is written for a strict Content-Security-Policy', () => {
   const source = readFileSync(new URL('./widget.js', import.meta.url), 'utf8')
-  assert.doesNotMatch(
-    source,
-    /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|\.style\b|cssText|createElement\('(?:style|script)'\)|^import /m,
-  )
+  for (const unsafe of [
+    /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|^import /m,
+    /\.style\b|cssText|createElement\('(?:style|script)'\)/,
+  ]) {
+    assert.doesNotMatch(source, unsafe)
+  }
 })

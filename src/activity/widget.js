@@ -31,7 +31,10 @@
       display: inline-block;
       color: var(--site-activity-color, inherit);
       background: var(--site-activity-background, transparent);
-      border: var(--site-activity-border, 1px solid color-mix(in srgb, currentColor 30%, transparent));
+      border: var(
+        --site-activity-border,
+        1px solid color-mix(in srgb, currentColor 30%, transparent)
+      );
       border-radius: var(--site-activity-radius, 0.5em);
       padding: var(--site-activity-padding, 0.3em 0.7em);
       font: var(--site-activity-font, inherit);
@@ -40,7 +43,14 @@
     [part~=figures]:empty { display: none; }
     [part~=number] { font-weight: 600; }
     [part~=stale] { border-style: dashed; }
-    [role=status] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+    [role=status] {
+      position: absolute;
+      width: 1px;
+      height: 1px;
+      overflow: hidden;
+      clip-path: inset(50%);
+      white-space: nowrap;
+    }
   `)
 
   const numbers = new Intl.NumberFormat('en')

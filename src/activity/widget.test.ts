@@ -137,7 +137,9 @@ test(
       assert.equal(await scene.text(), '12 visitors, 345 page views in the last 10 minutes')
       assert.equal(
         await scene.page.evaluate(
-          `getComputedStyle(document.querySelector('site-activity').shadowRoot.querySelector('[part~=figures]')).borderStyle`,
+          `getComputedStyle(
+            document.querySelector('site-activity').shadowRoot.querySelector('[part~=figures]'),
+          ).borderStyle`,
         ),
         'solid',
       )
@@ -229,7 +231,8 @@ test(
       assert.equal(await scene.text(), '')
       assert.equal(
         await scene.page.evaluate(
-          `document.querySelector('site-activity').shadowRoot.querySelector('slot').assignedNodes()[0].textContent`,
+          `document.querySelector('site-activity').shadowRoot
+            .querySelector('slot').assignedNodes()[0].textContent`,
         ),
         '12 were here',
       )
@@ -246,7 +249,10 @@ test(
       await scene.page.evaluate(`{
     globalThis.heard = []
     const status = document.querySelector('site-activity').shadowRoot.querySelector('[role=status]')
-    new MutationObserver(() => { if (status.textContent) heard.push(status.textContent) }).observe(status, { childList: true, characterData: true, subtree: true })
+    const observer = new MutationObserver(() => {
+      if (status.textContent) heard.push(status.textContent)
+    })
+    observer.observe(status, { childList: true, characterData: true, subtree: true })
   }`)
       for (let i = 1; i <= 8; i++) {
         scene.figures = {

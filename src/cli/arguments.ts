@@ -7,7 +7,8 @@ import { parseArgs } from 'node:util'
 export const USAGE = `Usage: wide-cache <command> [flags]
 
 Commands:
-  collect   collects visits and hits for web processes that set collect: false, until SIGTERM or SIGINT
+  collect   collects visits and hits for web processes that set collect: false,
+            until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
 
 Flags of both:
@@ -28,7 +29,8 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
 
-A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine can see.
+A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine
+can see.
 Exit status: 0 stopped or done, 1 failed, 2 wrong command line.
 `
 

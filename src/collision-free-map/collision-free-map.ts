@@ -45,7 +45,10 @@ const MAX_QUEUED_IN_GET = 100_000
  *   `process()`.
  *
  * ```js
- * const stock = new CollisionFreeMap({ id: 'stock', combine: (item, current = 0, updates) => updates.reduce((a, b) => a + b, current) })
+ * const stock = new CollisionFreeMap({
+ *   id: 'stock',
+ *   combine: (item, current = 0, updates) => updates.reduce((a, b) => a + b, current),
+ * })
  * await stock.update([['apples', -3], ['pears', 12]])
  * await stock.process()
  * ```

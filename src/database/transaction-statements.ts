@@ -6,7 +6,9 @@ import { DatabaseError } from './database.js'
 
 const SPACE_OR_COMMENT = String.raw`(?:\s|--(?=\s)[^\n]*|#[^\n]*|/\*(?!M?!)[^]*?\*/)*`
 const ALLOWED = new RegExp(
-  String.raw`^${SPACE_OR_COMMENT}(?:(?:(?:\(${SPACE_OR_COMMENT})*(?:SELECT|WITH)|INSERT|UPDATE|DELETE|REPLACE|LOAD\s+DATA)\b|(SET)\s*@)`,
+  `^${SPACE_OR_COMMENT}(?:` +
+    String.raw`(?:(?:\(${SPACE_OR_COMMENT})*(?:SELECT|WITH)` +
+    String.raw`|INSERT|UPDATE|DELETE|REPLACE|LOAD\s+DATA)\b|(SET)\s*@)`,
   'i',
 )
 /** Quoted text, names and plain comments. */

@@ -22,7 +22,10 @@ test('a wrong option is refused by name, at creation', () => {
     [{ width: 0 }, /"width"/],
     [
       { windowSeconds: 600 },
-      /option "windowSeconds" is 600; allowed: no such option; createHits takes name, repeatSeconds/,
+      new RegExp(
+        'option "windowSeconds" is 600; allowed: no such option; ' +
+          'createHits takes name, repeatSeconds',
+      ),
     ],
     [{ cache: 'redis:x' }, /"cache"/],
     [{ database: 'oracle:x' }, /"database"/],

@@ -387,7 +387,11 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
         )
         assert.match(
           lines.join('\n'),
-          /SQL alone until the cache keeps a counter: the cache has lost the counter 3 times within 10 s[^\n]*\n[^\n]*come from the cache again/,
+          new RegExp(
+            'SQL alone until the cache keeps a counter: ' +
+              'the cache has lost the counter 3 times ' +
+              String.raw`within 10 s[^\n]*\n[^\n]*come from the cache again`,
+          ),
         )
         assert.equal(lines.length, 2)
       } finally {

@@ -53,13 +53,19 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
     [
       { kind: 'hits' },
       'RangeError',
-      /"kind" is "hits"; allowed: another word: activity and hits are what createActivity\(\) and createHits\(\) record/,
+      new RegExp(
+        '"kind" is "hits"; allowed: another word: ' +
+          String.raw`activity and hits are what createActivity\(\) and createHits\(\) record`,
+      ),
     ],
     [{ commit: undefined }, 'TypeError', /"commit" is undefined; allowed: a function \(rows, tx\)/],
     [
       { codec: {} },
       'TypeError',
-      /"codec" is an object; allowed: an object with encode\(row, target, offset\) and decode\(bytes\)/,
+      new RegExp(
+        String.raw`"codec" is an object; allowed: an object with encode\(row, target, offset\) ` +
+          String.raw`and decode\(bytes\)`,
+      ),
     ],
     [{ codec: null }, 'TypeError', /"codec" is null; allowed: an object with encode/],
     [{ width: null }, 'TypeError', /"width" is null; allowed: a whole number/],
@@ -114,7 +120,10 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
     [
       { confirmSeconds: 33 },
       'RangeError',
-      /"confirmSeconds" is 33; allowed: a whole number from 34 to 2592015 seconds \(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)/,
+      new RegExp(
+        '"confirmSeconds" is 33; allowed: a whole number from 34 to 2592015 seconds ' +
+          String.raw`\(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)`,
+      ),
     ],
     [
       { maxFrameBytes: 1023 },

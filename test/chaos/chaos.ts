@@ -78,8 +78,9 @@ async function disturb(
   const doIt = async (fault: Fault): Promise<void> => {
     const from = Date.now()
     say(
-      `${fault.kind}: ` +
-        `${fault.target}${fault.size ? `, ${fault.size}` : ''}${fault.ms ? `, for ${(fault.ms / 1000).toFixed(1)} s` : ''}`,
+      `${fault.kind}: ${fault.target}` +
+        (fault.size ? `, ${fault.size}` : '') +
+        (fault.ms ? `, for ${(fault.ms / 1000).toFixed(1)} s` : ''),
     )
     try {
       await inject(world, fault)

@@ -6,11 +6,11 @@ import { printReport } from './print.js'
 
 const USAGE = `Usage: npm run chaos -- [--minutes N] [--seed S] [--verbose] [--apart]
 
-Runs three sites of several processes on real memcached, MariaDB and SQLite, disturbs them at random, lets them
-heal, and checks that every row recorded is in its table once, or reported.
+Runs three sites of several processes on real memcached, MariaDB and SQLite, disturbs them at
+random, lets them heal, and checks that every row recorded is in its table once, or reported.
 
   --minutes N  how long faults happen; healing takes up to five minutes more (default: 60)
-  --seed S     draws the faults: the same seed and minutes give the same ones (default: a random number)
+  --seed S     draws the faults: the same seed and minutes give the same ones (default: random)
   --verbose    prints each fault
   --apart      gives each site names of its own, and one geometry to all processes
 

@@ -33,11 +33,20 @@ const activity = createActivity()
 const app = express()
 app.use(activity.middleware())
 app.get('/page', (req, res) => void res.send('<p>a page'))
-app.get('/late', (req, res) => void (console.log('late'), setTimeout(() => res.send('<p>late'), 800)))
+app.get('/late', (req, res) => {
+  console.log('late')
+  setTimeout(() => res.send('<p>late'), 800)
+})
 app.get('/endless', (req, res) => void (res.type('html'), setInterval(() => res.write('<p>'), 50)))
-app.get('/events', (req, res) => void (res.type('text/event-stream'), setInterval(() => res.write('data: x\\n\\n'), 50)))
+app.get('/events', (req, res) => {
+  res.type('text/event-stream')
+  setInterval(() => res.write('data: x\\n\\n'), 50)
+})
 const server = app.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port))
-server.on('upgrade', (req, socket) => void socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: x\\r\\n\\r\\n'))
+server.on('upgrade', (req, socket) => {
+  const head = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: x', '', '']
+  socket.write(head.join('\\r\\n'))
+})
 process.once('SIGTERM', () => {
   const began = performance.now()
   process.once('exit', () => console.log('took ' + Math.round(performance.now() - began)))

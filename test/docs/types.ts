@@ -33,10 +33,8 @@ export async function compile(block: Block): Promise<void> {
     )
     await promisify(execFile)(process.execPath, [TSC, '-p', folder])
   } catch (error) {
-    throw new Error(
-      'it does not ' +
-        `compile:\n${error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)}`,
-    )
+    const output = error instanceof Error && 'stdout' in error ? error.stdout : error
+    throw new Error(`it does not compile:\n${String(output)}`)
   } finally {
     removeFolder(folder)
   }

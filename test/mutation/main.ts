@@ -17,14 +17,17 @@ import { type Description, isOf, outdated, readExplanations } from './survivors.
 import { sourcesOf, Workbench } from './workbench.js'
 
 const HELP = `npm run mutate -- [options]
-  --folder <folder>    a folder or a file below src; may be given several times (default: ${Object.keys(JUDGES).join(', ')})
+  --folder <folder>    a folder or a file below src; may be given several times
+                       (default: ${Object.keys(JUDGES).join(', ')})
   --sample <n>         how many mutants of each folder; 0 for all (default: 100)
   --seed <n>           which ones (default: 1)
-  --from-file <file>   the mutants of this JSON file instead of a sample, such as test/mutation/survivors.json
+  --from-file <file>   the mutants of this JSON file instead of a sample,
+                       such as test/mutation/survivors.json
   --judges <text>      only the judges whose name has this text, such as "unit tests"
   --survivors <file>   write the survivors that are not explained to this JSON file
   --list               print the mutants and stop
-Exit code 1: a survivor is not explained, an explanation is outdated, or an explained mutant is found.`
+Exit code 1: a survivor is not explained, an explanation is outdated, or an explained mutant is
+found.`
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) },

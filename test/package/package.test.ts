@@ -52,13 +52,13 @@ const folder = temporaryFolder('package')
 after(() => removeFolder(folder))
 
 /** npm tells its children about the project it runs in; those here are to know nothing of it. */
+const NOT_INHERITED = [
+  /^npm_(?:package|lifecycle|config_local_prefix|command|execpath)/i,
+  /^(?:INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT)/i,
+  /^(?:(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i,
+]
 const env = Object.fromEntries(
-  Object.entries(process.env).filter(
-    ([name]) =>
-      !/^(?:npm_(?:package|lifecycle|config_local_prefix|command|execpath)|INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT|(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i.test(
-        name,
-      ),
-  ),
+  Object.entries(process.env).filter(([name]) => !NOT_INHERITED.some((one) => one.test(name))),
 )
 
 async function run(command: string, args: readonly string[], cwd: string): Promise<string> {

@@ -85,7 +85,10 @@ const DISAGREEMENTS: [what: string, planted: Parameters<typeof found>[0], compla
   [
     'another version in package.json',
     { file: 'package.json', text: '{"version":"1.3.0"}' },
-    /package-lock\.json has 1\.2\.0;[^]*needs the heading "## \[1\.3\.0\][^]*no tag v1\.3\.0; its tags are v1\.2\.0/,
+    new RegExp(
+      String.raw`package-lock\.json has 1\.2\.0;[^]*needs the heading "## \[1\.3\.0\]` +
+        String.raw`[^]*no tag v1\.3\.0; its tags are v1\.2\.0`,
+    ),
   ],
   [
     'another version in package-lock.json',

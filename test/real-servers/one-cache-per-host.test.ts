@@ -19,8 +19,11 @@ const TOLD_MS = 40_000
 const STRAIGHT_MS = 4_000
 const COLLECTED_MS = 10_000
 /** The remedy: one list of servers for all, or a name for each host. */
-const TELLS_THE_REMEDY =
-  /one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|name (?:per|for each) host|each host/i
+const TELLS_THE_REMEDY = new RegExp(
+  'one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|' +
+    'name (?:per|for each) host|each host',
+  'i',
+)
 
 describe('two hosts, each with its own memcached', { concurrency: true }, () => {
   test('the log names the remedy; a host killed after that loses its open frame only', async () => {

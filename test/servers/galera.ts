@@ -45,7 +45,9 @@ export async function startGalera(nodes: number): Promise<MariaDb[]> {
           `--wsrep-node-name=node${node}`,
           '--wsrep-node-address=127.0.0.1',
           '--wsrep-sst-method=rsync',
-          `--wsrep-provider-options=base_host=127.0.0.1;base_port=${group[node]};gmcast.listen_addr=tcp://127.0.0.1:${group[node]};ist.recv_addr=127.0.0.1:${transfer[node]};gcache.size=32M`,
+          '--wsrep-provider-options=base_host=127.0.0.1;' +
+            `base_port=${group[node]};gmcast.listen_addr=tcp://127.0.0.1:${group[node]};` +
+            `ist.recv_addr=127.0.0.1:${transfer[node]};gcache.size=32M`,
           '--binlog-format=ROW',
           '--innodb-autoinc-lock-mode=2',
           `--wsrep-sst-receive-address=127.0.0.1:${copy[node]}`,

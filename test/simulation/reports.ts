@@ -42,9 +42,15 @@ export function sumsByProcess({ database }: Site): Map<number, Sums> {
 export function checkProcess({ world, scenario }: Run, actor: Actor, sums: Sums): void {
   const { framed, unframed, committed, quarantined, unsettled } = truthOf(actor)
   const { frames } = actor.process
+  const truth = () => ({
+    framed,
+    unframed: unframed.length,
+    committed,
+    quarantined,
+    unsettled: unsettled.map(({ key }) => key),
+  })
   const say = (what: string) => () =>
-    `${actor.name}: ${what}; ledger ${JSON.stringify(sums)}, truth ` +
-    `${JSON.stringify({ framed, unframed: unframed.length, committed, quarantined, unsettled: unsettled.map(({ key }) => key) })}`
+    `${actor.name}: ${what}; ledger ${JSON.stringify(sums)}, truth ${JSON.stringify(truth())}`
   world.check(
     sums.committed === committed && sums.quarantined === quarantined,
     say('the ledger is not what the tables say'),

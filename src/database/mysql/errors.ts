@@ -135,7 +135,8 @@ export function mysqlError(error: unknown): DatabaseError {
     name,
     kindOf(errno, sqlState),
     `${name}: ` +
-      `${QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)}${REMEDIES.get(errno) ?? ''}`,
+      (QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)) +
+      (REMEDIES.get(errno) ?? ''),
   )
 }
 

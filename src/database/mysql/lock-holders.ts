@@ -15,8 +15,8 @@ const MAX_PAIRS = 1_000
  * first.
  */
 const QUERY = (waits: string): string => `
-  SELECT waiting.trx_mysql_thread_id AS waiting, holding.trx_mysql_thread_id AS holder, process.host AS host,
-    process.command AS command, process.time AS seconds
+  SELECT waiting.trx_mysql_thread_id AS waiting, holding.trx_mysql_thread_id AS holder,
+    process.host AS host, process.command AS command, process.time AS seconds
   FROM ${waits}
   JOIN information_schema.innodb_trx AS waiting ON waiting.trx_id = waits.requesting
   JOIN information_schema.innodb_trx AS holding ON holding.trx_id = waits.blocking
@@ -30,7 +30,8 @@ const QUERIES = {
       'FROM information_schema.innodb_lock_waits) AS waits',
   ),
   mysql: QUERY(
-    `(SELECT requesting_engine_transaction_id AS requesting, blocking_engine_transaction_id AS blocking
+    `(SELECT requesting_engine_transaction_id AS requesting,
+        blocking_engine_transaction_id AS blocking
       FROM performance_schema.data_lock_waits) AS waits`,
   ),
 }

@@ -73,7 +73,9 @@ test('URL parameters of Prisma, clouds and other clients work in every spelling,
 
 test('parameters about what is fixed here are ignored without a word', () => {
   const { warnings, ...found } = read(
-    'pool_timeout=10&connect_timeout=5&socket_timeout=3&charset=utf8&timezone=Z&reconnect=true&serverVersion=8.0&multipleStatements=true&pgbouncer=true&allowPublicKeyRetrieval=true',
+    'pool_timeout=10&connect_timeout=5&socket_timeout=3&charset=utf8&' +
+      'timezone=Z&reconnect=true&serverVersion=8.0&multipleStatements=true&' +
+      'pgbouncer=true&allowPublicKeyRetrieval=true',
   )
   assert.deepEqual(
     [warnings, found],

@@ -252,7 +252,10 @@ test(
     const child = inProcess(
       `const database = new SqliteDatabase(file)
     await database.query('SELECT 1')
-    void database.query('WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1500000) SELECT COUNT(*) FROM c')
+    void database.query(
+      'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1500000) ' +
+        'SELECT COUNT(*) FROM c',
+    )
     setTimeout(() => process.exit(7), 50)`,
       ':memory:',
     )

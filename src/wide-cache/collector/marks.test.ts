@@ -139,7 +139,10 @@ test('a process is apart while three of six marks are missing, and the log says 
   assert.equal(one.log.lines.length, 1)
   assert.match(
     one.log.lines[0]!,
-    /the collectors of "test" use another cache than this process.*the same list of cache servers.*a name per host/,
+    new RegExp(
+      'the collectors of "test" use another cache than this process' +
+        '.*the same list of cache servers.*a name per host',
+    ),
   )
   assert.deepEqual([await see(true), await see(true), await see(true)], [true, true, false])
   assert.equal(one.log.lines.length, 2)
