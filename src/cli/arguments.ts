@@ -7,8 +7,7 @@ import { parseArgs } from 'node:util'
 export const USAGE = `Usage: wide-cache <command> [flags]
 
 Commands:
-  collect   collects visits and hits for web processes that set collect: false,
-            until SIGTERM or SIGINT
+  collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
 
 Flags of both:
