@@ -1,7 +1,7 @@
 /** How each kind of fault is done to the world. What is done resolves when its fault is over. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
-import { Random } from '../simulation/random.js'
+import { Random } from '../simulated-world/random.js'
 import type { Fault, FaultKind, Targets } from './plan.js'
 import type { Slot } from './slot.js'
 import type { Site, World } from './world.js'

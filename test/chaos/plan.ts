@@ -3,7 +3,7 @@
  * length give the same faults. A target has one fault at a time; different targets have theirs at
  * the same time.
  */
-import { Random } from '../simulation/random.js'
+import { Random } from '../simulated-world/random.js'
 
 /** What a fault disturbs. `none`: an event of every day that excuses nothing. */
 export type Disturbed = 'cache' | 'sql' | 'process' | 'none'

@@ -1,5 +1,5 @@
 import type { Cache, CacheErrorCode } from '../../src/cache/cache.js'
-import type { World } from '../simulation/world.js'
+import type { World } from '../simulated-world/world.js'
 import type { Loaded, Scenario } from './simulate.js'
 import type { SimulatedProcess } from './simulated-process.js'
 

@@ -7,7 +7,7 @@ import type {
   SqlValue,
   Transaction,
 } from '../../src/database/database.js'
-import type { World } from '../simulation/world.js'
+import type { World } from '../simulated-world/world.js'
 import type { Loaded, Scenario } from './simulate.js'
 import type { SimulatedProcess } from './simulated-process.js'
 

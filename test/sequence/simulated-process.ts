@@ -1,6 +1,6 @@
 import type { Environment } from '../../src/support/environment.js'
-import { Random } from '../simulation/random.js'
-import { EPOCH, type World } from '../simulation/world.js'
+import { Random } from '../simulated-world/random.js'
+import { EPOCH, type World } from '../simulated-world/world.js'
 
 /** A process of the simulation: its clock has its own pace, and it may stand still or die. */
 export class SimulatedProcess {

@@ -1,13 +1,13 @@
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { CloseReport } from '../../src/wide-cache/writer/writer.js'
-import { DatabaseClient } from './database-client.js'
+import { SimulatedDatabase } from '../simulated-world/simulated-database.js'
 import type { Heart } from './heart.js'
-import type { VirtualProcess } from './process.js'
+import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import { MAX_OUTBOX_BYTES, type Records, ROW_ID_BYTES, type RowTruth } from './records.js'
 import type { Scenario } from './scenario.js'
-import { VirtualCache } from './virtual-cache.js'
-import { COMMIT_AND_CHAIN, INSERT_ROWS } from './virtual-database.js'
-import type { World } from './world.js'
+import { SimulatedCache } from '../simulated-world/simulated-cache.js'
+import { COMMIT_AND_CHAIN, INSERT_ROWS } from '../simulated-world/simulated-database-server.js'
+import type { World } from '../simulated-world/world.js'
 
 /** A row as the simulated site records it. */
 export interface SimulatedRow {
@@ -28,7 +28,7 @@ const SILENT = { info() {}, warn() {}, error() {} }
 
 /** A process with its wide cache, and what has become of it. */
 export class Actor {
-  readonly process: VirtualProcess
+  readonly process: SimulatedProcess
   readonly writes: boolean
   /** It collects by itself, on a schedule of its own. */
   readonly scheduled: boolean
@@ -44,7 +44,7 @@ export class Actor {
 
   /** `schedule`: when it collects by itself. */
   constructor(
-    process: VirtualProcess,
+    process: SimulatedProcess,
     writes: boolean,
     schedule: string | false,
     parts: { heart: Heart; world: World; scenario: Scenario; records: Records },
@@ -56,8 +56,8 @@ export class Actor {
     const say = (text: string) => world.note(`${process.name}: ${text}`)
     const options: WideCacheOptions<unknown> = {
       name: NAME,
-      cache: new VirtualCache(process, scenario, heart),
-      database: new DatabaseClient(process, scenario.packetBytes, heart),
+      cache: new SimulatedCache(process, scenario, heart),
+      database: new SimulatedDatabase(process, scenario.packetBytes, heart),
       ...process.shape,
       drainAfterLayers: scenario.drainAfterLayers,
       cellTtlSeconds: scenario.cellTtlSeconds,

@@ -1,5 +1,5 @@
 import { createTask } from 'node-cron'
-import { wallLastRead } from './process.js'
+import { wallLastRead } from '../simulated-world/simulated-process.js'
 
 interface Task {
   timeMatcher: { getNextMatch(from: Date): Date }

@@ -1,4 +1,4 @@
-import { serverOf } from './virtual-server.js'
+import { serverOf } from '../simulated-world/simulated-cache-server.js'
 import type { Run } from './run.js'
 import { cellKey, gridsOf, isCell } from './schema.js'
 

@@ -1,4 +1,4 @@
-import type { VirtualProcess } from './process.js'
+import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import type { FrameTruth } from './records.js'
 
 /**
@@ -14,7 +14,7 @@ export class DuplicateCount {
    * `fresh`.
    */
   committed(
-    process: VirtualProcess,
+    process: SimulatedProcess,
     frames: readonly FrameTruth[],
     drained: boolean,
     fresh: ReadonlySet<number>,

@@ -1,8 +1,8 @@
 import type { FrameTruth } from './records.js'
 import type { Scenario } from './scenario.js'
 import { cellKey, gridsOf } from './schema.js'
-import { serverOf } from './virtual-server.js'
-import type { World } from './world.js'
+import { serverOf } from '../simulated-world/simulated-cache-server.js'
+import type { World } from '../simulated-world/world.js'
 
 /** How long a server that has come back may stay unused. */
 const NOTICED_WITHIN_MS = 3000

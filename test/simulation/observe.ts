@@ -1,6 +1,6 @@
 import { type Brought, bringing } from './brought.js'
 import type { Heart } from './heart.js'
-import { seedOf } from './process.js'
+import { seedOf } from '../simulated-world/simulated-process.js'
 import { keyOf, type Records } from './records.js'
 
 /**

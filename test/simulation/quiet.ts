@@ -1,5 +1,5 @@
 import type { Actor } from './actor.js'
-import { processOf } from './process.js'
+import { processOf } from '../simulated-world/simulated-process.js'
 import { rowsIn } from './records.js'
 import type { Run } from './run.js'
 import { gridsOf, writersOf } from './schema.js'

@@ -1,8 +1,8 @@
 import { readCell, rowsOf } from '../../src/wide-cache/frame.js'
 import type { HeldFrame, Outbox } from '../../src/wide-cache/writer/outbox.js'
-import { type VirtualProcess, processOf } from './process.js'
+import { type SimulatedProcess, processOf } from '../simulated-world/simulated-process.js'
 import { STAMP } from './schema.js'
-import type { World } from './world.js'
+import type { World } from '../simulated-world/world.js'
 
 /** What is wrong with a row, if anything. */
 export type Ailment =
@@ -14,14 +14,14 @@ export const UNFRAMED: readonly Ailment[] = ['too large', 'not encodable']
 /** A row that a process has handed to `append`. */
 export interface RowTruth {
   readonly id: number
-  readonly process: VirtualProcess
+  readonly process: SimulatedProcess
   readonly ailment: Ailment
 }
 
 /** A frame that a writer has closed. */
 export interface FrameTruth {
   readonly key: string
-  readonly process: VirtualProcess
+  readonly process: SimulatedProcess
   readonly sequence: number
   readonly rows: readonly RowTruth[]
   readonly held: HeldFrame
@@ -43,7 +43,7 @@ export const MAX_OUTBOX_BYTES = 1024 * 1024
 export class Records {
   readonly rows: RowTruth[] = []
   readonly frames = new Map<string, FrameTruth>()
-  readonly processes: VirtualProcess[] = []
+  readonly processes: SimulatedProcess[] = []
   /** When a database has last given one of its grids a new id, because another one uses it. */
   apartSince = Infinity
   readonly #world: World
@@ -53,7 +53,7 @@ export class Records {
   }
 
   /** A new row of a process. Its id is its place in `rows`. */
-  row(process: VirtualProcess, ailment: Ailment): RowTruth {
+  row(process: SimulatedProcess, ailment: Ailment): RowTruth {
     const row: RowTruth = { id: this.rows.length, process, ailment }
     this.rows.push(row)
     process.rows.push(row)
@@ -66,7 +66,7 @@ export class Records {
   }
 
   /** The process that has drawn an id. */
-  processOf(writer: string): VirtualProcess | undefined {
+  processOf(writer: string): SimulatedProcess | undefined {
     return this.processes[processOf(writer) - 1]
   }
 

@@ -1,6 +1,6 @@
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { Actor } from './actor.js'
-import { processOf } from './process.js'
+import { processOf } from '../simulated-world/simulated-process.js'
 import { type FrameTruth, rowsIn, UNFRAMED } from './records.js'
 import type { Run } from './run.js'
 import { NO_SUMS, type Sums, writersOf } from './schema.js'

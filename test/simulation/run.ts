@@ -5,13 +5,13 @@ import { close } from './close.js'
 import { Collecting } from './collecting.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
 import type { Heart } from './heart.js'
-import { VirtualProcess } from './process.js'
+import { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
 import type { Scenario } from './scenario.js'
 import { gridsOf, isCell } from './schema.js'
 import { Site } from './site.js'
-import { VirtualServer } from './virtual-server.js'
-import { EPOCH, type World } from './world.js'
+import { SimulatedCacheServer } from '../simulated-world/simulated-cache-server.js'
+import { EPOCH, type World } from '../simulated-world/world.js'
 
 const AILMENTS: readonly Ailment[] = [
   'too large',
@@ -32,7 +32,7 @@ export class Run {
   /** The databases; the second may be a later clone of the first. */
   readonly sites: Site[]
   /** The cache servers of each host. */
-  readonly hosts: VirtualServer[][]
+  readonly hosts: SimulatedCacheServer[][]
   readonly actors: Actor[] = []
   collectorsAwayUntil = 0
   #pausedUntil = 0
@@ -48,12 +48,12 @@ export class Run {
     this.hosts = (scenario.cachePerHost ? ['cache', 'other'] : ['cache']).map((host) =>
       Array.from(
         { length: scenario.servers },
-        (_, i) => new VirtualServer(`${host}${i}`, world, scenario, this.records),
+        (_, i) => new SimulatedCacheServer(`${host}${i}`, world, scenario, this.records),
       ),
     )
   }
 
-  get servers(): VirtualServer[] {
+  get servers(): SimulatedCacheServer[] {
     return this.hosts.flat()
   }
 
@@ -227,7 +227,7 @@ export class Run {
     const servers =
       scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
     const shape = scenario.shapes[actors.length % scenario.shapes.length]!
-    const process = new VirtualProcess(world, index, site, servers, shape, skew)
+    const process = new SimulatedProcess(world, index, site, servers, shape, skew)
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))

@@ -1,4 +1,4 @@
-import type { Random } from './random.js'
+import type { Random } from '../simulated-world/random.js'
 
 /** Width and layer length of a grid. */
 export interface Shape {

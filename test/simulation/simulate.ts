@@ -2,11 +2,11 @@ import { checkAtEnd } from './end.js'
 import { runCronOnVirtualTime } from './cron.js'
 import type { Heart } from './heart.js'
 import { observe } from './observe.js'
-import { Random } from './random.js'
+import { Random } from '../simulated-world/random.js'
 import type { Records } from './records.js'
 import { Run } from './run.js'
 import { scenarioOf } from './scenario.js'
-import { World } from './world.js'
+import { World } from '../simulated-world/world.js'
 
 /** What a run has shown, beside having broken no promise. */
 export interface Outcome {

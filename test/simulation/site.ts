@@ -1,19 +1,19 @@
 import type { Records } from './records.js'
 import type { Scenario } from './scenario.js'
 import { Truth } from './truth.js'
-import { VirtualDatabase } from './virtual-database.js'
-import type { World } from './world.js'
+import { SimulatedDatabaseServer } from '../simulated-world/simulated-database-server.js'
+import type { World } from '../simulated-world/world.js'
 
 /** One database, and the truth about what it must hold. */
 export class Site {
   readonly name: string
   readonly truth: Truth
-  readonly database: VirtualDatabase
+  readonly database: SimulatedDatabaseServer
 
   constructor(name: string, world: World, scenario: Scenario, records: Records) {
     this.name = name
     this.truth = new Truth(name, world, scenario, records)
-    this.database = new VirtualDatabase(world, scenario, this.truth)
+    this.database = new SimulatedDatabaseServer(world, scenario, this.truth)
   }
 
   /** Becomes a clone of another. */

@@ -1,8 +1,8 @@
 import { readCell } from '../../src/wide-cache/frame.js'
 import { DuplicateCount } from './duplicates.js'
 import { wasNeedless } from './needless.js'
-import type { OpenTransaction } from './open-transaction.js'
-import type { VirtualProcess } from './process.js'
+import type { SimulatedTransaction } from '../simulated-world/simulated-transaction.js'
+import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import { type FrameTruth, keyOf, type Records, rowsIn, type RowTruth, UNFRAMED } from './records.js'
 import type { Scenario } from './scenario.js'
 import {
@@ -15,9 +15,9 @@ import {
   type Sums,
   sumsOfAll,
 } from './schema.js'
-import type { VirtualDatabase } from './virtual-database.js'
+import type { SimulatedDatabaseServer } from '../simulated-world/simulated-database-server.js'
 import { Watermarks } from './watermarks.js'
-import { EPOCH, type World } from './world.js'
+import { EPOCH, type World } from '../simulated-world/world.js'
 
 /** What has become of a row in one database. */
 type Fate = 'committed' | 'quarantined' | undefined
@@ -86,7 +86,7 @@ export class Truth {
   }
 
   /** A collector deletes a cell: what it has read there must be settled. */
-  deletes(process: VirtualProcess, key: string): void {
+  deletes(process: SimulatedProcess, key: string): void {
     const read = process.reads.get(key)
     if (!read?.value) {
       return this.#world.fail(`${process.name} deletes ${key}, which it has not read`)
@@ -115,7 +115,7 @@ export class Truth {
   }
 
   /** A transaction has been committed. */
-  committed(tx: OpenTransaction, database: VirtualDatabase): void {
+  committed(tx: SimulatedTransaction, database: SimulatedDatabaseServer): void {
     for (const id of tx.rows) {
       const row = this.#records.rows[id]
       if (!row) return this.#world.fail(`row ${id} is committed though nobody has issued it`)
@@ -146,7 +146,7 @@ export class Truth {
   }
 
   /** A statement that commits by itself has committed rows without their entries in the ledger. */
-  committedBeside(tx: OpenTransaction): void {
+  committedBeside(tx: SimulatedTransaction): void {
     this.rowsBeside += tx.rows.length
   }
 
@@ -159,7 +159,7 @@ export class Truth {
     this.#records.apartSince = this.#world.now
   }
 
-  #sumsMustHold(database: VirtualDatabase): void {
+  #sumsMustHold(database: SimulatedDatabaseServer): void {
     const sums = sumsOfAll(database.look)
     const { committed, quarantined, duplicate } = sums
     for (const name of Object.keys(sums) as (keyof Sums)[]) {
@@ -231,7 +231,7 @@ export class Truth {
   }
 
   /** A process has entered a grid; the first of them sets its watermark. */
-  entered(database: VirtualDatabase): void {
+  entered(database: SimulatedDatabaseServer): void {
     this.watermarks.entered(gridsOf(database.look))
   }
 

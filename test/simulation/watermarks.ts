@@ -1,9 +1,9 @@
-import type { VirtualProcess } from './process.js'
+import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import type { Scenario } from './scenario.js'
 import { cellKey, type GridRow, gridsOf } from './schema.js'
 import type { Truth } from './truth.js'
-import type { VirtualDatabase } from './virtual-database.js'
-import { EPOCH, type World } from './world.js'
+import type { SimulatedDatabaseServer } from '../simulated-world/simulated-database-server.js'
+import { EPOCH, type World } from '../simulated-world/world.js'
 
 /** How long a collector waits for a silent server. */
 const PATIENCE_MS = 60_000
@@ -51,7 +51,7 @@ export class Watermarks {
   }
 
   /** A watermark may have risen: all cells below it have been read and settled, or waited for. */
-  raised(process: VirtualProcess, database: VirtualDatabase, truth: Truth): void {
+  raised(process: SimulatedProcess, database: SimulatedDatabaseServer, truth: Truth): void {
     for (const grid of gridsOf(database.look)) {
       const before = this.#known.get(grid.id)
       this.#known.set(grid.id, grid)
@@ -62,8 +62,8 @@ export class Watermarks {
   }
 
   #check(
-    process: VirtualProcess,
-    database: VirtualDatabase,
+    process: SimulatedProcess,
+    database: SimulatedDatabaseServer,
     truth: Truth,
     before: number,
     { id, width, layerSeconds, watermark: to }: GridRow,

@@ -1,25 +1,29 @@
 import type { Database, QueryResult, SqlValue, Transaction } from '../../src/database/database.js'
-import { takeBrought } from './brought.js'
-import type { Heart } from './heart.js'
-import { OpenTransaction } from './open-transaction.js'
-import type { VirtualProcess } from './process.js'
-import { keyOf } from './records.js'
-import { type Fail, INSERT_ROWS, type VirtualDatabase } from './virtual-database.js'
+import { takeBrought } from '../simulation/brought.js'
+import type { Heart } from '../simulation/heart.js'
+import { SimulatedTransaction } from './simulated-transaction.js'
+import type { SimulatedProcess } from './simulated-process.js'
+import { keyOf } from '../simulation/records.js'
+import {
+  type Fail,
+  INSERT_ROWS,
+  type SimulatedDatabaseServer,
+} from './simulated-database-server.js'
 import type { World } from './world.js'
 
 /** How long the server takes to notice that a client has died. */
 const NOTICES_MS = 5000
 
 /** A process's connection to its database. */
-export class DatabaseClient implements Database {
+export class SimulatedDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly maxStatementBytes: number
-  readonly #process: VirtualProcess
+  readonly #process: SimulatedProcess
   readonly #world: World
-  readonly #server: VirtualDatabase
+  readonly #server: SimulatedDatabaseServer
   readonly #heart: Heart
 
-  constructor(process: VirtualProcess, maxStatementBytes: number, heart: Heart) {
+  constructor(process: SimulatedProcess, maxStatementBytes: number, heart: Heart) {
     this.#process = process
     this.#world = process.world
     this.#server = process.site.database
@@ -49,7 +53,7 @@ export class DatabaseClient implements Database {
       brought.process = this.#process
       for (const frame of brought.frames) this.#process.broughtNow.add(keyOf(frame))
     }
-    const open = new OpenTransaction(this.#process, brought)
+    const open = new SimulatedTransaction(this.#process, brought)
     const { toldLost } = this.#process
     this.#process.onEnd.push(() => {
       if (open.state === 'open') {
@@ -85,7 +89,7 @@ export class DatabaseClient implements Database {
   }
 
   #statement(
-    tx: OpenTransaction | undefined,
+    tx: SimulatedTransaction | undefined,
     sql: string,
     values: readonly SqlValue[],
   ): Promise<QueryResult> {

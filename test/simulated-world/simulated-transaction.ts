@@ -1,10 +1,10 @@
-import type { Brought } from './brought.js'
-import type { VirtualProcess } from './process.js'
-import type { QuarantinedPiece } from './schema.js'
+import type { Brought } from '../simulation/brought.js'
+import type { SimulatedProcess } from './simulated-process.js'
+import type { QuarantinedPiece } from '../simulation/schema.js'
 
 /** A transaction at the virtual server, and what it brings beside its SQL. */
-export class OpenTransaction {
-  readonly process: VirtualProcess
+export class SimulatedTransaction {
+  readonly process: SimulatedProcess
   readonly brought: Brought | undefined
   state: 'open' | 'ended' = 'open'
   /** Something has committed it before its end. */
@@ -16,7 +16,7 @@ export class OpenTransaction {
   readonly writers = new Set<string>()
   grids = false
 
-  constructor(process: VirtualProcess, brought: Brought | undefined) {
+  constructor(process: SimulatedProcess, brought: Brought | undefined) {
     this.process = process
     this.brought = brought
   }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import Libsql from 'libsql'
 import type { QueryResult, SqlRow, SqlValue } from '../../src/database/database.js'
-import { isRead, TABLES } from './schema.js'
+import { isRead, TABLES } from '../simulation/schema.js'
 
 /** The real SQL engine, with the real schema: made once a thread, emptied for each run. */
-export class Engine {
+export class SqlEngine {
   readonly #sql = new Libsql(':memory:')
   readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
 
@@ -15,8 +15,8 @@ export class Engine {
   }
 
   /** An empty one: to make one costs more than to empty one that no run uses at present. */
-  static take(): Engine {
-    const engine = idle.pop() ?? new Engine()
+  static take(): SqlEngine {
+    const engine = idle.pop() ?? new SqlEngine()
     // A run that has failed may have left a transaction open.
     if (engine.#sql.inTransaction) engine.#sql.exec('ROLLBACK')
     for (const table of TABLES) engine.run(`DELETE FROM ${table}`, [])
@@ -29,7 +29,7 @@ export class Engine {
   }
 
   /** Makes the tables equal to those of another, as a clone of a database is. */
-  copyFrom(other: Engine): void {
+  copyFrom(other: SqlEngine): void {
     for (const table of TABLES) {
       this.run(`DELETE FROM ${table}`, [])
       for (const row of other.run(`SELECT * FROM ${table}`, []).rows) {
@@ -71,4 +71,4 @@ export class Engine {
  */
 const MAX_STATEMENTS_KEPT = 200
 
-const idle: Engine[] = []
+const idle: SqlEngine[] = []

@@ -1,8 +1,8 @@
 import type { QueryResult, SqlRow, SqlValue } from '../../src/database/database.js'
-import { DatabaseClock } from './database-clock.js'
-import { Engine } from './engine.js'
-import type { OpenTransaction, Orphan } from './open-transaction.js'
-import type { Scenario } from './scenario.js'
+import { SimulatedDatabaseClock } from './simulated-database-clock.js'
+import { SqlEngine } from './sql-engine.js'
+import type { SimulatedTransaction, Orphan } from './simulated-transaction.js'
+import type { Scenario } from '../simulation/scenario.js'
 import {
   changesId,
   entersGrid,
@@ -11,8 +11,8 @@ import {
   quarantinedBy,
   raises,
   writersLockedBy,
-} from './schema.js'
-import type { Truth } from './truth.js'
+} from '../simulation/schema.js'
+import type { Truth } from '../simulation/truth.js'
 import type { World } from './world.js'
 
 /**
@@ -37,7 +37,7 @@ const LOCK_WAIT_MS = 10_000
 const IDLE_LIMIT_MS = 15_000
 
 interface Waiter {
-  readonly transaction: OpenTransaction | undefined
+  readonly transaction: SimulatedTransaction | undefined
   readonly writers: readonly string[]
   readonly grids: boolean
   /** `undefined`: the wait has been too long. */
@@ -51,14 +51,14 @@ export type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data' | 'usage
  * see what is committed. It is away, deadlocks, loses answers, and keeps the locks of clients that
  * are gone, as told.
  */
-export class VirtualDatabase {
+export class SimulatedDatabaseServer {
   awayUntil = 0
-  readonly clock: DatabaseClock
+  readonly clock: SimulatedDatabaseClock
   readonly #world: World
   readonly #scenario: Scenario
   readonly #truth: Truth
-  readonly #engine = Engine.take()
-  #holder: OpenTransaction | undefined
+  readonly #engine = SqlEngine.take()
+  #holder: SimulatedTransaction | undefined
   readonly #waiting: Waiter[] = []
   readonly #orphans = new Set<Orphan>()
 
@@ -66,7 +66,7 @@ export class VirtualDatabase {
     this.#world = world
     this.#scenario = scenario
     this.#truth = truth
-    this.clock = new DatabaseClock(world)
+    this.clock = new SimulatedDatabaseClock(world)
   }
 
   /** Gives the engine to the next run. */
@@ -88,7 +88,7 @@ export class VirtualDatabase {
     this.#engine.run(sql, values).rows
 
   /** Becomes a copy of another database, as of its last commit. */
-  copyFrom(other: VirtualDatabase): void {
+  copyFrom(other: SimulatedDatabaseServer): void {
     if (other.#holder) other.rollBack(other.#holder)
     this.#engine.copyFrom(other.#engine)
   }
@@ -100,7 +100,7 @@ export class VirtualDatabase {
 
   /** A statement has arrived. */
   statement(
-    tx: OpenTransaction | undefined,
+    tx: SimulatedTransaction | undefined,
     sql: string,
     values: readonly SqlValue[],
     done: (result: QueryResult) => void,
@@ -150,7 +150,7 @@ export class VirtualDatabase {
   }
 
   /** A commit has arrived. */
-  commit(tx: OpenTransaction, done: () => void, fail: Fail): void {
+  commit(tx: SimulatedTransaction, done: () => void, fail: Fail): void {
     const { random } = this.#world
     if (this.away) this.rollBack(tx)
     if (tx.state === 'ended') return fail('CONNECTION_LOST', 'unreachable')
@@ -171,7 +171,7 @@ export class VirtualDatabase {
     else done()
   }
 
-  rollBack(tx: OpenTransaction): void {
+  rollBack(tx: SimulatedTransaction): void {
     if (tx.state === 'ended') return
     tx.state = 'ended'
     if (this.#holder !== tx) return
@@ -179,7 +179,9 @@ export class VirtualDatabase {
     this.#release()
   }
 
-  #fault(tx: OpenTransaction | undefined): 'deadlock' | 'lock wait' | 'broken' | 'cut' | undefined {
+  #fault(
+    tx: SimulatedTransaction | undefined,
+  ): 'deadlock' | 'lock wait' | 'broken' | 'cut' | undefined {
     const { random } = this.#world
     if (!this.#world.faulty) return undefined
     if (random.chance(this.#scenario.statementFails)) {
@@ -196,7 +198,7 @@ export class VirtualDatabase {
    * The client of a transaction is gone, and its locks stay until the server has noticed: nothing
    * of it will ever be committed.
    */
-  #orphan(tx: OpenTransaction): void {
+  #orphan(tx: SimulatedTransaction): void {
     const orphan: Orphan = { writers: new Set(tx.writers), grids: tx.grids }
     this.#world.note(`the transaction of ${tx.process.name} is orphaned`)
     this.#orphans.add(orphan)
@@ -208,7 +210,7 @@ export class VirtualDatabase {
   }
 
   #execute(
-    tx: OpenTransaction | undefined,
+    tx: SimulatedTransaction | undefined,
     sql: string,
     values: readonly SqlValue[],
     done: (result: QueryResult) => void,
@@ -241,7 +243,7 @@ export class VirtualDatabase {
   }
 
   /** What has been done so far is committed, and the locks are gone. */
-  #chain(tx: OpenTransaction): void {
+  #chain(tx: SimulatedTransaction): void {
     this.#world.note(`the transaction of ${tx.process.name} is committed before its end`)
     tx.lost = true
     this.#truth.committedBeside(tx)

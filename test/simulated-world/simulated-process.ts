@@ -1,8 +1,8 @@
 import type { Environment } from '../../src/support/environment.js'
-import type { FrameTruth, RowTruth } from './records.js'
-import type { Shape } from './scenario.js'
-import type { Site } from './site.js'
-import type { VirtualServer } from './virtual-server.js'
+import type { FrameTruth, RowTruth } from '../simulation/records.js'
+import type { Shape } from '../simulation/scenario.js'
+import type { Site } from '../simulation/site.js'
+import type { SimulatedCacheServer } from './simulated-cache-server.js'
 import { EPOCH, type World } from './world.js'
 
 /** What a process has last seen of a cell: its value, nothing, or no answer. */
@@ -17,13 +17,13 @@ export interface CellRead {
  * One virtual process: its own clock, which may be wrong, and all that reaches it, which a stall
  * delays and a kill ends: what awaits an answer then awaits it for ever.
  */
-export class VirtualProcess {
+export class SimulatedProcess {
   readonly world: World
   readonly index: number
   readonly name: string
   readonly site: Site
   /** Its list of cache servers. */
-  readonly servers: readonly VirtualServer[]
+  readonly servers: readonly SimulatedCacheServer[]
   readonly shape: Shape
   /** Wrongness of its wall clock, in milliseconds. */
   skew: number
@@ -56,7 +56,7 @@ export class VirtualProcess {
     world: World,
     index: number,
     site: Site,
-    servers: readonly VirtualServer[],
+    servers: readonly SimulatedCacheServer[],
     shape: Shape,
     skew: number,
   ) {

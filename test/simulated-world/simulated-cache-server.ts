@@ -1,6 +1,6 @@
-import type { Records } from './records.js'
-import { isCell } from './schema.js'
-import type { Scenario } from './scenario.js'
+import type { Records } from '../simulation/records.js'
+import { isCell } from '../simulation/schema.js'
+import type { Scenario } from '../simulation/scenario.js'
 import type { World } from './world.js'
 
 interface Item {
@@ -9,7 +9,7 @@ interface Item {
 }
 
 /** A cache server: memcached's rules, and its ways to lose things. */
-export class VirtualServer {
+export class SimulatedCacheServer {
   readonly name: string
   readonly items = new Map<string, Item>()
   /** Answers nobody until then; `Infinity`: gone for good. */
@@ -86,7 +86,10 @@ export class VirtualServer {
 }
 
 /** The server of a key, in a list of servers. */
-export function serverOf(key: string, servers: readonly VirtualServer[]): VirtualServer {
+export function serverOf(
+  key: string,
+  servers: readonly SimulatedCacheServer[],
+): SimulatedCacheServer {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
   return servers[(hash >>> 8) % servers.length]!

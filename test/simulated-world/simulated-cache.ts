@@ -1,9 +1,9 @@
 import type { Cache } from '../../src/cache/cache.js'
-import type { Heart } from './heart.js'
-import type { VirtualProcess } from './process.js'
-import type { Scenario } from './scenario.js'
-import { isCell } from './schema.js'
-import { serverOf, type VirtualServer } from './virtual-server.js'
+import type { Heart } from '../simulation/heart.js'
+import type { SimulatedProcess } from './simulated-process.js'
+import type { Scenario } from '../simulation/scenario.js'
+import { isCell } from '../simulation/schema.js'
+import { serverOf, type SimulatedCacheServer } from './simulated-cache-server.js'
 import type { World } from './world.js'
 
 /** When a client no longer waits for an answer. */
@@ -13,14 +13,14 @@ const TIMEOUT_MS = 300
 const LATEST_MS = 30_000
 
 /** A process's connection to its servers, through a network that loses, delays and repeats. */
-export class VirtualCache implements Cache {
+export class SimulatedCache implements Cache {
   readonly scope = 'shared'
-  readonly #process: VirtualProcess
+  readonly #process: SimulatedProcess
   readonly #world: World
   readonly #scenario: Scenario
   readonly #heart: Heart
 
-  constructor(process: VirtualProcess, scenario: Scenario, heart: Heart) {
+  constructor(process: SimulatedProcess, scenario: Scenario, heart: Heart) {
     this.#process = process
     this.#world = process.world
     this.#scenario = scenario
@@ -35,7 +35,7 @@ export class VirtualCache implements Cache {
     keys: readonly string[],
     onUnanswered?: (key: string, error: InstanceType<Heart['CacheError']>) => void,
   ): Promise<Map<string, Buffer>> {
-    const asked = new Map<VirtualServer, string[]>()
+    const asked = new Map<SimulatedCacheServer, string[]>()
     for (const key of keys) {
       const server = serverOf(key, this.#process.servers)
       const its = asked.get(server)
@@ -106,12 +106,12 @@ export class VirtualCache implements Cache {
 
   async close(): Promise<void> {}
 
-  #ask<T>(what: string, key: string, apply: (server: VirtualServer) => T): Promise<T> {
+  #ask<T>(what: string, key: string, apply: (server: SimulatedCacheServer) => T): Promise<T> {
     const server = serverOf(key, this.#process.servers)
     return this.#askServer(server, `${what} ${key}`, () => apply(server))
   }
 
-  #askServer<T>(server: VirtualServer, what: string, apply: () => T): Promise<T> {
+  #askServer<T>(server: SimulatedCacheServer, what: string, apply: () => T): Promise<T> {
     const { random } = this.#world
     const { requestLost, replyLost, late, duplicated } = this.#world.faulty
       ? this.#scenario
