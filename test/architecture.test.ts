@@ -18,6 +18,9 @@ const STOREYS: readonly (readonly string[])[] = [
   ['index', 'cli'],
   ['activity', 'hits'],
   ['counters', 'sequence', 'collision-free-map'],
+  // Below the map only because the map's entry exports it too.
+  ['export-queue'],
+  ['buckets'],
   ['page-views', 'wide-cache'],
   ['visitors'],
   ['cache', 'database'],

@@ -11,7 +11,7 @@ import {
   type CollisionFreeMapOptions,
 } from './collision-free-map.js'
 import { UPDATES_A_PORTION } from './combining.js'
-import { FaultyDatabase } from './faulty-database.suite.js'
+import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
 
 export interface MapUnderTest {
   readonly name: string

@@ -9,7 +9,7 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { CollisionFreeMap } from './collision-free-map.js'
 import { mapSuite } from './collision-free-map.suite.js'
-import { ExportQueue } from './export-queue.js'
+import { ExportQueue } from '../export-queue/export-queue.js'
 
 const folder = temporaryFolder('collision-free-map')
 after(() => removeFolder(folder))

@@ -10,10 +10,16 @@ import { writeRows } from '../database/bulk.js'
 import { upsert } from '../database/dialect.js'
 import type { Tables } from '../database/tables.js'
 import type { BurstLogger } from '../support/logger.js'
-import type { Buckets } from './buckets.js'
-import { type Encoding, HASHES } from './encoding.js'
+import type { Buckets } from '../buckets/buckets.js'
+import { type Encoding, HASHES } from '../buckets/encoding.js'
 import type { Change } from './options.js'
-import { bytesOf, deleteRows, type Encoded, IDS_A_STATEMENT, insertEncoded } from './statements.js'
+import {
+  bytesOf,
+  deleteRows,
+  type Encoded,
+  IDS_A_STATEMENT,
+  insertEncoded,
+} from '../buckets/statements.js'
 
 /** Queued updates a processor holds at once. */
 export const UPDATES_A_PORTION = 2_000

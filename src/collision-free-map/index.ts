@@ -1,4 +1,4 @@
-/** The entry `wide-cache/collision-free-map`. */
+/** The entry `wide-cache/collision-free-map`: the map, and the export queue that goes with it. */
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 
@@ -8,4 +8,8 @@ export {
   CollisionFreeMap,
   type CollisionFreeMapOptions,
 } from './collision-free-map.js'
-export { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
+export {
+  type ExportEntry,
+  ExportQueue,
+  type ExportQueueOptions,
+} from '../export-queue/export-queue.js'

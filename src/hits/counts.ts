@@ -1,6 +1,6 @@
 /** The counts as SQL has them: written as the map changes, and read in one statement each. */
 import type { Change } from '../collision-free-map/collision-free-map.js'
-import { hashOf } from '../collision-free-map/encoding.js'
+import { hashOf } from '../buckets/encoding.js'
 import { writeRows } from '../database/bulk.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'

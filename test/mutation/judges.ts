@@ -49,8 +49,16 @@ function filesOf(folder: string, ...others: readonly string[]): string[] {
 
 const COUNTERS = filesOf('src/counters', 'processes.test.ts')
 const SEQUENCE = filesOf('src/sequence')
-const MAPS = filesOf('src/collision-free-map')
+const MAPS = ['collision-free-map', 'export-queue', 'buckets'].flatMap((folder) =>
+  filesOf(`src/${folder}`),
+)
 const HEART = filesOf('src/wide-cache')
+
+/** The map and the export queue share their buckets, so the tests of both judge all three. */
+const MAP_JUDGES = [
+  tests('unit tests', WITHOUT_SERVERS, ...MAPS),
+  tests('unit tests on MariaDB', WITH_SERVERS, ...MAPS),
+]
 
 export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   counters: [
@@ -63,10 +71,9 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     simulation('sequence', 0, 150),
     tests('unit tests on MariaDB and memcached', WITH_SERVERS, ...SEQUENCE),
   ],
-  'collision-free-map': [
-    tests('unit tests', WITHOUT_SERVERS, ...MAPS),
-    tests('unit tests on MariaDB', WITH_SERVERS, ...MAPS),
-  ],
+  'collision-free-map': MAP_JUDGES,
+  'export-queue': MAP_JUDGES,
+  buckets: MAP_JUDGES,
   'wide-cache': [
     simulation('heart', 0, 50),
     tests('unit tests', WITHOUT_SERVERS, ...HEART),

@@ -3,7 +3,7 @@
  * CollisionFreeMap, and a table in another database is kept up by an ExportQueue.
  */
 import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
-import { type ExportEntry, ExportQueue } from '../../src/collision-free-map/export-queue.js'
+import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
 import type { Database, Transaction } from '../../src/database/database.js'
 import { forUpdate, upsert } from '../../src/database/dialect.js'
 import { Tables } from '../../src/database/tables.js'

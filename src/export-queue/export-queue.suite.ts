@@ -6,9 +6,9 @@ import { type Database, DatabaseError, type Transaction } from '../database/data
 import { openDatabase } from '../database/open.js'
 import { systemEnvironment } from '../support/environment.js'
 import type { Clock } from '../support/clock.js'
-import type { MapUnderTest } from './collision-free-map.suite.js'
+import type { MapUnderTest } from '../collision-free-map/collision-free-map.suite.js'
 import { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
-import { FaultyDatabase } from './faulty-database.suite.js'
+import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
 
 type Entries = readonly ExportEntry<string, number>[]
 type Queue = ExportQueue<string, number>

@@ -9,7 +9,7 @@
 import type { Transaction } from '../database/database.js'
 import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
-import type { HashRange } from './buckets.js'
+import type { HashRange } from '../buckets/buckets.js'
 
 /** After the death of a process its bucket rests so long. */
 const HOLD_MS = 10_000

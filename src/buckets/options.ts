@@ -1,0 +1,92 @@
+import type { Database } from '../database/database.js'
+import type { Logger } from '../support/logger.js'
+import { given, integer, loggerOf, nameOf, wrongType } from '../support/options.js'
+import type { Codec } from '../wide-cache/codec.js'
+import { exactJson } from './exact-json.js'
+import { everyOf } from './processing.js'
+
+/** What maps and export queues share. */
+export interface BucketOptions<K, V> {
+  /**
+   * The database of the tables. @default the environment variable WIDE_CACHE_DATABASE_URL or
+   * DATABASE_URL, else `sqlite:./wide-cache.db`
+   */
+  database?: string | Database | undefined
+  /** Processes that give the same id share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  id: string
+  /**
+   * Number of parts that are worked on independently, at least a few times as many as processors, 1
+   * to 1000. The first process stores it; one that gives another number later is refused, with a
+   * `BucketsDifferError`. `changeBuckets(n)` changes it. @default what is stored
+   */
+  buckets?: number | undefined
+  /**
+   * How often `process()` runs by itself: in milliseconds (10 to a day), or as a cron line (UTC)
+   * such as `"*\/10 * * * * *"`. One process of those that give it runs it, which a lease in SQL
+   * tells. `false`: never, you call `process()`. @default 2000
+   */
+  every?: number | string | false | undefined
+  /** Where failed runs and, of maps, parked updates are logged. @default console */
+  logger?: Logger | undefined
+  /**
+   * How a key becomes bytes (at most 700); two keys are the same if their bytes are. @default JSON
+   */
+  keyCodec?: Codec<K> | undefined
+  /** How a value becomes bytes (at most 65,535). @default JSON */
+  valueCodec?: Codec<V> | undefined
+}
+
+/** More would make a step from one bucket to the next slow. */
+const MAX_BUCKETS = 1_000
+const DEFAULT_EVERY_MS = 2_000
+/** The names of {@link BucketOptions}. */
+export const BUCKET_OPTIONS = [
+  'database',
+  'id',
+  'buckets',
+  'every',
+  'keyCodec',
+  'valueCodec',
+  'logger',
+]
+
+/** A number of buckets. @throws TypeError, RangeError naming the option */
+export function bucketsOf(option: string, buckets: unknown): number {
+  return integer(option, buckets, 1, MAX_BUCKETS)
+}
+
+/** Checks the options that both have, and fills in what is not given. */
+export function sharedSettings<K, V>(options: BucketOptions<K, V>, defaultBuckets: number) {
+  const {
+    id,
+    buckets,
+    every = DEFAULT_EVERY_MS,
+    logger = console,
+    keyCodec = exactJson<K>(),
+    valueCodec = exactJson<V>(),
+  } = given(options)
+  return {
+    id: nameOf('id', id),
+    buckets: {
+      given: buckets === undefined ? undefined : bucketsOf('buckets', buckets),
+      byDefault: defaultBuckets,
+    },
+    every: everyOf(every),
+    logger: loggerOf('logger', logger),
+    keyCodec: codecOf('keyCodec', keyCodec),
+    valueCodec: codecOf('valueCodec', valueCodec),
+  }
+}
+
+function codecOf<C>(option: string, codec: C): C {
+  const methods = codec as { encode?: unknown; decode?: unknown } | null
+  const fits =
+    typeof codec === 'object' &&
+    methods !== null &&
+    typeof methods.encode === 'function' &&
+    typeof methods.decode === 'function'
+  if (!fits) {
+    throw wrongType(option, codec, 'an object with encode(value, target, offset) and decode(bytes)')
+  }
+  return codec
+}

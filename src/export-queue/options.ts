@@ -1,0 +1,36 @@
+import { BUCKET_OPTIONS, type BucketOptions, sharedSettings } from '../buckets/options.js'
+import { onlyKnown, wrongType } from '../support/options.js'
+
+/** Something to be exported. */
+export interface ExportEntry<K, V> {
+  readonly key: K
+  readonly value: V
+  /**
+   * Of two entries with one key, the later one has the greater version. A repeat has the version it
+   * had before.
+   */
+  readonly version: number
+}
+
+/** Options of an {@link ExportQueue}. */
+export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
+  /** @default what is stored; 31 for a new queue */
+  buckets?: number | undefined
+  /**
+   * Brings entries (at most 500) to where they are to go: all of one key side by side, versions
+   * ascending. Must settle, and not before it is done. If it rejects, the same entries come again.
+   */
+  exporter(entries: readonly ExportEntry<K, V>[]): Promise<void> | void
+}
+
+/**
+ * Checks the options of an export queue and fills in what is not given. @throws TypeError,
+ * RangeError naming the option
+ */
+export function exportSettings<K, V>(options: ExportQueueOptions<K, V>) {
+  onlyKnown('ExportQueue', options, [...BUCKET_OPTIONS, 'exporter'])
+  if (typeof options.exporter !== 'function') {
+    throw wrongType('exporter', options.exporter, 'a function (entries)')
+  }
+  return { ...sharedSettings(options, 31), exporter: options.exporter }
+}
