@@ -6,7 +6,7 @@
 import { type Database, DatabaseError } from '../database/database.js'
 import type { Timer } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
-import { within } from '../support/lifetime.js'
+import { within } from '../support/within.js'
 import type { BurstLogger } from '../support/logger.js'
 import { integer, wrongType } from '../support/options.js'
 import { cronPeriodSeconds, type Schedule, schedule } from '../wide-cache/schedule.js'

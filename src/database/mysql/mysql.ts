@@ -4,8 +4,9 @@
  * work once the connection is cut, which needs no answer and cannot fail.
  */
 import { createHash } from 'node:crypto'
-import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../../support/lifetime.js'
+import { CLOSE_TIMEOUT_MS, Lifetime } from '../../support/lifetime.js'
 import type { Logger } from '../../support/logger.js'
+import { within } from '../../support/within.js'
 import { warnOnce } from '../../support/warn-once.js'
 import { closedError } from '../closed.js'
 import {

@@ -5,7 +5,7 @@
  * would cost the same failure again.
  */
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
-import { within } from '../../support/lifetime.js'
+import { within } from '../../support/within.js'
 import { cutOffError } from '../closed.js'
 import { ASSUMED_STATEMENT_BYTES, DatabaseError } from '../database.js'
 import { condemnsOthers, mysqlError, unsent } from './errors.js'

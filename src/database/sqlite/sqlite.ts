@@ -5,8 +5,9 @@
  * s for another process's.
  */
 import { resolve } from 'node:path'
-import { CLOSE_TIMEOUT_MS, Lifetime, within } from '../../support/lifetime.js'
+import { CLOSE_TIMEOUT_MS, Lifetime } from '../../support/lifetime.js'
 import { wrongType, wrongValue } from '../../support/options.js'
+import { within } from '../../support/within.js'
 import { closedError } from '../closed.js'
 import {
   DatabaseError,
