@@ -22,7 +22,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['export-queue'],
   ['buckets'],
   ['page-views', 'wide-cache'],
-  ['visitors'],
+  ['visitors', 'connections'],
   ['cache', 'database'],
   ['support'],
 ]

@@ -3,10 +3,10 @@
  * range. What is queued carries its hash only, so it belongs to whatever bucket holds its hash at
  * the time: with all rows locked, the ranges can be changed, and nothing is stranded.
  */
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { writeRows } from '../database/bulk.js'
 import { forUpdate, insert, skipLocked, upsert } from '../database/dialect.js'
-import type { Tables } from '../database/tables.js'
 import { HASHES } from './encoding.js'
 
 /** From the first hash to the last, both within. */
@@ -41,7 +41,7 @@ export class BucketsDifferError extends RangeError {
 }
 
 export class Buckets {
-  readonly #tables: Tables
+  readonly #database: MigratedDatabase
   readonly #names: BucketTables
   readonly #id: string
   readonly #given: number | undefined
@@ -50,12 +50,12 @@ export class Buckets {
 
   /** `given`: as the user said, if so; `byDefault`: for a new one. */
   constructor(
-    tables: Tables,
+    database: MigratedDatabase,
     names: BucketTables,
     id: string,
     { given, byDefault }: { given: number | undefined; byDefault: number },
   ) {
-    this.#tables = tables
+    this.#database = database
     this.#names = names
     this.#id = id
     this.#given = given
@@ -73,7 +73,7 @@ export class Buckets {
     // each.
     const {
       rows: [row],
-    } = await this.#tables.database.query(
+    } = await this.#database.query(
       `SELECT b.bucket, b.last_hash FROM (SELECT hash FROM ${queued} ` +
         `WHERE ${owner} = ? AND hash >= ? AND hash < ? ORDER BY hash LIMIT 1) AS q ` +
         `JOIN ${buckets} AS b ON b.${owner} = ? AND q.hash BETWEEN b.first_hash AND b.last_hash`,
@@ -112,15 +112,13 @@ export class Buckets {
 
   /** Divides the hashes anew. Processes that are at work go on with the new buckets. */
   async change(count: number): Promise<void> {
-    await this.#tables.transaction((tx) => this.#rewrite(tx, count))
+    await this.#database.transaction((tx) => this.#rewrite(tx, count))
     this.#entered = Promise.resolve()
   }
 
   async #enter(): Promise<void> {
     const { what, all, owner } = this.#names
-    await this.#tables.ready()
-    const { database } = this.#tables
-    const stored = async (on: Queryable): Promise<number | undefined> => {
+    const stored = async (on: Pick<Queryable, 'query'>): Promise<number | undefined> => {
       const {
         rows: [row],
       } = await on.query(`SELECT buckets FROM ${all} WHERE ${owner} = ?`, [this.#id])
@@ -128,8 +126,8 @@ export class Buckets {
     }
     // Mostly it is there, and nobody's lock is waited for.
     const count =
-      (await stored(database)) ??
-      (await this.#tables.transaction(async (tx) => {
+      (await stored(this.#database)) ??
+      (await this.#database.transaction(async (tx) => {
         await this.#lockAll(tx)
         const other = await stored(tx)
         if (other) return other

@@ -1,10 +1,8 @@
 import type { Transaction } from '../database/database.js'
-import { Tables } from '../database/tables.js'
-import { ClosedError } from '../support/closed-error.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
-import { within } from '../support/within.js'
 import { Buckets } from '../buckets/buckets.js'
 import { Combining } from './combining.js'
 import { Encoding, hashOf } from '../buckets/encoding.js'
@@ -60,7 +58,8 @@ const MAX_QUEUED_IN_GET = 100_000
  * `combine: (id: number, current: Cart | undefined, updates: readonly Cart[]) => …`.
  */
 export class CollisionFreeMap<K = string, V = number> {
-  readonly #tables: Tables
+  readonly #connections: Connections
+  readonly #database: MigratedDatabase
   readonly #id: string
   readonly #keys: Encoding<K>
   readonly #values: Encoding<V>
@@ -68,7 +67,6 @@ export class CollisionFreeMap<K = string, V = number> {
   readonly #combining: Combining<K, V>
   readonly #environment: Environment
   readonly #processing: Processing
-  readonly #lifetime = new Lifetime(() => new ClosedError('CollisionFreeMap', this.#id))
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
@@ -79,13 +77,16 @@ export class CollisionFreeMap<K = string, V = number> {
     const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } =
       mapSettings(options)
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
-    this.#tables = new Tables('collision-free-map', options.database, environment, logger)
+    this.#connections = new Connections('CollisionFreeMap', id, environment)
+    this.#database = this.#connections.openDatabase(options.database, ['collision-free-map'], {
+      logger,
+    })
     this.#id = id
     this.#keys = new Encoding('key', keyCodec)
     this.#values = new Encoding('value', valueCodec)
-    this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
+    this.#buckets = new Buckets(this.#database, TABLES, id, buckets)
     this.#combining = new Combining({
-      tables: this.#tables,
+      database: this.#database,
       buckets: this.#buckets,
       id,
       combine,
@@ -99,7 +100,7 @@ export class CollisionFreeMap<K = string, V = number> {
       every,
       names: TABLES,
       id,
-      database: this.#tables.database,
+      database: this.#database.database,
       enter: () => this.#buckets.enter(),
       process: () => this.#process(),
       environment,
@@ -119,7 +120,7 @@ export class CollisionFreeMap<K = string, V = number> {
    * DatabaseError
    */
   update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
-    return this.#lifetime.run(() => this.#update(updates, tx))
+    return this.#connections.run(() => this.#update(updates, tx))
   }
 
   async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
@@ -134,7 +135,7 @@ export class CollisionFreeMap<K = string, V = number> {
       rows.push({ hash: hashOf(bytes), key: bytes, value: this.#values.encode(value) })
     }
     if (rows.length === 0) return
-    if (tx === undefined) await this.#tables.transaction((own) => this.#insert(own, rows))
+    if (tx === undefined) await this.#database.transaction((own) => this.#insert(own, rows))
     else this.#waiting.add(transactionOf(tx), rows)
   }
 
@@ -159,7 +160,7 @@ export class CollisionFreeMap<K = string, V = number> {
    * once if the database is unreachable or full. What is not processed stays queued.
    */
   process(): Promise<number> {
-    return this.#lifetime.run(() => this.#process())
+    return this.#connections.run(() => this.#process())
   }
 
   #process(): Promise<number> {
@@ -175,12 +176,11 @@ export class CollisionFreeMap<K = string, V = number> {
    * queued
    */
   get(key: K, tx?: Transaction): Promise<V | undefined> {
-    return this.#lifetime.run(() => this.#get(key, tx))
+    return this.#connections.run(() => this.#get(key, tx))
   }
 
   async #get(key: K, tx?: Transaction): Promise<V | undefined> {
-    const on = tx === undefined ? this.#tables.database : transactionOf(tx)
-    if (tx === undefined) await this.#tables.ready()
+    const on = tx === undefined ? this.#database : transactionOf(tx)
     const bytes = this.#keys.encode(key)
     const place = [this.#id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
@@ -212,14 +212,13 @@ export class CollisionFreeMap<K = string, V = number> {
    * the queue.
    */
   parked(): Promise<number> {
-    return this.#lifetime.run(() => this.#parked())
+    return this.#connections.run(() => this.#parked())
   }
 
   async #parked(): Promise<number> {
-    await this.#tables.ready()
     const {
       rows: [row],
-    } = await this.#tables.database.query(
+    } = await this.#database.query(
       'SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?',
       [this.#id],
     )
@@ -234,7 +233,7 @@ export class CollisionFreeMap<K = string, V = number> {
    * @throws TypeError, RangeError; DatabaseError
    */
   changeBuckets(n: number): Promise<void> {
-    return this.#lifetime.run(async () => this.#buckets.change(bucketsOf('n', n)))
+    return this.#connections.run(async () => this.#buckets.change(bucketsOf('n', n)))
   }
 
   /**
@@ -244,7 +243,7 @@ export class CollisionFreeMap<K = string, V = number> {
    * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
    */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => this.#buckets.enter())
+    return this.#connections.run(() => this.#buckets.enter())
   }
 
   /**
@@ -253,9 +252,6 @@ export class CollisionFreeMap<K = string, V = number> {
    * reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      await Promise.all([this.#processing.stop(), within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())])
-      await this.#tables.close()
-    })
+    return this.#connections.close(() => this.#connections.finish(this.#processing.stop()))
   }
 }

@@ -5,10 +5,10 @@
  * lacks an update committed before the transaction began, and memory is bounded. Ids are no cursor:
  * one may commit after a higher one.
  */
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Transaction } from '../database/database.js'
 import { writeRows } from '../database/bulk.js'
 import { upsert } from '../database/dialect.js'
-import type { Tables } from '../database/tables.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { Buckets } from '../buckets/buckets.js'
 import { type Encoding, HASHES } from '../buckets/encoding.js'
@@ -42,7 +42,7 @@ interface Entry {
 }
 
 interface Parts<K, V> {
-  readonly tables: Tables
+  readonly database: MigratedDatabase
   readonly buckets: Buckets
   readonly id: string
   readonly combine: (key: K, current: V | undefined, updates: readonly V[]) => V | undefined
@@ -74,10 +74,12 @@ export class Combining<K, V> {
    * taken.
    */
   async process(bucket: number): Promise<number> {
-    const { tables, logger, id } = this.#parts
+    const { database, logger, id } = this.#parts
     let sum = 0
     for (let from = 0; from < HASHES;) {
-      const { taken, parked, next } = await tables.transaction((tx) => this.#pass(tx, bucket, from))
+      const { taken, parked, next } = await database.transaction((tx) =>
+        this.#pass(tx, bucket, from),
+      )
       if (parked > 0) {
         logger.warn(
           'parked',

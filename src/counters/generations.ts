@@ -1,8 +1,8 @@
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { writeRows } from '../database/bulk.js'
 import { forUpdate, placeholders, upsert } from '../database/dialect.js'
-import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import { retried } from './outcome.js'
 
@@ -23,20 +23,20 @@ export interface Generation {
  * refused.
  */
 export class Generations {
-  readonly #tables: Tables
+  readonly #database: MigratedDatabase
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #name: string
   readonly #shards: number
 
   constructor(parts: {
-    tables: Tables
+    database: MigratedDatabase
     cache: Cache
     environment: Environment
     name: string
     shards: number
   }) {
-    this.#tables = parts.tables
+    this.#database = parts.database
     this.#cache = parts.cache
     this.#environment = parts.environment
     this.#name = parts.name
@@ -45,8 +45,7 @@ export class Generations {
 
   /** The newest generation, if there ever was one. */
   async newest(): Promise<Generation | undefined> {
-    await this.#tables.ready()
-    return this.#newest((sql, values) => this.#tables.database.query(sql, values))
+    return this.#newest((sql, values) => this.#database.query(sql, values))
   }
 
   /**
@@ -56,7 +55,7 @@ export class Generations {
   async persist(generation: Generation, value: number): Promise<boolean> {
     const shard = Math.floor(this.#environment.random() * generation.shards)
     const { affectedRows } = await this.#retried(() =>
-      this.#tables.database.query(
+      this.#database.query(
         'UPDATE global_counter_shards SET value = CASE WHEN value < ? THEN ? ELSE value END ' +
           'WHERE name = ? AND shard = ? AND generation = ?',
         [value, value, this.#name, shard, generation.number],
@@ -71,7 +70,7 @@ export class Generations {
    */
   async endOf(generation: Generation): Promise<number> {
     const { rows } = await this.#retried(() =>
-      this.#tables.database.query(
+      this.#database.query(
         'SELECT seed FROM global_counter_generations WHERE name = ? AND generation = ?',
         [this.#name, generation.number + 1],
       ),
@@ -87,8 +86,7 @@ export class Generations {
 
   /** The greatest value persisted; 0 for a counter that never was incremented. */
   async persisted(): Promise<number> {
-    await this.#tables.ready()
-    const { rows } = await this.#tables.database.query(
+    const { rows } = await this.#database.query(
       'SELECT COALESCE(MAX(value), 0) AS value FROM global_counter_shards WHERE name = ?',
       [this.#name],
     )
@@ -107,7 +105,7 @@ export class Generations {
   open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
     const tokens: Buffer[] = []
     return this.#retried(() =>
-      this.#tables.transaction((tx) => this.#open(tx, missed, delta, tokens)),
+      this.#database.transaction((tx) => this.#open(tx, missed, delta, tokens)),
     )
   }
 
@@ -242,7 +240,7 @@ export class Generations {
   }
 
   #retried<T>(work: () => Promise<T>): Promise<T> {
-    return retried(this.#environment, () => this.#tables.database.now(), work)
+    return retried(this.#environment, () => this.#database.now(), work)
   }
 
   #key(token: Buffer): string {

@@ -1,12 +1,9 @@
 import { type Cache, CacheError } from '../cache/cache.js'
-import { openCache, type OpenedCache } from '../cache/open.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Database } from '../database/database.js'
-import { Tables } from '../database/tables.js'
-import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
-import { within } from '../support/within.js'
 import { Batches } from './batches.js'
 import { type Generation, Generations } from './generations.js'
 import { answered, outcomeOf, OutcomeUnknownError } from './outcome.js'
@@ -94,12 +91,12 @@ const MAX_LOSSES = 100
  * through: it gives out numbers again.)
  */
 export class GlobalCounter {
-  readonly #tables: Tables
-  readonly #cache: OpenedCache
+  readonly #connections: Connections
+  readonly #database: MigratedDatabase
+  readonly #cache: Cache
   readonly #environment: Environment
   readonly #generations: Generations
   readonly #persists: Batches<Counted, number>
-  readonly #lifetime = new Lifetime(() => new ClosedError('GlobalCounter', this.#name))
   readonly #name: string
   readonly #chance: number
   #believed: Belief | undefined
@@ -115,14 +112,15 @@ export class GlobalCounter {
     onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])
     const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
     this.#name = nameOf('name', name)
+    this.#connections = new Connections('GlobalCounter', this.#name, environment)
     this.#chance = chanceOf(chanceToWrite)
     integer('shards', shards, 1, MAX_SHARDS)
     this.#environment = environment
-    this.#tables = new Tables('counters', database, environment)
-    this.#cache = openCache(cache)
+    this.#database = this.#connections.openDatabase(database, ['counters'])
+    this.#cache = this.#connections.openCache(cache)
     this.#generations = new Generations({
-      tables: this.#tables,
-      cache: this.#cache.cache,
+      database: this.#database,
+      cache: this.#cache,
       environment,
       name: this.#name,
       shards,
@@ -142,7 +140,7 @@ export class GlobalCounter {
    * else. CacheError, DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<number> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       integer('delta', delta, 1, Number.MAX_SAFE_INTEGER)
       try {
         const value = await this.#increment(delta)
@@ -162,11 +160,11 @@ export class GlobalCounter {
    * @throws DatabaseError
    */
   async get(): Promise<number> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       const generation = await this.#believe().generation
       const text =
         generation &&
-        (await this.#cache.cache.get(generation.key).catch(() => undefined))?.toString('latin1')
+        (await this.#cache.get(generation.key).catch(() => undefined))?.toString('latin1')
       const value = text ? Number(text) : NaN
       return Number.isSafeInteger(value) ? value : this.#persistedOf()
     })
@@ -189,7 +187,7 @@ export class GlobalCounter {
 
   /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => this.#tables.ready())
+    return this.#connections.run(() => this.#database.migrate())
   }
 
   /**
@@ -197,11 +195,7 @@ export class GlobalCounter {
    * idempotent. From then on all other methods reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
-      if (this.#cache.owned) await this.#cache.cache.close()
-      await this.#tables.close()
-    })
+    return this.#connections.close(() => this.#connections.finish())
   }
 
   async #increment(delta: number): Promise<number> {
@@ -252,9 +246,8 @@ export class GlobalCounter {
 
   /** The new number in the cache, or `undefined` if the cache has none. */
   async #add(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
-    const { cache } = this.#cache
     try {
-      return await cache.increment(generation.key, delta)
+      return await this.#cache.increment(generation.key, delta)
     } catch (error) {
       // Closed or silent, it may have been asked; down or refusing, it has not counted.
       if (
@@ -266,7 +259,7 @@ export class GlobalCounter {
       if (!(error instanceof RangeError)) throw error
       // The cache may have stored what is past 2^53-1. What is persisted is not, and a new
       // generation goes on from there.
-      await cache.delete(generation.key)
+      await this.#cache.delete(generation.key)
       return 'refused'
     }
   }

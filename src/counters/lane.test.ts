@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { DatabaseError } from '../database/database.js'
 import type { RowUpdate } from '../database/dialect.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { Tables } from '../database/tables.js'
+import { MigratedDatabase } from '../connections/migrated-database.js'
 import { Lane, type Work } from './lane.js'
 import { type DatabaseFault, FaultyDatabase, hurried } from './pairs.suite.js'
 
@@ -17,9 +17,9 @@ async function bench() {
   const said: { fault: DatabaseFault } = { fault: 'none' }
   const environment = hurried()
   const lane = new Lane(
-    new Tables(
-      'counters',
+    new MigratedDatabase(
       new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')),
+      ['counters'],
       environment,
     ),
     environment,

@@ -1,3 +1,4 @@
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Database, Transaction } from '../database/database.js'
 import {
   placeholders,
@@ -6,7 +7,6 @@ import {
   update,
   updateBoth,
 } from '../database/dialect.js'
-import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import { outcomeOf, retried } from './outcome.js'
 
@@ -36,13 +36,13 @@ export interface Work {
  * the outcome is called unknown and the lane left.)
  */
 export class Lane {
-  readonly #tables: Tables
+  readonly #database: MigratedDatabase
   readonly #environment: Environment
   readonly #counter: string
   #current: { readonly id: Buffer; readonly since: number; sequence: number } | undefined
 
-  constructor(tables: Tables, environment: Environment, counter: string) {
-    this.#tables = tables
+  constructor(database: MigratedDatabase, environment: Environment, counter: string) {
+    this.#database = database
     this.#environment = environment
     this.#counter = counter
   }
@@ -65,10 +65,10 @@ export class Lane {
     try {
       await retried(
         this.#environment,
-        () => this.#tables.database.now(),
+        () => this.#database.now(),
         async () => {
           if (await this.#together(entry, work.quick)) return
-          await this.#tables.transaction(async (tx) => {
+          await this.#database.transaction(async (tx) => {
             if (!(await this.#enter(tx, entry, lane.id, sequence))) return
             if (!work.quick || !(await matches(tx, update(work.quick)))) await work.long(tx)
           })
@@ -87,9 +87,8 @@ export class Lane {
    * was done, or all by an earlier try.
    */
   async #together(entry: RowUpdate, quick: RowUpdate | undefined): Promise<boolean> {
-    const { database } = this.#tables
-    const statement = quick && updateBoth(database.dialect, entry, quick)
-    return statement !== undefined && matches(database, statement)
+    const statement = quick && updateBoth(this.#database.dialect, entry, quick)
+    return statement !== undefined && matches(this.#database, statement)
   }
 
   /** Enters the number; `false`: it has been entered, with its work. */
@@ -110,7 +109,7 @@ export class Lane {
     if (this.#current && elapsed - this.#current.since < LANE_MS) return this.#current
     const id = await retried(
       this.#environment,
-      () => this.#tables.database.now(),
+      () => this.#database.now(),
       () => this.#open(),
     )
     return (this.#current = { id, since: elapsed, sequence: 0 })
@@ -118,22 +117,21 @@ export class Lane {
 
   /** Opens a new lane, with another id at each try, and removes some of those long out of use. */
   async #open(): Promise<Buffer> {
-    await this.#tables.ready()
-    const { database } = this.#tables
-    const now = await database.now()
+    await this.#database.migrate()
+    const now = await this.#database.now()
     const id = this.#environment.newId()
-    await database.query(
+    await this.#database.query(
       'INSERT INTO sharded_counter_lanes (lane, sequence, created_at) VALUES (?, 0, ?)',
       [id, now],
     )
-    const { rows } = await database.query(
+    const { rows } = await this.#database.query(
       'SELECT lane FROM sharded_counter_lanes ' +
         `WHERE created_at < ? ORDER BY created_at LIMIT ${REMOVED_AT_ONCE}`,
       [now - KEPT_MS],
     )
     const old = rows.flatMap(({ lane }) => lane ?? [])
     if (old.length > 0) {
-      await database.query(
+      await this.#database.query(
         `DELETE FROM sharded_counter_lanes WHERE lane IN (${placeholders(old.length)})`,
         old,
       )

@@ -1,12 +1,9 @@
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
-import { openCache, type OpenedCache } from '../cache/open.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Database } from '../database/database.js'
-import { Tables } from '../database/tables.js'
-import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import { given, integer, nameOf, onlyKnown } from '../support/options.js'
-import { within } from '../support/within.js'
 import { Batches } from './batches.js'
 import { CachedTotal } from './cached-total.js'
 import { Lane } from './lane.js'
@@ -60,14 +57,14 @@ const JOIN_MS = 1_000
  * totals come from the cache as long as it has them.
  */
 export class ShardedCounter {
-  readonly #tables: Tables
-  readonly #cache: OpenedCache
+  readonly #connections: Connections
+  readonly #database: MigratedDatabase
+  readonly #cache: Cache
   readonly #environment: Environment
   readonly #shards: Shards
   readonly #cached: CachedTotal
   readonly #lane: Lane
   readonly #increments: Batches<number, void>
-  readonly #lifetime = new Lifetime(() => new ClosedError('ShardedCounter', this.#name))
   readonly #name: string
   #key: string | undefined
   #reading: { readonly total: Promise<number>; readonly since: number } | undefined
@@ -77,6 +74,7 @@ export class ShardedCounter {
     onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])
     const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
     this.#name = nameOf('name', name)
+    this.#connections = new Connections('ShardedCounter', this.#name, environment)
     integer('shards', shards, 1, MAX_SHARDS)
     integer(
       'cacheSeconds',
@@ -86,11 +84,11 @@ export class ShardedCounter {
       'seconds (30 days: memcached reads more as a date)',
     )
     this.#environment = environment
-    this.#tables = new Tables('counters', database, environment)
-    this.#cache = openCache(cache)
-    this.#shards = new Shards(this.#tables, environment, this.#name, shards)
-    this.#cached = new CachedTotal(this.#cache.cache, environment, cacheSeconds)
-    this.#lane = new Lane(this.#tables, environment, this.#name)
+    this.#database = this.#connections.openDatabase(database, ['counters'])
+    this.#cache = this.#connections.openCache(cache)
+    this.#shards = new Shards(this.#database, environment, this.#name, shards)
+    this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
+    this.#lane = new Lane(this.#database, environment, this.#name)
     this.#increments = new Batches((deltas) => this.#commit(sumOf(deltas)), safeToAdd)
   }
 
@@ -102,7 +100,7 @@ export class ShardedCounter {
    * DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<void> {
-    return this.#lifetime.run(async () =>
+    return this.#connections.run(async () =>
       this.#increments.add(
         integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
       ),
@@ -119,7 +117,7 @@ export class ShardedCounter {
    * @throws DatabaseError
    */
   async get(options: { exact?: boolean | undefined } = {}): Promise<number> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       onlyKnown('get', options, ['exact'])
       return options.exact ? this.#total() : this.#recentTotal()
     })
@@ -132,11 +130,11 @@ export class ShardedCounter {
    * @throws DatabaseError; done again it does no harm
    */
   async increaseShards(n: number): Promise<void> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       integer('n', n, 1, MAX_SHARDS, 'shards')
       return retried(
         this.#environment,
-        () => this.#tables.database.now(),
+        () => this.#database.now(),
         () => this.#shards.grow(n),
       )
     })
@@ -144,7 +142,7 @@ export class ShardedCounter {
 
   /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => this.#tables.ready())
+    return this.#connections.run(() => this.#database.migrate())
   }
 
   /**
@@ -152,11 +150,7 @@ export class ShardedCounter {
    * idempotent. From then on all other methods reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
-      if (this.#cache.owned) await this.#cache.cache.close()
-      await this.#tables.close()
-    })
+    return this.#connections.close(() => this.#connections.finish())
   }
 
   async #commit(delta: number): Promise<void> {
@@ -176,10 +170,7 @@ export class ShardedCounter {
   }
 
   #total(): Promise<number> {
-    return answered(this.#environment, async () => {
-      await this.#tables.ready()
-      return this.#shards.total()
-    })
+    return answered(this.#environment, () => this.#shards.total())
   }
 
   #recentTotal(): Promise<number> {

@@ -1,7 +1,7 @@
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { writeRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { forUpdate, type RowUpdate, upsert } from '../database/dialect.js'
-import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import type { Work } from './lane.js'
 
@@ -20,7 +20,7 @@ export function share(total: number, count: number, shard: number): number {
  * counter's row and all shards locked.
  */
 export class Shards {
-  readonly #tables: Tables
+  readonly #database: MigratedDatabase
   readonly #environment: Environment
   readonly #name: string
   readonly #least: number
@@ -28,8 +28,8 @@ export class Shards {
   #count: number | undefined
 
   /** `least`: the number of shards to begin with, or to grow to. */
-  constructor(tables: Tables, environment: Environment, name: string, least: number) {
-    this.#tables = tables
+  constructor(database: MigratedDatabase, environment: Environment, name: string, least: number) {
+    this.#database = database
     this.#environment = environment
     this.#name = name
     this.#least = least
@@ -46,14 +46,14 @@ export class Shards {
 
   /** Sees to it that there are at least `count` shards. May be done again. */
   async grow(count: number): Promise<void> {
-    this.#count = await this.#tables.transaction((tx) =>
+    this.#count = await this.#database.transaction((tx) =>
       this.#lock(tx, Math.max(count, this.#least)),
     )
   }
 
   /** The total at one moment: one statement, one snapshot. */
   async total(): Promise<number> {
-    const { rows } = await this.#tables.database.query(
+    const { rows } = await this.#database.query(
       'SELECT COALESCE(SUM(value), 0) AS total FROM sharded_counter_shards WHERE name = ?',
       [this.#name],
     )
@@ -65,11 +65,9 @@ export class Shards {
    * ever counted.
    */
   async id(): Promise<Buffer | undefined> {
-    await this.#tables.ready()
-    const { rows } = await this.#tables.database.query(
-      'SELECT id FROM sharded_counters WHERE name = ?',
-      [this.#name],
-    )
+    const { rows } = await this.#database.query('SELECT id FROM sharded_counters WHERE name = ?', [
+      this.#name,
+    ])
     const id = rows[0]?.['id']
     return Buffer.isBuffer(id) ? id : undefined
   }

@@ -1,11 +1,9 @@
 import type { Transaction } from '../database/database.js'
 import { updateByIds, upsert } from '../database/dialect.js'
-import { Tables } from '../database/tables.js'
-import { ClosedError } from '../support/closed-error.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
-import { within } from '../support/within.js'
 import { Buckets } from '../buckets/buckets.js'
 import { eachBucket } from '../buckets/each-bucket.js'
 import { bucketsOf } from '../buckets/options.js'
@@ -65,7 +63,8 @@ interface Batch {
  *   processes), the others do not.
  */
 export class ExportQueue<K, V> {
-  readonly #tables: Tables
+  readonly #connections: Connections
+  readonly #database: MigratedDatabase
   readonly #id: string
   readonly #exporter: (entries: readonly ExportEntry<K, V>[]) => Promise<void> | void
   readonly #keys: Encoding<K>
@@ -74,7 +73,6 @@ export class ExportQueue<K, V> {
   readonly #holds: Holds
   readonly #environment: Environment
   readonly #processing: Processing
-  readonly #lifetime = new Lifetime(() => new ClosedError('ExportQueue', this.#id))
   readonly #waiting = new Waiting<Encoded>((tx, rows) =>
     insertEncoded(
       tx,
@@ -89,19 +87,22 @@ export class ExportQueue<K, V> {
   constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
     const { id, buckets, every, exporter, keyCodec, valueCodec, logger } = exportSettings(options)
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
-    this.#tables = new Tables('collision-free-map', options.database, environment, logger)
+    this.#connections = new Connections('ExportQueue', id, environment)
+    this.#database = this.#connections.openDatabase(options.database, ['collision-free-map'], {
+      logger,
+    })
     this.#id = id
     this.#exporter = exporter
     this.#keys = new Encoding('key', keyCodec)
     this.#values = new Encoding('value', valueCodec)
-    this.#buckets = new Buckets(this.#tables, TABLES, id, buckets)
-    this.#holds = new Holds(this.#tables, id, environment)
+    this.#buckets = new Buckets(this.#database, TABLES, id, buckets)
+    this.#holds = new Holds(this.#database, id, environment)
     this.#environment = environment
     this.#processing = new Processing({
       every,
       names: TABLES,
       id,
-      database: this.#tables.database,
+      database: this.#database.database,
       enter: () => this.#buckets.enter(),
       process: () => this.#process(),
       environment,
@@ -118,7 +119,7 @@ export class ExportQueue<K, V> {
    * long or cannot be encoded; DatabaseError
    */
   add(key: K, value: V, tx: Transaction): Promise<void> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       const [keyBytes, valueBytes] = [this.#keys.encode(key), this.#values.encode(value)]
       this.#waiting.add(transactionOf(tx), [
         { hash: hashOf(keyBytes), key: keyBytes, value: valueBytes },
@@ -135,7 +136,7 @@ export class ExportQueue<K, V> {
    * once if the database is unreachable or full
    */
   process(): Promise<number> {
-    return this.#lifetime.run(() => this.#process())
+    return this.#connections.run(() => this.#process())
   }
 
   #process(): Promise<number> {
@@ -150,7 +151,7 @@ export class ExportQueue<K, V> {
    * @throws TypeError, RangeError; DatabaseError
    */
   changeBuckets(n: number): Promise<void> {
-    return this.#lifetime.run(async () => this.#buckets.change(bucketsOf('n', n)))
+    return this.#connections.run(async () => this.#buckets.change(bucketsOf('n', n)))
   }
 
   /**
@@ -160,7 +161,7 @@ export class ExportQueue<K, V> {
    * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
    */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => this.#buckets.enter())
+    return this.#connections.run(() => this.#buckets.enter())
   }
 
   /**
@@ -169,19 +170,16 @@ export class ExportQueue<K, V> {
    * reject with a {@link ClosedError}.
    */
   close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      await Promise.all([this.#processing.stop(), within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())])
-      await this.#tables.close()
-    })
+    return this.#connections.close(() => this.#connections.finish(this.#processing.stop()))
   }
 
   async #processBucket(bucket: number): Promise<number> {
     let sum = 0
     for (let turn = 0; turn < BATCHES_A_TURN; turn++) {
-      const batch = await this.#tables.transaction((tx) => this.#take(tx, bucket))
+      const batch = await this.#database.transaction((tx) => this.#take(tx, bucket))
       if (!batch) break
       await this.#export(batch)
-      if (!(await this.#tables.transaction((tx) => this.#settle(tx, batch)))) break
+      if (!(await this.#database.transaction((tx) => this.#settle(tx, batch)))) break
       sum += batch.entries.length
       if (batch.entries.length < ENTRIES_A_BATCH) break
     }

@@ -6,8 +6,8 @@
  * stands still for longer than a hold, or is cut off from the database for as long, may be
  * overtaken; versions tell its late entries from the newer ones.
  */
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Transaction } from '../database/database.js'
-import type { Tables } from '../database/tables.js'
 import type { Environment } from '../support/environment.js'
 import type { HashRange } from '../buckets/buckets.js'
 
@@ -18,12 +18,12 @@ const FIRST_REST_MS = 1_000
 const LONGEST_REST_MS = 300_000
 
 export class Holds {
-  readonly #tables: Tables
+  readonly #database: MigratedDatabase
   readonly #queue: string
   readonly #environment: Environment
 
-  constructor(tables: Tables, queue: string, environment: Environment) {
-    this.#tables = tables
+  constructor(database: MigratedDatabase, queue: string, environment: Environment) {
+    this.#database = database
     this.#queue = queue
     this.#environment = environment
   }
@@ -94,7 +94,7 @@ export class Holds {
    * most five minutes.
    */
   async rest(holder: Buffer): Promise<void> {
-    await this.#tables.transaction(async (tx) => {
+    await this.#database.transaction(async (tx) => {
       const {
         rows: [row],
       } = await tx.query('SELECT failures FROM export_queue_holds WHERE queue = ? AND holder = ?', [
@@ -113,7 +113,7 @@ export class Holds {
 
   /** Never rejects: the next renewal may succeed, and a hold that is lost is noticed at its end. */
   async #extend(holder: Buffer): Promise<void> {
-    const { database } = this.#tables
+    const { database } = this.#database
     try {
       const until = (await database.now()) + HOLD_MS
       await database.query(

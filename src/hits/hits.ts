@@ -1,11 +1,8 @@
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
-import type { Database } from '../database/database.js'
-import { openDatabase } from '../database/open.js'
-import { Tables } from '../database/tables.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { sleep } from '../support/clock.js'
-import { ClosedError } from '../support/closed-error.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
-import { Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
 import type { RequestHandler } from '../page-views/express.js'
@@ -143,24 +140,19 @@ export function createHits(options: HitsOptions): Hits {
   return new ItemHits(hitsSettings(options))
 }
 
-/** How long, past its time, closing waits for connections to end that do not answer. */
-const RELEASE_MS = 500
-
 /** {@link Hits}, with a clock that tests may own. */
 export class ItemHits implements Hits {
   readonly #settings: HitsSettings
   readonly #environment: Environment
   readonly #logger: BurstLogger
   readonly #guard: Guard
-  readonly #database: Database
-  readonly #ownsDatabase: boolean
-  readonly #tables: Tables
+  readonly #connections: Connections
+  readonly #database: MigratedDatabase
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #identifier: Identifier<string>
   readonly #schedule: Schedule | undefined
   #processing: Promise<void> | undefined
-  readonly #lifetime = new Lifetime(() => new ClosedError('Hits', this.#settings.name))
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
     const { clock } = environment
@@ -169,10 +161,11 @@ export class ItemHits implements Hits {
     this.#environment = environment
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#guard = new Guard(this.#logger)
-    const { database, owned } = openDatabase(settings.grid.database, settings.logger)
-    this.#database = database
-    this.#ownsDatabase = owned
-    this.#tables = new Tables('hits', database, environment)
+    this.#connections = new Connections('Hits', name, environment)
+    this.#database = this.#connections.openDatabase(settings.grid.database, ['hits'], {
+      logger: settings.logger,
+    })
+    const { database } = this.#database
     this.#map = new CollisionFreeMap<string, number>(
       {
         database,
@@ -255,39 +248,39 @@ export class ItemHits implements Hits {
   }
 
   counts(items: Iterable<string>): Promise<Map<string, number>> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       const { name, gridName } = this.#settings
       const checked = checkedItems(items)
-      return this.#read(() => readCounts(this.#database, name, gridName, checked))
+      return this.#read(() => readCounts(this.#wide.database, name, gridName, checked))
     })
   }
 
   top(n: number): Promise<[item: string, hits: number][]> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       const checked = integer('n', n, 1, MAX_TOP, 'items')
-      return this.#read(() => readTop(this.#database, this.#settings.name, checked))
+      return this.#read(() => readTop(this.#wide.database, this.#settings.name, checked))
     })
   }
 
   delete(item: string): Promise<number> {
-    return this.#lifetime.run(async () => this.#move(checkedText('item', item), undefined))
+    return this.#connections.run(async () => this.#move(checkedText('item', item), undefined))
   }
 
   rename(item: string, newItem: string): Promise<number> {
-    return this.#lifetime.run(async () =>
+    return this.#connections.run(async () =>
       this.#move(checkedText('item', item), checkedItem('newItem', newItem)),
     )
   }
 
   flush(): Promise<void> {
-    return this.#lifetime.run(async () => {
+    return this.#connections.run(async () => {
       await this.#identifier.settled()
       await this.#wide.flush()
     })
   }
 
   drain(options?: { all?: boolean }): Promise<DrainReport> {
-    return this.#lifetime.run(() =>
+    return this.#connections.run(() =>
       keptAlive(this.#environment, async () => {
         const report = await this.#wide.drain(options)
         await this.#map.process()
@@ -297,15 +290,15 @@ export class ItemHits implements Hits {
   }
 
   ledger(): Promise<LedgerReport> {
-    return this.#lifetime.run(() => this.#wide.ledger())
+    return this.#connections.run(() => this.#wide.ledger())
   }
 
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => this.#wide.migrate())
+    return this.#connections.run(() => this.#wide.migrate())
   }
 
   close(): Promise<void> {
-    return this.#lifetime.close(() => keptAlive(this.#environment, () => this.#close()))
+    return this.#connections.close(() => keptAlive(this.#environment, () => this.#close()))
   }
 
   async #close(): Promise<void> {
@@ -316,10 +309,8 @@ export class ItemHits implements Hits {
     await this.#identifier.settled()
     this.#identifier.close()
     await this.#wide.close()
-    await Promise.race([Promise.all([this.#processing, this.#lifetime.idle()]), timeout])
-    if (this.#ownsDatabase) {
-      await Promise.race([this.#database.close(), timeout.then(() => sleep(clock, RELEASE_MS))])
-    }
+    await Promise.race([Promise.all([this.#processing, this.#connections.idle()]), timeout])
+    await this.#connections.releaseBy(timeout)
   }
 
   #count(item: unknown, identity: string | undefined, userAgent?: string): void {
@@ -343,7 +334,7 @@ export class ItemHits implements Hits {
     const { name, gridName } = this.#settings
     const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
     return this.#read(() =>
-      this.#tables.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)),
+      this.#database.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)),
     )
   }
 

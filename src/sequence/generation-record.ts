@@ -5,9 +5,9 @@
  * the generation it speaks of.
  */
 import assert from 'node:assert/strict'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Queryable, SqlRow } from '../database/database.js'
 import { forUpdate, upsert } from '../database/dialect.js'
-import type { Tables } from '../database/tables.js'
 
 export interface Generation {
   /** From 0 on. */
@@ -35,27 +35,25 @@ const COLUMNS = ['name', 'generation', 'token', 'base', 'reserved', 'settled']
 const LAST = Number.MAX_SAFE_INTEGER
 
 export class GenerationRecord {
-  readonly #tables: Tables
+  readonly #database: MigratedDatabase
   readonly #name: string
   readonly #block: number
 
-  constructor(tables: Tables, name: string, block: number) {
-    this.#tables = tables
+  constructor(database: MigratedDatabase, name: string, block: number) {
+    this.#database = database
     this.#name = name
     this.#block = block
   }
 
   /** The newest generation. A new sequence begins with generation 0, which needs no cache. */
   async read(): Promise<Generation> {
-    await this.#tables.ready()
-    const { database } = this.#tables
-    const found = await this.#select(database, '')
+    const found = await this.#select(this.#database, '')
     if (found) return found
-    await database.query(
-      upsert(database.dialect, 'sequence_generations', ['name'], COLUMNS, {}, 1),
+    await this.#database.query(
+      upsert(this.#database.dialect, 'sequence_generations', ['name'], COLUMNS, {}, 1),
       [this.#name, 0, null, 0, 0, 1],
     )
-    const made = await this.#select(database, '')
+    const made = await this.#select(this.#database, '')
     assert(made, 'the row has just been made')
     return made
   }
@@ -66,7 +64,7 @@ export class GenerationRecord {
    * checked at the row.
    */
   open(old: number, token: Buffer | null): Promise<Generation> {
-    return this.#tables.transaction(async (tx) => {
+    return this.#database.transaction(async (tx) => {
       const row = await this.#select(tx, forUpdate(tx.dialect))
       assert(row, 'a generation has been read')
       if (row.generation !== old) return row
@@ -108,7 +106,7 @@ export class GenerationRecord {
 
   /** Takes `count` numbers from the row itself. `undefined`: the generation is over. */
   take(generation: number, count: number): Promise<Taken | undefined> {
-    return this.#tables.transaction(async (tx) => {
+    return this.#database.transaction(async (tx) => {
       const row = await this.#select(tx, forUpdate(tx.dialect))
       if (row?.generation !== generation) return undefined
       const taken = Math.min(count, LAST - row.reserved)
@@ -125,15 +123,14 @@ export class GenerationRecord {
     values: readonly number[],
     generation: number,
   ): Promise<boolean> {
-    await this.#tables.ready()
     const sql = `UPDATE sequence_generations SET ${assignment} WHERE name = ? AND generation = ?`
-    return (
-      (await this.#tables.database.query(sql, [...values, this.#name, generation])).affectedRows ===
-      1
-    )
+    return (await this.#database.query(sql, [...values, this.#name, generation])).affectedRows === 1
   }
 
-  async #select(queryable: Queryable, locking: string): Promise<Generation | undefined> {
+  async #select(
+    queryable: Pick<Queryable, 'query'>,
+    locking: string,
+  ): Promise<Generation | undefined> {
     const { rows } = await queryable.query(
       `SELECT ${COLUMNS.join(', ')} FROM sequence_generations WHERE name = ?${locking}`,
       [this.#name],

@@ -1,13 +1,10 @@
 import type { Cache } from '../cache/cache.js'
-import { openCache } from '../cache/open.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Database } from '../database/database.js'
-import { Tables } from '../database/tables.js'
-import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
 import { given, integer, loggerOf, nameOf, onlyKnown } from '../support/options.js'
-import { within } from '../support/within.js'
 import { GenerationRecord } from './generation-record.js'
 import { Numbers } from './numbers.js'
 
@@ -61,11 +58,9 @@ const MAX_BLOCK = 1_000_000_000
  * again.
  */
 export class Sequence {
-  readonly #tables: Tables
+  readonly #connections: Connections
+  readonly #database: MigratedDatabase
   readonly #numbers: Numbers
-  readonly #cache: Cache
-  readonly #ownsCache: boolean
-  readonly #lifetime: Lifetime
 
   /**
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
@@ -76,16 +71,14 @@ export class Sequence {
     const name = nameOf('name', rest.name)
     const block = integer('block', rest.block ?? 100, 1, MAX_BLOCK, 'numbers')
     loggerOf('logger', logger)
-    this.#lifetime = new Lifetime(() => new ClosedError('Sequence', name))
-    this.#tables = new Tables('sequence', rest.database, environment, logger)
-    const { cache, owned } = openCache(rest.cache)
-    this.#cache = cache
-    this.#ownsCache = owned
+    this.#connections = new Connections('Sequence', name, environment)
+    this.#database = this.#connections.openDatabase(rest.database, ['sequence'], { logger })
+    const cache = this.#connections.openCache(rest.cache)
     this.#numbers = new Numbers({
       name,
       block,
       cache: cache.scope === 'shared' ? cache : undefined,
-      record: new GenerationRecord(this.#tables, name, block),
+      record: new GenerationRecord(this.#database, name, block),
       environment,
       logger: new BurstLogger(logger, () => environment.clock.elapsed()),
     })
@@ -102,12 +95,12 @@ export class Sequence {
    * @throws DatabaseError when the database refuses for good: a missing right, closed
    */
   next(): Promise<number> {
-    return this.#lifetime.run(() => this.#numbers.next())
+    return this.#connections.run(() => this.#numbers.next())
   }
 
   /** Brings the tables up to this version. Done by itself before the first use of SQL. */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() => this.#tables.ready())
+    return this.#connections.run(() => this.#database.migrate())
   }
 
   /**
@@ -115,15 +108,9 @@ export class Sequence {
    * of the connections that it has opened. Idempotent.
    */
   close(): Promise<void> {
-    return this.#lifetime.close(() => this.#close())
-  }
-
-  async #close(): Promise<void> {
-    this.#numbers.close()
-    await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
-    await Promise.allSettled([
-      this.#tables.close(),
-      this.#ownsCache ? this.#cache.close() : undefined,
-    ])
+    return this.#connections.close(() => {
+      this.#numbers.close()
+      return this.#connections.finish()
+    })
   }
 }

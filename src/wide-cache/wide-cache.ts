@@ -1,9 +1,8 @@
 import type { Cache } from '../cache/cache.js'
-import { openCache } from '../cache/open.js'
-import { type Database, DatabaseError } from '../database/database.js'
-import { openDatabase } from '../database/open.js'
+import { Connections } from '../connections/connections.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { Database } from '../database/database.js'
 import { sleep } from '../support/clock.js'
-import { ClosedError } from '../support/closed-error.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { CachedRead } from './cached-read.js'
@@ -11,7 +10,6 @@ import { ClockWatch } from './clock-watch.js'
 import { Collector } from './collector/collector.js'
 import { stampOf } from './frame.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
-import { Lifetime } from '../support/lifetime.js'
 import { keyPrefix } from './grid.js'
 import { GridRecord } from './ledger/grid-record.js'
 import type { DrainReport } from './collector/grid-drain.js'
@@ -22,9 +20,6 @@ import { forgetOld, type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type Schedule, schedule } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
 import { type CloseReport, Writer } from './writer/writer.js'
-
-/** How long, past its time, closing waits for connections to end that do not answer. */
-const RELEASE_MS = 500
 
 /** How often what is old is removed, unless there is more than one call takes. */
 const TIDY_EVERY_MS = 60_000
@@ -50,8 +45,8 @@ export class WideCache<Row, Figures = unknown> {
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
   readonly #use: Use
-  readonly #tables: readonly string[]
-  readonly #owned: (() => Promise<void>)[] = []
+  readonly #connections: Connections<CloseReport>
+  readonly #database: MigratedDatabase
   readonly #logger: BurstLogger
   readonly #record: GridRecord
   readonly #watch: ClockWatch
@@ -61,13 +56,9 @@ export class WideCache<Row, Figures = unknown> {
   readonly #cachedRead: CachedRead<Figures>
   readonly #schedule: Schedule | undefined
   readonly #createdAt: number
-  #ready: Promise<void> | undefined
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
   #tidyAt = 0
-  readonly #lifetime = new Lifetime<CloseReport>(
-    () => new ClosedError('WideCache', this.#settings.name),
-  )
 
   /**
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
@@ -78,17 +69,19 @@ export class WideCache<Row, Figures = unknown> {
     own: OwnUse = {},
   ) {
     const settings = settingsOf(options)
-    const { cache, owned: ownsCache } = openCache(options.cache)
-    const { database, owned: ownsDatabase } = openDatabase(options.database, settings.logger)
-    if (ownsCache) this.#owned.push(() => cache.close())
-    if (ownsDatabase) this.#owned.push(() => database.close())
+    const { kind = settings.kind, keepSeconds = 0, repeatSeconds = 0, tables = [] } = own
+    this.#connections = new Connections('WideCache', settings.name, environment)
+    const cache = this.#connections.openCache(options.cache)
+    this.#database = this.#connections.openDatabase(options.database, ['wide-cache', ...tables], {
+      logger: settings.logger,
+      enter: () => this.#enter(),
+    })
+    const { database } = this.#database
     this.cache = cache
     this.database = database
     this.#settings = settings
     this.#environment = environment
-    const { kind = settings.kind, keepSeconds = 0, repeatSeconds = 0, tables = [] } = own
     this.#use = { kind, cellTtlSeconds: settings.cellTtlSeconds, keepSeconds, repeatSeconds }
-    this.#tables = ['wide-cache', ...tables]
     this.#createdAt = environment.clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
     const { clock, newId } = environment
@@ -120,13 +113,13 @@ export class WideCache<Row, Figures = unknown> {
       grid: () => this.#record.grid,
       apart: () => this.#marks.apart,
       ledger: {
-        commit: (...args) => this.#whenReady(() => ledger.commit(...args)),
-        quarantine: (...args) => this.#whenReady(() => ledger.quarantine(...args)),
-        enterTotals: (totals) => this.#whenReady(() => ledger.enterTotals(totals)),
-        prefixOf: (writer) => this.#whenReady(() => ledger.prefixOf(writer)),
-        quarantinedOf: (writer) => this.#whenReady(() => ledger.quarantinedOf(writer)),
-        enter: () => this.#whenReady(async () => undefined),
-        compare: () => this.#whenReady(() => this.#compare()),
+        commit: (...args) => this.#database.whenReady(() => ledger.commit(...args)),
+        quarantine: (...args) => this.#database.whenReady(() => ledger.quarantine(...args)),
+        enterTotals: (totals) => this.#database.whenReady(() => ledger.enterTotals(totals)),
+        prefixOf: (writer) => this.#database.whenReady(() => ledger.prefixOf(writer)),
+        quarantinedOf: (writer) => this.#database.whenReady(() => ledger.quarantinedOf(writer)),
+        enter: () => this.#database.migrate(),
+        compare: () => this.#database.whenReady(() => this.#compare()),
       },
     })
     this.#collector = new Collector({ ...parts, ledger, marks: this.#marks })
@@ -134,7 +127,7 @@ export class WideCache<Row, Figures = unknown> {
       ...parts,
       ttlSeconds: settings.readTtlSeconds,
       query: () => this.#query(),
-      keyPrefix: () => this.#whenReady(async () => keyPrefix(this.#record.grid!.id)),
+      keyPrefix: () => this.#database.whenReady(async () => keyPrefix(this.#record.grid!.id)),
     })
     if (settings.collect !== false) {
       this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
@@ -155,7 +148,7 @@ export class WideCache<Row, Figures = unknown> {
    * them; they are kept.
    */
   flush(): Promise<void> {
-    return this.#lifetime.run(() => keptAlive(this.#environment, () => this.#writer.flush()))
+    return this.#connections.run(() => keptAlive(this.#environment, () => this.#writer.flush()))
   }
 
   /**
@@ -163,19 +156,21 @@ export class WideCache<Row, Figures = unknown> {
    * flushed is in SQL afterwards. Scheduled collectors do this by themselves.
    */
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
-    return this.#lifetime.run(() => this.#drain(options))
+    return this.#connections.run(() => this.#drain(options))
   }
 
   async #drain(options: { all?: boolean }): Promise<DrainReport> {
-    const mine = this.#draining.then(() => this.#whenReady(() => this.#collector.drain(options)))
+    const mine = this.#draining.then(() =>
+      this.#database.whenReady(() => this.#collector.drain(options)),
+    )
     this.#draining = mine.catch(() => undefined)
     return keptAlive(this.#environment, () => mine)
   }
 
   /** What became of all rows. */
   ledger(): Promise<LedgerReport> {
-    return this.#lifetime.run(() =>
-      keptAlive(this.#environment, () => this.#whenReady(() => this.#ledgerReport())),
+    return this.#connections.run(() =>
+      keptAlive(this.#environment, () => this.#database.whenReady(() => this.#ledgerReport())),
     )
   }
 
@@ -184,7 +179,7 @@ export class WideCache<Row, Figures = unknown> {
    * is away.
    */
   read(): Promise<Figures> {
-    return this.#lifetime.run(() => this.#cachedRead.read())
+    return this.#connections.run(() => this.#cachedRead.read())
   }
 
   /**
@@ -192,9 +187,7 @@ export class WideCache<Row, Figures = unknown> {
    * of SQL.
    */
   migrate(): Promise<void> {
-    return this.#lifetime.run(() =>
-      keptAlive(this.#environment, () => this.#whenReady(async () => undefined)),
-    )
+    return this.#connections.run(() => keptAlive(this.#environment, () => this.#database.migrate()))
   }
 
   /**
@@ -203,7 +196,7 @@ export class WideCache<Row, Figures = unknown> {
    * all other methods but `append` reject with a {@link ClosedError}.
    */
   close(): Promise<CloseReport> {
-    return this.#lifetime.close(() => keptAlive(this.#environment, () => this.#close()))
+    return this.#connections.close(() => keptAlive(this.#environment, () => this.#close()))
   }
 
   async #close(): Promise<CloseReport> {
@@ -211,39 +204,14 @@ export class WideCache<Row, Figures = unknown> {
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
     this.#schedule?.stop()
     const report = await this.#writer.close()
-    await Promise.race([Promise.all([this.#collecting, this.#lifetime.idle()]), timeout])
+    await Promise.race([Promise.all([this.#collecting, this.#connections.idle()]), timeout])
     await this.#writer.end(timeout)
-    const released = Promise.allSettled(this.#owned.map((close) => close()))
-    await Promise.race([released, timeout.then(() => sleep(clock, RELEASE_MS))])
+    await this.#connections.releaseBy(timeout)
     return report
   }
 
-  /**
-   * `work`, once the tables are there and the grid is entered. After a failure, and when a table is
-   * missing (the schema has been made anew under this process), the next call begins with that
-   * again.
-   */
-  async #whenReady<T>(work: () => Promise<T>): Promise<T> {
-    this.#ready ??= this.#enter()
-    const ready = this.#ready
-    try {
-      await ready
-      return await work()
-    } catch (error) {
-      const broken = error instanceof DatabaseError && error.kind === 'usage'
-      const failed =
-        broken ||
-        (await ready.then(
-          () => false,
-          () => true,
-        ))
-      if (failed && this.#ready === ready) this.#ready = undefined
-      throw error
-    }
-  }
-
+  /** Enters the grid. Done whenever the tables have been migrated. */
   async #enter(): Promise<void> {
-    await this.database.migrate(this.#tables)
     const { name, cellTtlSeconds, layerSeconds } = this.#settings
     await enterUse(this.database, name, this.#use)
     // A private cache has no cells older than this process.
@@ -269,7 +237,7 @@ export class WideCache<Row, Figures = unknown> {
   /** A scheduled run: drains if no other collector is at it, and tidies up. Never rejects. */
   async #collect(): Promise<void> {
     try {
-      await this.#whenReady(async () => {
+      await this.#database.whenReady(async () => {
         const now = await this.#watch.now(this.database)
         if (!(await this.#record.lease(now, this.#settings.periodSeconds))) return this.#compare()
         try {
@@ -309,7 +277,9 @@ export class WideCache<Row, Figures = unknown> {
         'wide-cache: read() needs the option "read", a function (database, context)',
       )
     }
-    return this.#whenReady(async () => read(this.database, { name, ...(await this.#complete()) }))
+    return this.#database.whenReady(async () =>
+      read(this.database, { name, ...(await this.#complete()) }),
+    )
   }
 
   /** Up to when all is in SQL, and whether that is longer ago than it should be. */

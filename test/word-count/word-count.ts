@@ -6,28 +6,30 @@ import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-ma
 import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
 import type { Database, Transaction } from '../../src/database/database.js'
 import { forUpdate, upsert } from '../../src/database/dialect.js'
-import { Tables } from '../../src/database/tables.js'
+import { Connections } from '../../src/connections/connections.js'
+import type { MigratedDatabase } from '../../src/connections/migrated-database.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 
 const EXTERNAL_COLUMNS = ['word', 'n', 'version'] as const
 
 export class WordCount {
-  readonly #tables: Tables
-  readonly #external: Tables
+  readonly #connections = new Connections('WordCount', 'words', systemEnvironment)
+  readonly #own: MigratedDatabase
+  readonly #external: MigratedDatabase
   readonly counts: CollisionFreeMap<string, number>
   readonly exports: ExportQueue<string, number>
 
   constructor(database: string, external: string) {
-    this.#tables = new Tables('collision-free-map', database, systemEnvironment)
-    this.#external = new Tables('collision-free-map', external, systemEnvironment)
+    this.#own = this.#connections.openDatabase(database, ['collision-free-map'])
+    this.#external = this.#connections.openDatabase(external, ['collision-free-map'])
     this.exports = new ExportQueue({
-      database: this.#tables.database,
+      database: this.#own.database,
       id: 'words',
       every: false,
       exporter: (entries) => this.#receive(entries),
     })
     this.counts = new CollisionFreeMap<string, number>({
-      database: this.#tables.database,
+      database: this.#own.database,
       id: 'words',
       every: false,
       combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) || undefined,
@@ -38,7 +40,7 @@ export class WordCount {
   }
 
   get database(): Database {
-    return this.#tables.database
+    return this.#own.database
   }
 
   get external(): Database {
@@ -46,7 +48,7 @@ export class WordCount {
   }
 
   async create(): Promise<void> {
-    await Promise.all([this.#tables.ready(), this.#external.ready()])
+    await Promise.all([this.#own.migrate(), this.#external.migrate()])
     await this.database.query(
       'CREATE TABLE documents (id INTEGER NOT NULL PRIMARY KEY, body VARCHAR(5000) NOT NULL)',
     )
@@ -58,7 +60,7 @@ export class WordCount {
 
   /** Replaces a document; the counts follow what has changed in it. */
   async write(id: number, body: string): Promise<void> {
-    await this.#tables.transaction(async (tx) => {
+    await this.#own.transaction(async (tx) => {
       // Locks the row, and makes it if there is none.
       await tx.query(upsert(tx.dialect, 'documents', ['id'], ['id', 'body'], {}, 1), [id, ''])
       const {
@@ -77,7 +79,7 @@ export class WordCount {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#tables.close(), this.#external.close()])
+    await this.#connections.close(() => this.#connections.finish())
   }
 }
 

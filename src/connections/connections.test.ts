@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { systemEnvironment } from '../support/environment.js'
+import { Connections } from './connections.js'
+
+const open = () => new Connections('Thing', 'mine', systemEnvironment)
+
+test('what was opened here is closed, and what was given is not', async () => {
+  const connections = open()
+  const given = { database: sqlite(':memory:'), cache: memory() }
+  assert.equal(connections.openDatabase(given.database, []).database, given.database)
+  assert.equal(connections.openCache(given.cache), given.cache)
+  const { database } = connections.openDatabase('sqlite::memory:', [])
+  const cache = connections.openCache('memory:')
+  await Promise.all([
+    connections.close(() => connections.finish()),
+    connections.close(() => assert.fail('it is closed once')),
+  ])
+  await assert.rejects(database.query('SELECT 1'), { code: 'DATABASE_CLOSED' })
+  await assert.rejects(cache.get('x'), { code: 'CACHE_CLOSED' })
+  await given.database.query('SELECT 1')
+  assert.equal(await given.cache.get('x'), undefined)
+  await given.database.close()
+})
+
+test('closing waits for what is under way, and nothing new begins', async () => {
+  const connections = open()
+  const { database } = connections.openDatabase('sqlite::memory:', [])
+  let done: (() => void) | undefined
+  const running = connections.run(async () => {
+    await new Promise<void>((resolve) => (done = resolve))
+    return database.query('SELECT 1 AS one')
+  })
+  const closing = connections.close(() => connections.finish())
+  await assert.rejects(
+    connections.run(async () => assert.fail('it has been closed')),
+    { code: 'CLOSED', message: /Thing "mine" has been closed/ },
+  )
+  done!()
+  assert.deepEqual((await running).rows, [{ one: 1 }])
+  await closing
+})
+
+test('connections that do not end are waited for until half a second after the time is over', async () => {
+  const waits: number[] = []
+  const clock = {
+    ...systemEnvironment.clock,
+    after(ms: number, callback: () => void) {
+      waits.push(ms)
+      return systemEnvironment.clock.after(0, callback)
+    },
+  }
+  const connections = new Connections('Thing', 'mine', { ...systemEnvironment, clock })
+  const { database } = connections.openDatabase('sqlite::memory:', [])
+  const close = database.close.bind(database)
+  database.close = () => new Promise(() => undefined)
+  await connections.releaseBy(Promise.resolve())
+  assert.deepEqual(waits, [500])
+  await close()
+})

@@ -1,0 +1,78 @@
+/**
+ * The database and the cache of one object, from its creation to its `close()`. Every class opens,
+ * owns, migrates and closes them here: what was opened from a URL, or by default, is closed with
+ * the object; a database or cache that the user has made stays open.
+ */
+import type { Cache } from '../cache/cache.js'
+import { openCache } from '../cache/open.js'
+import type { Database } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { sleep } from '../support/clock.js'
+import { ClosedError } from '../support/closed-error.js'
+import type { Environment } from '../support/environment.js'
+import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
+import type { Logger } from '../support/logger.js'
+import { within } from '../support/within.js'
+import { MigratedDatabase } from './migrated-database.js'
+
+/** How long, past its time, closing waits for connections to end that do not answer. */
+const RELEASE_MS = 500
+
+/** `Report`: what closing resolves with. */
+export class Connections<Report = void> extends Lifetime<Report> {
+  readonly #environment: Environment
+  readonly #owned: { close(): Promise<void> }[] = []
+
+  /**
+   * @param what the class, such as `Sequence`, and `name`, what the object was made with, both for
+   * the {@link ClosedError}
+   */
+  constructor(what: string, name: string, environment: Environment) {
+    super(() => new ClosedError(what, name))
+    this.#environment = environment
+  }
+
+  /**
+   * Opens what the option `database` asks for.
+   *
+   * @param parts the parts of the package whose tables are used
+   * @param uses.logger told of what is ignored in a URL
+   * @param uses.enter what is to be done each time the tables have been migrated
+   * @throws TypeError, RangeError naming the option
+   */
+  openDatabase(
+    given: string | Database | undefined,
+    parts: readonly string[],
+    uses: { logger?: Logger; enter?: () => Promise<void> } = {},
+  ): MigratedDatabase {
+    const { database, owned } = openDatabase(given, uses.logger)
+    if (owned) this.#owned.push(database)
+    return new MigratedDatabase(database, parts, this.#environment, uses.enter)
+  }
+
+  /** Opens what the option `cache` asks for. @throws TypeError, RangeError naming the option */
+  openCache(given: string | Cache | undefined): Cache {
+    const { cache, owned } = openCache(given)
+    if (owned) this.#owned.push(cache)
+    return cache
+  }
+
+  /**
+   * Waits for what is under way and for `more`, 5 s at most, and closes what was opened here. For
+   * classes that have no `closeTimeoutMs`.
+   */
+  async finish(more?: Promise<unknown>): Promise<void> {
+    await Promise.all([more, within(CLOSE_TIMEOUT_MS, this.idle())])
+    await this.#release()
+  }
+
+  /** Closes what was opened here, but waits no longer than half a second after `timeout`. */
+  async releaseBy(timeout: Promise<unknown>): Promise<void> {
+    const { clock } = this.#environment
+    await Promise.race([this.#release(), timeout.then(() => sleep(clock, RELEASE_MS))])
+  }
+
+  async #release(): Promise<void> {
+    await Promise.allSettled(this.#owned.map((opened) => opened.close()))
+  }
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DatabaseError } from '../database/database.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { systemEnvironment } from '../support/environment.js'
+import { ManualClock } from '../support/fixtures.suite.js'
+import { MigratedDatabase } from './migrated-database.js'
+
+/** A database in memory, and how often its tables were migrated and entered. */
+function bench() {
+  const inner = sqlite(':memory:')
+  const counts = { migrations: 0, entries: 0, fails: false }
+  const migrate = inner.migrate.bind(inner)
+  inner.migrate = async (parts) => {
+    counts.migrations++
+    if (counts.fails) throw new DatabaseError('TEST', 'unreachable', 'down')
+    return migrate(parts)
+  }
+  const database = new MigratedDatabase(inner, ['sequence'], systemEnvironment, async () => {
+    counts.entries++
+  })
+  return { inner, counts, database }
+}
+
+const READ = 'SELECT * FROM sequence_generations'
+
+test('the first use migrates, and all uses at once share the migration', async () => {
+  const { inner, counts, database } = bench()
+  assert.equal(typeof (await database.now()), 'number')
+  assert.equal(counts.migrations, 0, 'the clock needs no tables')
+  await Promise.all([
+    database.query(READ),
+    database.transaction((tx) => tx.query(READ)),
+    database.migrate(),
+  ])
+  assert.deepEqual(counts, { migrations: 1, entries: 1, fails: false })
+  await inner.close()
+})
+
+test('a migration that failed is tried again by the next use', async () => {
+  const { inner, counts, database } = bench()
+  counts.fails = true
+  await assert.rejects(database.query(READ), { message: 'down' })
+  counts.fails = false
+  await database.query(READ)
+  assert.deepEqual(counts, { migrations: 2, entries: 1, fails: false })
+  await inner.close()
+})
+
+test('after a table was missing the next use makes it anew, and after other errors it does not', async () => {
+  const { inner, counts, database } = bench()
+  await database.migrate()
+  await inner.query('DROP TABLE sequence_generations')
+  await inner.query('DELETE FROM wide_cache_migrations')
+  await assert.rejects(database.query(READ), { kind: 'usage' })
+  await database.query(READ)
+  assert.equal(counts.migrations, 2)
+  await assert.rejects(
+    database.transaction(() => Promise.reject(new RangeError('mine'))),
+    RangeError,
+  )
+  await database.query(READ)
+  assert.equal(counts.migrations, 2)
+  await inner.close()
+})
+
+test('a transaction that other locks were in the way of runs again, with waits, and at most eight times', async () => {
+  const { inner } = bench()
+  const clock = new ManualClock(0)
+  const database = new MigratedDatabase(inner, [], { ...systemEnvironment, clock, random: () => 0 })
+  let tries = 0
+  const locked = (until: number) => async () => {
+    if (++tries < until) throw new DatabaseError('TEST', 'lock', `try ${tries}`)
+    return tries
+  }
+  const settled = async <T>(running: Promise<T>): Promise<T> => {
+    let over = false
+    const ended = (): void => {
+      over = true
+    }
+    running.then(ended, ended)
+    while (!over) {
+      await new Promise(setImmediate)
+      await clock.advance(5)
+    }
+    return running
+  }
+  assert.equal(await settled(database.transaction(locked(3))), 3)
+  tries = 0
+  await assert.rejects(settled(database.transaction(locked(100))), { message: 'try 8' })
+  tries = 0
+  await assert.rejects(
+    database.transaction(() => {
+      tries++
+      return Promise.reject(new DatabaseError('TEST', 'unreachable', 'down'))
+    }),
+    { message: 'down' },
+  )
+  assert.equal(tries, 1)
+  await inner.close()
+})
