@@ -1,12 +1,13 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
+import { Gather } from '../connections/gather.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
+import { answered } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
-import { Batches } from './batches.js'
 import { type Generation, Generations } from './generations.js'
-import { answered, outcomeOf, OutcomeUnknownError } from './outcome.js'
+import { outcomeOf, OutcomeUnknownError } from './outcome.js'
 
 /** Options of a {@link GlobalCounter}. */
 export interface GlobalCounterOptions {
@@ -96,12 +97,12 @@ export class GlobalCounter {
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #generations: Generations
-  readonly #persists: Batches<Counted, number>
+  readonly #persists: Gather<Counted, number>
   readonly #name: string
   readonly #chance: number
   #believed: Belief | undefined
   #opening: Promise<unknown> | undefined
-  readonly #inSql: Batches<number, number>
+  readonly #inSql: Gather<number, number>
   /** The greatest value this process knows of. */
   #reached = 0
   /** What SQL has said while the cache had no number. */
@@ -125,8 +126,9 @@ export class GlobalCounter {
       name: this.#name,
       shards,
     })
-    this.#persists = new Batches((items) => this.#persist(items), ofOneGeneration)
-    this.#inSql = new Batches(
+    this.#persists = new Gather('increments', (items) => this.#persist(items), ofOneGeneration)
+    this.#inSql = new Gather(
+      'increments',
       ([delta]) => this.#countInSql(delta!),
       () => 1,
     )

@@ -1,4 +1,5 @@
 import type { MigratedDatabase } from '../connections/migrated-database.js'
+import { retried } from '../connections/retry.js'
 import type { Database, Transaction } from '../database/database.js'
 import {
   placeholders,
@@ -8,7 +9,7 @@ import {
   updateBoth,
 } from '../database/dialect.js'
 import type { Environment } from '../support/environment.js'
-import { outcomeOf, retried } from './outcome.js'
+import { outcomeOf } from './outcome.js'
 
 const DAY_MS = 24 * 3600 * 1000
 /** A lane is left for a new one after so long, so that its row is known to be out of use later. */

@@ -1,13 +1,14 @@
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
+import { Gather } from '../connections/gather.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
+import { answered, retried } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown } from '../support/options.js'
-import { Batches } from './batches.js'
 import { CachedTotal } from './cached-total.js'
 import { Lane } from './lane.js'
-import { answered, OutcomeUnknownError, retried } from './outcome.js'
+import { OutcomeUnknownError } from './outcome.js'
 import { Shards } from './shards.js'
 
 /** Options of a {@link ShardedCounter}. */
@@ -64,7 +65,7 @@ export class ShardedCounter {
   readonly #shards: Shards
   readonly #cached: CachedTotal
   readonly #lane: Lane
-  readonly #increments: Batches<number, void>
+  readonly #increments: Gather<number, void>
   readonly #name: string
   #key: string | undefined
   #reading: { readonly total: Promise<number>; readonly since: number } | undefined
@@ -89,7 +90,7 @@ export class ShardedCounter {
     this.#shards = new Shards(this.#database, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
     this.#lane = new Lane(this.#database, environment, this.#name)
-    this.#increments = new Batches((deltas) => this.#commit(sumOf(deltas)), safeToAdd)
+    this.#increments = new Gather('increments', (deltas) => this.#commit(sumOf(deltas)), safeToAdd)
   }
 
   /**

@@ -47,12 +47,19 @@ function filesOf(folder: string, ...others: readonly string[]): string[] {
     .map((file) => `${folder}/${file}`)
 }
 
-const COUNTERS = filesOf('src/counters', 'processes.test.ts')
+const COUNTERS = [...filesOf('src/connections'), ...filesOf('src/counters', 'processes.test.ts')]
 const SEQUENCE = filesOf('src/sequence')
 const MAPS = ['collision-free-map', 'export-queue', 'buckets'].flatMap((folder) =>
   filesOf(`src/${folder}`),
 )
 const HEART = filesOf('src/wide-cache')
+
+/** The counters use all of the connections. */
+const COUNTER_JUDGES = [
+  tests('unit tests', WITHOUT_SERVERS, ...COUNTERS),
+  tests('unit tests on MariaDB and memcached', WITH_SERVERS, ...COUNTERS),
+  tests('processes on servers that fail', '.', 'src/counters/processes.test.ts'),
+]
 
 /** The map and the export queue share their buckets, so the tests of both judge all three. */
 const MAP_JUDGES = [
@@ -61,11 +68,8 @@ const MAP_JUDGES = [
 ]
 
 export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
-  counters: [
-    tests('unit tests', WITHOUT_SERVERS, ...COUNTERS),
-    tests('unit tests on MariaDB and memcached', WITH_SERVERS, ...COUNTERS),
-    tests('processes on servers that fail', '.', 'src/counters/processes.test.ts'),
-  ],
+  counters: COUNTER_JUDGES,
+  connections: COUNTER_JUDGES,
   sequence: [
     tests('unit tests', WITHOUT_SERVERS, ...SEQUENCE),
     simulation('sequence', 0, 150),

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../database/database.js'
 
-/** The most callers of one process that wait for their turn at one counter. */
+/** The most callers that wait. */
 export const MAX_WAITING = 100_000
 
 interface Waiting<Item, Result> {
@@ -10,23 +10,27 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * What comes while a piece of work is under way is gathered and shares the next one: however many
- * callers, one statement at a time. Each caller waits for the work that had its item in it.
+ * Gathers calls that come while an earlier one is under way. They share the next one: however many
+ * callers, one call at a time. Each caller waits for the call that had its item in it.
  */
-export class Batches<Item, Result> {
+export class Gather<Item, Result> {
+  readonly #what: string
   readonly #run: (items: readonly Item[]) => Promise<Result>
   readonly #fit: (items: readonly Item[]) => number
   readonly #waiting: Waiting<Item, Result>[] = []
   #running = false
 
   /**
-   * `run` does the work for several items; `fit` says how many of those that wait, at least one,
-   * may share it.
+   * @param what the items, for a message: `increments`
+   * @param run makes one call for several items
+   * @param fit how many of those that wait, at least one, may share it
    */
   constructor(
+    what: string,
     run: (items: readonly Item[]) => Promise<Result>,
     fit: (items: readonly Item[]) => number,
   ) {
+    this.#what = what
     this.#run = run
     this.#fit = fit
   }
@@ -41,7 +45,7 @@ export class Batches<Item, Result> {
         new DatabaseError(
           'DATABASE_QUEUE_FULL',
           'capacity',
-          `${MAX_WAITING} increments are waiting for the database`,
+          `${MAX_WAITING} ${this.#what} are waiting for the database`,
         ),
       )
     }
@@ -66,8 +70,8 @@ export class Batches<Item, Result> {
   }
 
   /**
-   * Settles the batch; `false`: it is to be tried one by one, since some of it does not go beyond
-   * 2^53-1 and some may.
+   * Settles the batch. `false`: the items do not fit together, as a RangeError says, and some of
+   * them may fit alone.
    */
   async #try(batch: readonly Waiting<Item, Result>[]): Promise<boolean> {
     try {

@@ -1,40 +1,49 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Batches, MAX_WAITING } from './batches.js'
+import { Gather, MAX_WAITING } from './gather.js'
 
 const all = (items: readonly number[]): number => items.length
 
 test('callers that come during work share the next, and each gets its own result', async () => {
   const runs: number[][] = []
-  const batches = new Batches(async (items: readonly number[]) => runs.push([...items]), all)
-  const first = [batches.add(1), batches.add(2)]
+  const gather = new Gather(
+    'increments',
+    async (items: readonly number[]) => runs.push([...items]),
+    all,
+  )
+  const first = [gather.add(1), gather.add(2)]
   await new Promise((resolve) => process.nextTick(resolve))
-  const second = [batches.add(3), batches.add(4)]
+  const second = [gather.add(3), gather.add(4)]
   assert.deepEqual(await Promise.all([...first, ...second]), [1, 1, 2, 2])
   assert.deepEqual(runs, [
     [1, 2],
     [3, 4],
   ])
-  assert.equal(await batches.add(5), 3)
+  assert.equal(await gather.add(5), 3)
 })
 
 test('as many share as fit', async () => {
   const runs: number[][] = []
-  const batches = new Batches(
+  const gather = new Gather(
+    'increments',
     async (items: readonly number[]) => void runs.push([...items]),
     () => 2,
   )
-  await Promise.all([1, 2, 3, 4, 5].map((item) => batches.add(item)))
+  await Promise.all([1, 2, 3, 4, 5].map((item) => gather.add(item)))
   assert.deepEqual(runs, [[1, 2], [3, 4], [5]])
 })
 
 test("a RangeError makes each caller's work run alone, and refuses only what fails", async () => {
   const runs: number[][] = []
-  const batches = new Batches(async (items: readonly number[]) => {
-    runs.push([...items])
-    if (items.includes(2)) throw new RangeError('2')
-  }, all)
-  const results = await Promise.allSettled([1, 2, 3].map((item) => batches.add(item)))
+  const gather = new Gather(
+    'increments',
+    async (items: readonly number[]) => {
+      runs.push([...items])
+      if (items.includes(2)) throw new RangeError('2')
+    },
+    all,
+  )
+  const results = await Promise.allSettled([1, 2, 3].map((item) => gather.add(item)))
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
@@ -44,17 +53,21 @@ test("a RangeError makes each caller's work run alone, and refuses only what fai
 
 test('any other error rejects all callers of the shared work, and no later ones', async () => {
   let broken = true
-  const batches = new Batches(async (items: readonly number[]) => {
-    if (broken) throw new Error('broken')
-    return items.length
-  }, all)
-  const results = await Promise.allSettled([1, 2].map((item) => batches.add(item)))
+  const gather = new Gather(
+    'increments',
+    async (items: readonly number[]) => {
+      if (broken) throw new Error('broken')
+      return items.length
+    },
+    all,
+  )
+  const results = await Promise.allSettled([1, 2].map((item) => gather.add(item)))
   assert.deepEqual(
     results.map(({ status }) => status),
     ['rejected', 'rejected'],
   )
   broken = false
-  assert.equal(await batches.add(1), 1)
+  assert.equal(await gather.add(1), 1)
 })
 
 test('what waits is bounded', async () => {
@@ -62,16 +75,16 @@ test('what waits is bounded', async () => {
   const held = new Promise<void>((resolve) => {
     release = resolve
   })
-  const batches = new Batches(() => held, all)
-  const first = batches.add(0)
+  const gather = new Gather('increments', () => held, all)
+  const first = gather.add(0)
   await new Promise(setImmediate)
-  const waiting = Array.from({ length: MAX_WAITING }, (_, i) => batches.add(i))
-  await assert.rejects(batches.add(0), {
+  const waiting = Array.from({ length: MAX_WAITING }, (_, i) => gather.add(i))
+  await assert.rejects(gather.add(0), {
     code: 'DATABASE_QUEUE_FULL',
     kind: 'capacity',
     message: /100000 increments are waiting/,
   })
   release()
   await Promise.all([first, ...waiting])
-  await batches.add(0)
+  await gather.add(0)
 })

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { settle } from '../support/fixtures.suite.js'
+import { retried } from './retry.js'
+
+/** How long an answer is waited for. */
+const ANSWER_MS = 10_000
+
+/**
+ * A world whose time goes by as soon as there is nothing else to do; waits between tries are noted
+ * down.
+ */
+function waiting(): Environment & { readonly waits: number[]; readonly kept: { alive: number } } {
+  const waits: number[] = []
+  const kept = { alive: 0 }
+  let elapsed = 0
+  const timers = new Set<{ readonly at: number; readonly callback: () => void }>()
+  const pass = (): void => {
+    const [next] = [...timers].sort((a, b) => a.at - b.at)
+    if (!next) return
+    timers.delete(next)
+    elapsed = next.at
+    next.callback()
+  }
+  return {
+    ...systemEnvironment,
+    waits,
+    kept,
+    random: () => 0.5,
+    keepAlive() {
+      kept.alive++
+      return () => {
+        kept.alive--
+      }
+    },
+    clock: {
+      now: () => elapsed,
+      elapsed: () => elapsed,
+      after(ms, callback) {
+        if (ms !== ANSWER_MS) {
+          assert.equal(kept.alive, 1, 'the process does not end while it waits')
+          waits.push(ms)
+        }
+        const timer = { at: elapsed + ms, callback }
+        timers.add(timer)
+        setImmediate(pass)
+        return { cancel: () => void timers.delete(timer) }
+      },
+    },
+  }
+}
+
+const connected = async () => assert.fail('nobody has to connect who was not refused')
+const failing = (kind: DatabaseErrorKind, message = kind as string) =>
+  new DatabaseError('TEST', kind, message)
+
+test('a passing failure is retried for 10 s, with waits from 50 ms to 1 s', async () => {
+  for (const kind of ['unreachable', 'lock', 'capacity'] as const) {
+    const world = waiting()
+    let tries = 0
+    await assert.rejects(
+      retried(world, connected, () => Promise.reject(failing(kind, `try ${++tries}`))),
+      kind === 'unreachable' ? /^DatabaseError: try 1$/ : /^DatabaseError: try 14$/,
+    )
+    assert.deepEqual(world.waits, [50, 100, 200, 400, 800, ...Array<number>(9).fill(1_000)])
+    assert.equal(world.kept.alive, 0)
+  }
+  const world = waiting()
+  let tries = 0
+  assert.equal(
+    await retried(world, connected, async () => {
+      if (++tries < 4) throw failing('lock')
+      return tries
+    }),
+    4,
+  )
+  assert.equal(world.waits.length, 3)
+})
+
+test('waits differ by chance, from half to one and a half', async () => {
+  for (const [random, first] of [
+    [0, 25],
+    [1, 75],
+  ] as const) {
+    const world = { ...waiting(), random: () => random }
+    await assert.rejects(retried(world, connected, () => Promise.reject(failing('lock'))))
+    assert.equal(world.waits[0], first)
+  }
+})
+
+test('any other failure is passed on at once, as unknown if an earlier try may count', async () => {
+  for (const error of [failing('data'), failing('usage'), new RangeError('past 2^53-1')]) {
+    const world = waiting()
+    await assert.rejects(
+      retried(world, connected, () => Promise.reject(error)),
+      error,
+    )
+    assert.deepEqual(world.waits, [])
+    const lost = failing('unreachable')
+    const answers = [lost, failing('lock'), error]
+    await assert.rejects(
+      retried(world, connected, () => Promise.reject(answers.shift()!)),
+      lost,
+    )
+    assert.equal(world.waits.length, 2)
+  }
+})
+
+test('without a connection nothing is sent, and the outcome is known at the timeout', async () => {
+  const unsent = () =>
+    new DatabaseError('ETIMEDOUT', 'unreachable', 'no connection', { unsent: true })
+  const begun: string[] = []
+  const all = (connect: () => Promise<unknown>, ...answers: unknown[]) =>
+    retried(
+      waiting(),
+      async () => {
+        begun.push('connect')
+        return connect()
+      },
+      async () => {
+        begun.push('work')
+        const answer = answers.shift()
+        if (answer instanceof Error) throw answer
+        return answer
+      },
+    )
+  // Connecting takes longer than is waited for.
+  await assert.rejects(
+    all(() => new Promise(() => undefined), unsent()),
+    { name: 'DatabaseError', message: 'no connection' },
+  )
+  assert.deepEqual(begun.splice(0), ['work', 'connect'])
+  // It fails, in whatever way: nothing of it counts.
+  const failures = [unsent(), failing('unreachable'), failing('capacity')]
+  await assert.rejects(
+    all(() => Promise.reject(failures[0]!), unsent()),
+    { message: 'no connection' },
+  )
+  await assert.rejects(
+    all(() => Promise.reject(failures[1]!), unsent()),
+    { message: 'no connection' },
+  )
+  assert(!begun.slice(1, 14).includes('work'))
+  begun.length = 0
+  const refusal = failing('usage')
+  await assert.rejects(
+    all(() => Promise.reject(refusal), unsent()),
+    refusal,
+  )
+  assert.deepEqual(begun.splice(0), ['work', 'connect'])
+  // It succeeds, and the work is done; or remains without an answer.
+  assert.equal(await all(async () => undefined, unsent(), 7), 7)
+  assert.deepEqual(begun.splice(0), ['work', 'connect', 'work'])
+  const lost = failing('unreachable')
+  await assert.rejects(
+    all(async () => undefined, unsent(), lost, unsent(), failing('usage')),
+    lost,
+  )
+})
+
+test('a connection that comes when the time is over is not used', async () => {
+  const world = waiting()
+  let connect: (() => void) | undefined
+  let works = 0
+  const refused = new DatabaseError('ECONNREFUSED', 'unreachable', 'refused')
+  await assert.rejects(
+    retried(
+      world,
+      () =>
+        new Promise<void>((resolve) => {
+          connect = resolve
+        }),
+      () => {
+        works++
+        return Promise.reject(refused)
+      },
+    ),
+    refused,
+  )
+  connect!()
+  await settle()
+  assert.equal(works, 1)
+})

@@ -1,0 +1,108 @@
+/**
+ * How a class waits for a database that does not answer: it tries again for ten seconds, and keeps
+ * track of whether any try may have been carried out.
+ */
+import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
+import { sleep, type Timer } from '../support/clock.js'
+import { type Environment, keptAlive } from '../support/environment.js'
+
+/** How long a database that does not answer is waited for, and asked again. */
+const ANSWER_MS = 10_000
+const FIRST_WAIT_MS = 50
+const LAST_WAIT_MS = 1_000
+
+/** Kinds of failure that pass by themselves. */
+const PASSING: readonly DatabaseErrorKind[] = ['unreachable', 'lock', 'capacity']
+
+/** There was no connection, so nothing was sent; for databases that do not say so themselves. */
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ER_HOST_IS_BLOCKED'])
+
+function isUnsent(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.unsent || NOT_CONNECTED.has(error.code))
+}
+
+/** Tells whether a statement or transaction that failed may have been, or may yet be, carried out. */
+export function mayBeDone(error: unknown): error is DatabaseError {
+  return (
+    error instanceof DatabaseError &&
+    (error.kind === 'unreachable' || error.code === 'DATABASE_CLOSED') &&
+    !isUnsent(error)
+  )
+}
+
+/**
+ * Resolves with what `work` does, but waits {@link ANSWER_MS} at most. Work that takes longer goes
+ * on, and its end makes no difference.
+ *
+ * @throws what `late` returns if it takes longer; by default a DatabaseError of kind `unreachable`
+ */
+export async function answered<T>(
+  environment: Environment,
+  work: () => Promise<T>,
+  late: () => unknown = silent,
+): Promise<T> {
+  let timer: Timer | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = environment.clock.after(ANSWER_MS, () => reject(late()))
+  })
+  try {
+    // The clock's timer alone would let the process end in the middle of the work.
+    return await keptAlive(environment, () => Promise.race([work(), silence]))
+  } finally {
+    timer?.cancel()
+  }
+}
+
+/**
+ * Runs `work` again and again until the database has answered, for {@link ANSWER_MS} at most.
+ * `work` must be such that it can be done again however it ended. A try that is still under way at
+ * the end goes on. Where there was no connection, the next try does not begin before `connect` has
+ * resolved, which changes nothing. So an outcome stays known however long connecting takes.
+ *
+ * @throws DatabaseError of kind `unreachable` if the outcome of any try is unknown, whatever came
+ * after it; otherwise what `work` threw
+ */
+export async function retried<T>(
+  environment: Environment,
+  connect: () => Promise<unknown>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { clock, random } = environment
+  let unknown: DatabaseError | undefined
+  let failure: unknown
+  let trying = false
+  let over = false
+  const tries = async (): Promise<T> => {
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LAST_WAIT_MS)) {
+      try {
+        if (isUnsent(failure)) await connect()
+        if (over) throw failure
+        trying = true
+        return await work()
+      } catch (error) {
+        if (trying || isUnsent(error)) failure = error
+        if (trying && mayBeDone(error)) unknown ??= error
+        if (!(error instanceof DatabaseError && PASSING.includes(error.kind))) {
+          throw unknown ?? error
+        }
+      } finally {
+        trying = false
+      }
+      await sleep(clock, wait * (0.5 + random()))
+      if (over) throw failure
+    }
+  }
+  try {
+    return await answered(environment, tries, () => unknown ?? (trying ? silent() : failure))
+  } finally {
+    over = true
+  }
+}
+
+function silent(): DatabaseError {
+  return new DatabaseError(
+    'ETIMEDOUT',
+    'unreachable',
+    `The database did not answer within ${ANSWER_MS / 1000} s`,
+  )
+}
