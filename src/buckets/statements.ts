@@ -1,13 +1,7 @@
-/**
- * Statements of many rows, each of a bounded size: plain multi-row INSERTs, and no packet too large
- * for a server.
- */
+/** Keys and values between their tables and the process. */
 import { writeRows } from '../database/bulk.js'
 import type { Queryable, SqlRow, SqlValue } from '../database/database.js'
-import { deleteByIds, insert } from '../database/dialect.js'
-
-/** Ids, or hashes, in a list of a statement. */
-export const IDS_A_STATEMENT = 500
+import { insert } from '../database/dialect.js'
 
 /** A key and a value on their way into a table. */
 export interface Encoded {
@@ -16,7 +10,7 @@ export interface Encoded {
   readonly value: Buffer
 }
 
-/** Plain multi-row INSERTs of `rows`, whose values come in the order of `columns`. */
+/** Inserts `rows`, whose values come in the order of `columns`. */
 export async function insertEncoded<R extends Encoded>(
   on: Queryable,
   table: string,
@@ -25,19 +19,6 @@ export async function insertEncoded<R extends Encoded>(
   valuesOf: (row: R) => readonly SqlValue[],
 ): Promise<void> {
   await writeRows(on, rows.map(valuesOf), (count) => insert(table, columns, count))
-}
-
-/** Deletes exactly these rows. */
-export async function deleteRows(
-  on: Pick<Queryable, 'dialect' | 'query'>,
-  table: string,
-  ids: readonly number[],
-): Promise<void> {
-  for (let from = 0; from < ids.length; from += IDS_A_STATEMENT) {
-    await on.query(deleteByIds(on.dialect, table), [
-      JSON.stringify(ids.slice(from, from + IDS_A_STATEMENT)),
-    ])
-  }
 }
 
 /** A column of bytes. */

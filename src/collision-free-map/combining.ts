@@ -7,19 +7,13 @@
  */
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Transaction } from '../database/database.js'
-import { writeRows } from '../database/bulk.js'
-import { upsert } from '../database/dialect.js'
+import { deleteRows, listsOf, writeRows } from '../database/bulk.js'
+import { placeholders, upsert } from '../database/dialect.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { Buckets } from '../buckets/buckets.js'
 import { type Encoding, HASHES } from '../buckets/encoding.js'
 import type { Change } from './options.js'
-import {
-  bytesOf,
-  deleteRows,
-  type Encoded,
-  IDS_A_STATEMENT,
-  insertEncoded,
-} from '../buckets/statements.js'
+import { bytesOf, type Encoded, insertEncoded } from '../buckets/statements.js'
 
 /** Queued updates a processor holds at once. */
 export const UPDATES_A_PORTION = 2_000
@@ -208,12 +202,11 @@ export class Combining<K, V> {
     entries: Map<string, Entry>,
   ): Promise<void> {
     const stored = new Map<string, Buffer>()
-    for (let from = 0; from < keys.length; from += IDS_A_STATEMENT) {
-      const portion = keys.slice(from, from + IDS_A_STATEMENT)
+    for (const list of listsOf(keys)) {
       const { rows } = await tx.query(
         `SELECT map_key, map_value FROM ${VALUES} ` +
-          `WHERE map = ? AND hash IN (${portion.map(() => '?').join(', ')})`,
-        [this.#parts.id, ...portion.map(({ hash }) => hash)],
+          `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
+        [this.#parts.id, ...list.map(({ hash }) => hash)],
       )
       for (const row of rows) stored.set(nameOf(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
     }

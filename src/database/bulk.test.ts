@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
-import { statementsOf } from './bulk.js'
+import { deleteRows, IDS_A_LIST, statementsOf } from './bulk.js'
 import type { SqlValue } from './database.js'
 import { insert, MAX_VALUES_PER_STATEMENT } from './dialect.js'
 
@@ -87,4 +87,24 @@ test('a statement that does not grow row by row is a mistake of ours', () => {
   assert.throws(() => [...statementsOf(Array(9).fill([1]), strange, { maxBytes: Infinity })], {
     code: 'ERR_ASSERTION',
   })
+})
+
+test('rows are deleted as many at a time as a statement takes', async () => {
+  const deleted: number[][] = []
+  const on = {
+    dialect: 'sqlite' as const,
+    query: async (_: string, values?: readonly unknown[]) => {
+      deleted.push(JSON.parse(String(values?.[0])) as number[])
+      return { rows: [], affectedRows: 0 }
+    },
+  }
+  const ids = Array.from({ length: 2 * IDS_A_LIST + 1 }, (_, i) => i)
+  await deleteRows(on, 't', ids)
+  assert.deepEqual(
+    deleted.map(({ length }) => length),
+    [500, 500, 1],
+  )
+  assert.deepEqual(deleted.flat(), ids)
+  await deleteRows(on, 't', [])
+  assert.equal(deleted.length, 3)
 })

@@ -1,10 +1,11 @@
 /**
- * Many rows, cut into statements that the database takes: none has more placeholders than a
- * statement may have, more rows than wanted, or more bytes than a packet.
+ * Many rows or ids, cut into statements that the database takes: none has more placeholders than a
+ * statement may have, more rows than wanted, or more bytes than a packet. All bulk writes go
+ * through here.
  */
 import assert from 'node:assert/strict'
 import type { Queryable, SqlValue } from './database.js'
-import { MAX_VALUES_PER_STATEMENT, type Statement } from './dialect.js'
+import { deleteByIds, MAX_VALUES_PER_STATEMENT, type Statement } from './dialect.js'
 
 export interface BulkLimits {
   /**
@@ -96,6 +97,27 @@ export async function writeRows(
   const limits = { maxBytes: queryable.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
   for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
     await queryable.query(sql, values)
+  }
+}
+
+/** Ids in one list of a statement: of longer lists MariaDB may make a join that reads all rows. */
+export const IDS_A_LIST = 500
+
+/** Cuts `ids`, or other keys, into lists that are short enough for one statement. */
+export function* listsOf<T>(ids: readonly T[]): Generator<readonly T[], void, undefined> {
+  for (let from = 0; from < ids.length; from += IDS_A_LIST) {
+    yield ids.slice(from, from + IDS_A_LIST)
+  }
+}
+
+/** Deletes exactly the rows of these ids, the table's primary key. */
+export async function deleteRows(
+  queryable: Pick<Queryable, 'dialect' | 'query'>,
+  table: string,
+  ids: readonly number[],
+): Promise<void> {
+  for (const list of listsOf(ids)) {
+    await queryable.query(deleteByIds(queryable.dialect, table), [JSON.stringify(list)])
   }
 }
 

@@ -5,6 +5,7 @@
  * difference to the counts.
  */
 import { hash } from 'node:crypto'
+import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
 import type { Hit } from './hit.js'
@@ -28,9 +29,6 @@ interface Viewing {
   readonly hash: Buffer
   readonly item: string
 }
-
-/** Rows of one statement. */
-const ROWS_A_STATEMENT = 500
 
 /** 128 bits: that two of a thousand million viewings share a hash has a chance of 1 in 10^20. */
 const VIEWING_BYTES = 16
@@ -56,10 +54,8 @@ export async function commitHits(
   const sorted = [...viewings.values()].sort(
     (a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash),
   )
-  for (let from = 0; from < sorted.length; from += ROWS_A_STATEMENT) {
-    for (const { item } of await enter(sorted.slice(from, from + ROWS_A_STATEMENT), name, tx)) {
-      count(item)
-    }
+  for (const list of listsOf(sorted)) {
+    for (const { item } of await enter(list, name, tx)) count(item)
   }
   await add(counts, tx)
 }
