@@ -11,7 +11,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { databaseSuite, rejects } from '../database.suite.js'
 import { sqliteError } from './errors.js'
-import { SqliteLink } from './link.js'
+import { SqliteSession } from './session.js'
 import { SqliteDatabase, sqlite } from './sqlite.js'
 
 const ROUNDS = 30
@@ -223,23 +223,26 @@ test('a file that is no database is of kind usage', async () => {
 
 test('a dead thread makes calls unreachable and ends its transaction; new calls work', async () => {
   const file = freshFile()
-  const link = new SqliteLink(file)
-  link.hold()
-  const [first, second] = [link.query('CREATE TABLE t (n INTEGER)', []), link.query('SELECT 1', [])]
+  const session = new SqliteSession(file)
+  session.hold()
+  const [first, second] = [
+    session.query('CREATE TABLE t (n INTEGER)', []),
+    session.query('SELECT 1', []),
+  ]
   await first
   await second
   const awaited = rejects(
-    link.query(
+    session.query(
       'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000000) ' +
         'SELECT COUNT(*) FROM c',
       [],
     ),
     'unreachable',
   )
-  link.destroy()
+  session.destroy()
   await awaited
-  assert.ok(link.dead)
-  await rejects(link.query('SELECT 1', []), 'unreachable')
+  assert.ok(session.dead)
+  await rejects(session.query('SELECT 1', []), 'unreachable')
   const next = new SqliteDatabase(file)
   assert.deepEqual((await next.query('SELECT n FROM t')).rows, [])
   await next.close()
@@ -297,15 +300,15 @@ test(
   { timeout: 120_000 },
   async () => {
     const file = freshFile()
-    const link = new SqliteLink(file)
-    link.hold()
+    const session = new SqliteSession(file)
+    session.hold()
     // Not WAL yet: whoever opens the file now waits to change that.
     for (const sql of [
       'PRAGMA journal_mode = DELETE',
       'CREATE TABLE t (n INTEGER)',
       'BEGIN EXCLUSIVE',
     ]) {
-      await link.query(sql, [])
+      await session.query(sql, [])
     }
     const child = inProcess(
       `const database = new SqliteDatabase(file)
@@ -316,8 +319,8 @@ test(
     try {
       assert.equal(await endOf(child), 7)
     } finally {
-      await link.close()
-      link.release()
+      await session.close()
+      session.release()
     }
   },
 )

@@ -22,7 +22,7 @@ import { migrate, migrationsFolder, PARTS, type MigrationHost } from '../migrati
 import { OpenTransaction } from '../open-transaction.js'
 import { Turns } from '../turns.js'
 import { checkedValues } from '../values.js'
-import { SqliteLink } from './link.js'
+import { SqliteSession } from './session.js'
 
 /**
  * SQLITE_MAX_LENGTH and SQLITE_MAX_SQL_LENGTH, as SQLite is built: https://sqlite.org/limits.html
@@ -49,7 +49,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   readonly #file: string
   readonly #lifetime = new Lifetime(closedError)
   readonly #turns = new Turns()
-  #link: SqliteLink | undefined
+  #session: SqliteSession | undefined
 
   constructor(file: string) {
     if (typeof file !== 'string') {
@@ -61,7 +61,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    return this.#inTurn((link) => statement(link, sql, parameters))
+    return this.#inTurn((session) => statement(session, sql, parameters))
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -72,28 +72,28 @@ export class SqliteDatabase implements Database, MigrationHost {
     work: (tx: Transaction) => Promise<T>,
     check?: (sql: string) => void,
   ): Promise<T> {
-    return this.#inTurn(async (link) => {
+    return this.#inTurn(async (session) => {
       // IMMEDIATE: a transaction that reads first and writes later would fail when another has
       // written meanwhile.
-      await link.query('BEGIN IMMEDIATE', [])
+      await session.query('BEGIN IMMEDIATE', [])
       try {
         const result = await new OpenTransaction({
           dialect: this.dialect,
           maxStatementBytes: this.maxStatementBytes,
-          prepare: (sql, values) => () => statement(link, sql, values),
+          prepare: (sql, values) => () => statement(session, sql, values),
           check,
         }).finish(work)
-        await link.query('COMMIT', [])
+        await session.query('COMMIT', [])
         return result
       } catch (error) {
         // If even that fails, the connection goes, and the transaction with it. (SQLite itself has
         // rolled back on some errors, such as a full disk; there is nothing left to roll back
         // then.)
-        await link.query('ROLLBACK', []).catch((failure: unknown) => {
+        await session.query('ROLLBACK', []).catch((failure: unknown) => {
           if (!(
             failure instanceof DatabaseError && /no transaction is active/.test(failure.message)
           )) {
-            link.destroy()
+            session.destroy()
           }
         })
         throw error
@@ -117,22 +117,22 @@ export class SqliteDatabase implements Database, MigrationHost {
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
       await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
-      if (!this.#link) return
-      await within(CLOSE_TIMEOUT_MS, this.#link.close())
-      this.#link.destroy()
+      if (!this.#session) return
+      await within(CLOSE_TIMEOUT_MS, this.#session.close())
+      this.#session.destroy()
     })
   }
 
-  #inTurn<T>(work: (link: SqliteLink) => Promise<T>): Promise<T> {
+  #inTurn<T>(work: (session: SqliteSession) => Promise<T>): Promise<T> {
     return this.#lifetime.run(() =>
       this.#turns.run(async () => {
-        if (!this.#link || this.#link.dead) this.#link = new SqliteLink(this.#file)
-        const link = this.#link
-        link.hold()
+        if (!this.#session || this.#session.dead) this.#session = new SqliteSession(this.#file)
+        const session = this.#session
+        session.hold()
         try {
-          return await work(link)
+          return await work(session)
         } finally {
-          link.release()
+          session.release()
         }
       }),
     )
@@ -140,7 +140,7 @@ export class SqliteDatabase implements Database, MigrationHost {
 }
 
 async function statement(
-  link: SqliteLink,
+  session: SqliteSession,
   sql: string,
   parameters: readonly SqlValue[],
 ): Promise<QueryResult> {
@@ -156,5 +156,5 @@ async function statement(
       'A bigint does not fit the 64 bits of an SQLite integer',
     )
   }
-  return link.query(sql, values)
+  return session.query(sql, values)
 }

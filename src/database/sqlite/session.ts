@@ -1,7 +1,7 @@
 /**
  * The event loop's side of the thread that SQLite works in: one request, one answer. The thread
  * keeps the process alive only while a user of it says so. If it dies, what is awaited rejects and
- * the link is dead for good: what has begun on one thread (a transaction) never goes on upon
+ * the session is dead for good: what has begun on one thread (a transaction) never goes on upon
  * another.
  */
 import { Worker } from 'node:worker_threads'
@@ -34,7 +34,7 @@ const STOP = 1
 const states = new Set<Int32Array>()
 let watchesExit = false
 
-export class SqliteLink {
+export class SqliteSession {
   readonly #worker: Worker
   readonly #file: string
   readonly #state = new Int32Array(new SharedArrayBuffer(8))
