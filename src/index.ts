@@ -32,7 +32,7 @@ export type {
   CommitContext,
   GridOptions,
   ReadContext,
-  TidyContext,
+  RetentionContext,
   WideCacheOptions,
 } from './wide-cache/options.js'
 export type { LedgerReport } from './wide-cache/ledger/report.js'

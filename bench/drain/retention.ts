@@ -3,7 +3,7 @@
  * work.
  */
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { tidyActivity } from '../../src/activity/retention.js'
+import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { NAME } from './visits.js'
 
@@ -26,7 +26,7 @@ export async function removeAll(database: Database, sql: Connection): Promise<Re
     const before = await rowsLeft('activities')
     const now = await database.now()
     const began = performance.now()
-    more = await tidyActivity(database, { now, name: NAME }, 0)
+    more = await removeOldVisits(database, { now, name: NAME }, 0)
     const ms = performance.now() - began
     removals.push({ rows: before - (await rowsLeft('activities')), ms })
   }

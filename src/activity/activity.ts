@@ -20,7 +20,7 @@ import {
   cacheWarning,
 } from './options.js'
 import { pageOf } from './page.js'
-import { tidyActivity } from './retention.js'
+import { removeOldVisits } from './retention.js'
 import { activityRouter } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
 import { MAX_TIME, type Visit, visitCodec } from './visit.js'
@@ -119,8 +119,8 @@ export class SiteActivity implements Activity {
         maxCommitRows: MAX_COMMIT_ROWS,
         read: (database, context) => readStats(database, context, settings.windowSeconds),
         readTtlSeconds: settings.statsTtlSeconds,
-        tidy: async (database, context) =>
-          tidyActivity(database, context, 1000 * (await this.#keptSeconds(database))),
+        removeOld: async (database, context) =>
+          removeOldVisits(database, context, 1000 * (await this.#keptSeconds(database))),
       },
       environment,
       { kind: 'activity', keepSeconds: settings.keepSeconds, tables: ['activity'] },

@@ -16,7 +16,7 @@ const ROWS_A_STATEMENT = 1_000
 /**
  * Brings visits to SQL within the transaction of their frames: the views of their seconds, the
  * rows, and the newest second of each visitor, so that the sums always are what the rows say. Locks
- * in one order, for concurrent transactions and {@link tidyActivity}: seconds ascending, then
+ * in one order, for concurrent transactions and {@link removeOldVisits}: seconds ascending, then
  * visitors ascending.
  *
  * A visit's second is that of its `created_at`, which is its time but no later than the database's

@@ -5,7 +5,7 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
-import type { TidyContext } from '../wide-cache/options.js'
+import type { RetentionContext } from '../wide-cache/options.js'
 
 /**
  * How much one call removes: few seconds' work, so that the collector has its time. With a call in
@@ -28,9 +28,9 @@ const VISITORS_A_STATEMENT = 500
  * What is locked by others is left for the next call. Resolves with whether there is more than one
  * call removes.
  */
-export async function tidyActivity(
+export async function removeOldVisits(
   database: Database,
-  { now, name }: TidyContext,
+  { now, name }: RetentionContext,
   retentionMs: number,
 ): Promise<boolean> {
   const keepFrom = Math.floor((now - retentionMs) / 1000)

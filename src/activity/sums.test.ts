@@ -15,7 +15,7 @@ import {
 import { openDatabase } from '../database/open.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { commitVisits } from './commit.js'
-import { tidyActivity } from './retention.js'
+import { removeOldVisits } from './retention.js'
 import { readStats } from './stats.js'
 import type { Visit } from './visit.js'
 
@@ -52,8 +52,8 @@ async function commit(
   }
 }
 
-const tidy = (database: Database, name: string, retentionMs: number, now = NOW) =>
-  tidyActivity(database, { now, name }, retentionMs)
+const removeOld = (database: Database, name: string, retentionMs: number, now = NOW) =>
+  removeOldVisits(database, { now, name }, retentionMs)
 
 /**
  * Compares sums and rows: by second, by visitor, and as the figures of windows that end at
@@ -159,7 +159,7 @@ for (const [name, url] of [
         const grid = gridName()
         for (const step of steps) {
           if ('visits' in step) await commit(db, grid, step.visits)
-          else await tidy(db, grid, step.retentionMs)
+          else await removeOld(db, grid, step.retentionMs)
         }
         await assertSumsAreRows(db, grid)
       }),
@@ -219,7 +219,7 @@ for (const [name, url] of [
       })),
     ])
     await commit(db, other, old.slice(0, 10))
-    await tidy(db, grid, 99 * LAYER_MS)
+    await removeOld(db, grid, 99 * LAYER_MS)
     const { rows } = await db.query(
       'SELECT second FROM activity_seconds WHERE name = ? ORDER BY second',
       [grid],
@@ -246,7 +246,7 @@ for (const [name, url] of [
     )
     const left: [more: boolean, rows: number][] = []
     for (let calls = 0; calls < 3; calls++) {
-      left.push([await tidy(db, grid, 0), await assertSumsAreRows(db, grid)])
+      left.push([await removeOld(db, grid, 0), await assertSumsAreRows(db, grid)])
     }
     assert.deepEqual(left, [
       [true, 1_700],
@@ -272,11 +272,11 @@ for (const [name, url] of [
       running--
     })
     const removers = [0, 1].map(async () => {
-      while (running > 0) await tidy(db, grid, 6 * LAYER_MS)
+      while (running > 0) await removeOld(db, grid, 6 * LAYER_MS)
     })
     await Promise.all([...committers, ...removers])
     await assertSumsAreRows(db, grid)
-    await tidy(db, grid, -LAYER_MS)
+    await removeOld(db, grid, -LAYER_MS)
     assert.equal(await assertSumsAreRows(db, grid), 0)
     const kept = gridName()
     await Promise.all(
@@ -329,7 +329,7 @@ test('MariaDB: a late visit waits while its layer is removed, and then counts', 
   })
   await commit(db, 'late', [visit('/')])
   let late: Promise<void> | undefined
-  await tidy(
+  await removeOld(
     interrupted(db, 'DELETE FROM activity_seconds', async () => {
       late = commit(other, 'late', [visit('/late')])
       await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 500))])
@@ -345,7 +345,7 @@ test('MariaDB: a visitor who comes back while their last layer is removed stays'
   const url = await sharedMysqlUrl()
   const [db, other] = [await open(url), await open(url)]
   await commit(db, 'back', [{ time: NOW - 100 * LAYER_MS, visitor: visitorOf(1), page: '/' }])
-  await tidy(
+  await removeOld(
     interrupted(db, 'DELETE FROM activity_visitors', () =>
       commit(other, 'back', [{ time: NOW, visitor: visitorOf(1), page: '/back' }]),
     ),
@@ -364,14 +364,14 @@ test('MariaDB: a visitor with a late visit stays while their last layer is remov
     page: '/',
   })
   await commit(db, 'older', [visit(100)])
-  const more = await tidy(
+  const more = await removeOld(
     interrupted(db, 'DELETE FROM activity_visitors', () => commit(other, 'older', [visit(200)])),
     'older',
     0,
   )
   assert.equal(await assertSumsAreRows(db, 'older'), 2)
   assert.equal(more, true)
-  assert.equal(await tidy(db, 'older', 0), false)
+  assert.equal(await removeOld(db, 'older', 0), false)
   assert.equal(await assertSumsAreRows(db, 'older'), 0)
 })
 
@@ -433,7 +433,7 @@ test('MariaDB: visits are committed without waiting while a busy layer is remove
     )
   }
   let removed = false
-  const removing = tidy(db, grid, 0).then(() => {
+  const removing = removeOld(db, grid, 0).then(() => {
     removed = true
   })
   let meanwhile = 0

@@ -16,7 +16,7 @@ import { addUp, readCounts, readTop, writeCounts } from './counts.js'
 import { type Hit, itemCodec } from './hit.js'
 import { ItemHits } from './hits.js'
 import { type HitsOptions, hitsSettings } from './options.js'
-import { tidyHits } from './retention.js'
+import { removeOldHits } from './retention.js'
 
 const WINDOW_MS = 600_000
 
@@ -967,9 +967,9 @@ export function hitsSuite(pair: Pair): void {
           most = Math.max(most, result.affectedRows)
           return result
         }
-        assert.equal(await tidyHits(database, name, NOON + 2 * WINDOW_MS), false)
+        assert.equal(await removeOldHits(database, name, NOON + 2 * WINDOW_MS), false)
         assert.equal(await left(name), 11_802)
-        await tidyHits(database, name, NOON + 6 * WINDOW_MS)
+        await removeOldHits(database, name, NOON + 6 * WINDOW_MS)
         assert.deepEqual([await left(name), await left(other), most], [2, 2, 5_000])
         const count = async () => (await readCounts(database, name, `hits.${name}`, ['a'])).get('a')
         assert.equal(await count(), 12_002)

@@ -26,7 +26,7 @@ import {
   type HitsSettings,
   hitsSettings,
 } from './options.js'
-import { tidyHits } from './retention.js'
+import { removeOldHits } from './retention.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {
@@ -196,8 +196,8 @@ export class ItemHits implements Hits {
             now,
             add: (counts, tx) => this.#map.update(counts, tx),
           }),
-        tidy: async (database, { now }) =>
-          tidyHits(
+        removeOld: async (database, { now }) =>
+          removeOldHits(
             database,
             name,
             now - 1000 * ((await useOf(database, gridName))?.keepSeconds ?? keepSeconds),

@@ -12,7 +12,7 @@ const ROWS_A_PIECE = 5_000
  * the order in which those who commit lock them. What is locked by others is left for the next
  * call. Resolves with whether there is more than one call removes.
  */
-export async function tidyHits(
+export async function removeOldHits(
   database: Database,
   name: string,
   keepFrom: number,

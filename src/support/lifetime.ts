@@ -48,8 +48,8 @@ export class Lifetime<Report = void> {
   }
 
   /**
-   * Resolves when nothing is under way any more. What ends may leave something to tidy up behind
-   * it.
+   * Resolves when nothing is under way any more. What ends may have begun more work,
+   * which is waited for too.
    */
   async idle(): Promise<void> {
     while (this.#underWay > 0) {

@@ -10,7 +10,7 @@ function settingsOfAny(options: unknown) {
 }
 
 test('what is not given has its default, also where it is given as undefined', () => {
-  const { logger, codec, commit, read, tidy, ...figures } = settingsOfAny({
+  const { logger, codec, commit, read, removeOld, ...figures } = settingsOfAny({
     ...least,
     width: undefined,
     codec: undefined,
@@ -36,7 +36,7 @@ test('what is not given has its default, also where it is given as undefined', (
   })
   assert.equal(logger, console)
   assert.equal(commit, least.commit)
-  assert.deepEqual([read, tidy], [undefined, undefined])
+  assert.deepEqual([read, removeOld], [undefined, undefined])
   assert.equal(codec.decode(Buffer.from('{"a":1}')) instanceof Object, true)
 })
 
@@ -156,7 +156,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       'RangeError',
       /"maxCommitRows" is 999; allowed: a whole number from 1000 to 100000 rows/,
     ],
-    [{ tidy: 1 }, 'TypeError', /"tidy" is 1; allowed: a function/],
+    [{ removeOld: 1 }, 'TypeError', /"removeOld" is 1; allowed: a function/],
     [
       { widht: 15 },
       'TypeError',

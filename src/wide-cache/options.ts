@@ -33,14 +33,14 @@ export interface ReadContext {
   readonly stale: boolean
 }
 
-/** What a `tidy` procedure is told. */
-export interface TidyContext {
+/** What a `removeOld` procedure is told. */
+export interface RetentionContext {
   /** The database's clock, in milliseconds since the Unix epoch. */
   readonly now: number
   readonly name: string
 }
 
-type Tidy = (database: Database, context: TidyContext) => Promise<boolean | void>
+type RemoveOld = (database: Database, context: RetentionContext) => Promise<boolean | void>
 
 /** The grid and its timing: what every use of the wide cache shares. */
 export interface GridOptions {
@@ -126,7 +126,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
    * only. If it resolves with `true` there is more to remove, and it is called again with the next
    * collecting run.
    */
-  tidy?: Tidy | undefined
+  removeOld?: RemoveOld | undefined
 }
 
 /** Options complete and checked. After this there are no defaults anywhere. */
@@ -160,7 +160,7 @@ export interface Settings<Row, Figures> {
   readonly maxCommitRows: number
   readonly read: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
   readonly readTtlSeconds: number
-  readonly tidy: Tidy | undefined
+  readonly removeOld: RemoveOld | undefined
 }
 
 /** The names of {@link GridOptions}, for those who pass them on. */
@@ -213,7 +213,7 @@ export function settingsOf<Row, Figures>(
     'maxCommitRows',
     'read',
     'readTtlSeconds',
-    'tidy',
+    'removeOld',
     ...GRID_OPTIONS,
   ])
   const {
@@ -302,7 +302,7 @@ export function settingsOf<Row, Figures>(
     maxCommitRows: integer('maxCommitRows', maxCommitRows, 1_000, 100_000, 'rows'),
     read: optionalFunction('read', rest.read, 'a function (database, context)'),
     readTtlSeconds: integer('readTtlSeconds', readTtlSeconds, 1, 86_400, 'seconds'),
-    tidy: optionalFunction('tidy', rest.tidy, 'a function (database, context)'),
+    removeOld: optionalFunction('removeOld', rest.removeOld, 'a function (database, context)'),
   })
 }
 

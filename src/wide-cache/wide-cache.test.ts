@@ -472,7 +472,7 @@ test('a first reading before any collecting run does not warn of a missing colle
   await wide.close()
 })
 
-test('a collector cleans up once clocks agree, and keeps on while there is more', async () => {
+test('a collector removes what is old once clocks agree, and keeps on while there is more', async () => {
   let calls = 0
   let ahead = 0
   const { real } = await bench()
@@ -483,13 +483,13 @@ test('a collector cleans up once clocks agree, and keeps on while there is more'
   }
   const wide = new WideCache<unknown>(
     {
-      name: 'tidy',
+      name: 'old',
       cache: 'memory:',
       database: shifted(real, () => ahead),
       collect: '* * * * * *',
       logger: silent,
       commit: async () => {},
-      tidy: async () => ++calls < 3,
+      removeOld: async () => ++calls < 3,
     },
     { ...systemEnvironment, clock },
   )

@@ -22,7 +22,7 @@ import { enterUse, type Use } from './ledger/use.js'
 import { type CloseReport, Writer } from './writer/writer.js'
 
 /** How often what is old is removed, unless there is more than one call takes. */
-const TIDY_EVERY_MS = 60_000
+const RETENTION_EVERY_MS = 60_000
 
 /** How long the clocks must have agreed before anything is removed for its age. */
 const AGREED_MS = 600_000
@@ -58,7 +58,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #createdAt: number
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
-  #tidyAt = 0
+  #retentionAt = 0
 
   /**
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
@@ -234,7 +234,7 @@ export class WideCache<Row, Figures = unknown> {
     if (!this.#record.grid) await this.#enter()
   }
 
-  /** A scheduled run: drains if no other collector is at it, and tidies up. Never rejects. */
+  /** A scheduled run: drains if no other collector is at it, and removes what is old. Never rejects. */
   async #collect(): Promise<void> {
     try {
       await this.#database.whenReady(async () => {
@@ -243,10 +243,10 @@ export class WideCache<Row, Figures = unknown> {
         try {
           await this.#drain({})
           if (
-            this.#environment.clock.elapsed() >= this.#tidyAt &&
+            this.#environment.clock.elapsed() >= this.#retentionAt &&
             this.#watch.agreedMs >= AGREED_MS
           ) {
-            await this.#tidy(now)
+            await this.#removeOld(now)
           }
         } finally {
           await this.#record.release()
@@ -262,12 +262,12 @@ export class WideCache<Row, Figures = unknown> {
     }
   }
 
-  async #tidy(now: number): Promise<void> {
+  async #removeOld(now: number): Promise<void> {
     const began = this.#environment.clock.elapsed()
-    this.#tidyAt = began + TIDY_EVERY_MS
-    const { name, tidy } = this.#settings
+    this.#retentionAt = began + RETENTION_EVERY_MS
+    const { name, removeOld } = this.#settings
     await forgetOld(this.database, name, now)
-    if (await tidy?.(this.database, { now, name })) this.#tidyAt = began
+    if (await removeOld?.(this.database, { now, name })) this.#retentionAt = began
   }
 
   async #query(): Promise<Figures> {
