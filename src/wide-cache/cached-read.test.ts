@@ -138,3 +138,14 @@ test('without a cache each process asks once a period', async () => {
   clock.move(200)
   assert.equal(await read.read(), 2)
 })
+
+test('a cache that stops answering after the query does not cause another one', async () => {
+  const cache = memory()
+  cache.set = () => Promise.reject(new CacheError('CACHE_TIMEOUT', 'silent'))
+  let queries = 0
+  const { read, clock } = reading(cache, async () => ++queries)
+  assert.equal(await read.read(), 1)
+  clock.move(1900)
+  assert.equal(await read.read(), 1, 'read for this process alone, it serves for the whole time')
+  await cache.close()
+})

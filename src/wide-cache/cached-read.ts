@@ -15,6 +15,11 @@ const COLD_WAITS = 40
 /** How long callers wait for a database that does not answer while there are older figures. */
 const PATIENCE_MS = 1_000
 
+/** Figures, which may themselves be `null`. */
+interface Known<Figures> {
+  readonly figures: Figures
+}
+
 /**
  * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many
  * callers ask: the one that finds the turn free takes it and reads; all others take what the cache
@@ -29,7 +34,7 @@ export class CachedRead<Figures> {
   #prefix: string | undefined
   readonly #ttlSeconds: number
   readonly #query: () => Promise<Figures>
-  #memo: { figures: Figures; until: number } | undefined
+  #memo: (Known<Figures> & { readonly until: number }) | undefined
   #answer: Promise<Figures> | undefined
 
   constructor(parts: {
@@ -72,56 +77,87 @@ export class CachedRead<Figures> {
     } catch (error) {
       return this.#lastGood(error)
     }
-    try {
-      if (await this.#cache.add(`${this.#prefix}read:turn`, Buffer.from('1'), this.#ttlSeconds)) {
-        return await this.#takeTurn()
-      }
-      for (let waits = 0; waits < COLD_WAITS; waits++) {
-        const value = await this.#cache.get(this.#figuresKey)
-        if (value) {
-          return this.#remember(
-            JSON.parse(value.toString()) as Figures,
-            Math.min(MEMO_MS, this.#ttlSeconds * 1000),
-          )
-        }
-        if (this.#memo) return this.#memo.figures
-        await sleep(this.#environment.clock, COLD_WAIT_MS)
-      }
-    } catch (error) {
-      if (error instanceof QueryFailed) return this.#lastGood(error.cause)
+    const turn = await this.#takeTurn()
+    if (turn === 'of another') {
+      const found = await this.#waitForOther()
+      if (found) return found.figures
+    } else if (turn === 'ours' && !this.#memo) {
+      // Callers who lose patience while the query is under way get these.
+      await this.#recall(0)
     }
-    // The cache does not answer, or the figures were lost from it: read for this process alone.
+    let figures: Figures
     try {
-      return this.#remember(await this.#query(), this.#ttlSeconds * 1000)
+      figures = await this.#query()
     } catch (error) {
       return this.#lastGood(error)
     }
+    const isShared = turn === 'ours' && (await this.#share(figures))
+    return this.#remember(figures, isShared ? this.#memoMs : this.#ttlSeconds * 1000)
   }
 
-  async #takeTurn(): Promise<Figures> {
-    if (!this.#memo) {
-      const value = await this.#cache.get(this.#figuresKey)
-      if (value) this.#remember(JSON.parse(value.toString()) as Figures, 0)
+  /** Whose turn it is to read; `undefined` if the cache does not answer. */
+  async #takeTurn(): Promise<'ours' | 'of another' | undefined> {
+    try {
+      const isOurs = await this.#cache.add(
+        `${this.#prefix}read:turn`,
+        Buffer.from('1'),
+        this.#ttlSeconds,
+      )
+      return isOurs ? 'ours' : 'of another'
+    } catch {
+      return undefined
     }
-    const figures = await this.#query().catch((error: unknown) => {
-      throw new QueryFailed('', { cause: error })
-    })
-    await this.#cache.set(this.#figuresKey, Buffer.from(JSON.stringify(figures)), LAST_GOOD_SECONDS)
-    return this.#remember(figures, Math.min(MEMO_MS, this.#ttlSeconds * 1000))
   }
 
+  /**
+   * The figures that another process has put into the cache, or is about to; `undefined` if the
+   * cache does not answer, or the figures were lost from it.
+   */
+  async #waitForOther(): Promise<Known<Figures> | undefined> {
+    for (let waits = 0; waits < COLD_WAITS; waits++) {
+      const value = await this.#recall(this.#memoMs)
+      if (value !== 'none') return value
+      if (this.#memo) return this.#memo
+      await sleep(this.#environment.clock, COLD_WAIT_MS)
+    }
+    return undefined
+  }
+
+  /** Puts the figures into the cache. `false`: it does not answer. */
+  async #share(figures: Figures): Promise<boolean> {
+    try {
+      const value = Buffer.from(JSON.stringify(figures))
+      await this.#cache.set(`${this.#prefix}read:figures`, value, LAST_GOOD_SECONDS)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /**
+   * Remembers what the cache has, for `ms`. `none`: it has nothing; `undefined`: it does not answer.
+   */
+  async #recall(ms: number): Promise<Known<Figures> | 'none' | undefined> {
+    try {
+      const value = await this.#cache.get(`${this.#prefix}read:figures`)
+      if (!value) return 'none'
+      return { figures: this.#remember(JSON.parse(value.toString()) as Figures, ms) }
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The newest figures there are. @throws `error` if there are none */
   async #lastGood(error: unknown): Promise<Figures> {
-    const value =
-      this.#prefix === undefined
-        ? undefined
-        : await this.#cache.get(this.#figuresKey).catch(() => undefined)
-    if (value) return this.#remember(JSON.parse(value.toString()) as Figures, MEMO_MS)
+    const found = this.#prefix === undefined ? undefined : await this.#recall(MEMO_MS)
+    if (found && found !== 'none') return found.figures
     if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
     throw error
   }
 
-  get #figuresKey(): string {
-    return `${this.#prefix}read:figures`
+  /** How long shared figures are used before the cache is asked again. */
+  get #memoMs(): number {
+    return Math.min(MEMO_MS, this.#ttlSeconds * 1000)
   }
 
   #remember(figures: Figures, ms: number): Figures {
@@ -129,6 +165,3 @@ export class CachedRead<Figures> {
     return figures
   }
 }
-
-/** Tells a failed query from a failed cache. */
-class QueryFailed extends Error {}
