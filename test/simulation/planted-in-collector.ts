@@ -21,8 +21,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'cells are deleted before their frames are committed',
     file: 'collector/grid-drain.ts',
-    find: 'await this.#commit(fetched.frames, report, raise)',
-    replace: 'await this.#delete(fetched)\n      await this.#commit(fetched.frames, report, raise)',
+    find: 'await this.#commit(read.frames, report, raise)',
+    replace: 'await this.#delete(read)\n      await this.#commit(read.frames, report, raise)',
     told: /deletes .* though frame/,
   },
   {
@@ -56,7 +56,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a silent server is passed at once',
-    file: 'collector/grid-drain.ts',
+    file: 'collector/cell-reader.ts',
     find: 'elapsed - since >= SERVER_PATIENCE_MS',
     replace: 'elapsed - since >= 0',
     told: /whose server has been silent/,
@@ -64,11 +64,11 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'young layers are deleted by drain({ all: true })',
     file: 'collector/grid-drain.ts',
-    find: `const { frames } = await this.#fetch(layer, layer, report, new Set())
+    find: `const { frames } = await this.#read(layer, layer, report, new Set())
       await this.#commit(frames, report, undefined)`,
-    replace: `const fetched = await this.#fetch(layer, layer, report, new Set())
-      await this.#delete(fetched)
-      await this.#commit(fetched.frames, report, undefined)`,
+    replace: `const read = await this.#read(layer, layer, report, new Set())
+      await this.#delete(read)
+      await this.#commit(read.frames, report, undefined)`,
     told: /deletes .* though frame/,
   },
   {
@@ -98,11 +98,12 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: "a collector takes frames out of a clone's cells before it looks at the marks",
     file: 'collector/collector.ts',
-    find: `    if (mark === 'foreign') {
-      await record.changeId(grid)`,
+    find: `    if (mark === 'foreign') return this.#changeId(grid)`,
     replace: `    if (mark === 'foreign') {
       const early = new GridDrain(this.#parts, grid)
-      await early.old(state.watermark, undefined, report).catch(() => undefined)`,
+      await early.drain(state.watermark, undefined, report).catch(() => undefined)
+      return
+    }`,
     told: /has come to database|use one grid/,
   },
   {
@@ -147,13 +148,10 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a halved batch is forgotten when a half of it fails',
-    file: 'collector/grid-drain.ts',
-    find: `      const result = await settling
-      this.#remember(frames)
-`,
-    replace: `      const result = await settling
-      if (result.quarantined === 0) this.#remember(frames)
-`,
+    file: 'collector/settled-here.ts',
+    find: `await this.#ledger.quarantine(frames, reason, options)
+    this.#remember(frames)`,
+    replace: 'await this.#ledger.quarantine(frames, reason, options)',
     told: /duplicate rows, and/,
   },
   {

@@ -1,8 +1,9 @@
+import type { Grid } from '../grid.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
 
-/** Drains that may begin anew without the watermark having risen. */
+/** How often a drain begins anew without the watermark having risen. */
 const MAX_RESTARTS = 5
 
 interface CollectorParts extends DrainParts {
@@ -45,46 +46,53 @@ export class Collector {
 
   async #drain(state: GridState, all: boolean, report: DrainReport): Promise<void> {
     const { grid } = state
-    const { record, marks, watch, database, logger, name } = this.#parts
+    const { record, marks, watch, database } = this.#parts
     const mark = await marks.put(grid, await watch.now(database))
-    if (mark === 'foreign') {
-      await record.changeId(grid)
-      logger.error(
-        `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
-          'or this one before a backup was restored); ' +
-          'this database takes new keys, and what its processes have in the cache they bring ' +
-          'to it themselves; nothing is to be done',
-      )
-      return
-    }
-    const id = grid.id.toString('hex')
-    const own = this.#drains.get(id) ?? new GridDrain(this.#parts, grid)
-    this.#drains.set(id, own)
+    if (mark === 'foreign') return this.#changeId(grid)
+    const drain = this.#drainOf(grid)
     // Of several grids, the report has the watermark of this process's own.
     const before = report.watermark
-    const newest = await this.#untilDrained(state, own, mark, report)
+    const newest = await this.#untilDrained(drain, state, mark, report)
     if (newest === undefined) return
-    if (all) await own.young(newest, report)
+    if (all) await drain.commitYounger(newest, report)
     if (record.grid !== grid) report.watermark = before
+  }
+
+  async #changeId(grid: Grid): Promise<void> {
+    const { record, logger, name } = this.#parts
+    await record.changeId(grid)
+    logger.error(
+      `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
+        'or this one before a backup was restored); ' +
+        'this database takes new keys, and what its processes have in the cache they bring ' +
+        'to it themselves; nothing is to be done',
+    )
+  }
+
+  #drainOf(grid: Grid): GridDrain {
+    const id = grid.id.toString('hex')
+    const drain = this.#drains.get(id) ?? new GridDrain(this.#parts, grid)
+    this.#drains.set(id, drain)
+    return drain
   }
 
   /** The newest layer drained, or `undefined` if the grid is gone. */
   async #untilDrained(
+    drain: GridDrain,
     state: GridState | undefined,
-    own: GridDrain,
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<number | undefined> {
     let restarts = 0
     while (state) {
       try {
-        return await own.old(state.watermark, mark, report)
+        return await drain.drain(state.watermark, mark, report)
       } catch (error) {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
       }
       const { grid, watermark }: GridState = state
       state = (await this.#parts.record.states()).find((other) => other.grid.id.equals(grid.id))
-      // Another collector that gets on is no reason to give up.
+      // Another collector that raises the watermark is no reason to give up.
       restarts = state && state.watermark > watermark ? 0 : restarts + 1
     }
     return undefined

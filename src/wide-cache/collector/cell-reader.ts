@@ -1,0 +1,169 @@
+import type { Cache, CacheError } from '../../cache/cache.js'
+import { type Clock, sleep } from '../../support/clock.js'
+import type { BurstLogger } from '../../support/logger.js'
+import { type Frame, readCell } from '../frame.js'
+import type { Grid } from '../grid.js'
+
+/** How long a silent server is waited for before the watermark passes its cells. */
+const SERVER_PATIENCE_MS = 60_000
+
+/**
+ * Wait before a silent server is asked a last time: long enough for the adapter to ask a server
+ * again that it takes for down, so that one which merely stutters is not given up.
+ */
+const LAST_CHANCE_MS = 1_500
+
+/** Bytes of cells decoded before the process does other work. */
+const PAUSE_BYTES = 512 * 1024
+
+/** What the cells of some layers held. */
+export interface LayersRead {
+  readonly frames: Frame[]
+  /** Bytes that are no frame of the kind. */
+  readonly foreign: Buffer[]
+  /** The keys of the cells that held something. */
+  readonly keys: string[]
+  readonly bytes: number
+  /** Cells whose server is silent and is waited for. */
+  readonly unanswered: number
+  /** The oldest layer with such a cell; `Infinity` if there is none. */
+  readonly firstUnanswered: number
+}
+
+/** The servers that have been silent in one drain. */
+export type SilentServers = Set<string>
+
+interface CellReaderParts {
+  readonly cache: Cache
+  readonly clock: Clock
+  readonly logger: BurstLogger
+  /** What the frames of the kind are sealed with. */
+  readonly stamp: number
+}
+
+/**
+ * Reads the cells of one grid. A server that gives no usable answer is silent: its cells are
+ * unanswered, and are waited for. A server that has been silent in all drains of
+ * {@link SERVER_PATIENCE_MS} is given up: its cells are passed, and left to their writers.
+ */
+export class CellReader {
+  readonly #parts: CellReaderParts
+  readonly #grid: Grid
+  /** Since when each silent server has been silent, by `clock.elapsed()`. */
+  readonly #silentSince = new Map<string, number>()
+
+  constructor(parts: CellReaderParts, grid: Grid) {
+    this.#parts = parts
+    this.#grid = grid
+  }
+
+  /** Reads all cells of the layers `from` to `to` at once, and adds to `silent`. */
+  async read(from: number, to: number, silent: SilentServers): Promise<LayersRead> {
+    const layers = this.#cellsOf(from, to)
+    const { cells, unanswered } = await this.#get([...layers.keys()], silent)
+    const frames: Frame[] = []
+    const foreign: Buffer[] = []
+    let bytes = 0
+    let pauseAt = PAUSE_BYTES
+    for (const cell of cells.values()) {
+      if (bytes > pauseAt) {
+        pauseAt = bytes + PAUSE_BYTES
+        await sleep(this.#parts.clock, 0)
+      }
+      const content = readCell(cell, this.#parts.stamp)
+      for (const frame of content.frames) frames.push(frame)
+      foreign.push(...content.foreign)
+      bytes += cell.length
+    }
+    let firstUnanswered = Infinity
+    for (const key of unanswered) firstUnanswered = Math.min(firstUnanswered, layers.get(key)!)
+    return {
+      frames,
+      foreign,
+      keys: [...cells.keys()],
+      bytes,
+      unanswered: unanswered.length,
+      firstUnanswered,
+    }
+  }
+
+  /** Ends a drain: a server that was not silent in it has answered, or was not asked. */
+  forgetSilence(silent: SilentServers): void {
+    for (const server of this.#silentSince.keys()) {
+      if (!silent.has(server)) this.#silentSince.delete(server)
+    }
+  }
+
+  /** The keys of the cells of some layers, each with its layer. */
+  #cellsOf(from: number, to: number): Map<string, number> {
+    const layers = new Map<string, number>()
+    for (let layer = from; layer <= to; layer++) {
+      for (let column = 0; column < this.#grid.width; column++) {
+        layers.set(this.#grid.cellKey(layer, column), layer)
+      }
+    }
+    return layers
+  }
+
+  /** The cells that exist, and the keys of those that are unanswered. */
+  async #get(
+    keys: readonly string[],
+    silent: SilentServers,
+  ): Promise<{ cells: Map<string, Buffer>; unanswered: string[] }> {
+    const { cache, clock } = this.#parts
+    /** The cells that have no answer, each with its silent server. */
+    const servers = new Map<string, string>()
+    const cells = await cache.getMany(keys, (key, error) => {
+      servers.set(key, error.server ?? '')
+      this.#warn(error)
+    })
+    if (servers.size === 0) return { cells, unanswered: [] }
+    const elapsed = clock.elapsed()
+    await this.#askLastTime(cells, servers, silent, elapsed)
+    const unanswered: string[] = []
+    for (const [key, server] of servers) {
+      if (!this.#isGivenUp(server, elapsed)) unanswered.push(key)
+      if (!this.#silentSince.has(server)) this.#silentSince.set(server, elapsed)
+      silent.add(server)
+    }
+    return { cells, unanswered }
+  }
+
+  /**
+   * Asks servers that are to be given up a last time, once in a drain. Moves what they answer from
+   * `servers` to `cells`.
+   */
+  async #askLastTime(
+    cells: Map<string, Buffer>,
+    servers: Map<string, string>,
+    silent: SilentServers,
+    elapsed: number,
+  ): Promise<void> {
+    const { cache, clock } = this.#parts
+    const keys = [...servers]
+      .filter(([, server]) => this.#isGivenUp(server, elapsed) && !silent.has(server))
+      .map(([key]) => key)
+    if (keys.length === 0) return
+    await sleep(clock, LAST_CHANCE_MS)
+    const answered = new Set(keys)
+    const found = await cache.getMany(keys, (key) => answered.delete(key))
+    for (const [key, cell] of found) cells.set(key, cell)
+    for (const key of answered) {
+      this.#silentSince.delete(servers.get(key)!)
+      servers.delete(key)
+    }
+  }
+
+  #isGivenUp(server: string, elapsed: number): boolean {
+    const since = this.#silentSince.get(server)
+    return since !== undefined && elapsed - since >= SERVER_PATIENCE_MS
+  }
+
+  #warn(error: CacheError): void {
+    this.#parts.logger.warn(
+      'unanswered',
+      `wide-cache: a cache server does not answer the collector (${error.message}); its ` +
+        'cells are waited for, then left to their writers',
+    )
+  }
+}
