@@ -40,12 +40,12 @@ function observeOutboxes(
 function observeLedgers({ Ledger: { prototype } }: Heart): void {
   const { commit, quarantine } = prototype
   prototype.commit = function (frames, options) {
-    return observed({ frames, drained: options?.read !== undefined }, () =>
+    return observed({ frames, drained: options?.settledHere !== undefined }, () =>
       commit.call(this, frames, options),
     )
   }
   prototype.quarantine = function (frames, reason, options) {
-    return observed({ frames, drained: options?.read !== undefined }, () =>
+    return observed({ frames, drained: options?.settledHere !== undefined }, () =>
       quarantine.call(this, frames, reason, options),
     )
   }

@@ -18,17 +18,12 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'which frames are new is read before the writers are locked',
-    file: 'ledger/ledger.ts',
-    find: `        const entries = await this.#lock(tx, frames, now)
-        const fresh = await this.#fresh(tx, frames, entries, read)`,
-    replace: `        const writers = [...new Set(frames.map((frame) => frame.writer))].sort()
-        const { rows: early } = await tx.query(
-          \`SELECT * FROM wide_cache_writers
-            WHERE name = ? AND writer IN (NULL\${', ?'.repeat(writers.length)})\`,
-          [this.#name, ...writers.map((writer) => Buffer.from(writer, 'hex'))])
-        const entries = await this.#lock(tx, frames, now)
-        for (const row of early) entries.set(hex(row), new WriterEntry(hex(row), row))
-        const fresh = await this.#fresh(tx, frames, entries, read)`,
+    file: 'ledger/writer-entries.ts',
+    find: `  await lockRows(tx, rows)
+  const entries = await readEntries(tx, name, writers)`,
+    replace: `  const early = await readEntries(tx, name, writers)
+  await lockRows(tx, rows)
+  const entries = new Map([...await readEntries(tx, name, writers), ...early])`,
     told: /UNIQUE|committed twice|settled before|more rows settled|ranges are above|the ledger has/,
   },
   {
@@ -44,11 +39,11 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     name: 'the watermark rises though nothing has been committed, when rows are refused',
     file: 'ledger/settle.ts',
     find:
-      '  const settled = await isolate(ledger, frames, logger, { read })\n  if (raise) ' +
+      '  const settled = await isolate(ledger, frames, logger, { settledHere })\n  if (raise) ' +
       'await ledger.commit([], { raise })',
     replace:
       '  if (raise) await ledger.commit([], { raise })\n  const settled = await ' +
-      'isolate(ledger, frames, logger, { read })',
+      'isolate(ledger, frames, logger, { settledHere })',
     told: /raises the watermark over .* though frame/,
   },
   {
@@ -70,16 +65,16 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'a frame in quarantine is counted as committed',
-    file: 'ledger/ledger.ts',
-    find: 'entry.prefix, quarantine ? 0 : entry.taken, quarantine ? entry.taken : 0,',
+    file: 'ledger/writer-entries.ts',
+    find: "entry.prefix, outcome === 'committed' ? entry.taken : 0, outcome === 'quarantined' ? entry.taken : 0,",
     replace: 'entry.prefix, entry.taken, 0,',
     told: /the ledger has \d+ rows committed/,
   },
   {
     name: 'a frame in quarantine is not entered in the ledger',
     file: 'ledger/ledger.ts',
-    find: 'await this.#compact(tx, entries, quarantine, now)',
-    replace: 'if (!quarantine) await this.#compact(tx, entries, false, now)',
+    find: 'await writeEntries(tx,',
+    replace: "if (outcome === 'committed') await writeEntries(tx,",
     told: /the ledger has \d+ rows committed/,
   },
   {
@@ -145,9 +140,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'young frames count as duplicates when their cells are drained',
     file: 'ledger/ledger.ts',
-    find: `if (read.has(key) && !readNow.has(key)) readNow.add(key)
+    find: `if (settledHere.has(key) && !again.has(key)) again.add(key)
       else entry`,
-    replace: `if (read.has(key) && readNow.has(key)) readNow.add(key)
+    replace: `if (settledHere.has(key) && again.has(key)) again.add(key)
       else entry`,
     told: /duplicate rows, and/,
   },

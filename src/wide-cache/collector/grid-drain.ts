@@ -174,7 +174,7 @@ export class GridDrain {
       try {
         const settled = await settle(this.#ledger, batch, this.#parts.logger, {
           raise: last && !locked ? raise : undefined,
-          read: this.#ledger.keys,
+          settledHere: this.#ledger.keys,
         })
         report.committed += settled.committed
         report.duplicate += settled.duplicate

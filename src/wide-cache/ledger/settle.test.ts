@@ -154,7 +154,7 @@ test('the watermark rises once all frames of the batch are settled', async () =>
     [raise],
   )
   const ledger = new FakeLedger((sequences) => (sequences.includes(1) ? refused() : undefined))
-  await settled(ledger, 3, { raise, read: new Set(['ab:0']) })
+  await settled(ledger, 3, { raise, settledHere: new Set(['ab:0']) })
   assert.deepEqual(ledger.commits.at(-1), [])
   assert.deepEqual(
     ledger.options
@@ -164,7 +164,7 @@ test('the watermark rises once all frames of the batch are settled', async () =>
     [raise],
   )
   assert.equal(ledger.options.at(-1)?.raise, raise)
-  assert(ledger.options.slice(0, -1).every(({ read }) => read?.has('ab:0')))
+  assert(ledger.options.slice(0, -1).every(({ settledHere }) => settledHere?.has('ab:0')))
   const unraised = new FakeLedger((sequences) => (sequences.includes(1) ? refused() : undefined))
   await settled(unraised, 3)
   assert(unraised.commits.every((sequences) => sequences.length > 0))

@@ -18,14 +18,14 @@ export async function settle(
   ledger: FrameLedger,
   frames: readonly Frame[],
   logger: BurstLogger,
-  { raise, read }: CommitOptions = {},
+  { raise, settledHere }: CommitOptions = {},
 ): Promise<Settled> {
   try {
-    return await ledger.commit(frames, { raise, read })
+    return await ledger.commit(frames, { raise, settledHere })
   } catch (error) {
     if (!isAboutRows(error)) throw error
   }
-  const settled = await isolate(ledger, frames, logger, { read })
+  const settled = await isolate(ledger, frames, logger, { settledHere })
   if (raise) await ledger.commit([], { raise })
   return settled
 }

@@ -1,0 +1,233 @@
+/**
+ * The ledger's rows of the writers that one transaction concerns: locked and read at its start, and
+ * written at its end.
+ */
+import { writeRows } from '../../database/bulk.js'
+import type { SqlRow, SqlValue, Transaction } from '../../database/database.js'
+import { placeholders, upsert } from '../../database/dialect.js'
+import type { Frame } from '../frame.js'
+import { WriterEntry } from './writer-entry.js'
+
+/** What a transaction does with the frames that are new to it. */
+export type Outcome = 'committed' | 'quarantined'
+
+/** The writers of a transaction, by their ids. */
+export type WriterEntries = ReadonlyMap<string, WriterEntry>
+
+/** Ids in a list of a statement. */
+const IDS_A_STATEMENT = 500
+
+/** What the frames of one writer say of it. */
+type Said = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
+
+/**
+ * Locks the rows of the writers of `frames` in the order of their ids, enters in them what the
+ * frames say, and reads them, and after that their ranges.
+ */
+export async function lockEntries(
+  tx: Transaction,
+  name: string,
+  frames: readonly Frame[],
+  now: number,
+): Promise<WriterEntries> {
+  const said = saidBy(frames)
+  const writers = [...said.keys()].sort()
+  if (writers.length === 0) return new Map()
+  const rows = writers.map((writer) => {
+    const { issued, dropped, floor, floorIssued } = said.get(writer)!
+    return [name, Buffer.from(writer, 'hex'), issued, dropped, floor, floorIssued, now]
+  })
+  await lockRows(tx, rows)
+  const entries = await readEntries(tx, name, writers)
+  await loadRanges(tx, name, entries)
+  return entries
+}
+
+function saidBy(frames: readonly Frame[]): Map<string, Said> {
+  const writers = new Map<string, Said>()
+  for (const { writer, issued, rowCount, dropped, floor, floorIssued } of frames) {
+    const said = writers.get(writer)
+    writers.set(writer, {
+      issued: Math.max(said?.issued ?? 0, issued + rowCount),
+      dropped: Math.max(said?.dropped ?? 0, dropped),
+      floor: Math.max(said?.floor ?? 0, floor),
+      floorIssued: Math.max(said?.floorIssued ?? 0, floorIssued),
+    })
+  }
+  return writers
+}
+
+async function lockRows(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
+  await writeRows(tx, rows, (count) =>
+    upsert(
+      tx.dialect,
+      'wide_cache_writers',
+      ['name', 'writer'],
+      ['name', 'writer', 'issued', 'dropped', 'floor', 'floor_issued', 'last_seen'],
+      {
+        issued: 'greatest',
+        dropped: 'greatest',
+        floor: 'greatest',
+        floor_issued: 'greatest',
+        last_seen: 'replace',
+      },
+      count,
+    ),
+  )
+}
+
+async function readEntries(
+  tx: Transaction,
+  name: string,
+  writers: readonly string[],
+): Promise<Map<string, WriterEntry>> {
+  const rows = await ofWriters(tx, name, writers, {
+    table: 'wide_cache_writers',
+    columns:
+      'writer, prefix, committed, quarantined, lost, floor, floor_issued, aging_floor, ' +
+      'aging_issued, aging_since',
+    order: 'writer',
+  })
+  return new Map(rows.map((row) => [hex(row), new WriterEntry(hex(row), row)]))
+}
+
+async function loadRanges(tx: Transaction, name: string, entries: WriterEntries): Promise<void> {
+  const rows = await ofWriters(tx, name, [...entries.keys()], {
+    table: 'wide_cache_ranges',
+    columns: 'writer, first_sequence, last_sequence, issued, row_count',
+    order: 'writer, first_sequence',
+  })
+  for (const row of rows) {
+    entries.get(hex(row))!.load({
+      first: Number(row['first_sequence']),
+      last: Number(row['last_sequence']),
+      issued: Number(row['issued']),
+      rows: Number(row['row_count']),
+    })
+  }
+}
+
+/** The rows of one of the ledger's tables that belong to `writers`, in the order of its key. */
+async function ofWriters(
+  tx: Transaction,
+  name: string,
+  writers: readonly string[],
+  { table, columns, order }: Readonly<Record<'table' | 'columns' | 'order', string>>,
+): Promise<SqlRow[]> {
+  const found: SqlRow[] = []
+  for (let at = 0; at < writers.length; at += IDS_A_STATEMENT) {
+    const ids = writers.slice(at, at + IDS_A_STATEMENT).map((writer) => Buffer.from(writer, 'hex'))
+    const { rows } = await tx.query(
+      `SELECT ${columns} FROM ${table} ` +
+        `WHERE name = ? AND writer IN (${placeholders(ids.length)}) ORDER BY ${order}`,
+      [name, ...ids],
+    )
+    for (const row of rows) found.push(row)
+  }
+  return found
+}
+
+function hex(row: SqlRow): string {
+  const writer = row['writer']
+  if (!Buffer.isBuffer(writer)) throw new TypeError('wide-cache: a writer id that is not binary')
+  return writer.toString('hex')
+}
+
+/**
+ * Moves the prefixes on and writes the entries back, with ranges only of the frames above the
+ * prefixes. `ttl` and `maySettle`: see {@link WriterEntry.compact}.
+ */
+export async function writeEntries(
+  tx: Transaction,
+  name: string,
+  entries: WriterEntries,
+  outcome: Outcome,
+  { now, ttl, maySettle }: { now: number; ttl: number; maySettle: boolean },
+): Promise<void> {
+  const writers: SqlValue[][] = []
+  const ranges: SqlValue[][] = []
+  for (const [writer, entry] of entries) {
+    const id = Buffer.from(writer, 'hex')
+    const { removed, changed } = entry.compact(now, ttl, maySettle)
+    await removeRanges(tx, name, id, removed)
+    for (const { first, last, issued, rows } of changed) {
+      ranges.push([name, id, first, last, issued, rows])
+    }
+    writers.push([
+      name,
+      id,
+      entry.prefix,
+      outcome === 'committed' ? entry.taken : 0,
+      outcome === 'quarantined' ? entry.taken : 0,
+      entry.duplicate,
+      entry.lost,
+      entry.agingFloor,
+      entry.agingIssued,
+      entry.agingSince,
+    ])
+  }
+  await writeRanges(tx, ranges)
+  await writeWriters(tx, writers)
+}
+
+async function removeRanges(
+  tx: Transaction,
+  name: string,
+  writer: Buffer,
+  firsts: readonly number[],
+): Promise<void> {
+  for (let at = 0; at < firsts.length; at += IDS_A_STATEMENT) {
+    const some = firsts.slice(at, at + IDS_A_STATEMENT)
+    await tx.query(
+      'DELETE FROM wide_cache_ranges ' +
+        `WHERE name = ? AND writer = ? AND first_sequence IN (${placeholders(some.length)})`,
+      [name, writer, ...some],
+    )
+  }
+}
+
+async function writeRanges(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
+  await writeRows(tx, rows, (count) =>
+    upsert(
+      tx.dialect,
+      'wide_cache_ranges',
+      ['name', 'writer', 'first_sequence'],
+      ['name', 'writer', 'first_sequence', 'last_sequence', 'issued', 'row_count'],
+      { last_sequence: 'replace', row_count: 'replace' },
+      count,
+    ),
+  )
+}
+
+async function writeWriters(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
+  await writeRows(tx, rows, (count) =>
+    upsert(
+      tx.dialect,
+      'wide_cache_writers',
+      ['name', 'writer'],
+      [
+        'name',
+        'writer',
+        'prefix',
+        'committed',
+        'quarantined',
+        'duplicate',
+        'lost',
+        'aging_floor',
+        'aging_issued',
+        'aging_since',
+      ],
+      {
+        prefix: 'replace',
+        committed: 'add',
+        quarantined: 'add',
+        duplicate: 'add',
+        lost: 'replace',
+        aging_floor: 'replace',
+        aging_issued: 'replace',
+        aging_since: 'replace',
+      },
+      count,
+    ),
+  )
+}
