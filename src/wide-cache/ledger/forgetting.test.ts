@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { sequencesInQuarantine } from './quarantine.js'
-import { forgetOld, ledgerReport } from './report.js'
+import { forgetOld } from './forgetting.js'
+import { ledgerReport } from './report.js'
 
 const DAY_MS = 24 * 3600 * 1000
 const NOW = 1_000 * DAY_MS

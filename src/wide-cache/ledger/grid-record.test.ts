@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { GridRecord } from './grid-record.js'
-import { forgetOld } from './report.js'
+import { forgetOld } from './forgetting.js'
 
 const DAY_MS = 24 * 3600 * 1000
 const newId = (): Buffer => randomBytes(16)

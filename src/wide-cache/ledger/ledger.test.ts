@@ -18,7 +18,8 @@ import {
 } from '../frame.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
-import { forgetOld, ledgerReport } from './report.js'
+import { forgetOld } from './forgetting.js'
+import { ledgerReport } from './report.js'
 import { settle } from './settle.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 

@@ -1,0 +1,80 @@
+import type { Database, SqlValue, Transaction } from '../../database/database.js'
+import { forUpdate, upsert } from '../../database/dialect.js'
+import { MARKS_KEPT_MS } from '../collector/marks.js'
+import { FORGOTTEN } from './ledger.js'
+
+/** Writers unseen for so long are forgotten. */
+const KEPT_MS = 30 * 24 * 3600 * 1000
+
+/** Rows of old ledger entries removed in one statement. */
+const FORGET_AT_ONCE = 500
+
+/**
+ * Removes what the ledger keeps of writers, grids and quarantine older than 30 days, a piece at a
+ * time, and old marks.
+ */
+export async function forgetOld(database: Database, name: string, now: number): Promise<void> {
+  const before = now - KEPT_MS
+  const { rows } = await database.query(
+    'SELECT writer FROM wide_cache_writers ' +
+      `WHERE name = ? AND last_seen < ? AND writer <> ? LIMIT ${FORGET_AT_ONCE}`,
+    [name, before, FORGOTTEN],
+  )
+  for (const { writer } of rows) {
+    await database.transaction((tx) => forgetWriter(tx, name, writer ?? null, before))
+  }
+  await database.query('DELETE FROM wide_cache_quarantine WHERE name = ? AND created_at < ?', [
+    name,
+    before,
+  ])
+  await database.query('DELETE FROM wide_cache_grids WHERE name = ? AND used_at < ?', [
+    name,
+    before,
+  ])
+  await database.query('DELETE FROM wide_cache_marks WHERE made_at < ?', [now - MARKS_KEPT_MS])
+}
+
+/**
+ * Adds a writer's sums to those of all forgotten writers, and removes it. What is missing of it is
+ * lost.
+ */
+async function forgetWriter(
+  tx: Transaction,
+  name: string,
+  writer: SqlValue,
+  before: number,
+): Promise<void> {
+  const {
+    rows: [row],
+  } = await tx.query(
+    'SELECT issued, committed, duplicate, quarantined, dropped FROM wide_cache_writers ' +
+      `WHERE name = ? AND writer = ? AND last_seen < ?${forUpdate(tx.dialect)}`,
+    [name, writer, before],
+  )
+  // It has come back meanwhile.
+  if (!row) return
+  const sums = ['issued', 'committed', 'duplicate', 'quarantined', 'dropped'].map((column) =>
+    Number(row[column]),
+  )
+  const [issued = 0, committed = 0, , quarantined = 0] = sums
+  await tx.query('DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ?', [name, writer])
+  await tx.query('DELETE FROM wide_cache_writers WHERE name = ? AND writer = ?', [name, writer])
+  await tx.query(
+    upsert(
+      tx.dialect,
+      'wide_cache_writers',
+      ['name', 'writer'],
+      ['name', 'writer', 'issued', 'committed', 'duplicate', 'quarantined', 'dropped', 'lost'],
+      {
+        issued: 'add',
+        committed: 'add',
+        duplicate: 'add',
+        quarantined: 'add',
+        dropped: 'add',
+        lost: 'add',
+      },
+      1,
+    ),
+    [name, FORGOTTEN, ...sums, issued - committed - quarantined],
+  )
+}
