@@ -38,4 +38,4 @@ export type {
 export type { LedgerReport } from './wide-cache/ledger/report.js'
 export { KindDiffersError } from './wide-cache/ledger/use.js'
 export { WideCache } from './wide-cache/wide-cache.js'
-export type { CloseReport } from './wide-cache/writer/writer.js'
+export type { CloseReport } from './wide-cache/writer/closing.js'

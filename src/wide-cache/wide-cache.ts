@@ -20,7 +20,8 @@ import { forgetOld } from './ledger/forgetting.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type Schedule, schedule } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
-import { type CloseReport, Writer } from './writer/writer.js'
+import type { CloseReport } from './writer/closing.js'
+import { Writer } from './writer/writer.js'
 
 /** How often what is old is removed, unless there is more than one call takes. */
 const RETENTION_EVERY_MS = 60_000

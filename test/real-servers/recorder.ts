@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
-import type { CloseReport } from '../../src/wide-cache/writer/writer.js'
+import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import type { RecordedOptions } from './recorded.js'
 
 /** Options of the process's wide cache, as far as JSON carries them. */

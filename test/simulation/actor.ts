@@ -1,5 +1,5 @@
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
-import type { CloseReport } from '../../src/wide-cache/writer/writer.js'
+import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import { SimulatedDatabase } from '../simulated-world/simulated-database.js'
 import type { Heart } from './heart.js'
 import type { SimulatedProcess } from '../simulated-world/simulated-process.js'

@@ -1,4 +1,4 @@
-import type { CloseReport } from '../../src/wide-cache/writer/writer.js'
+import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import type { Actor } from './actor.js'
 import { type FrameTruth, rowsIn } from './records.js'
 import type { Run } from './run.js'

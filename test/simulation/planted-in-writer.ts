@@ -21,7 +21,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'the floor is above what the writer holds',
-    file: 'writer/writer.ts',
+    file: 'writer/numbering.ts',
     find:
       'floor: oldest?.sequence ?? this.#sequence,\n      floorIssued: oldest?.issued ?? ' +
       'this.#issued,',
@@ -39,18 +39,18 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'unplaced frames are not committed directly',
-    file: 'writer/writer.ts',
+    file: 'writer/upkeep.ts',
     find:
-      'apart || age >= confirmSeconds * 1000 || ' +
-      '(!frame.placed && (age >= UNPLACED_MS || this.#placer.down))',
-    replace: 'frame.placed && age >= confirmSeconds * 1000',
+      'return ( apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= ' +
+      'UNPLACED_MS || placer.down)) )',
+    replace: 'return frame.placed && age >= confirmSeconds * 1000',
     told: /have not come to SQL|rows long ago/,
   },
   {
     name: 'unconfirmed frames are not committed directly',
-    file: 'writer/writer.ts',
-    find: 'apart || age >= confirmSeconds * 1000 || (',
-    replace: 'apart || age < 0 || (',
+    file: 'writer/upkeep.ts',
+    find: 'return ( apart || age >= confirmSeconds * 1000 || (',
+    replace: 'return ( apart || age < 0 || (',
     told: /have not come to SQL|rows long ago/,
   },
   {
@@ -84,21 +84,21 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'close() does not commit what is held',
-    file: 'writer/writer.ts',
-    find: 'await this.#direct.commit([...this.#outbox.frames()])\n      if (held',
-    replace: 'if (held',
+    file: 'writer/closing.ts',
+    find: 'await direct.commit([...outbox.frames()])',
+    replace: '',
     told: /closes with .* though all is well/,
   },
   {
     name: 'two frames get one number',
-    file: 'writer/writer.ts',
+    file: 'writer/numbering.ts',
     find: '    this.#sequence++\n',
     replace: '    if (this.#sequence % 7 !== 3) this.#sequence++\n',
     told: /two frames are numbered/,
   },
   {
     name: 'dropped rows are not counted',
-    file: 'writer/writer.ts',
+    file: 'writer/numbering.ts',
     find: 'this.#dropped += rows',
     replace: 'this.#dropped += rows > 1 ? rows : 0',
     told: /dropped/,
@@ -119,8 +119,8 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'a writer that holds frames takes a new id',
-    file: 'writer/writer.ts',
-    find: '!rested || this.#outbox.size > 0 || ',
+    file: 'writer/numbering.ts',
+    find: '!rested || holdsFrames || ',
     replace: '!rested || ',
     told: anyOf(
       /Assertion|two frames|has let go|let go as confirmed|have not come to SQL/,
@@ -129,15 +129,15 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'close() counts rows in quarantine as committed',
-    file: 'writer/writer.ts',
-    find: "report[quarantined.has(frame.sequence) ? 'quarantined' : 'committed']",
-    replace: "report[quarantined.has(-1) ? 'quarantined' : 'committed']",
+    file: 'writer/closing.ts',
+    find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
+    replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
   },
   {
-    name: 'rows appended while all is being closed are not said',
+    name: 'rows appended while all is being closed are not reported',
     file: 'writer/writer.ts',
-    find: 'while (this.#dropped > this.#droppedSaid) await this.#sayTotals()',
+    find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
   },

@@ -1,0 +1,108 @@
+import type { Environment } from '../../support/environment.js'
+import type { FrameHeader } from '../frame.js'
+import type { Totals } from '../ledger/ledger.js'
+
+/**
+ * A writer without a frame for so long takes a new id: the ledger keeps rows of old ones 30 days
+ * only.
+ */
+const NEW_ID_AFTER_MS = 24 * 3600 * 1000
+
+interface NumberingParts {
+  readonly environment: Environment
+  readonly ledger: {
+    enter(): Promise<void>
+    enterTotals(totals: Totals): Promise<void>
+  }
+}
+
+/** A writer's id, the sequence numbers of its frames, and its sums. */
+export class Numbering {
+  readonly #parts: NumberingParts
+  #id: Buffer | undefined
+  #idHex = ''
+  #sequence = 0
+  #issued = 0
+  #dropped = 0
+  /** The sum of dropped rows that the ledger has, or a frame on its way to it. */
+  #droppedReported = 0
+  #lastNumbered = 0
+
+  constructor(parts: NumberingParts) {
+    this.#parts = parts
+  }
+
+  /** The id, as frames have it; empty before the first use of {@link id}. */
+  get idHex(): string {
+    return this.#idHex
+  }
+
+  /** The id. Takes one at its first use. */
+  get id(): Buffer {
+    if (!this.#id) {
+      this.#id = this.#parts.environment.newId()
+      this.#idHex = this.#id.toString('hex')
+      // Early: before that no frame can be placed. The log is the caller's.
+      this.#parts.ledger.enter().catch(() => undefined)
+    }
+    return this.#id
+  }
+
+  /** Rows were dropped that neither the ledger nor a frame on its way to it tells of. */
+  get hasUnreported(): boolean {
+    return this.#dropped > this.#droppedReported
+  }
+
+  /** The sums, with `openRows` rows of the open frame; `undefined` before the first row. */
+  totals(openRows: number): Totals | undefined {
+    if (!this.#id && openRows === 0 && this.#dropped === 0) return undefined
+    return { writer: this.id, issued: this.#issued + openRows, dropped: this.#dropped }
+  }
+
+  drop(rows: number): void {
+    this.#dropped += rows
+  }
+
+  /** The header of the next frame. `oldest`: the oldest frame that the writer holds. */
+  next(
+    rowCount: number,
+    oldest: Pick<FrameHeader, 'sequence' | 'issued'> | undefined,
+  ): FrameHeader {
+    this.#renew(oldest !== undefined)
+    void this.id
+    const header = {
+      writer: this.#idHex,
+      sequence: this.#sequence,
+      issued: this.#issued,
+      floor: oldest?.sequence ?? this.#sequence,
+      floorIssued: oldest?.issued ?? this.#issued,
+      dropped: this.#dropped,
+      rowCount,
+    }
+    this.#sequence++
+    this.#issued += rowCount
+    this.#droppedReported = this.#dropped
+    this.#lastNumbered = this.#parts.environment.clock.elapsed()
+    return header
+  }
+
+  /** Enters the sums in the ledger, for what no frame will carry. @throws what SQL says */
+  async report(): Promise<void> {
+    const totals = this.totals(0)
+    if (!totals) return
+    await this.#parts.ledger.enterTotals(totals)
+    this.#droppedReported = totals.dropped
+  }
+
+  /** Takes a new id after a day of silence, when the ledger has all of the old one. */
+  #renew(holdsFrames: boolean): void {
+    const rested = this.#parts.environment.clock.elapsed() - this.#lastNumbered > NEW_ID_AFTER_MS
+    if (!this.#id || !rested || holdsFrames || this.hasUnreported) return
+    // Only matters if its last frame was let go of and has been lost; no more can be done for it.
+    this.#parts.ledger
+      .enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped })
+      .catch(() => undefined)
+    this.#id = undefined
+    this.#sequence = this.#issued = this.#dropped = this.#droppedReported = 0
+  }
+}

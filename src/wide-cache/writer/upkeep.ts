@@ -1,0 +1,149 @@
+import type { Timer } from '../../support/clock.js'
+import type { Environment } from '../../support/environment.js'
+import type { DirectCommit } from './direct-commit.js'
+import type { Numbering } from './numbering.js'
+import type { HeldFrame, Outbox } from './outbox.js'
+import type { Placer } from './placer.js'
+import type { StraightLog } from './straight.js'
+
+/** How often the outbox is looked at while it holds anything. */
+const TICK_MS = 1_000
+
+/** How often SQL is asked for the prefix: about once in a collecting period. */
+const CONFIRM_EVERY_MS = 10_000
+
+/** A frame unplaced for so long goes straight to SQL. */
+export const UNPLACED_MS = 5_000
+
+/** Why frames go straight to SQL: `kind` tells one reason from another, `why` puts it in words. */
+interface Reason {
+  readonly kind: string
+  readonly why: string
+}
+
+interface UpkeepParts {
+  readonly ledger: {
+    prefixOf(writer: string): Promise<number>
+    compare(): Promise<void>
+  }
+  /** Collectors use another cache than this process. */
+  readonly apart: () => boolean
+  readonly environment: Environment
+  readonly confirmSeconds: number
+  readonly outbox: Outbox
+  readonly placer: Placer
+  readonly numbering: Numbering
+  readonly direct: DirectCommit
+  readonly straight: StraightLog
+}
+
+/**
+ * Looks after the outbox, once a second while there is anything to do: learns from SQL which frames
+ * are confirmed, commits straight to SQL what the grid did not bring there in time, and reports
+ * dropped rows.
+ */
+export class Upkeep {
+  readonly #parts: UpkeepParts
+  #timer: Timer | undefined
+  #confirmAt = 0
+  #stopped = false
+
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts
+  }
+
+  /** A frame has been closed and is in the outbox. */
+  begin(frame: HeldFrame): void {
+    if (this.#parts.outbox.size === 1) this.#confirmAt = frame.closedAt + CONFIRM_EVERY_MS
+    this.tickSoon()
+  }
+
+  tickSoon(): void {
+    if (this.#stopped) return
+    this.#timer ??= this.#parts.environment.clock.after(TICK_MS, () => void this.#tick())
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  /** Asks SQL how far this writer's frames are settled. Never rejects. */
+  async confirm(): Promise<void> {
+    const { ledger, numbering, outbox, environment } = this.#parts
+    this.#confirmAt = environment.clock.elapsed() + CONFIRM_EVERY_MS
+    const writer = numbering.idHex
+    try {
+      const prefix = await ledger.prefixOf(writer)
+      if (writer === numbering.idHex) outbox.confirm(prefix)
+      await ledger.compare()
+    } catch {
+      // No answer: the next question, or the direct commit, will do.
+    }
+  }
+
+  /** Commits frames straight to SQL, and says so in the log. @throws what SQL says */
+  async commitStraight(frames: readonly HeldFrame[]): Promise<void> {
+    const reason = this.#reason(frames)
+    await this.#parts.direct.commit(frames)
+    this.#logStraight(frames, reason)
+  }
+
+  async #tick(): Promise<void> {
+    const { outbox, numbering, environment } = this.#parts
+    const elapsed = environment.clock.elapsed()
+    if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.confirm()
+    if (!this.#stopped) await this.#commitDue(elapsed)
+    this.#timer = undefined
+    if (outbox.size > 0 || numbering.hasUnreported) this.tickSoon()
+  }
+
+  /**
+   * Commits straight to SQL what the grid did not bring there in time, and reports what was dropped.
+   */
+  async #commitDue(elapsed: number): Promise<void> {
+    const { outbox, numbering, direct } = this.#parts
+    let due = this.#due(elapsed)
+    if (due.some((frame) => frame.placed)) {
+      // The collectors may have brought them there meanwhile.
+      await this.confirm()
+      due = this.#due(elapsed)
+    }
+    if (due.length === 0 && !numbering.hasUnreported) return
+    const reason = this.#reason(due)
+    await direct.attempt(due, async () => {
+      if (due.length > 0) this.#logStraight(due, reason)
+      if (outbox.size === 0) await numbering.report()
+    })
+  }
+
+  #due(now: number): HeldFrame[] {
+    const { confirmSeconds, outbox, placer } = this.#parts
+    const apart = this.#parts.apart()
+    return [...outbox.frames()].filter((frame) => {
+      const age = now - frame.closedAt
+      return (
+        apart ||
+        age >= confirmSeconds * 1000 ||
+        (!frame.placed && (age >= UNPLACED_MS || placer.down))
+      )
+    })
+  }
+
+  /** Why frames go straight to SQL. */
+  #reason(due: readonly HeldFrame[]): Reason {
+    if (this.#parts.apart() || !due.every((frame) => frame.placed)) {
+      return { kind: 'unplaced', why: this.#parts.placer.why }
+    }
+    const why =
+      `they waited ${this.#parts.confirmSeconds} s in the cache and no collector ` +
+      'brought them: the cache has lost them, or no collector runs'
+    return { kind: 'unconfirmed', why }
+  }
+
+  #logStraight(frames: readonly HeldFrame[], { kind, why }: Reason): void {
+    const rows = frames.reduce((sum, frame) => sum + frame.rowCount, 0)
+    this.#parts.straight.went(kind, why, frames.length, rows)
+  }
+}
