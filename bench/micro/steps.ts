@@ -9,7 +9,7 @@ import { type Visit, visitCodec } from '../../src/activity/visit.js'
 import { createActivity, WideCache } from '../../src/index.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger } from '../../src/support/logger.js'
-import { Identifier } from '../../src/visitors/identifier.js'
+import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
 import { pageViews } from '../../src/page-views/middleware.js'
 import {
   asksForPrivacy,
@@ -79,6 +79,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
     {
       skip: undefined,
       visitor: undefined,
+      subject: (_req, target) => target,
       bots: 'skip',
       privacySignals: 'anonymous',
       callsBack: false,
@@ -87,12 +88,12 @@ export async function steps(bench: Bench): Promise<Step[]> {
     logger,
   )()
   const robots = new Bots()
-  const identifier = new Identifier<string>({
+  const pseudonymizer = new Pseudonymizer({
     cache: takesAll,
     name: 'micro',
     clock,
     logger,
-    handOn: (_time, visitor) => void (held.result = visitor),
+    forward: (_time, visitor) => void (held.result = visitor),
   })
   const frames = new WideCache<Visit>({
     ...grid,
@@ -104,14 +105,14 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const activity = createActivity({ ...grid, name: 'whole' })
   const middleware = activity.middleware()
   bench.after(async () => {
-    identifier.close()
+    pseudonymizer.close()
     await Promise.all([activity.close(), frames.close()])
   })
   // Until the day's salt has come.
   await turn()
 
-  const identify = measured(({ ip, page, userAgent }) =>
-    identifier.identify(clock.now(), ip, page, userAgent),
+  const pseudonymize = measured(({ ip, page, userAgent }) =>
+    pseudonymizer.pseudonymize(page, ip, userAgent),
   )
   const address = measured(({ req }) => req.ip)
   const whole: Step['run'] = ({ req, res, answer }, meter) => {
@@ -150,7 +151,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
       ),
     },
     { name: 'address', role: 'step', prepare: sent(), run: address },
-    { name: 'visitor', role: 'step', prepare: sent(), run: identify },
+    { name: 'visitor', role: 'step', prepare: sent(), run: pseudonymize },
     {
       name: 'page',
       role: 'step',
@@ -193,7 +194,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
       name: 'visitor, hashed for the first time',
       role: 'beside',
       prepare: sent({ newVisitors: true }),
-      run: identify,
+      run: pseudonymize,
     },
     {
       name: 'address, behind a proxy',

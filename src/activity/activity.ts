@@ -5,7 +5,7 @@ import { Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
-import { Identifier } from '../visitors/identifier.js'
+import { Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from '../page-views/last-responses.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
@@ -102,7 +102,7 @@ export class SiteActivity implements Activity {
   readonly #wide: WideCache<Visit, ActivityStats>
   readonly #logger: BurstLogger
   readonly #guard: Guard
-  readonly #identifier: Identifier<string>
+  readonly #pseudonymizer: Pseudonymizer
   readonly #middleware: () => RequestHandler
   readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
@@ -130,17 +130,16 @@ export class SiteActivity implements Activity {
     const warning = cacheWarning(this.#wide.cache)
     if (warning) logger.warn('cache', warning)
     this.#guard = new Guard(logger)
-    this.#identifier = new Identifier({
+    this.#pseudonymizer = new Pseudonymizer({
       cache: this.#wide.cache,
       name: settings.name,
       clock,
       logger,
-      handOn: (time, visitor, page) => this.#wide.append({ time, visitor, page }),
+      forward: (time, visitor, page) => this.#wide.append({ time, visitor, page }),
     })
     this.#middleware = activityMiddleware(
       settings,
-      (identity, page, userAgent) =>
-        this.#identifier.identify(clock.now(), identity, page, userAgent),
+      (page, identity, userAgent) => this.#pseudonymizer.pseudonymize(page, identity, userAgent),
       logger,
     )
   }
@@ -162,7 +161,8 @@ export class SiteActivity implements Activity {
       this.#refused('visitor', visitor, 'a text or a number', 'the visit counts without a visitor')
     }
     if (!isPage) this.#refused('page', page, 'a text', 'the visit counts for the page "/"')
-    this.#identifier.identify(this.#timeOf(at), identity, isPage ? pageOf(page) : '/')
+    const stored = isPage ? pageOf(page) : '/'
+    this.#pseudonymizer.pseudonymize(stored, identity, undefined, this.#timeOf(at))
   }
 
   stats(): Promise<ActivityStats> {
@@ -171,7 +171,7 @@ export class SiteActivity implements Activity {
 
   flush(): Promise<void> {
     return this.#lifetime.run(async () => {
-      await this.#identifier.settled()
+      await this.#pseudonymizer.forwarded()
       await this.#wide.flush()
     })
   }
@@ -194,8 +194,8 @@ export class SiteActivity implements Activity {
 
   async #close(): Promise<void> {
     await lastResponses(this.#environment.clock)
-    await this.#identifier.settled()
-    this.#identifier.close()
+    await this.#pseudonymizer.forwarded()
+    this.#pseudonymizer.close()
     await this.#wide.close()
   }
 

@@ -30,7 +30,7 @@ function tracker(options: ActivityOptions = {}): {
   const logger = new BurstLogger(log, () => performance.now())
   const middleware = activityMiddleware(
     activitySettings({ collect: false, ...options }),
-    (identity, page, userAgent) =>
+    (page, identity, userAgent) =>
       counted.push({
         identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`,
         page,

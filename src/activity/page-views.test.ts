@@ -184,7 +184,7 @@ async function holds(
   const counted: (boolean | 'anonymous')[] = []
   const middleware = activityMiddleware(
     activitySettings({ collect: false, ...options }),
-    (identity) => counted.push(identity === undefined ? 'anonymous' : true),
+    (_page, identity) => counted.push(identity === undefined ? 'anonymous' : true),
     new BurstLogger(keptLog(), () => 0),
   )()
   let closed = false

@@ -7,7 +7,7 @@ import { BurstLogger } from '../support/logger.js'
 import { integer } from '../support/options.js'
 import type { RequestHandler } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
-import { Identifier } from '../visitors/identifier.js'
+import { Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from '../page-views/last-responses.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
@@ -150,7 +150,7 @@ export class ItemHits implements Hits {
   readonly #database: MigratedDatabase
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
-  readonly #identifier: Identifier<string>
+  readonly #pseudonymizer: Pseudonymizer
   readonly #schedule: Schedule | undefined
   #processing: Promise<void> | undefined
 
@@ -208,12 +208,12 @@ export class ItemHits implements Hits {
     )
     const warning = cacheWarning(this.#wide.cache)
     if (warning) this.#logger.warn('cache', warning)
-    this.#identifier = new Identifier({
+    this.#pseudonymizer = new Pseudonymizer({
       cache: this.#wide.cache,
       name: gridName,
       clock,
       logger: this.#logger,
-      handOn: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
+      forward: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
     })
     if (settings.collect !== false) {
       this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
@@ -274,7 +274,7 @@ export class ItemHits implements Hits {
 
   flush(): Promise<void> {
     return this.#connections.run(async () => {
-      await this.#identifier.settled()
+      await this.#pseudonymizer.forwarded()
       await this.#wide.flush()
     })
   }
@@ -306,8 +306,8 @@ export class ItemHits implements Hits {
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
     this.#schedule?.stop()
     await lastResponses(clock)
-    await this.#identifier.settled()
-    this.#identifier.close()
+    await this.#pseudonymizer.forwarded()
+    this.#pseudonymizer.close()
     await this.#wide.close()
     await Promise.race([Promise.all([this.#processing, this.#connections.idle()]), timeout])
     await this.#connections.releaseBy(timeout)
@@ -315,7 +315,7 @@ export class ItemHits implements Hits {
 
   #count(item: unknown, identity: string | undefined, userAgent?: string): void {
     if (typeof item === 'string' && isItem(item)) {
-      this.#identifier.identify(this.#environment.clock.now(), identity, item, userAgent)
+      this.#pseudonymizer.pseudonymize(item, identity, userAgent)
     } else {
       this.#refused(
         'item',

@@ -2,7 +2,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { Request, RequestHandler, Response } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
-import { pageViews } from '../page-views/middleware.js'
+import { type Count, pageViews } from '../page-views/middleware.js'
 import type { HitsSettings } from './options.js'
 
 /**
@@ -33,15 +33,6 @@ export interface HitsMiddlewareOptions {
     | ((req: Request, res: Response) => string | number | bigint | boolean | null | undefined)
     | undefined
 }
-
-/**
- * Takes what is to be counted. `identity` and `userAgent` are who the viewer is, not yet hashed.
- */
-export type Count = (
-  item: string,
-  identity: string | undefined,
-  userAgent: string | undefined,
-) => void
 
 /** Pages in a row, from the start, after which an `item` that names none is taken for a mistake. */
 export const PAGES_WITHOUT_ITEM = 10
@@ -80,25 +71,19 @@ export function hitsMiddleware(
     'a function (req, res) that returns a text, a number, a boolean or undefined',
   )
   const guard = new Guard(logger)
-  /** `undefined` once there was an item, or the log has said that there is none. */
-  let pagesWithoutItem: number | undefined = 0
+  let itemSeen = false
+  let pagesWithoutItem = 0
 
   function itemOf(req: Request): string | undefined {
-    let none = false
-    const answer = guard.text('item', NOT_COUNTED, () => {
-      const answer: unknown = item(req)
-      none = answer === undefined || answer === null || answer === ''
-      // That a page is of no item is nothing to speak of.
-      return none ? 'none' : answer
-    })
-    if (none) noteNone()
-    else if (answer !== undefined) pagesWithoutItem = undefined
-    return none ? undefined : answer
+    const answer = guard.optionalText('item', NOT_COUNTED, () => item(req))
+    if (answer === '') notePageWithoutItem()
+    else if (answer !== undefined) itemSeen = true
+    return answer || undefined
   }
 
-  function noteNone(): void {
-    if (pagesWithoutItem === undefined || ++pagesWithoutItem < PAGES_WITHOUT_ITEM) return
-    pagesWithoutItem = undefined
+  /** A page without an item is normal. The first pages, all without one, are taken for a mistake. */
+  function notePageWithoutItem(): void {
+    if (itemSeen || ++pagesWithoutItem !== PAGES_WITHOUT_ITEM) return
     guard.say(
       'no item',
       `the function given as "item" has named no item for the first ${PAGES_WITHOUT_ITEM} pages`,
@@ -141,15 +126,17 @@ export function hitsMiddleware(
     return author === (identity ?? guard.identity('viewer', COUNTED, () => viewer(req)))
   }
 
-  const visitor = viewer && { option: 'viewer', of: viewer }
   return pageViews(
-    { bots, privacySignals, visitor, skip: undefined, callsBack: true },
-    (req, res, _target, identity, userAgent) => {
-      const found = itemOf(req)
-      if (found === undefined) return false
-      if (!isOwn(req, res, identity)) count(found, identity, userAgent)
-      return true
+    {
+      bots,
+      privacySignals,
+      skip: undefined,
+      visitor: viewer && { option: 'viewer', of: viewer },
+      subject: itemOf,
+      isOwn,
+      callsBack: true,
     },
+    count,
     logger,
   )()
 }

@@ -4,32 +4,33 @@ import { Guard, kindOf } from '../visitors/guard.js'
 import { Mount } from './mount.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch, isWhole } from './page-view.js'
 
-/** What of a page view is asked about its visitor, and which do not count. */
+/** What is asked about a page view, and which page views do not count. */
 export interface PageViewSettings {
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
+  /**
+   * What the page view counts for: a page, or an item. `target` is what was asked for before
+   * routers rewrote it. `undefined`: nothing is to count where this middleware is mounted; then the
+   * next place where the request meets it is asked.
+   */
+  readonly subject: (req: Request, target: string) => string | undefined
+  /** Whether the visitor is the author of the subject, whose views do not count. */
+  readonly isOwn?: (req: Request, res: Response, identity: string | undefined) => boolean
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   /**
-   * Whether `skip`, `visitor` or `see` call functions of the user. Only then is the place of the
-   * middleware remembered.
+   * Whether `skip`, `visitor`, `subject` or `isOwn` call functions of the user. Only then is the
+   * place of the middleware remembered.
    */
   readonly callsBack: boolean
 }
 
-/**
- * Takes a page view that counts. `target` is what was asked for before routers rewrote it;
- * `identity` and `userAgent` are who the visitor is, not yet hashed. Returns `false` where this
- * middleware, as it is mounted here, has nothing to count: then the next place where the request
- * meets it is asked.
- */
-export type See = (
-  req: Request,
-  res: Response,
-  target: string,
+/** Counts a view of a subject. `identity` and `userAgent` are who the visitor is, not yet hashed. */
+export type Count = (
+  subject: string,
   identity: string | undefined,
   userAgent: string | undefined,
-) => boolean | void
+) => void
 
 /**
  * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when
@@ -42,37 +43,43 @@ export type See = (
  */
 export function pageViews(
   settings: PageViewSettings,
-  see: See,
+  count: Count,
   logger: BurstLogger,
 ): () => RequestHandler {
-  const { skip, visitor, bots, privacySignals, callsBack } = settings
+  const { skip, visitor, subject, isOwn, bots, privacySignals, callsBack } = settings
   const guard = new Guard(logger)
   const robots = new Bots()
-  let last: Response | undefined
+  /**
+   * The response that was decided last. A request that meets this middleware twice leaves two
+   * listeners for one `close` event, which run right after each other.
+   */
+  let decided: Response | undefined
   let lookedAtTrust = false
   let lookedAtForwarding = false
 
-  /** `false`: the request may still count where it meets this middleware again. */
-  function consider(req: Request, res: Response, place: string | Mount): boolean | void {
-    if (!isPage(req, res) || !isWhole(req) || isPrefetch(req)) return
-    if (bots === 'skip' && robots.isBot(req)) return
+  /**
+   * Decides whether a response counts. `false`: undecided; it may count where the request meets this
+   * middleware again.
+   */
+  function decide(req: Request, res: Response, place: string | Mount): boolean {
+    if (!isPage(req, res) || !isWhole(req) || isPrefetch(req)) return true
+    if (bots === 'skip' && robots.isBot(req)) return true
     const asksPrivacy = privacySignals !== 'ignore' && asksForPrivacy(req)
-    if (asksPrivacy && privacySignals === 'skip') return
+    if (asksPrivacy && privacySignals === 'skip') return true
     if (typeof place === 'string') return ask(req, res, place, asksPrivacy)
     return place.during(req, () => ask(req, res, place.target, asksPrivacy))
   }
 
-  function ask(req: Request, res: Response, target: string, asksPrivacy: boolean): boolean | void {
-    if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
+  function ask(req: Request, res: Response, target: string, asksPrivacy: boolean): boolean {
+    if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return true
     const identity = asksPrivacy ? undefined : identityOf(req)
+    const viewed = subject(req, target)
+    if (viewed === undefined) return false
+    if (isOwn?.(req, res, identity)) return true
     // By default a visitor is an IP address and a user agent.
-    return see(
-      req,
-      res,
-      target,
-      identity,
-      visitor || identity === undefined ? undefined : req.headers['user-agent'],
-    )
+    const isDefault = !visitor && identity !== undefined
+    count(viewed, identity, isDefault ? req.headers['user-agent'] : undefined)
+    return true
   }
 
   function identityOf(req: Request): string | undefined {
@@ -140,11 +147,10 @@ export function pageViews(
     void req.socket.remoteAddress
     // Comes once: after `finish`, or alone when the client hangs up.
     res.on('close', () => {
-      // Where the request has come by twice: the listeners of one event run right after each other.
-      if (res === last) return
-      last = res
+      if (res === decided) return
+      decided = res
       try {
-        if (res.headersSent && consider(req, res, place) === false) last = undefined
+        if (res.headersSent && !decide(req, res, place)) decided = undefined
       } catch (error) {
         guard.say(
           'middleware',

@@ -17,12 +17,18 @@ export class Guard {
     const called = this.#call(option, instead, ask)
     if (!called) return undefined
     if (typeof called.answer === 'string' && called.answer !== '') return called.answer
-    this.say(
-      option,
-      `the function given as "${option}" returned ${kindOf(called.answer)}, not a text`,
-      instead,
-    )
-    return undefined
+    return this.#noText(option, instead, called.answer)
+  }
+
+  /**
+   * The text that `ask` returns; an empty text where it returns that, `null` or `undefined`.
+   * `undefined` if it throws or returns anything else.
+   */
+  optionalText(option: string, instead: string, ask: () => unknown): string | undefined {
+    const called = this.#call(option, instead, ask)
+    if (!called) return undefined
+    const answer = called.answer ?? ''
+    return typeof answer === 'string' ? answer : this.#noText(option, instead, answer)
   }
 
   /**
@@ -55,6 +61,15 @@ export class Guard {
   /** Says what was of no use, and what is done instead. */
   say(trouble: string, what: string, instead: string): void {
     this.#logger.warn(trouble, `wide-cache: ${what}; ${instead}`)
+  }
+
+  #noText(option: string, instead: string, answer: unknown): undefined {
+    this.say(
+      option,
+      `the function given as "${option}" returned ${kindOf(answer)}, not a text`,
+      instead,
+    )
+    return undefined
   }
 
   #call(option: string, instead: string, ask: () => unknown): { answer: unknown } | undefined {

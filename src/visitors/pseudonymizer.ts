@@ -10,63 +10,79 @@ const PATIENCE_MS = 1_000
 /** Visits that may wait; hashing so many when the salt comes takes a few milliseconds. */
 const MAX_WAITING = 1_000
 
-/** A visit at `time` to `what`; `visitor` is a hash of who came, `null` where that is unknown. */
-export type HandOn<What> = (time: number, visitor: Buffer | null, what: What) => void
+/**
+ * Takes a visit on: when it was, a hash of who the visitor is (`null` where that is unknown), and
+ * its subject, which is a page or an item.
+ */
+export type Forward = (time: number, visitor: Buffer | null, subject: string) => void
 
-interface WaitingVisit<What> {
-  readonly time: number
+interface WaitingVisit {
+  readonly subject: string
   readonly identity: string
   readonly userAgent: string
-  readonly what: What
+  readonly time: number
 }
 
 /**
- * Turns identities into hashes under the day's salt, and hands the visits on. While the salt is
+ * Replaces identities by hashes under the day's salt, and forwards the visits. While the salt is
  * being asked for, visits wait, a second at most; while the cache does not give it they go on
- * without a visitor at once. Identities stay in here: what is handed on has hashes only.
+ * without a visitor at once. Identities stay in here: what is forwarded has hashes only.
  */
-export class Identifier<What> {
+export class Pseudonymizer {
   readonly #clock: Clock
-  readonly #handOn: HandOn<What>
+  readonly #forward: Forward
   readonly #salt: DailySalt
   #hashes: VisitorHashes | undefined
-  #waiting: WaitingVisit<What>[] = []
+  #waiting: WaitingVisit[] = []
   #deadline: Timer | undefined
   /** The last try gave no salt. */
   #gaveUp = false
-  #whenSettled: (() => void)[] = []
+  #whenForwarded: (() => void)[] = []
 
   constructor(parts: {
     cache: Cache
     name: string
     clock: Clock
     logger: BurstLogger
-    handOn: HandOn<What>
+    forward: Forward
   }) {
     this.#clock = parts.clock
-    this.#handOn = parts.handOn
+    this.#forward = parts.forward
     this.#salt = new DailySalt({ ...parts, answered: (salt) => this.#release(salt) })
   }
 
   /**
-   * Hands the visit on, now or within a second. Without identity: a visit without a visitor.
+   * Forwards a visit to `subject`, now or within a second. Without identity: without a visitor.
    * `userAgent`: what tells visitors of one identity (an address) from each other.
    */
-  identify(time: number, identity: string | undefined, what: What, userAgent = ''): void {
-    if (identity === undefined) return this.#handOn(time, null, what)
+  pseudonymize(
+    subject: string,
+    identity: string | undefined,
+    userAgent = '',
+    time = this.#clock.now(),
+  ): void {
+    if (identity === undefined) return this.#forward(time, null, subject)
     const salt = this.#salt.current()
     if (salt) {
-      return this.#handOn(time, this.#under(salt).of(bounded(identity), bounded(userAgent)), what)
+      const visitor = this.#under(salt).of(bounded(identity), bounded(userAgent))
+      return this.#forward(time, visitor, subject)
     }
-    if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) return this.#handOn(time, null, what)
-    this.#waiting.push({ time, identity: bounded(identity), userAgent: bounded(userAgent), what })
+    if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) {
+      return this.#forward(time, null, subject)
+    }
+    this.#waiting.push({
+      subject,
+      identity: bounded(identity),
+      userAgent: bounded(userAgent),
+      time,
+    })
     this.#deadline ??= this.#clock.after(PATIENCE_MS, () => this.#release(undefined))
   }
 
-  /** Resolves when all visits so far have been handed on: within a second. */
-  settled(): Promise<void> {
+  /** Resolves when all visits so far have been forwarded: within a second. */
+  forwarded(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#whenSettled.push(resolve))
+    return new Promise((resolve) => this.#whenForwarded.push(resolve))
   }
 
   /** Lets go of the salt; visits that come later have no visitor. */
@@ -89,11 +105,11 @@ export class Identifier<What> {
     this.#deadline = undefined
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { time, identity, userAgent, what } of waiting) {
-      this.#handOn(time, hashes?.of(identity, userAgent) ?? null, what)
+    for (const { subject, identity, userAgent, time } of waiting) {
+      this.#forward(time, hashes?.of(identity, userAgent) ?? null, subject)
     }
-    const whenSettled = this.#whenSettled
-    this.#whenSettled = []
-    for (const resolve of whenSettled) resolve()
+    const whenForwarded = this.#whenForwarded
+    this.#whenForwarded = []
+    for (const resolve of whenForwarded) resolve()
   }
 }

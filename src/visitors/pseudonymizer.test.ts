@@ -4,7 +4,7 @@ import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { BurstLogger } from '../support/logger.js'
 import { type KeptLog, ManualClock, keptLog, settle } from '../support/fixtures.suite.js'
-import { Identifier } from './identifier.js'
+import { Pseudonymizer } from './pseudonymizer.js'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 const DAY = 24 * 3600 * 1000
@@ -17,7 +17,7 @@ interface Visit {
 }
 
 interface Process {
-  identifier: Identifier<string>
+  pseudonymizer: Pseudonymizer
   visits: Visit[]
   log: KeptLog
 }
@@ -26,21 +26,21 @@ function start(cache: Cache, clock: ManualClock): Process {
   const visits: Visit[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
-  const identifier = new Identifier<string>({
+  const pseudonymizer = new Pseudonymizer({
     cache,
     name: 'activity',
     clock,
     logger,
-    handOn: (time, visitor, page) => visits.push({ time, visitor, page }),
+    forward: (time, visitor, page) => visits.push({ time, visitor, page }),
   })
-  return { identifier, visits, log }
+  return { pseudonymizer, visits, log }
 }
 
 /** The hash that a process gives an identity now. */
-function hashOf({ identifier, visits }: Process, identity: string): string | undefined {
+function hashOf({ pseudonymizer, visits }: Process, identity: string): string | undefined {
   const before = visits.length
-  identifier.identify(0, identity, '/')
-  assert.equal(visits.length, before + 1, 'the visit is handed on at once')
+  pseudonymizer.pseudonymize('/', identity, undefined, 0)
+  assert.equal(visits.length, before + 1, 'the visit is forwarded at once')
   return visits[before]!.visitor?.toString('hex')
 }
 
@@ -73,10 +73,11 @@ function faulty(
 test('visits wait for the salt, and then have a hash that tells visitors apart', async () => {
   const clock = new ManualClock(NOON)
   const one = start(memory({ now: clock.elapsed }), clock)
-  for (const identity of ['anna', 'berta', 'anna']) one.identifier.identify(7, identity, '/x')
-  one.identifier.identify(8, undefined, '/y')
+  for (const identity of ['anna', 'berta', 'anna'])
+    one.pseudonymizer.pseudonymize('/x', identity, undefined, 7)
+  one.pseudonymizer.pseudonymize('/y', undefined, undefined, 8)
   assert.equal(one.visits.length, 1, 'who has no identity does not wait')
-  await one.identifier.settled()
+  await one.pseudonymizer.forwarded()
   const [unknown, anna, berta, again] = one.visits.map(({ visitor }) => visitor)
   assert(unknown === null && anna && berta && again)
   assert.equal(anna.length, 12)
@@ -94,10 +95,12 @@ test('the same address with another user agent is another visitor', async () => 
     ['1.1.1.1', 'x'.repeat(513)],
     ['1.1.1.1', 'x'.repeat(514)],
   ] as const
-  for (const [address, userAgent] of pairs) one.identifier.identify(1, address, '/', userAgent)
-  await one.identifier.settled()
-  for (let i = 0; i < 10_001; i++) one.identifier.identify(1, `visitor ${i}`, '/')
-  for (const [address, userAgent] of pairs) one.identifier.identify(1, address, '/', userAgent)
+  for (const [address, userAgent] of pairs)
+    one.pseudonymizer.pseudonymize('/', address, userAgent, 1)
+  await one.pseudonymizer.forwarded()
+  for (let i = 0; i < 10_001; i++) one.pseudonymizer.pseudonymize('/', `visitor ${i}`, undefined, 1)
+  for (const [address, userAgent] of pairs)
+    one.pseudonymizer.pseudonymize('/', address, userAgent, 1)
   const hashes = [...one.visits.slice(0, pairs.length), ...one.visits.slice(-pairs.length)].map(
     ({ visitor }) => visitor!.toString('hex'),
   )
@@ -164,8 +167,8 @@ test('the salt changes with the UTC day, and leaves the cache two days later', a
   await clock.advance(DAY / 2 - 1)
   assert.equal(hashOf(one, 'anna'), before)
   await clock.advance(1)
-  one.identifier.identify(clock.now(), 'anna', '/')
-  await one.identifier.settled()
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, clock.now())
+  await one.pseudonymizer.forwarded()
   const after = one.visits.at(-1)!.visitor?.toString('hex')
   assert(after)
   assert.notEqual(after, before)
@@ -188,7 +191,7 @@ test('a salt that is asked for as the day ends is not taken for the next one', a
   }
   const one = start(slow, clock)
   await clock.advance(1)
-  one.identifier.identify(1, 'anna', '/')
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   answer()
   await settle()
   assert.equal(one.visits.length, 0, 'it waits for the new one')
@@ -204,7 +207,7 @@ test('while the cache is silent a visit waits a second, the next ones not at all
   const cache = faulty(clock)
   cache.mode = 'silent'
   const one = start(cache, clock)
-  one.identifier.identify(1, 'anna', '/')
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   await clock.advance(999)
   assert.equal(one.visits.length, 0)
   await clock.advance(1)
@@ -217,7 +220,7 @@ test('while the cache is down visits have no visitor, and the log says so once',
   const cache = faulty(clock)
   cache.mode = 'down'
   const one = start(cache, clock)
-  one.identifier.identify(1, 'anna', '/')
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   await settle()
   assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
   await clock.advance(20_000)
@@ -248,22 +251,22 @@ test('a cache that goes away later does not matter, and is asked twice a minute'
 test('no more than a thousand visits wait; the others count without a visitor', async () => {
   const clock = new ManualClock(NOON)
   const one = start(memory({ now: clock.elapsed }), clock)
-  for (let i = 0; i < 1_500; i++) one.identifier.identify(i, `visitor ${i}`, '/')
+  for (let i = 0; i < 1_500; i++) one.pseudonymizer.pseudonymize('/', `visitor ${i}`, undefined, i)
   assert.equal(one.visits.length, 500)
-  await one.identifier.settled()
+  await one.pseudonymizer.forwarded()
   assert.equal(one.visits.length, 1_500)
   assert.equal(one.visits.filter(({ visitor }) => visitor).length, 1_000)
 })
 
-test('closing hands on what waits, without a visitor, and leaves no timer', async () => {
+test('closing forwards what waits, without a visitor, and leaves no timer', async () => {
   const clock = new ManualClock(NOON)
   const cache = faulty(clock)
   cache.mode = 'silent'
   const one = start(cache, clock)
-  one.identifier.identify(1, 'anna', '/')
-  const settled = one.identifier.settled()
-  one.identifier.close()
-  await settled
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
+  const forwarded = one.pseudonymizer.forwarded()
+  one.pseudonymizer.close()
+  await forwarded
   assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
   assert.equal(hashOf(one, 'anna'), undefined)
   assert.equal(clock.pending, 0)
