@@ -272,6 +272,24 @@ test('closing forwards what waits, without a visitor, and leaves no timer', asyn
   assert.equal(clock.pending, 0)
 })
 
+test('closing while the salt is asked for, and then the cache, warns of nothing', async () => {
+  const clock = new ManualClock(NOON)
+  let closeCache = (): void => {}
+  const closing: Cache = {
+    ...faulty(clock),
+    get: () =>
+      new Promise((_, reject) => {
+        closeCache = () => reject(new CacheError('CACHE_CLOSED', 'The cache has been closed'))
+      }),
+  }
+  const one = start(closing, clock)
+  one.pseudonymizer.close()
+  closeCache()
+  await settle()
+  assert.deepEqual(one.log.lines, [])
+  assert.equal(clock.pending, 0)
+})
+
 test('identities of any length and any bytes have hashes of their own', async () => {
   const clock = new ManualClock(NOON)
   const one = start(memory({ now: clock.elapsed }), clock)

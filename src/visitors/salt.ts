@@ -94,7 +94,8 @@ export class DailySalt {
       )
       this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
     } catch (error) {
-      if (!this.#salt) {
+      // close() is followed by that of the cache, which ends a try under way.
+      if (!this.#salt && !this.#closed) {
         const why = error instanceof Error ? error.message : 'unknown'
         this.#logger.warn(
           'salt',
