@@ -10,6 +10,9 @@ Commands:
   collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
 
+In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
+npx does not hand SIGTERM on. Rows of a WideCache of your own are collected by your own processes.
+
 Flags of both:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
                               (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,

@@ -191,8 +191,8 @@ const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
 
 const DEFAULT_KIND = 'rows'
 
-/** Kinds of the package itself. */
-const OWN_KINDS = ['activity', 'hits']
+/** Kinds of the package itself, which the command `wide-cache collect` collects. */
+export const PACKAGE_KINDS: readonly string[] = ['activity', 'hits']
 
 const DEFAULT_COLLECT = '*/10 * * * * *'
 
@@ -308,11 +308,11 @@ export function settingsOf<Row, Figures>(
 
 function kindOf(value: unknown): string {
   const kind = nameOf('kind', value)
-  if (OWN_KINDS.includes(kind)) {
+  if (PACKAGE_KINDS.includes(kind)) {
     throw wrongValue(
       'kind',
       kind,
-      `another word: ${OWN_KINDS.join(' and ')} are what createActivity() and createHits() record`,
+      `another word: ${PACKAGE_KINDS.join(' and ')} are what createActivity() and createHits() record`,
     )
   }
   return kind

@@ -415,46 +415,53 @@ test('read returns what its procedure reads; without one it rejects with the opt
   await Promise.all([wide.close(), reading.close()])
 })
 
-test('without a collector figures move on and are stale, and the log says so once', async () => {
-  let ahead = 0
-  const said: string[] = []
-  const { real } = await bench()
-  const clock = {
-    ...systemEnvironment.clock,
-    now: () => Date.now() + ahead,
-    elapsed: () => performance.now() + ahead,
-  }
-  const wide = new WideCache<unknown, { asOf: number; stale: boolean }>(
-    {
-      name: 'uncollected',
-      cache: shared(memory()),
-      database: shifted(real, () => ahead),
-      collect: false,
-      logger: { ...silent, warn: (line) => said.push(line) },
-      commit: async () => {},
-      read: async (_, { asOf, stale }) => ({ asOf, stale }),
-      readTtlSeconds: 1,
-    },
-    { ...systemEnvironment, clock },
-  )
-  // Since all living writers have committed what is older than confirmSeconds and a little.
-  const age = 75_000
-  for (const later of [3_600_000, 3_600_000]) {
-    ahead += later
+for (const [kind, remedy] of [
+  ['rows', 'leave out collect: false in one of its processes (the command "wide-cache collect"'],
+  ['activity', 'start "node_modules/.bin/wide-cache collect" beside the web processes'],
+] as const) {
+  test(`${kind}: without a collector figures move on and are stale, the log says so once`, async () => {
+    let ahead = 0
+    const said: string[] = []
+    const { real } = await bench()
+    const clock = {
+      ...systemEnvironment.clock,
+      now: () => Date.now() + ahead,
+      elapsed: () => performance.now() + ahead,
+    }
+    const wide = new WideCache<unknown, { asOf: number; stale: boolean }>(
+      {
+        name: 'uncollected',
+        cache: shared(memory()),
+        database: shifted(real, () => ahead),
+        collect: false,
+        logger: { ...silent, warn: (line) => said.push(line) },
+        commit: async () => {},
+        read: async (_, { asOf, stale }) => ({ asOf, stale }),
+        readTtlSeconds: 1,
+      },
+      { ...systemEnvironment, clock },
+      { kind },
+    )
+    // Since all living writers have committed what is older than confirmSeconds and a little.
+    const age = 75_000
+    for (const later of [3_600_000, 3_600_000]) {
+      ahead += later
+      await delay(1_100)
+      const { asOf, stale } = await wide.read()
+      assert(Math.abs(clock.now() - asOf - age) < 5_000, `${clock.now() - asOf} ms ago`)
+      assert.equal(stale, true)
+    }
+    assert.equal(
+      said.filter((line) => /nobody collects "uncollected"/.test(line) && line.includes(remedy))
+        .length,
+      1,
+    )
+    await wide.drain()
     await delay(1_100)
-    const { asOf, stale } = await wide.read()
-    assert(Math.abs(clock.now() - asOf - age) < 5_000, `${clock.now() - asOf} ms ago`)
-    assert.equal(stale, true)
-  }
-  assert.equal(
-    said.filter((line) => /nobody collects "uncollected".*wide-cache collect/.test(line)).length,
-    1,
-  )
-  await wide.drain()
-  await delay(1_100)
-  assert.equal((await wide.read()).stale, false)
-  await wide.close()
-})
+    assert.equal((await wide.read()).stale, false)
+    await wide.close()
+  })
+}
 
 test('a first reading before any collecting run does not warn of a missing collector', async () => {
   const said: string[] = []

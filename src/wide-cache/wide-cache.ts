@@ -15,7 +15,7 @@ import { GridRecord } from './ledger/grid-record.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { Ledger } from './ledger/ledger.js'
 import { Marks } from './collector/marks.js'
-import { type Settings, settingsOf, type WideCacheOptions } from './options.js'
+import { PACKAGE_KINDS, type Settings, settingsOf, type WideCacheOptions } from './options.js'
 import { forgetOld } from './ledger/forgetting.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type Schedule, schedule } from './schedule.js'
@@ -310,11 +310,19 @@ export class WideCache<Row, Figures = unknown> {
       this.#logger.warnOnce(
         'no collector',
         `wide-cache: nobody collects "${name}", so its figures are ${directSeconds} s old; ` +
-          'start "npx wide-cache collect" beside the web processes, or leave out collect: ' +
-          'false in one of them',
+          remedyFor(this.#use.kind),
       )
     }
     const asOf = Math.max(drained, direct)
     return { asOf, stale: asOf < due }
   }
+}
+
+/** What to do where nobody collects rows of a kind. */
+function remedyFor(kind: string): string {
+  return PACKAGE_KINDS.includes(kind)
+    ? 'start "node_modules/.bin/wide-cache collect" beside the web processes ("npx wide-cache ' +
+        'collect" in a terminal), or leave out collect: false in one of them'
+    : 'leave out collect: false in one of its processes (the command "wide-cache collect" ' +
+        'collects activities and hits only)'
 }
