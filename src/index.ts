@@ -28,9 +28,9 @@ export { ClosedError } from './support/closed-error.js'
 export type { Logger } from './support/logger.js'
 export { type Codec, jsonCodec } from './wide-cache/codec.js'
 export type { DrainReport } from './wide-cache/collector/grid-drain.js'
+export type { GridOptions } from './wide-cache/grid-options.js'
 export type {
   CommitContext,
-  GridOptions,
   ReadContext,
   RetentionContext,
   WideCacheOptions,

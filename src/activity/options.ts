@@ -2,7 +2,7 @@ import type { Cache } from '../cache/cache.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
-import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
+import { GRID_OPTIONS, type GridOptions, gridSettings } from '../wide-cache/grid-options.js'
 
 /**
  * Options of `createActivity()`. One that is `undefined` is one not given. `skip`, `visitor` and
@@ -112,11 +112,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     ...grid
   } = given(options)
   const checkedName = nameOf('name', name)
-  const { layerSeconds, cellTtlSeconds, logger } = settingsOf({
-    ...grid,
-    name: checkedName,
-    commit: async () => {},
-  })
+  const { layerSeconds, cellTtlSeconds, logger } = gridSettings(grid)
 
   const window = integer(
     'windowSeconds',

@@ -1,7 +1,7 @@
 import type { Cache } from '../cache/cache.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, wrongValue } from '../support/options.js'
-import { GRID_OPTIONS, type GridOptions, settingsOf } from '../wide-cache/options.js'
+import { GRID_OPTIONS, type GridOptions, gridSettings } from '../wide-cache/grid-options.js'
 
 /** Options of `createHits()`. One that is `undefined` is one not given. */
 export interface HitsOptions extends GridOptions {
@@ -82,11 +82,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
   }
   const gridName = GRID_PREFIX + name
-  const { collect, closeTimeoutMs, vanishedSeconds, logger } = settingsOf({
-    ...grid,
-    name: gridName,
-    commit: async () => {},
-  })
+  const { collect, closeTimeoutMs, vanishedSeconds, logger } = gridSettings(grid)
   const repeatSeconds =
     seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
   return Object.freeze({

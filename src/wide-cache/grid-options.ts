@@ -1,0 +1,204 @@
+import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
+import type { Database } from '../database/database.js'
+import type { Logger } from '../support/logger.js'
+import { given, integer, loggerOf, wrongValue } from '../support/options.js'
+import { cronPeriodSeconds } from './schedule.js'
+
+/** The grid and its timing: what every use of the wide cache shares. */
+export interface GridOptions {
+  /**
+   * The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS or
+   * MEMCACHE_SERVERS, else `memory:`
+   */
+  cache?: string | Cache | undefined
+  /**
+   * The database the rows go to. @default the environment variable WIDE_CACHE_DATABASE_URL or
+   * DATABASE_URL, else `sqlite:./wide-cache.db`
+   */
+  database?: string | Database | undefined
+  /** Columns a layer: the more, the fewer writers share a cell. @default 15 */
+  width?: number | undefined
+  /** Seconds a layer lasts. @default 3 */
+  layerSeconds?: number | undefined
+  /** How many layers old a layer is when it is drained. @default 2 */
+  drainAfterLayers?: number | undefined
+  /** Milliseconds from the first row of a frame until it is sent. @default 50 */
+  flushMs?: number | undefined
+  /**
+   * When to collect, as a cron line with seconds; `false`: this process does not collect. @default
+   * '*\/10 * * * * *'
+   */
+  collect?: string | false | undefined
+  /**
+   * Seconds a cell lives in the cache, so how long the frames of a process that was killed wait for
+   * a collector. A process that lives waits for `confirmSeconds` only, and then commits its frames
+   * itself. @default 3600
+   */
+  cellTtlSeconds?: number | undefined
+  /**
+   * Seconds a frame may stay unconfirmed before its writer commits it straight to SQL.
+   * @default 60, or more where the layers or the collecting period are long
+   */
+  confirmSeconds?: number | undefined
+  /** Bytes at which a frame is sent at once; a row must fit in one. @default 65536 */
+  maxFrameBytes?: number | undefined
+  /** Bytes of frames a process holds until they are confirmed. @default 33554432 (32 MiB) */
+  maxOutboxBytes?: number | undefined
+  /** Milliseconds `close()` may take to bring what it holds to SQL. @default 5000 */
+  closeTimeoutMs?: number | undefined
+  /** @default console */
+  logger?: Logger | undefined
+}
+
+/** The names of {@link GridOptions}, for those who pass them on. */
+export const GRID_OPTIONS = [
+  'cache',
+  'database',
+  'width',
+  'layerSeconds',
+  'drainAfterLayers',
+  'flushMs',
+  'collect',
+  'cellTtlSeconds',
+  'confirmSeconds',
+  'maxFrameBytes',
+  'maxOutboxBytes',
+  'closeTimeoutMs',
+  'logger',
+] as const
+
+/** {@link GridOptions}, but for the ports, complete and checked. */
+export interface GridSettings {
+  readonly width: number
+  readonly layerSeconds: number
+  readonly drainAfterLayers: number
+  readonly flushMs: number
+  readonly collect: string | false
+  readonly cellTtlSeconds: number
+  readonly confirmSeconds: number
+  /**
+   * Seconds after which living writers have committed by themselves what no collector has brought.
+   */
+  readonly directSeconds: number
+  /** How often this process's collector comes, or those elsewhere are taken to. */
+  readonly periodSeconds: number
+  /**
+   * Seconds after which nothing of a writer that is not heard of can come any more, from its cells
+   * or from itself.
+   */
+  readonly vanishedSeconds: number
+  readonly maxFrameBytes: number
+  readonly maxOutboxBytes: number
+  readonly closeTimeoutMs: number
+  readonly logger: Logger
+}
+
+const DEFAULTS = {
+  width: 15,
+  layerSeconds: 3,
+  drainAfterLayers: 2,
+  flushMs: 50,
+  collect: '*/10 * * * * *',
+  cellTtlSeconds: 3600,
+  maxFrameBytes: 64 * 1024,
+  maxOutboxBytes: 32 * 1024 * 1024,
+  closeTimeoutMs: 5000,
+  logger: console,
+}
+
+const LEAST_DEFAULT_CONFIRM_SECONDS = 60
+
+/** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
+const DEFAULT_PERIOD_SECONDS = 10
+
+/**
+ * Room a frame's way needs beside the drain age and the collecting period before its writer grows
+ * impatient.
+ */
+const CONFIRM_MARGIN_SECONDS = 15
+
+/** The way to SQL may be as long as a cell lives. */
+const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
+
+/**
+ * Checks the options of a grid and fills in what is not given. @throws TypeError, RangeError naming
+ * the option.
+ */
+export function gridSettings(options: GridOptions): GridSettings {
+  const wanted = { ...DEFAULTS, ...given(options) }
+  const { collect } = wanted
+  const periodSeconds = collect === false ? DEFAULT_PERIOD_SECONDS : cronPeriodSeconds(collect)
+  const timing = {
+    layerSeconds: integer('layerSeconds', wanted.layerSeconds, 1, 3600, 'seconds'),
+    drainAfterLayers: integer('drainAfterLayers', wanted.drainAfterLayers, 1, 1000),
+    collect,
+    periodSeconds,
+    cellTtlSeconds: integer(
+      'cellTtlSeconds',
+      wanted.cellTtlSeconds,
+      10,
+      MAX_TTL_SECONDS,
+      'seconds (30 days: memcached reads more as a date)',
+    ),
+  }
+  const drainAge = drainAgeOf(timing)
+  const confirmSeconds = confirmSecondsOf(wanted.confirmSeconds, drainAge, periodSeconds)
+  const directSeconds = confirmSeconds + CONFIRM_MARGIN_SECONDS
+  return Object.freeze({
+    ...timing,
+    width: integer('width', wanted.width, 1, 1000, 'columns'),
+    flushMs: integer('flushMs', wanted.flushMs, 1, 10_000, 'milliseconds'),
+    confirmSeconds,
+    directSeconds,
+    vanishedSeconds: Math.max(timing.cellTtlSeconds, directSeconds),
+    maxFrameBytes: integer('maxFrameBytes', wanted.maxFrameBytes, 1024, 512 * 1024, 'bytes'),
+    maxOutboxBytes: integer(
+      'maxOutboxBytes',
+      wanted.maxOutboxBytes,
+      1024 * 1024,
+      1024 * 1024 * 1024,
+      'bytes',
+    ),
+    closeTimeoutMs: integer('closeTimeoutMs', wanted.closeTimeoutMs, 100, 600_000, 'milliseconds'),
+    logger: loggerOf('logger', wanted.logger),
+  })
+}
+
+/** The drain age, in seconds. @throws RangeError where a cell may die before it is drained */
+function drainAgeOf({
+  layerSeconds,
+  drainAfterLayers,
+  collect,
+  periodSeconds,
+  cellTtlSeconds,
+}: Pick<
+  GridSettings,
+  'layerSeconds' | 'drainAfterLayers' | 'collect' | 'periodSeconds' | 'cellTtlSeconds'
+>): number {
+  const drainAge = (drainAfterLayers + 1) * layerSeconds
+  if (drainAge + periodSeconds <= cellTtlSeconds) return drainAge
+  const allowed =
+    `(drainAfterLayers ${drainAfterLayers} + 1) x layerSeconds ${layerSeconds} ` +
+    `+ the collecting period of ${periodSeconds} s together within cellTtlSeconds ` +
+    `${cellTtlSeconds}: a cell must be drained while it lives`
+  throw periodSeconds > drainAge
+    ? wrongValue('collect', collect, allowed)
+    : wrongValue('layerSeconds', layerSeconds, allowed)
+}
+
+/** @throws TypeError, RangeError */
+function confirmSecondsOf(
+  wanted: number | undefined,
+  drainAge: number,
+  periodSeconds: number,
+): number {
+  const least = drainAge + periodSeconds + CONFIRM_MARGIN_SECONDS
+  return integer(
+    'confirmSeconds',
+    wanted ?? Math.max(LEAST_DEFAULT_CONFIRM_SECONDS, least),
+    least,
+    MAX_CONFIRM_SECONDS,
+    `seconds (at least the drain age of ${drainAge} s, the collecting period of ` +
+      `${periodSeconds} s and ${CONFIRM_MARGIN_SECONDS} s)`,
+  )
+}
