@@ -14,11 +14,11 @@ import type { LedgerReport } from '../wide-cache/ledger/report.js'
 import { type Schedule, schedule } from '../wide-cache/schedule.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
+import { checkedItem, checkedItems, checkedText } from './checks.js'
 import { commitHits } from './commit.js'
-import { addUp, checkedItems, MAX_TOP, readCounts, readTop, writeCounts } from './counts.js'
 import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
-import { checkedItem, checkedText, moveHits, type MoveTarget } from './move.js'
+import { moveHits, type MoveTarget } from './move.js'
 import {
   cacheWarning,
   DEFAULT_REPEAT_SECONDS,
@@ -26,7 +26,9 @@ import {
   type HitsSettings,
   hitsSettings,
 } from './options.js'
+import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import { removeOldHits } from './retention.js'
+import { addUp, writeCounts } from './write-counts.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {

@@ -5,9 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
-import { wrongType, wrongValue } from '../support/options.js'
-import { readCounts } from './counts.js'
-import { isItem, MAX_ITEM_BYTES } from './hit.js'
+import { readCounts } from './read-counts.js'
 
 export interface MoveTarget {
   readonly name: string
@@ -65,17 +63,4 @@ async function lock(tx: Transaction, name: string, item: string): Promise<void> 
     hash('sha256', item, 'buffer').subarray(0, KEY_BYTES),
     1,
   ])
-}
-
-/** An item that is to be deleted or renamed. @throws TypeError for what is no text */
-export function checkedText(option: string, item: unknown): string {
-  if (typeof item !== 'string') throw wrongType(option, item, 'a text')
-  return item
-}
-
-/** The item that hits are given to. @throws TypeError, RangeError for what is no item */
-export function checkedItem(option: string, item: unknown): string {
-  const text = checkedText(option, item)
-  if (!isItem(text)) throw wrongValue(option, text, `a text of 1 to ${MAX_ITEM_BYTES} bytes`)
-  return text
 }

@@ -1,57 +1,14 @@
-/** The counts as SQL has them: written as the map changes, and read in one statement each. */
-import type { Change } from '../collision-free-map/collision-free-map.js'
+/** The counts as SQL has them, read in one statement each. */
 import { hashOf } from '../buckets/encoding.js'
-import { writeRows } from '../database/bulk.js'
-import type { Queryable, Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
-import { wrongType, wrongValue } from '../support/options.js'
+import type { Queryable } from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
 import { isItem } from './hit.js'
 
-/** Items of one `counts()`. */
-const MAX_ITEMS = 1_000
+/** Items in a list of a statement. */
 const ITEMS_A_LIST = 500
 
 /** Items of one `top()`. */
 export const MAX_TOP = 1_000
-
-/** The new count of an item; none, where all its hits have been taken away. */
-export function addUp(
-  _item: string,
-  current: number | undefined,
-  updates: readonly number[],
-): number | undefined {
-  return updates.reduce((a, b) => a + b, current ?? 0) || undefined
-}
-
-/** Keeps the table of counts, within the transaction that changes them. */
-export async function writeCounts(
-  changes: readonly Change<string, number>[],
-  tx: Transaction,
-  name: string,
-): Promise<void> {
-  const kept = changes.flatMap(({ key, newValue }) =>
-    newValue === undefined ? [] : [[name, Buffer.from(key), newValue]],
-  )
-  await writeRows(tx, kept, (count) =>
-    upsert(
-      tx.dialect,
-      'hits_counts',
-      ['name', 'item'],
-      ['name', 'item', 'hits'],
-      { hits: 'replace' },
-      count,
-    ),
-  )
-  for (const { key, newValue } of changes) {
-    // Seldom: an item has been deleted or renamed.
-    if (newValue === undefined) {
-      await tx.query('DELETE FROM hits_counts WHERE name = ? AND item = ?', [
-        name,
-        Buffer.from(key),
-      ])
-    }
-  }
-}
 
 /**
  * The counts of `items`, in their order, with all that is committed: what the map has processed,
@@ -98,23 +55,6 @@ function isOneOf(column: string, count: number): string {
     lists.push(`${column} IN (${placeholders(Math.min(left, ITEMS_A_LIST))})`)
   }
   return `(${lists.join(' OR ')})`
-}
-
-/** The items of a `counts()`. @throws TypeError, RangeError for what is no text, or too many */
-export function checkedItems(items: Iterable<unknown>): string[] {
-  const allowed = `an array or another iterable of at most ${MAX_ITEMS} texts`
-  // A text is iterable too.
-  if (typeof items !== 'object' || items === null || !(Symbol.iterator in items)) {
-    throw wrongType('items', items, allowed)
-  }
-  const checked: string[] = []
-  for (const item of items) {
-    if (typeof item !== 'string') throw wrongType('items', item, allowed)
-    if (checked.push(item) > MAX_ITEMS) {
-      throw wrongValue('items', `over ${MAX_ITEMS} items`, allowed)
-    }
-  }
-  return checked
 }
 
 /** The items with the most hits, the first with the most, without what is queued. */

@@ -1,0 +1,44 @@
+/** What the map of hits does: adds up the hits of an item, and keeps the table of counts. */
+import type { Change } from '../collision-free-map/collision-free-map.js'
+import { writeRows } from '../database/bulk.js'
+import type { Transaction } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+
+/** The new count of an item; none, where all its hits have been taken away. */
+export function addUp(
+  _item: string,
+  current: number | undefined,
+  updates: readonly number[],
+): number | undefined {
+  return updates.reduce((a, b) => a + b, current ?? 0) || undefined
+}
+
+/** Keeps the table of counts, within the transaction that changes them. */
+export async function writeCounts(
+  changes: readonly Change<string, number>[],
+  tx: Transaction,
+  name: string,
+): Promise<void> {
+  const kept = changes.flatMap(({ key, newValue }) =>
+    newValue === undefined ? [] : [[name, Buffer.from(key), newValue]],
+  )
+  await writeRows(tx, kept, (count) =>
+    upsert(
+      tx.dialect,
+      'hits_counts',
+      ['name', 'item'],
+      ['name', 'item', 'hits'],
+      { hits: 'replace' },
+      count,
+    ),
+  )
+  for (const { key, newValue } of changes) {
+    // Seldom: an item has been deleted or renamed.
+    if (newValue === undefined) {
+      await tx.query('DELETE FROM hits_counts WHERE name = ? AND item = ?', [
+        name,
+        Buffer.from(key),
+      ])
+    }
+  }
+}
