@@ -1,6 +1,6 @@
 import { statementsOf } from '../database/bulk.js'
 import type { SqlValue, Transaction } from '../database/database.js'
-import { insert, type Statement, upsert } from '../database/dialect.js'
+import { insert, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import type { Visit } from './visit.js'
 
@@ -26,28 +26,12 @@ const ROWS_A_STATEMENT = 1_000
 export async function commitVisits(
   visits: readonly Visit[],
   tx: Transaction,
-  context: CommitContext,
-): Promise<void> {
-  let underWay: Promise<unknown> = Promise.resolve()
-  // The next statement is made while the database is at the last.
-  for (const { sql, values } of statements(visits, tx, context)) {
-    const next = tx.query(sql, values)
-    // Of two that fail the first is the one that says why.
-    next.catch(() => undefined)
-    await underWay
-    underWay = next
-  }
-  await underWay
-}
-
-function* statements(
-  visits: readonly Visit[],
-  { dialect, maxStatementBytes }: Transaction,
   { now, name }: CommitContext,
-): Generator<Statement> {
-  const limits = { maxBytes: maxStatementBytes, maxRows: ROWS_A_STATEMENT }
+): Promise<void> {
+  const { dialect } = tx
+  const pipeline = new Pipeline(tx)
   const seconds = bySecond(visits, now)
-  yield* statementsOf(
+  await pipeline.write(
     rowsOf(seconds, ([second, { length }]) => [name, second, length]),
     (count) =>
       upsert(
@@ -58,23 +42,21 @@ function* statements(
         { views: 'add' },
         count,
       ),
-    limits,
   )
 
-  const visitors = new Map<string, { visitor: Buffer; second: number }>()
-  yield* statementsOf(
-    rowsOf(inOrder(seconds, visitors), ({ time, visitor, page }) => [
-      name,
-      Math.min(time, now),
-      visitor,
-      page,
-    ]),
+  // Noted while the visits are written, piece by piece: all at once would hold up requests.
+  const newest = new NewestSeconds()
+  await pipeline.write(
+    rowsOf(inOrder(seconds), ({ time, visitor, page }) => {
+      const createdAt = Math.min(time, now)
+      if (visitor) newest.note(visitor, secondOf(createdAt))
+      return [name, createdAt, visitor, page]
+    }),
     (count) => insert('activities', ['name', 'created_at', 'visitor', 'page'], count),
-    limits,
   )
 
-  yield* statementsOf(
-    rowsOf(ascending(visitors), ({ visitor, second }) => [name, visitor, second]),
+  await pipeline.write(
+    rowsOf(newest.ascending(), ({ visitor, second }) => [name, visitor, second]),
     (count) =>
       upsert(
         dialect,
@@ -84,12 +66,43 @@ function* statements(
         { last_second: 'greatest' },
         count,
       ),
-    limits,
   )
+  await pipeline.end()
+}
+
+/** Sends statements one after the other, and makes the next one while the database is at the last. */
+class Pipeline {
+  readonly #tx: Transaction
+  #underWay: Promise<unknown> = Promise.resolve()
+
+  constructor(tx: Transaction) {
+    this.#tx = tx
+  }
+
+  /** Resolves when all rows have been read and sent. The last statement may be under way then. */
+  async write(rows: Iterable<SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
+    const limits = { maxBytes: this.#tx.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
+    for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
+      const next = this.#tx.query(sql, values)
+      // Of two that fail the first is the one that says why.
+      next.catch(() => undefined)
+      await this.#underWay
+      this.#underWay = next
+    }
+  }
+
+  /** Resolves when the last statement has been answered. */
+  async end(): Promise<void> {
+    await this.#underWay
+  }
 }
 
 function* rowsOf<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[]): Generator<SqlValue[]> {
   for (const item of items) yield valuesOf(item)
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1000)
 }
 
 type Second = readonly [second: number, visits: Visit[]]
@@ -98,7 +111,7 @@ type Second = readonly [second: number, visits: Visit[]]
 function bySecond(visits: readonly Visit[], now: number): Second[] {
   const seconds = new Map<number, Visit[]>()
   for (const visit of visits) {
-    const second = Math.floor(Math.min(visit.time, now) / 1000)
+    const second = secondOf(Math.min(visit.time, now))
     const others = seconds.get(second)
     if (others) others.push(visit)
     else seconds.set(second, [visit])
@@ -106,31 +119,33 @@ function bySecond(visits: readonly Visit[], now: number): Second[] {
   return [...seconds].sort(([a], [b]) => a - b)
 }
 
-/**
- * All visits in the order of their times, in which an index takes them best; enters the newest
- * second of their visitors in `visitors`.
- */
-function* inOrder(
-  seconds: readonly Second[],
-  visitors: Map<string, { visitor: Buffer; second: number }>,
-): Generator<Visit> {
-  for (const [second, visits] of seconds) {
-    for (const visit of visits.sort((a, b) => a.time - b.time)) {
-      // In Latin-1, texts are in the order of their bytes.
-      if (visit.visitor) {
-        visitors.set(visit.visitor.toString('latin1'), { visitor: visit.visitor, second })
-      }
-      yield visit
-    }
-  }
+/** All visits in the order of their times, in which an index takes them best. */
+function* inOrder(seconds: readonly Second[]): Generator<Visit> {
+  for (const [, visits] of seconds) yield* visits.sort((a, b) => a.time - b.time)
 }
 
-/**
- * What `items` has, in the order of the keys, sorted piece by piece: tens of thousands at once
- * would hold up the process's requests.
- */
-function* ascending<T>(items: ReadonlyMap<string, T>): Generator<T> {
-  const keysBy = Array.from({ length: 256 }, (): string[] => [])
-  for (const key of items.keys()) keysBy[key.charCodeAt(0)]!.push(key)
-  for (const keys of keysBy) for (const key of keys.sort()) yield items.get(key)!
+interface NewestSecond {
+  readonly visitor: Buffer
+  readonly second: number
+}
+
+/** The newest second of each visitor. */
+class NewestSeconds {
+  /** By the visitor in Latin-1: there, texts are in the order of their bytes. */
+  readonly #visitors = new Map<string, NewestSecond>()
+
+  /** Notes a visit. Seconds come in ascending order. */
+  note(visitor: Buffer, second: number): void {
+    this.#visitors.set(visitor.toString('latin1'), { visitor, second })
+  }
+
+  /**
+   * In the order of the visitors, sorted piece by piece: tens of thousands at once would hold up the
+   * process's requests.
+   */
+  *ascending(): Generator<NewestSecond> {
+    const keysBy = Array.from({ length: 256 }, (): string[] => [])
+    for (const key of this.#visitors.keys()) keysBy[key.charCodeAt(0)]!.push(key)
+    for (const keys of keysBy) for (const key of keys.sort()) yield this.#visitors.get(key)!
+  }
 }
