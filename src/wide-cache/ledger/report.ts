@@ -1,4 +1,4 @@
-import type { Database } from '../../database/database.js'
+import { type Database, DatabaseError, type SqlRow } from '../../database/database.js'
 import type { Totals } from './ledger.js'
 
 /**
@@ -26,10 +26,24 @@ export interface LedgerReport {
   readonly lost: number
 }
 
+/** A writer as the ledger has it, or as this process has it of its own. */
+interface WriterSums {
+  readonly issued: number
+  readonly committed: number
+  readonly duplicate: number
+  readonly quarantined: number
+  readonly dropped: number
+  readonly lost: number
+  /** What is missing of it cannot come any more. */
+  readonly vanished: boolean
+}
+
 /**
- * Adds up the ledger of a grid. A writer unseen for `vanishedSeconds` has vanished: what is missing
+ * Adds up the ledger of a name. A writer unseen for `vanishedSeconds` has vanished: what is missing
  * of it can come neither from its cells nor from itself. `own` makes the report exact for this
- * process's writer.
+ * process's writer. Only reads: makes no tables.
+ *
+ * @throws DatabaseError that says how to make the tables, if they are missing
  */
 export async function ledgerReport(
   database: Database,
@@ -38,13 +52,58 @@ export async function ledgerReport(
   own: () => Totals | undefined,
 ): Promise<LedgerReport> {
   const now = await database.now()
-  const { rows } = await database.query(
-    'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen ' +
-      'FROM wide_cache_writers WHERE name = ?',
-    [name],
-  )
+  const rows = await writerRows(database, name)
   const local = own()
-  const sum = {
+  let seen = false
+  const writers = rows.map((row) => {
+    const sums = sumsOf(row, now - vanishedSeconds * 1000)
+    const id = row['writer']
+    if (!local || !Buffer.isBuffer(id) || !id.equals(local.writer)) return sums
+    seen = true
+    const issued = Math.max(local.issued, sums.issued)
+    return { ...sums, issued, dropped: local.dropped, vanished: false }
+  })
+  if (local && !seen) writers.push({ ...NEW_WRITER, ...local })
+  return addedUp(writers)
+}
+
+const NEW_WRITER = { committed: 0, duplicate: 0, quarantined: 0, lost: 0, vanished: false }
+
+async function writerRows(database: Database, name: string): Promise<readonly SqlRow[]> {
+  try {
+    const { rows } = await database.query(
+      'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen ' +
+        'FROM wide_cache_writers WHERE name = ?',
+      [name],
+    )
+    return rows
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
+    if (error.code === 'DATABASE_CLOSED') throw error
+    throw new DatabaseError(
+      error.code,
+      error.kind,
+      `${error.message} (while the ledger of "${name}" was read; if its tables are missing, make ` +
+        'them with migrate() or the command "wide-cache migrate")',
+      { cause: error, unsent: error.unsent },
+    )
+  }
+}
+
+function sumsOf(row: SqlRow, vanishedBefore: number): WriterSums {
+  return {
+    issued: Number(row['issued']),
+    committed: Number(row['committed']),
+    duplicate: Number(row['duplicate']),
+    quarantined: Number(row['quarantined']),
+    dropped: Number(row['dropped']),
+    lost: Number(row['lost']),
+    vanished: Number(row['last_seen']) < vanishedBefore,
+  }
+}
+
+function addedUp(writers: readonly WriterSums[]): LedgerReport {
+  const report = {
     issued: 0,
     committed: 0,
     duplicate: 0,
@@ -53,28 +112,15 @@ export async function ledgerReport(
     outstanding: 0,
     lost: 0,
   }
-  let seen = false
-  for (const row of rows) {
-    const mine =
-      local !== undefined && Buffer.isBuffer(row['writer']) && row['writer'].equals(local.writer)
-    seen ||= mine
-    const issued = mine ? Math.max(local.issued, Number(row['issued'])) : Number(row['issued'])
-    const dropped = mine ? local.dropped : Number(row['dropped'])
-    const missing =
-      issued - Number(row['committed']) - Number(row['quarantined']) - Number(row['lost'])
-    const vanished = !mine && now - Number(row['last_seen']) > vanishedSeconds * 1000
-    sum.issued += issued + dropped
-    sum.committed += Number(row['committed'])
-    sum.duplicate += Number(row['duplicate'])
-    sum.quarantined += Number(row['quarantined'])
-    sum.dropped += dropped
-    sum.lost += Number(row['lost']) + (vanished ? missing : 0)
-    sum.outstanding += vanished ? 0 : missing
+  for (const writer of writers) {
+    const missing = writer.issued - writer.committed - writer.quarantined - writer.lost
+    report.issued += writer.issued + writer.dropped
+    report.committed += writer.committed
+    report.duplicate += writer.duplicate
+    report.quarantined += writer.quarantined
+    report.dropped += writer.dropped
+    report.lost += writer.lost + (writer.vanished ? missing : 0)
+    report.outstanding += writer.vanished ? 0 : missing
   }
-  if (local && !seen) {
-    sum.issued += local.issued + local.dropped
-    sum.dropped += local.dropped
-    sum.outstanding += local.issued
-  }
-  return sum
+  return report
 }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DatabaseError } from '../../database/database.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { ledgerReport } from './report.js'
+
+const read = (database: ReturnType<typeof sqlite>) =>
+  ledgerReport(database, 'test', 60, () => undefined)
+
+test('reading the ledger makes no tables, and says how to make them', async () => {
+  const database = sqlite(':memory:')
+  for (let tries = 0; tries < 2; tries++) {
+    await assert.rejects(read(database), (error) => {
+      assert(error instanceof DatabaseError && error.kind === 'usage')
+      assert.match(
+        error.message,
+        /no such table.*ledger of "test".*migrate\(\).*wide-cache migrate/,
+      )
+      return true
+    })
+  }
+  await database.migrate()
+  assert.equal((await read(database)).issued, 0)
+  await database.close()
+  await assert.rejects(read(database), {
+    code: 'DATABASE_CLOSED',
+    message: 'The database has been closed by close()',
+  })
+})
+
+test('a writer of this process that the ledger does not have yet is in the report', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const own = { writer: Buffer.alloc(16, 1), issued: 7, dropped: 2 }
+  assert.deepEqual(await ledgerReport(database, 'test', 60, () => own), {
+    issued: 9,
+    committed: 0,
+    duplicate: 0,
+    quarantined: 0,
+    dropped: 2,
+    outstanding: 7,
+    lost: 0,
+  })
+  await database.close()
+})
