@@ -70,7 +70,7 @@ export async function commitVisits(
   await pipeline.end()
 }
 
-/** Sends statements one after the other, and makes the next one while the database is at the last. */
+/** Sends one statement after the other. Makes the next one while the database is at the last. */
 class Pipeline {
   readonly #tx: Transaction
   #underWay: Promise<unknown> = Promise.resolve()
@@ -140,8 +140,8 @@ class NewestSeconds {
   }
 
   /**
-   * In the order of the visitors, sorted piece by piece: tens of thousands at once would hold up the
-   * process's requests.
+   * In the order of the visitors, sorted piece by piece: tens of thousands at once would hold up
+   * the process's requests.
    */
   *ascending(): Generator<NewestSecond> {
     const keysBy = Array.from({ length: 256 }, (): string[] => [])

@@ -81,7 +81,7 @@ export function hitsMiddleware(
     return answer || undefined
   }
 
-  /** A page without an item is normal. The first pages, all without one, are taken for a mistake. */
+  /** One page without an item is normal. If the first ones have none, it is taken for a mistake. */
   function notePageWithoutItem(): void {
     if (itemSeen || ++pagesWithoutItem !== PAGES_WITHOUT_ITEM) return
     guard.say(

@@ -25,7 +25,7 @@ export interface PageViewSettings {
   readonly callsBack: boolean
 }
 
-/** Counts a view of a subject. `identity` and `userAgent` are who the visitor is, not yet hashed. */
+/** Counts a view of a subject. `identity` and `userAgent` say who came, and are not hashed yet. */
 export type Count = (
   subject: string,
   identity: string | undefined,
@@ -58,8 +58,8 @@ export function pageViews(
   let lookedAtForwarding = false
 
   /**
-   * Decides whether a response counts. `false`: undecided; it may count where the request meets this
-   * middleware again.
+   * Decides whether a response counts. `false`: undecided; it may count where the request meets
+   * this middleware again.
    */
   function decide(req: Request, res: Response, place: string | Mount): boolean {
     if (!isPage(req, res) || !isWhole(req) || isPrefetch(req)) return true

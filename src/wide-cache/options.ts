@@ -156,7 +156,8 @@ function kindOf(value: unknown): string {
     throw wrongValue(
       'kind',
       kind,
-      `another word: ${PACKAGE_KINDS.join(' and ')} are what createActivity() and createHits() record`,
+      `another word: ${PACKAGE_KINDS.join(' and ')} are what createActivity() and ` +
+        'createHits() record',
     )
   }
   return kind

@@ -66,7 +66,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'a frame in quarantine is counted as committed',
     file: 'ledger/writer-entries.ts',
-    find: "entry.prefix, outcome === 'committed' ? entry.taken : 0, outcome === 'quarantined' ? entry.taken : 0,",
+    find:
+      "entry.prefix, outcome === 'committed' ? entry.taken : 0, " +
+      "outcome === 'quarantined' ? entry.taken : 0,",
     replace: 'entry.prefix, entry.taken, 0,',
     told: /the ledger has \d+ rows committed/,
   },

@@ -100,7 +100,7 @@ export class Upkeep {
   }
 
   /**
-   * Commits straight to SQL what the grid did not bring there in time, and reports what was dropped.
+   * Commits straight to SQL what the grid did not bring there in time, and reports dropped rows.
    */
   async #commitDue(elapsed: number): Promise<void> {
     const { outbox, numbering, direct } = this.#parts
