@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CacheError } from '../../cache/cache.js'
+import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
+import { BurstLogger } from '../../support/logger.js'
+import { sealFrame } from '../frame.js'
+import { Grid } from '../grid.js'
+import { CellReader } from './cell-reader.js'
+
+const STAMP = 7
+const MINUTE_MS = 60_000
+
+/** A frame of one row of four bytes. */
+function frameOf(sequence: number): Buffer {
+  const bytes = Buffer.alloc(62 + 8)
+  bytes.writeUInt32BE(4, 62)
+  const header = { sequence, issued: 0, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1 }
+  sealFrame(bytes, header, Buffer.alloc(16, 1), STAMP)
+  return bytes
+}
+
+/** Two servers: one has column 0 and the other has column 1. */
+function bench() {
+  const [clock, log] = [new ManualClock(0), keptLog()]
+  const grid = new Grid(Buffer.alloc(16, 1), { width: 2, layerSeconds: 3 })
+  const stored = new Map<string, Buffer>()
+  const world = { silent: new Set<string>(), asked: [] as (readonly string[])[] }
+  const cache = {
+    getMany: async (
+      keys: readonly string[],
+      onUnanswered: (key: string, error: CacheError) => void,
+    ) => {
+      world.asked.push(keys)
+      const found = new Map<string, Buffer>()
+      for (const key of keys) {
+        const server = `server${key.at(-1)}`
+        const cell = stored.get(key)
+        if (world.silent.has(server)) {
+          onUnanswered(key, new CacheError('CACHE_TIMEOUT', 'no answer', { server }))
+        } else if (cell) {
+          found.set(key, cell)
+        }
+      }
+      return found
+    },
+  }
+  const logger = new BurstLogger(log, clock.elapsed)
+  const reader = new CellReader({ cache: cache as never, clock, logger, stamp: STAMP }, grid)
+  return {
+    clock,
+    log,
+    world,
+    put: (layer: number, column: number, ...pieces: Buffer[]) =>
+      stored.set(grid.cellKey(layer, column), Buffer.concat(pieces)),
+    /** One drain of the layers 1 to 3. */
+    drain: async () => {
+      const silent = new Set<string>()
+      const reading = reader.read(1, 3, silent)
+      await clock.advance(2_000)
+      reader.forgetSilence(silent)
+      return reading
+    },
+  }
+}
+
+test('all cells of some layers are read at once, and what is no frame is set apart', async () => {
+  const it = bench()
+  it.put(1, 0, frameOf(0), Buffer.from('foreign'))
+  it.put(3, 1, frameOf(1), frameOf(2))
+  const read = await it.drain()
+  assert.deepEqual(
+    read.frames.map(({ sequence }) => sequence),
+    [0, 1, 2],
+  )
+  assert.deepEqual(read.foreign.map(String), ['foreign'])
+  assert.equal(read.bytes, 3 * 70 + 7)
+  assert.deepEqual([read.keys.length, read.unanswered, read.firstUnanswered], [2, 0, Infinity])
+  assert.deepEqual([it.world.asked.length, it.world.asked[0]?.length], [1, 6])
+})
+
+test('a silent server is waited for a minute, asked a last time, and given up', async () => {
+  const it = bench()
+  it.put(2, 0, frameOf(0))
+  it.world.silent.add('server1')
+  for (let drains = 0; drains < 3; drains++) {
+    const read = await it.drain()
+    assert.equal(read.frames.length, 1, 'the other server is read')
+    assert.deepEqual([read.unanswered, read.firstUnanswered], [3, 1])
+    assert.equal(it.world.asked.length, drains + 1, 'it is asked once')
+  }
+  await it.clock.advance(MINUTE_MS)
+  const given = await it.drain()
+  assert.deepEqual([given.unanswered, given.firstUnanswered], [0, Infinity])
+  assert.deepEqual([it.world.asked.length, it.world.asked.at(-1)?.length], [5, 3])
+  assert.match(it.log.lines[0]!, /cache server does not answer the collector \(no answer\)/)
+})
+
+test('a server that answers when it is asked a last time is waited for anew', async () => {
+  const it = bench()
+  it.put(2, 1, frameOf(0))
+  it.world.silent.add('server1')
+  await it.drain()
+  await it.clock.advance(MINUTE_MS)
+  const draining = it.drain()
+  it.world.silent.clear()
+  assert.equal((await draining).frames.length, 1)
+  it.world.silent.add('server1')
+  assert.equal((await it.drain()).unanswered, 3)
+})
+
+test('a server that answers in a drain is silent anew afterwards', async () => {
+  const it = bench()
+  it.world.silent.add('server1')
+  await it.drain()
+  it.world.silent.clear()
+  await it.drain()
+  await it.clock.advance(MINUTE_MS)
+  it.world.silent.add('server1')
+  assert.equal((await it.drain()).unanswered, 3)
+})
