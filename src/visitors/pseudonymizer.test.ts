@@ -73,8 +73,9 @@ function faulty(
 test('visits wait for the salt, and then have a hash that tells visitors apart', async () => {
   const clock = new ManualClock(NOON)
   const one = start(memory({ now: clock.elapsed }), clock)
-  for (const identity of ['anna', 'berta', 'anna'])
+  for (const identity of ['anna', 'berta', 'anna']) {
     one.pseudonymizer.pseudonymize('/x', identity, undefined, 7)
+  }
   one.pseudonymizer.pseudonymize('/y', undefined, undefined, 8)
   assert.equal(one.visits.length, 1, 'who has no identity does not wait')
   await one.pseudonymizer.forwarded()
@@ -95,12 +96,14 @@ test('the same address with another user agent is another visitor', async () => 
     ['1.1.1.1', 'x'.repeat(513)],
     ['1.1.1.1', 'x'.repeat(514)],
   ] as const
-  for (const [address, userAgent] of pairs)
+  for (const [address, userAgent] of pairs) {
     one.pseudonymizer.pseudonymize('/', address, userAgent, 1)
+  }
   await one.pseudonymizer.forwarded()
   for (let i = 0; i < 10_001; i++) one.pseudonymizer.pseudonymize('/', `visitor ${i}`, undefined, 1)
-  for (const [address, userAgent] of pairs)
+  for (const [address, userAgent] of pairs) {
     one.pseudonymizer.pseudonymize('/', address, userAgent, 1)
+  }
   const hashes = [...one.visits.slice(0, pairs.length), ...one.visits.slice(-pairs.length)].map(
     ({ visitor }) => visitor!.toString('hex'),
   )
