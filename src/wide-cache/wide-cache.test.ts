@@ -419,7 +419,7 @@ for (const [kind, remedy] of [
   ['rows', 'leave out collect: false in one of its processes (the command "wide-cache collect"'],
   ['activity', 'start "node_modules/.bin/wide-cache collect" beside the web processes'],
 ] as const) {
-  test(`${kind}: without a collector figures move on and are stale, the log says so once`, async () => {
+  test(`${kind}: without a collector figures are stale, and the log says so once`, async () => {
     let ahead = 0
     const said: string[] = []
     const { real } = await bench()
