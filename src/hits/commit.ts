@@ -8,6 +8,7 @@ import { hash } from 'node:crypto'
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
+import { CountedHits, writeHistory } from './history.js'
 import type { Hit } from './hit.js'
 
 /** Where hits go, and what is one window. */
@@ -28,36 +29,38 @@ interface Viewing {
   readonly windowStart: number
   readonly hash: Buffer
   readonly item: string
+  readonly at: number
 }
 
 /** 128 bits: that two of a thousand million viewings share a hash has a chance of 1 in 10^20. */
 const VIEWING_BYTES = 16
 
-/** Locks the viewings in ascending order; else it only inserts. */
+/** Locks viewings, then hours, then days, each in ascending order; else it only inserts. */
 export async function commitHits(
   hits: readonly Hit[],
   tx: Transaction,
   { name, repeatMs, now, add }: CommitTarget,
 ): Promise<void> {
-  const counts = new Map<string, number>()
+  const counted = new CountedHits()
   const viewings = new Map<string, Viewing>()
-  const count = (item: string): void => void counts.set(item, (counts.get(item) ?? 0) + 1)
   for (const { time, viewer, item } of hits) {
+    const at = Math.min(time, now)
     if (viewer) {
-      const windowStart = Math.floor(Math.min(time, now) / repeatMs) * repeatMs
+      const windowStart = Math.floor(at / repeatMs) * repeatMs
       const viewing = viewingOf(viewer, item)
-      viewings.set(keyOf(windowStart, viewing), { windowStart, hash: viewing, item })
+      viewings.set(keyOf(windowStart, viewing), { windowStart, hash: viewing, item, at })
     } else {
-      count(item)
+      counted.add(item, at)
     }
   }
   const sorted = [...viewings.values()].sort(
     (a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash),
   )
   for (const list of listsOf(sorted)) {
-    for (const { item } of await enter(list, name, tx)) count(item)
+    for (const { item, at } of await enter(list, name, tx)) counted.add(item, at)
   }
-  await add(counts, tx)
+  await add(counted.byItem, tx)
+  await writeHistory(tx, name, counted)
 }
 
 /** What is kept of a viewer on an item tells of neither. */

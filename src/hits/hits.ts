@@ -4,7 +4,7 @@ import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
-import { integer } from '../support/options.js'
+import { integer, onlyKnown } from '../support/options.js'
 import type { RequestHandler } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Pseudonymizer } from '../visitors/pseudonymizer.js'
@@ -16,6 +16,15 @@ import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
 import { commitHits } from './commit.js'
+import {
+  DEFAULT_DAYS,
+  type HitsDay,
+  KEPT_HOURS,
+  MAX_DAYS,
+  readItemHistory,
+  readTopOfHours,
+  removeHours,
+} from './history.js'
 import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
@@ -42,6 +51,18 @@ export interface HitParties {
    * count.
    */
   owner?: string | number | bigint | boolean | null | undefined
+}
+
+/** Options of {@link Hits.top}. */
+export interface HitsTopOptions {
+  /** Hours that count, this one among them: 1 to 192. @default all hits of all time */
+  hours?: number | undefined
+}
+
+/** Options of {@link Hits.history}. */
+export interface HitsHistoryOptions {
+  /** Days, today among them: 1 to 3,660. @default 30 */
+  days?: number | undefined
 }
 
 /** The views of items: threads, articles, profiles. */
@@ -75,11 +96,18 @@ export interface Hits {
   counts(items: Iterable<string>): Promise<Map<string, number>>
   /**
    * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last
-   * processing, so a collecting period behind `count`.
+   * processing, so a collecting period behind `count`. With `hours` (1 to 192): those with the most
+   * hits in this hour and the `hours - 1` before it.
    *
-   * @throws TypeError, RangeError for a wrong `n`; DatabaseError
+   * @throws TypeError, RangeError for a wrong `n` or `hours`; DatabaseError
    */
-  top(n: number): Promise<[item: string, hits: number][]>
+  top(n: number, options?: HitsTopOptions): Promise<[item: string, hits: number][]>
+  /**
+   * The hits of an item in each of the last days, in UTC, up to today, without gaps.
+   *
+   * @throws TypeError, RangeError for an item that is no text, or a wrong `days`; DatabaseError
+   */
+  history(item: string, options?: HitsHistoryOptions): Promise<HitsDay[]>
   /**
    * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at
    * once; `top` follows with the next processing. Hits that come to SQL later count for the item
@@ -152,7 +180,7 @@ export class ItemHits implements Hits {
   readonly #database: MigratedDatabase
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
-  readonly #pseudonymizer: Pseudonymizer
+  readonly #pseudonymizer: Pseudonymizer<string>
   readonly #schedule: Schedule | undefined
   #processing: Promise<void> | undefined
 
@@ -198,12 +226,11 @@ export class ItemHits implements Hits {
             now,
             add: (counts, tx) => this.#map.update(counts, tx),
           }),
-        removeOld: async (database, { now }) =>
-          removeOldHits(
-            database,
-            name,
-            now - 1000 * ((await useOf(database, gridName))?.keepSeconds ?? keepSeconds),
-          ),
+        removeOld: async (database, { now }) => {
+          const kept = (await useOf(database, gridName))?.keepSeconds ?? keepSeconds
+          const more = await removeOldHits(database, name, now - 1000 * kept)
+          return (await removeHours(database, name, now)) || more
+        },
       },
       environment,
       { kind: 'hits', keepSeconds, repeatSeconds, tables: ['hits', 'collision-free-map'] },
@@ -257,10 +284,31 @@ export class ItemHits implements Hits {
     })
   }
 
-  top(n: number): Promise<[item: string, hits: number][]> {
+  top(n: number, options: HitsTopOptions = {}): Promise<[item: string, hits: number][]> {
     return this.#connections.run(async () => {
+      onlyKnown('top', options, ['hours'])
+      const { name } = this.#settings
       const checked = integer('n', n, 1, MAX_TOP, 'items')
-      return this.#read(() => readTop(this.#wide.database, this.#settings.name, checked))
+      if (options.hours === undefined) {
+        return this.#read(() => readTop(this.#wide.database, name, checked))
+      }
+      const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
+      return this.#read(async () => {
+        const now = await this.#wide.database.now()
+        return readTopOfHours(this.#wide.database, name, checked, now, hours)
+      })
+    })
+  }
+
+  history(item: string, options: HitsHistoryOptions = {}): Promise<HitsDay[]> {
+    return this.#connections.run(async () => {
+      onlyKnown('history', options, ['days'])
+      const text = checkedText('item', item)
+      const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
+      return this.#read(async () => {
+        const now = await this.#wide.database.now()
+        return readItemHistory(this.#wide.database, this.#settings.name, text, now, days)
+      })
     })
   }
 

@@ -48,7 +48,7 @@ const COUNTED = 'the hit counts'
 export function hitsMiddleware(
   options: HitsMiddlewareOptions,
   { bots, privacySignals }: Pick<HitsSettings, 'bots' | 'privacySignals'>,
-  count: Count,
+  count: Count<string>,
   logger: BurstLogger,
 ): RequestHandler {
   onlyKnown('hits.middleware', options, ['item', 'viewer', 'owner'])

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
+import { moveHistory } from './history.js'
 import { readCounts } from './read-counts.js'
 
 export interface MoveTarget {
@@ -48,6 +49,7 @@ export async function moveHits(
         ],
     tx,
   )
+  await moveHistory(tx, name, from, to)
   return hits
 }
 

@@ -18,3 +18,21 @@ CREATE TABLE IF NOT EXISTS hits_seen (
   times BIGINT NOT NULL,
   PRIMARY KEY (name, window_start, viewing)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Hits by hour, kept for eight days, and by UTC day, which stay. Hours and days are counted from 1970.
+CREATE TABLE IF NOT EXISTS hits_hours (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  hour BIGINT NOT NULL,
+  item VARBINARY(255) NOT NULL,
+  hits BIGINT NOT NULL,
+  PRIMARY KEY (name, hour, item),
+  KEY hits_hours_item (name, item)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS hits_days (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  item VARBINARY(255) NOT NULL,
+  day BIGINT NOT NULL,
+  hits BIGINT NOT NULL,
+  PRIMARY KEY (name, item, day)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

@@ -18,3 +18,21 @@ CREATE TABLE IF NOT EXISTS hits_seen (
   times INTEGER NOT NULL,
   PRIMARY KEY (name, window_start, viewing)
 ) WITHOUT ROWID;
+
+-- Hits by hour, kept for eight days, and by UTC day, which stay. Hours and days are counted from 1970.
+CREATE TABLE IF NOT EXISTS hits_hours (
+  name TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  item BLOB NOT NULL,
+  hits INTEGER NOT NULL,
+  PRIMARY KEY (name, hour, item)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS hits_hours_item ON hits_hours (name, item);
+
+CREATE TABLE IF NOT EXISTS hits_days (
+  name TEXT NOT NULL,
+  item BLOB NOT NULL,
+  day INTEGER NOT NULL,
+  hits INTEGER NOT NULL,
+  PRIMARY KEY (name, item, day)
+) WITHOUT ROWID;

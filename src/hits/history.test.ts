@@ -1,0 +1,138 @@
+/** Hits by hour and day are a recount of what counts, after any commits, moves and removals. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { commitHits } from './commit.js'
+import type { Hit } from './hit.js'
+import { moveHistory, readItemHistory, readTopOfHours, removeHours } from './history.js'
+
+const HOUR_MS = 3_600_000
+const NOW = Date.UTC(2026, 4, 17, 12, 30)
+const ITEMS = ['a', 'b', 'c', '日本']
+
+const opened: Database[] = []
+after(() => Promise.all(opened.map((database) => database.close())))
+
+async function commit(database: Database, name: string, hits: readonly Hit[]): Promise<void> {
+  for (;;) {
+    try {
+      return await database.transaction((tx) =>
+        commitHits(hits, tx, { name, repeatMs: 1_800_000, now: NOW, add: async () => {} }),
+      )
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+    }
+  }
+}
+
+const hits = fc.array(
+  fc.record({
+    time: fc.integer({ min: -80, max: 1 }).map((hours) => NOW + hours * HOUR_MS),
+    viewer: fc.constantFrom(null, Buffer.alloc(12, 1), Buffer.alloc(12, 2)),
+    item: fc.constantFrom(...ITEMS),
+  }),
+  { maxLength: 25 },
+)
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.record({ hits }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        from: fc.constantFrom(...ITEMS),
+        to: fc.option(fc.constantFrom(...ITEMS), { nil: undefined }),
+      }),
+    },
+  ),
+  { maxLength: 6 },
+)
+
+for (const [dialect, url] of [
+  ['SQLite', () => 'sqlite::memory:'],
+  ['MariaDB', sharedMysqlUrl],
+] as const) {
+  describe(`history of items, ${dialect}`, () => {
+    const database = (async () => {
+      const { database } = openDatabase(await url())
+      opened.push(database)
+      await database.migrate()
+      return database
+    })()
+    database.catch(() => undefined)
+    let names = 0
+    const newName = (): string => `items-${++names}`
+
+    test('hours and days are a recount, after any commits, deletions and renames', async () => {
+      const db = await database
+      await fc.assert(
+        fc.asyncProperty(steps, async (steps) => {
+          const name = newName()
+          let counted: { item: string; time: number }[] = []
+          const seen = new Set<string>()
+          for (const step of steps) {
+            if ('hits' in step) {
+              const half = Math.floor(step.hits.length / 2)
+              await Promise.all([
+                commit(db, name, step.hits.slice(0, half)),
+                commit(db, name, step.hits.slice(half)),
+              ])
+              for (const { time, viewer, item } of step.hits) {
+                const at = Math.min(time, NOW)
+                const key = `${viewer?.toString('hex')} ${item} ${Math.floor(at / 1_800_000)}`
+                if (viewer && seen.has(key)) continue
+                seen.add(key)
+                counted.push({ item, time: at })
+              }
+            } else if (step.from !== step.to) {
+              const { from, to } = step
+              await db.transaction((tx) => moveHistory(tx, name, from, to))
+              counted = counted.flatMap((hit) =>
+                hit.item !== from ? [hit] : to === undefined ? [] : [{ ...hit, item: to }],
+              )
+            }
+          }
+          for (const item of ITEMS) {
+            const days = await readItemHistory(db, name, item, NOW, 6)
+            const expected = days.map(({ start }) => {
+              const from = Date.parse(start)
+              return counted.filter(
+                (hit) => hit.item === item && hit.time >= from && hit.time < from + 24 * HOUR_MS,
+              ).length
+            })
+            assert.deepEqual(
+              days.map(({ hits }) => hits),
+              expected,
+            )
+          }
+          const since = (Math.floor(NOW / HOUR_MS) - 29) * HOUR_MS
+          const top = new Map(await readTopOfHours(db, name, 10, NOW, 30))
+          for (const item of ITEMS) {
+            const expected = counted.filter((hit) => hit.item === item && hit.time >= since).length
+            assert.equal(top.get(item) ?? 0, expected)
+          }
+        }),
+        { numRuns: 30 },
+      )
+    })
+
+    test('hours go after eight days, one a call; days stay', async () => {
+      const db = await database
+      const name = newName()
+      const ago = (hours: number) => ({ time: NOW - hours * HOUR_MS, viewer: null, item: 'a' })
+      await commit(db, name, [ago(194), ago(193), ago(192), ago(0)])
+      assert.equal(await removeHours(db, name, NOW), true)
+      assert.equal(await removeHours(db, name, NOW), false)
+      assert.equal(await removeHours(db, name, NOW), false)
+      assert.deepEqual(await readTopOfHours(db, name, 1, NOW, 1_000), [['a', 2]])
+      const days = await readItemHistory(db, name, 'a', NOW, 10)
+      assert.equal(
+        days.reduce((sum, { hits }) => sum + hits, 0),
+        4,
+      )
+    })
+  })
+}

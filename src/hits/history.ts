@@ -1,0 +1,165 @@
+/** Hits by the hour and by the UTC day, written in the transaction that counts them. */
+import { writeRows } from '../database/bulk.js'
+import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
+import { forUpdate, upsert } from '../database/dialect.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** Hours that hits are kept by the hour. */
+export const KEPT_HOURS = 8 * 24
+
+/** Days of one `history()`. */
+export const MAX_DAYS = 3_660
+export const DEFAULT_DAYS = 30
+
+/** What an item got in one day (UTC). */
+export interface HitsDay {
+  /** When the day began, in ISO 8601. */
+  readonly start: string
+  readonly hits: number
+}
+
+/** The tables, and what they are divided by. */
+const HOURS = { table: 'hits_hours', period: 'hour', ms: HOUR_MS, columns: ['hour', 'item'] }
+const DAYS = { table: 'hits_days', period: 'day', ms: DAY_MS, columns: ['item', 'day'] }
+
+/** The hits that one transaction counts. */
+export class CountedHits {
+  /** All of each item. */
+  readonly byItem = new Map<string, number>()
+  readonly #byHour = new Map<number, Map<string, number>>()
+
+  /** `at`: its time, in milliseconds since the Unix epoch. */
+  add(item: string, at: number): void {
+    this.byItem.set(item, (this.byItem.get(item) ?? 0) + 1)
+    const hour = Math.floor(at / HOUR_MS)
+    let items = this.#byHour.get(hour)
+    if (!items) this.#byHour.set(hour, (items = new Map()))
+    items.set(item, (items.get(item) ?? 0) + 1)
+  }
+
+  /** The hits of each item in each hour (`HOUR_MS`) or day. */
+  by(ms: number): [period: number, item: Buffer, hits: number][] {
+    const sums = new Map<string, [period: number, item: Buffer, hits: number]>()
+    for (const [hour, items] of this.#byHour) {
+      const period = Math.floor((hour * HOUR_MS) / ms)
+      for (const [item, hits] of items) {
+        const sum = sums.get(`${period} ${item}`)
+        if (sum) sum[2] += hits
+        else sums.set(`${period} ${item}`, [period, Buffer.from(item), hits])
+      }
+    }
+    return [...sums.values()]
+  }
+}
+
+/** Adds hits to their hours and days. Locks in the order of the tables' keys. */
+export async function writeHistory(
+  tx: Transaction,
+  name: string,
+  counted: CountedHits,
+): Promise<void> {
+  const hours = counted.by(HOUR_MS).sort((a, b) => a[0] - b[0] || a[1].compare(b[1]))
+  await add(
+    tx,
+    HOURS,
+    hours.map(([hour, item, hits]) => [name, hour, item, hits]),
+  )
+  const days = counted.by(DAY_MS).sort((a, b) => a[1].compare(b[1]) || a[0] - b[0])
+  await add(
+    tx,
+    DAYS,
+    days.map(([day, item, hits]) => [name, item, day, hits]),
+  )
+}
+
+/** Gives the hours and days of `from` to `to`, or removes them. */
+export async function moveHistory(
+  tx: Transaction,
+  name: string,
+  from: string,
+  to: string | undefined,
+): Promise<void> {
+  const item = Buffer.from(from)
+  for (const part of [HOURS, DAYS]) {
+    const { rows } = await tx.query(
+      `SELECT ${part.period} AS period, hits FROM ${part.table} WHERE name = ? AND item = ? ` +
+        `ORDER BY ${part.period}${forUpdate(tx.dialect)}`,
+      [name, item],
+    )
+    if (to !== undefined) {
+      const moved = rows.map(({ period, hits }): SqlValue[] => {
+        const place = { item: Buffer.from(to), [part.period]: period ?? null }
+        return [name, ...part.columns.map((column) => place[column] ?? null), hits ?? null]
+      })
+      await add(tx, part, moved)
+    }
+    await tx.query(`DELETE FROM ${part.table} WHERE name = ? AND item = ?`, [name, item])
+  }
+}
+
+async function add(
+  tx: Transaction,
+  { table, columns }: typeof HOURS,
+  rows: readonly SqlValue[][],
+): Promise<void> {
+  await writeRows(tx, rows, (count) =>
+    upsert(
+      tx.dialect,
+      table,
+      ['name', ...columns],
+      ['name', ...columns, 'hits'],
+      { hits: 'add' },
+      count,
+    ),
+  )
+}
+
+/** The last `days` days of an item up to that of `now`, without gaps. */
+export async function readItemHistory(
+  queryable: Queryable,
+  name: string,
+  item: string,
+  now: number,
+  days: number,
+): Promise<HitsDay[]> {
+  const first = Math.floor(now / DAY_MS) - days + 1
+  const { rows } = await queryable.query(
+    'SELECT day, hits FROM hits_days WHERE name = ? AND item = ? AND day >= ?',
+    [name, Buffer.from(item), first],
+  )
+  const hits = new Map(rows.map((row) => [Number(row['day']), Number(row['hits'])]))
+  return Array.from({ length: days }, (_, index) => ({
+    start: new Date((first + index) * DAY_MS).toISOString(),
+    hits: hits.get(first + index) ?? 0,
+  }))
+}
+
+/** The `n` items with the most hits in the hour of `now` and the `hours - 1` hours before it. */
+export async function readTopOfHours(
+  queryable: Queryable,
+  name: string,
+  n: number,
+  now: number,
+  hours: number,
+): Promise<[item: string, hits: number][]> {
+  const { rows } = await queryable.query(
+    'SELECT item, SUM(hits) AS hits FROM hits_hours WHERE name = ? AND hour > ? ' +
+      'GROUP BY item ORDER BY hits DESC, item DESC LIMIT ?',
+    [name, Math.floor(now / HOUR_MS) - hours, n],
+  )
+  return rows.map(({ item, hits }) => [String(item), Number(hits)])
+}
+
+/** Removes the oldest hours that are over; resolves with whether there are more. */
+export async function removeHours(database: Database, name: string, now: number): Promise<boolean> {
+  const keepFrom = Math.floor(now / HOUR_MS) - KEPT_HOURS
+  const { rows } = await database.query('SELECT MIN(hour) AS hour FROM hits_hours WHERE name = ?', [
+    name,
+  ])
+  const oldest = rows[0]?.['hour']
+  if (typeof oldest !== 'number' || oldest >= keepFrom) return false
+  await database.query('DELETE FROM hits_hours WHERE name = ? AND hour = ?', [name, oldest])
+  return oldest + 1 < keepFrom
+}
