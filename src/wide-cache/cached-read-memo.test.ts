@@ -6,7 +6,7 @@ import { systemEnvironment } from '../support/environment.js'
 import { ManualClock } from '../support/fixtures.suite.js'
 import { CachedRead } from './cached-read.js'
 
-const FIGURES = 'wide-cache:test:read:figures'
+const FIGURES = 'wide-cache:test:read:test:figures'
 const TTL_SECONDS = 10
 
 /** A process that reads, and its cache, whose time goes with the process's. */
@@ -17,6 +17,7 @@ function bench() {
   const read = new CachedRead({
     cache,
     environment: { ...systemEnvironment, clock },
+    key: 'test',
     keyPrefix: async () => 'wide-cache:test:',
     ttlSeconds: TTL_SECONDS,
     async query() {

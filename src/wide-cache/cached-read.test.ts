@@ -27,6 +27,7 @@ function reading(cache: Cache, query: () => Promise<number>, clock = movableCloc
     read: new CachedRead({
       cache,
       environment: { ...systemEnvironment, clock },
+      key: 'test',
       keyPrefix: async () => 'wide-cache:test:',
       ttlSeconds: 2,
       query,

@@ -20,6 +20,15 @@ interface Known<Figures> {
   readonly figures: Figures
 }
 
+/** What reading takes, whichever figures they are. */
+export interface CachedReadParts {
+  readonly cache: Cache
+  readonly environment: Environment
+  /** What all keys of the name begin with. */
+  readonly keyPrefix: () => Promise<string>
+  readonly ttlSeconds: number
+}
+
 /**
  * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many
  * callers ask: the one that finds the turn free takes it and reads; all others take what the cache
@@ -30,6 +39,8 @@ export class CachedRead<Figures> {
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #keyPrefix: () => Promise<string>
+  /** Tells the figures from others of the name. */
+  readonly #key: string
   /** As last known: what all keys of the figures begin with. */
   #prefix: string | undefined
   readonly #ttlSeconds: number
@@ -37,16 +48,11 @@ export class CachedRead<Figures> {
   #memo: (Known<Figures> & { readonly until: number }) | undefined
   #answer: Promise<Figures> | undefined
 
-  constructor(parts: {
-    cache: Cache
-    environment: Environment
-    keyPrefix: () => Promise<string>
-    ttlSeconds: number
-    query: () => Promise<Figures>
-  }) {
+  constructor(parts: CachedReadParts & { key: string; query: () => Promise<Figures> }) {
     this.#cache = parts.cache
     this.#environment = parts.environment
     this.#keyPrefix = parts.keyPrefix
+    this.#key = parts.key
     this.#ttlSeconds = parts.ttlSeconds
     this.#query = parts.query
   }
@@ -99,7 +105,7 @@ export class CachedRead<Figures> {
   async #takeTurn(): Promise<'ours' | 'of another' | undefined> {
     try {
       const isOurs = await this.#cache.add(
-        `${this.#prefix}read:turn`,
+        `${this.#prefix}read:${this.#key}:turn`,
         Buffer.from('1'),
         this.#ttlSeconds,
       )
@@ -127,7 +133,7 @@ export class CachedRead<Figures> {
   async #share(figures: Figures): Promise<boolean> {
     try {
       const value = Buffer.from(JSON.stringify(figures))
-      await this.#cache.set(`${this.#prefix}read:figures`, value, LAST_GOOD_SECONDS)
+      await this.#cache.set(`${this.#prefix}read:${this.#key}:figures`, value, LAST_GOOD_SECONDS)
       return true
     } catch {
       return false
@@ -135,11 +141,12 @@ export class CachedRead<Figures> {
   }
 
   /**
-   * Remembers what the cache has, for `ms`. `none`: it has nothing; `undefined`: it does not answer.
+   * Remembers what the cache has, for `ms`. `none`: it has nothing; `undefined`: it does not
+   * answer.
    */
   async #recall(ms: number): Promise<Known<Figures> | 'none' | undefined> {
     try {
-      const value = await this.#cache.get(`${this.#prefix}read:figures`)
+      const value = await this.#cache.get(`${this.#prefix}read:${this.#key}:figures`)
       if (!value) return 'none'
       return { figures: this.#remember(JSON.parse(value.toString()) as Figures, ms) }
     } catch {

@@ -1,11 +1,11 @@
 import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
-import type { Database } from '../database/database.js'
+import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
-import { CachedRead } from './cached-read.js'
+import { CachedReads } from './cached-reads.js'
 import { ClockWatch } from './clock-watch.js'
 import { Collector } from './collector/collector.js'
 import { stampOf } from './frame.js'
@@ -15,13 +15,23 @@ import { GridRecord } from './ledger/grid-record.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { Ledger } from './ledger/ledger.js'
 import { Marks } from './collector/marks.js'
-import { PACKAGE_KINDS, type Settings, settingsOf, type WideCacheOptions } from './options.js'
+import { type LiveTail, readLive } from './live.js'
+import {
+  PACKAGE_KINDS,
+  type ReadContext,
+  type Settings,
+  settingsOf,
+  type WideCacheOptions,
+} from './options.js'
 import { forgetOld } from './ledger/forgetting.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type Schedule, schedule } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
+
+/** The key of what `read()` reads. */
+const FIGURES = 'figures'
 
 /** How often what is old is removed, unless there is more than one call takes. */
 const RETENTION_EVERY_MS = 60_000
@@ -30,7 +40,9 @@ const RETENTION_EVERY_MS = 60_000
 const AGREED_MS = 600_000
 
 /** What the package's own uses of the wide cache have beside their options. */
-export interface OwnUse extends Partial<Pick<Use, 'kind' | 'keepSeconds' | 'repeatSeconds'>> {
+export interface OwnUse extends Partial<
+  Pick<Use, 'kind' | 'keepSeconds' | 'historyDays' | 'repeatSeconds'>
+> {
   /** Parts of the package whose tables `commit` uses. */
   readonly tables?: readonly string[]
 }
@@ -55,7 +67,8 @@ export class WideCache<Row, Figures = unknown> {
   readonly #marks: Marks
   readonly #writer: Writer<Row>
   readonly #collector: Collector
-  readonly #cachedRead: CachedRead<Figures>
+  readonly #cachedReads: CachedReads
+  readonly #stamp: number
   readonly #schedule: Schedule | undefined
   readonly #createdAt: number
   #draining: Promise<unknown> = Promise.resolve()
@@ -71,7 +84,8 @@ export class WideCache<Row, Figures = unknown> {
     own: OwnUse = {},
   ) {
     const settings = settingsOf(options)
-    const { kind = settings.kind, keepSeconds = 0, repeatSeconds = 0, tables = [] } = own
+    const { kind = settings.kind, tables = [] } = own
+    const { keepSeconds = 0, historyDays = 0, repeatSeconds = 0 } = own
     this.#connections = new Connections('WideCache', settings.name, environment)
     const cache = this.#connections.openCache(options.cache)
     this.#database = this.#connections.openDatabase(options.database, ['wide-cache', ...tables], {
@@ -83,7 +97,13 @@ export class WideCache<Row, Figures = unknown> {
     this.database = database
     this.#settings = settings
     this.#environment = environment
-    this.#use = { kind, cellTtlSeconds: settings.cellTtlSeconds, keepSeconds, repeatSeconds }
+    this.#use = {
+      kind,
+      cellTtlSeconds: settings.cellTtlSeconds,
+      keepSeconds,
+      historyDays,
+      repeatSeconds,
+    }
     this.#createdAt = environment.clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
     const { clock, newId } = environment
@@ -108,6 +128,7 @@ export class WideCache<Row, Figures = unknown> {
       watch: this.#watch,
       stamp: stampOf(kind),
     }
+    this.#stamp = parts.stamp
     this.#marks = new Marks(parts)
     const ledger = new Ledger<Row>(parts)
     this.#writer = new Writer<Row>({
@@ -125,10 +146,9 @@ export class WideCache<Row, Figures = unknown> {
       },
     })
     this.#collector = new Collector({ ...parts, ledger, marks: this.#marks })
-    this.#cachedRead = new CachedRead({
+    this.#cachedReads = new CachedReads({
       ...parts,
       ttlSeconds: settings.readTtlSeconds,
-      query: () => this.#query(),
       keyPrefix: () => this.#database.whenReady(async () => keyPrefix(this.#record.grid!.id)),
     })
     if (settings.collect !== false) {
@@ -181,7 +201,50 @@ export class WideCache<Row, Figures = unknown> {
    * is away.
    */
   read(): Promise<Figures> {
-    return this.#connections.run(() => this.#cachedRead.read())
+    const { read } = this.#settings
+    if (!read) {
+      return Promise.reject(
+        new TypeError('wide-cache: read() needs the option "read", a function (database, context)'),
+      )
+    }
+    return this.readCached(FIGURES, read)
+  }
+
+  /**
+   * What `read` returns, as {@link read} does: `key` tells it from other figures of the name. Keys
+   * are few, or go out of use.
+   *
+   * @internal
+   */
+  readCached<Other>(
+    key: string,
+    read: (database: Queryable, context: ReadContext) => Promise<Other>,
+  ): Promise<Other> {
+    return this.#connections.run(() => this.#cachedReads.read(key, () => this.#query(read)))
+  }
+
+  /**
+   * What lies in the cells of the layers from `since` on, in milliseconds since the Unix epoch; not
+   * settled. Asks the cache only.
+   *
+   * @internal
+   */
+  readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
+    return this.#connections.run(async () => {
+      if (!this.#record.grid) await this.#database.migrate()
+      const { clock } = this.#environment
+      return readLive(
+        {
+          ...this.#settings,
+          cache: this.cache,
+          grid: this.#record.grid!,
+          clock,
+          stamp: this.#stamp,
+        },
+        { since, now: clock.now() },
+        onRow,
+      )
+    })
   }
 
   /**
@@ -236,7 +299,9 @@ export class WideCache<Row, Figures = unknown> {
     if (!this.#record.grid) await this.#enter()
   }
 
-  /** A scheduled run: drains if no other collector is at it, and removes what is old. Never rejects. */
+  /**
+   * A scheduled run: drains if no other collector is at it, and removes what is old. Never rejects.
+   */
   async #collect(): Promise<void> {
     try {
       await this.#database.whenReady(async () => {
@@ -272,13 +337,10 @@ export class WideCache<Row, Figures = unknown> {
     if (await removeOld?.(this.database, { now, name })) this.#retentionAt = began
   }
 
-  async #query(): Promise<Figures> {
-    const { read, name } = this.#settings
-    if (!read) {
-      throw new TypeError(
-        'wide-cache: read() needs the option "read", a function (database, context)',
-      )
-    }
+  #query<Other>(
+    read: (database: Queryable, context: ReadContext) => Promise<Other>,
+  ): Promise<Other> {
+    const { name } = this.#settings
     return this.#database.whenReady(async () =>
       read(this.database, { name, ...(await this.#complete()) }),
     )

@@ -2,12 +2,14 @@
 
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
 -- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds and of keep_seconds (how long
--- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default).
+-- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
+-- history_days is how long values of dimensions are kept by the hour, the most counts, too.
 CREATE TABLE IF NOT EXISTS wide_cache_uses (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   cell_ttl_seconds BIGINT NOT NULL,
   keep_seconds BIGINT NOT NULL,
+  history_days BIGINT NOT NULL,
   repeat_seconds BIGINT NOT NULL,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

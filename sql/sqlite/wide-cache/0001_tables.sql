@@ -2,12 +2,14 @@
 
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
 -- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds and of keep_seconds (how long
--- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default).
+-- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
+-- history_days is how long values of dimensions are kept by the hour, the most counts, too.
 CREATE TABLE IF NOT EXISTS wide_cache_uses (
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
   cell_ttl_seconds INTEGER NOT NULL,
   keep_seconds INTEGER NOT NULL,
+  history_days INTEGER NOT NULL,
   repeat_seconds INTEGER NOT NULL,
   PRIMARY KEY (name)
 ) WITHOUT ROWID;

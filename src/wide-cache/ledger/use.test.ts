@@ -147,6 +147,7 @@ for (const [what, openDatabase] of DATABASES) {
       kind: 'hits',
       cellTtlSeconds: 100,
       keepSeconds: 0,
+      historyDays: 0,
       repeatSeconds: 0,
       ...more,
     })
@@ -207,7 +208,7 @@ test('names come with the shape of their newest shared grid, never of private on
       commit: async () => {},
     },
     undefined,
-    { kind: 'hits', keepSeconds: 9, repeatSeconds: 8 },
+    { kind: 'hits', keepSeconds: 9, historyDays: 5, repeatSeconds: 8 },
   )
   const own = new WideCache<unknown>({
     name: 'own',
@@ -227,6 +228,7 @@ test('names come with the shape of their newest shared grid, never of private on
       layerSeconds: 3,
       cellTtlSeconds: 3600,
       keepSeconds: 0,
+      historyDays: 0,
       repeatSeconds: 0,
     },
     {
@@ -236,6 +238,7 @@ test('names come with the shape of their newest shared grid, never of private on
       layerSeconds: 2,
       cellTtlSeconds: 500,
       keepSeconds: 9,
+      historyDays: 5,
       repeatSeconds: 8,
     },
   ])

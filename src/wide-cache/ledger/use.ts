@@ -18,6 +18,8 @@ export interface Use {
    * removed too early.
    */
   readonly keepSeconds: number
+  /** Days that values of dimensions are kept by the hour; 0: not said. The most count. */
+  readonly historyDays: number
   /** Seconds in which a viewer counts once; 0: not said. The last process that says it decides. */
   readonly repeatSeconds: number
 }
@@ -45,7 +47,7 @@ export class KindDiffersError extends Error {
 }
 
 const TABLE = 'wide_cache_uses'
-const COLUMNS = ['kind', 'cell_ttl_seconds', 'keep_seconds', 'repeat_seconds']
+const COLUMNS = ['kind', 'cell_ttl_seconds', 'keep_seconds', 'history_days', 'repeat_seconds']
 
 /** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
 export async function enterUse(database: Database, name: string, use: Use): Promise<void> {
@@ -55,6 +57,7 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
       use.kind,
       use.cellTtlSeconds,
       use.keepSeconds,
+      use.historyDays,
       use.repeatSeconds,
     ])
   let recorded = await useOf(database, name)
@@ -71,6 +74,7 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
   if (
     recorded.cellTtlSeconds >= use.cellTtlSeconds &&
     recorded.keepSeconds >= use.keepSeconds &&
+    recorded.historyDays >= use.historyDays &&
     !repeatDiffers
   ) {
     return
@@ -78,6 +82,7 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
   await write({
     cell_ttl_seconds: 'greatest',
     keep_seconds: 'greatest',
+    history_days: 'greatest',
     ...(repeatDiffers && { repeat_seconds: 'replace' }),
   })
 }
@@ -120,6 +125,7 @@ function useIn(row: SqlRow): Use {
     kind: String(row['kind']),
     cellTtlSeconds: Number(row['cell_ttl_seconds']),
     keepSeconds: Number(row['keep_seconds']),
+    historyDays: Number(row['history_days']),
     repeatSeconds: Number(row['repeat_seconds']),
   }
 }

@@ -1,0 +1,27 @@
+import { CachedRead, type CachedReadParts } from './cached-read.js'
+
+/** Figures that a process remembers. */
+const MAX_READS = 200
+
+/** A {@link CachedRead} for each key. Those not asked for in a long time are forgotten. */
+export class CachedReads {
+  readonly #parts: CachedReadParts
+  /** The least recently used first. */
+  readonly #reads = new Map<string, CachedRead<unknown>>()
+
+  constructor(parts: CachedReadParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The figures of `key`, which `query` reads. @throws what the query throws, without older ones
+   */
+  read<Figures>(key: string, query: () => Promise<Figures>): Promise<Figures> {
+    const read = this.#reads.get(key) ?? new CachedRead({ ...this.#parts, key, query })
+    this.#reads.delete(key)
+    this.#reads.set(key, read)
+    if (this.#reads.size > MAX_READS) this.#reads.delete(this.#reads.keys().next().value!)
+    // A key stands for one kind of figures.
+    return read.read() as Promise<Figures>
+  }
+}

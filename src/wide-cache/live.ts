@@ -1,0 +1,120 @@
+import type { Cache } from '../cache/cache.js'
+import { type Clock, sleep } from '../support/clock.js'
+import type { Codec } from './codec.js'
+import { type Frame, readCell, rowsOf } from './frame.js'
+import type { Grid } from './grid.js'
+import { frameKey } from './ledger/ledger.js'
+
+/** What a cell holds. */
+export interface LiveCell {
+  readonly frames: number
+  readonly bytes: number
+}
+
+/** What the cells of a layer hold. */
+export interface LiveLayer {
+  /** When the layer began, in milliseconds since the Unix epoch. */
+  readonly start: number
+  readonly rows: number
+  /** By columns; of some only, if the tail is sampled. */
+  readonly cells: readonly LiveCell[]
+}
+
+/** What is in the cache and not in SQL yet. */
+export interface LiveTail {
+  readonly layerSeconds: number
+  /** Oldest first. */
+  readonly layers: readonly LiveLayer[]
+  /** Only some columns were read. */
+  readonly sampled: boolean
+}
+
+/** Layers read, at most. */
+const MAX_LAYERS = 20
+
+/** Bytes of cells read, about; with more, only some columns are read. */
+const MAX_BYTES = 8 * 1024 * 1024
+
+/** Bytes of cells decoded before the process does other work. */
+const PAUSE_BYTES = 256 * 1024
+
+/**
+ * Reads the cells from the layer of `since` up to that of `now`, the newest ones if there are many.
+ * Nothing is settled: rows may be in SQL already, or may never come there. Each frame counts once,
+ * however many cells have it.
+ *
+ * @param onRow called for each row
+ */
+export async function readLive<Row>(
+  { cache, grid, stamp, codec, clock }: LiveParts<Row>,
+  { since, now }: { readonly since: number; readonly now: number },
+  onRow: (row: Row) => void,
+): Promise<LiveTail> {
+  // A clock that is a little ahead places in the next layer.
+  const to = grid.layerAt(now) + 1
+  const from = Math.max(grid.layerAt(since), to - MAX_LAYERS + 1)
+  const first = await cache.getMany(keysOf(grid, from, to, 0, 1))
+  const fit = Math.floor(MAX_BYTES / Math.max(1, bytesIn(first)))
+  const columns = Math.max(1, Math.min(grid.width, fit))
+  const others = await cache.getMany(keysOf(grid, from, to, 1, columns))
+  const seen = new Set<string>()
+  const layers: LiveLayer[] = []
+  let pauseAt = PAUSE_BYTES
+  let bytes = 0
+  for (let layer = from; layer <= to; layer++) {
+    let rows = 0
+    const cells: LiveCell[] = []
+    for (let column = 0; column < columns; column++) {
+      const key = grid.cellKey(layer, column)
+      const cell = first.get(key) ?? others.get(key) ?? NOTHING
+      const { frames } = readCell(cell, stamp)
+      cells.push({ frames: frames.length, bytes: cell.length })
+      for (const frame of frames) {
+        if (seen.has(frameKey(frame))) continue
+        seen.add(frameKey(frame))
+        rows += frame.rowCount
+        decode(frame, codec, onRow)
+      }
+      bytes += cell.length
+      if (bytes > pauseAt) {
+        pauseAt = bytes + PAUSE_BYTES
+        await sleep(clock, 0)
+      }
+    }
+    layers.push({ start: grid.endOf(layer - 1), rows, cells })
+  }
+  return { layerSeconds: grid.layerSeconds, layers, sampled: columns < grid.width }
+}
+
+interface LiveParts<Row> {
+  readonly cache: Cache
+  readonly grid: Grid
+  readonly stamp: number
+  readonly codec: Codec<Row>
+  readonly clock: Clock
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** What cannot be read is for the collector to keep. */
+function decode<Row>(frame: Frame, codec: Codec<Row>, onRow: (row: Row) => void): void {
+  try {
+    for (const row of rowsOf(frame)) onRow(codec.decode(row))
+  } catch {
+    // Bytes that are no row.
+  }
+}
+
+function keysOf(grid: Grid, from: number, to: number, column: number, columns: number): string[] {
+  const keys: string[] = []
+  for (let layer = from; layer <= to; layer++) {
+    for (let at = column; at < columns; at++) keys.push(grid.cellKey(layer, at))
+  }
+  return keys
+}
+
+function bytesIn(cells: ReadonlyMap<string, Buffer>): number {
+  let bytes = 0
+  for (const cell of cells.values()) bytes += cell.length
+  return bytes
+}
