@@ -3,7 +3,15 @@
 import './support/package-file.js'
 
 export { type Activity, createActivity, type RecordedVisit } from './activity/activity.js'
+export { campaign } from './activity/dimensions/campaign.js'
+export { country } from './activity/dimensions/country.js'
+export { deviceClass } from './activity/dimensions/device-class.js'
+export type { Dimension } from './activity/dimensions/dimensions.js'
+export { referrerHost, type ReferrerHostOptions } from './activity/dimensions/referrer-host.js'
+export type { ActivityPeriod, Period, ValueViews } from './activity/history.js'
+export type { LiveActivity, LiveActivityLayer } from './activity/live.js'
 export type { ActivityOptions } from './activity/options.js'
+export type { HistoryQuery, Moment, TopQuery } from './activity/ranges.js'
 export type { ActivityStats } from './activity/stats.js'
 export { type Cache, CacheError, type CacheErrorCode } from './cache/cache.js'
 export { memcached, type MemcachedOptions } from './cache/memcached/memcached.js'
@@ -21,7 +29,14 @@ export {
 } from './database/database.js'
 export { mysql, type MysqlOptions } from './database/mysql/mysql.js'
 export { sqlite } from './database/sqlite/sqlite.js'
-export { createHits, type HitParties, type Hits } from './hits/hits.js'
+export {
+  createHits,
+  type HitParties,
+  type Hits,
+  type HitsHistoryOptions,
+  type HitsTopOptions,
+} from './hits/hits.js'
+export type { HitsDay } from './hits/history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
 export { ClosedError } from './support/closed-error.js'

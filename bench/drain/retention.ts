@@ -7,6 +7,9 @@ import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { NAME } from './visits.js'
 
+/** All days are closed, and nothing of closed days stays but their totals. */
+const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
+
 export interface Removal {
   readonly rows: number
   readonly ms: number
@@ -26,7 +29,7 @@ export async function removeAll(database: Database, sql: Connection): Promise<Re
     const before = await rowsLeft('activities')
     const now = await database.now()
     const began = performance.now()
-    more = await removeOldVisits(database, { now, name: NAME }, 0)
+    more = await removeOldVisits(database, { now, name: NAME }, NOTHING_KEPT)
     const ms = performance.now() - began
     removals.push({ rows: before - (await rowsLeft('activities')), ms })
   }

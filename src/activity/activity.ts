@@ -3,16 +3,21 @@ import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
+import { oneOf } from '../support/options.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from '../page-views/last-responses.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
+import type { RetentionContext } from '../wide-cache/options.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
+import { HOURS_A_DAY } from './books.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
-import { activityMiddleware } from './middleware.js'
+import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
+import { type LiveActivity, LiveView } from './live.js'
+import { activityMiddleware, type ViewedPage } from './middleware.js'
 import {
   type ActivityOptions,
   type ActivitySettings,
@@ -20,9 +25,18 @@ import {
   cacheWarning,
 } from './options.js'
 import { pageOf } from './page.js'
+import {
+  type HistoryQuery,
+  historyQuery,
+  hourOf,
+  type TopQuery,
+  topQuery,
+  wholeDays,
+} from './ranges.js'
 import { removeOldVisits } from './retention.js'
 import { activityRouter } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
+import { PAGE } from './sums.js'
 import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 
 /** A visit that `record` takes. */
@@ -63,6 +77,36 @@ export interface Activity {
    */
   stats(): Promise<ActivityStats>
   /**
+   * Page views and visitors of each hour, or of each day in UTC, without gaps: exact, and for ever.
+   * A visitor of two days is two visitors, so sums over days are no "unique visitors". What comes
+   * after its day was closed (about an hour after its end) counts at the start of the oldest open
+   * day. At most a year of hours or ten years of days. Cached as {@link stats} is.
+   *
+   * @throws TypeError, RangeError naming the field that is wrong; what the database throws @example
+   * const week = await activity.history({ from: Date.now() - 7 * 86_400_000, to: Date.now(), by:
+   * 'day' })
+   */
+  history(query: HistoryQuery): Promise<ActivityPeriod[]>
+  /**
+   * The values of a dimension with the most page views, the first with the most: `page`, or one of
+   * the option `dimensions`. `null` stands for visits without a value, `(other)` for values that
+   * are not listed one by one. Hours that are older than `historyDays` are rounded to whole days.
+   * Cached as {@link stats} is.
+   *
+   * @throws TypeError, RangeError for an unknown dimension or a wrong field; what the database
+   * throws @example const pages = await activity.top('page', { from: Date.now() - 86_400_000, to:
+   * Date.now(), n: 5 })
+   */
+  top(dimension: string, query: TopQuery): Promise<ValueViews[]>
+  /**
+   * What the cells of the newest layers hold, straight from the cache: a visit is in it within a
+   * second. Not settled: a visit may be missing or come again while its frame is on its way. All
+   * callers of a second share one read.
+   *
+   * @throws CacheError if the cache does not answer
+   */
+  live(): Promise<LiveActivity>
+  /**
    * Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither
    * takes it; it is kept.
    */
@@ -102,7 +146,8 @@ export class SiteActivity implements Activity {
   readonly #wide: WideCache<Visit, ActivityStats>
   readonly #logger: BurstLogger
   readonly #guard: Guard
-  readonly #pseudonymizer: Pseudonymizer
+  readonly #pseudonymizer: Pseudonymizer<ViewedPage>
+  readonly #live: LiveView
   readonly #middleware: () => RequestHandler
   readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
@@ -119,12 +164,17 @@ export class SiteActivity implements Activity {
         maxCommitRows: MAX_COMMIT_ROWS,
         read: (database, context) => readStats(database, context, settings.windowSeconds),
         readTtlSeconds: settings.statsTtlSeconds,
-        removeOld: async (database, context) =>
-          removeOldVisits(database, context, 1000 * (await this.#keptSeconds(database))),
+        removeOld: (database, context) => this.#removeOld(database, context),
       },
       environment,
-      { kind: 'activity', keepSeconds: settings.keepSeconds, tables: ['activity'] },
+      {
+        kind: 'activity',
+        keepSeconds: settings.keepSeconds,
+        historyDays: settings.historyDays,
+        tables: ['activity'],
+      },
     )
+    this.#live = new LiveView(this.#wide, clock)
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#logger = logger
     const warning = cacheWarning(this.#wide.cache)
@@ -135,11 +185,13 @@ export class SiteActivity implements Activity {
       name: settings.name,
       clock,
       logger,
-      forward: (time, visitor, page) => this.#wide.append({ time, visitor, page }),
+      forward: (time, visitor, { page, dimensions }) =>
+        this.#wide.append({ time, visitor, page, dimensions }),
     })
     this.#middleware = activityMiddleware(
       settings,
-      (page, identity, userAgent) => this.#pseudonymizer.pseudonymize(page, identity, userAgent),
+      (viewed, identity, userAgent) =>
+        this.#pseudonymizer.pseudonymize(viewed, identity, userAgent),
       logger,
     )
   }
@@ -161,12 +213,40 @@ export class SiteActivity implements Activity {
       this.#refused('visitor', visitor, 'a text or a number', 'the visit counts without a visitor')
     }
     if (!isPage) this.#refused('page', page, 'a text', 'the visit counts for the page "/"')
-    const stored = isPage ? pageOf(page) : '/'
-    this.#pseudonymizer.pseudonymize(stored, identity, undefined, this.#timeOf(at))
+    const viewed = { page: isPage ? pageOf(page) : '/', dimensions: undefined }
+    this.#pseudonymizer.pseudonymize(viewed, identity, undefined, this.#timeOf(at))
   }
 
   stats(): Promise<ActivityStats> {
     return this.#lifetime.run(() => this.#wide.read())
+  }
+
+  history(query: HistoryQuery): Promise<ActivityPeriod[]> {
+    return this.#lifetime.run(async () => {
+      const { by, range } = historyQuery(query)
+      return this.#wide.readCached(
+        `history:${by}:${range.from}:${range.to}`,
+        (database, { name }) => readHistory(database, name, by, range),
+      )
+    })
+  }
+
+  top(dimension: string, query: TopQuery): Promise<ValueViews[]> {
+    return this.#lifetime.run(async () => {
+      const known = oneOf('dimension', dimension, this.dimensions)
+      const { range, n } = topQuery(query)
+      return this.#wide.readCached(
+        `top:${known}:${range.from}:${range.to}:${n}`,
+        (database, { name, asOf }) => {
+          const keptFrom = hourOf(asOf) - HOURS_A_DAY * this.#settings.historyDays
+          return readTop(database, name, known, wholeDays(range, keptFrom), n)
+        },
+      )
+    })
+  }
+
+  live(): Promise<LiveActivity> {
+    return this.#lifetime.run(() => this.#live.read())
   }
 
   flush(): Promise<void> {
@@ -199,10 +279,25 @@ export class SiteActivity implements Activity {
     await this.#wide.close()
   }
 
+  /** The dimensions that this process knows of. */
+  get dimensions(): readonly string[] {
+    return [PAGE, ...Object.keys(this.#settings.dimensions)]
+  }
+
+  /** SQL has the longest times that a process has given. */
+  async #removeOld(database: Database, context: RetentionContext): Promise<boolean> {
+    const { name, historyDays, vanishedSeconds } = this.#settings
+    const use = await useOf(database, name)
+    return removeOldVisits(database, context, {
+      rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
+      valuesDays: Math.max(historyDays, use?.historyDays ?? 0),
+      vanishedSeconds: Math.max(vanishedSeconds, use?.cellTtlSeconds ?? 0),
+    })
+  }
+
   /** How long visits are kept: SQL has the longest time that a process has given. */
-  async #keptSeconds(database: Database): Promise<number> {
+  #keptSeconds(kept = this.#settings.keepSeconds): number {
     const { name, keepSeconds, retentionGiven } = this.#settings
-    const kept = (await useOf(database, name))?.keepSeconds ?? keepSeconds
     if (retentionGiven && kept > keepSeconds) {
       this.#logger.warnOnce(
         'kept longer',

@@ -1,7 +1,9 @@
 import { statementsOf } from '../database/bulk.js'
 import type { SqlValue, Transaction } from '../database/database.js'
-import { insert, upsert } from '../database/dialect.js'
+import { insert, type Statement, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
+import { DAY_MS, HOUR_MS, openBooks } from './books.js'
+import { Sums } from './sums.js'
 import type { Visit } from './visit.js'
 
 /**
@@ -13,14 +15,16 @@ export const MAX_COMMIT_ROWS = 40_000
 /** Rows of one statement: more is hardly faster. */
 const ROWS_A_STATEMENT = 1_000
 
+const SECONDS_AN_HOUR = 3600
+
 /**
- * Brings visits to SQL within the transaction of their frames: the views of their seconds, the
- * rows, and the newest second of each visitor, so that the sums always are what the rows say. Locks
- * in one order, for concurrent transactions and {@link removeOldVisits}: seconds ascending, then
- * visitors ascending.
+ * Brings visits to SQL within the transaction of their frames: the rows, and all sums of them, so
+ * that the sums always are what the rows say. Locks in one order, for concurrent transactions and
+ * the removal of what is old: the books, then seconds ascending.
  *
- * A visit's second is that of its `created_at`, which is its time but no later than the database's
- * now. Sums are kept by the second, not by the layer, because grids of different layer lengths fill
+ * A visit's time is no later than the database's now, and no earlier than the oldest open day: a
+ * closed day never changes, so what comes later counts at the start of the next one. Sums of the
+ * window are kept by the second, not by the layer, because grids of different layer lengths fill
  * them.
  */
 export async function commitVisits(
@@ -28,14 +32,18 @@ export async function commitVisits(
   tx: Transaction,
   { now, name }: CommitContext,
 ): Promise<void> {
-  const { dialect } = tx
-  const pipeline = new Pipeline(tx)
-  const seconds = bySecond(visits, now)
-  await pipeline.write(
-    rowsOf(seconds, ([second, { length }]) => [name, second, length]),
+  const openFrom = (await openBooks(tx, name, visits.length)) * DAY_MS
+  const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
+  const late = visits.reduce((n, { time }) => (Math.min(time, now) < openFrom ? n + 1 : n), 0)
+  const seconds = bySecond(visits, timeOf)
+  const sums = new Sums()
+  const statements = new Statements(tx)
+
+  await statements.send(
+    seconds.map(([second, { length }]) => [name, second, length]),
     (count) =>
       upsert(
-        dialect,
+        tx.dialect,
         'activity_seconds',
         ['name', 'second'],
         ['name', 'second', 'views'],
@@ -43,35 +51,71 @@ export async function commitVisits(
         count,
       ),
   )
-
-  // Noted while the visits are written, piece by piece: all at once would hold up requests.
-  const newest = new NewestSeconds()
-  await pipeline.write(
-    rowsOf(inOrder(seconds), ({ time, visitor, page }) => {
-      const createdAt = Math.min(time, now)
-      if (visitor) newest.note(visitor, secondOf(createdAt))
-      return [name, createdAt, visitor, page]
-    }),
-    (count) => insert('activities', ['name', 'created_at', 'visitor', 'page'], count),
-  )
-
-  await pipeline.write(
-    rowsOf(newest.ascending(), ({ visitor, second }) => [name, visitor, second]),
+  await statements.send(
+    byHour(seconds).map(([hour, views]) => [
+      name,
+      hour,
+      views,
+      hour * HOUR_MS === openFrom ? late : 0,
+    ]),
     (count) =>
       upsert(
-        dialect,
-        'activity_visitors',
-        ['name', 'visitor'],
-        ['name', 'visitor', 'last_second'],
-        { last_second: 'greatest' },
+        tx.dialect,
+        'activity_hours',
+        ['name', 'hour'],
+        ['name', 'hour', 'views', 'late'],
+        { views: 'add', late: 'add' },
         count,
       ),
   )
-  await pipeline.end()
+  for (const chunk of chunksOf(seconds)) {
+    for (const visit of chunk) sums.add(visit, timeOf(visit))
+    await statements.send(
+      chunk.map((visit) => [name, timeOf(visit), visit.visitor, visit.page]),
+      (count) => insert('activities', ['name', 'created_at', 'visitor', 'page'], count),
+    )
+  }
+  await statements.send(
+    mapped(sums.visitors(), ([day, { visitor, second, hours }]) => [
+      name,
+      day,
+      visitor,
+      second,
+      hours,
+    ]),
+    (count) =>
+      upsert(
+        tx.dialect,
+        'activity_visitors',
+        ['name', 'day', 'visitor'],
+        ['name', 'day', 'visitor', 'last_second', 'hours'],
+        { last_second: 'greatest', hours: 'or' },
+        count,
+      ),
+  )
+  await statements.send(
+    mapped(sums.values(), ([dimension, hour, value, views]) => [
+      name,
+      dimension,
+      hour,
+      Buffer.from(value),
+      views,
+    ]),
+    (count) =>
+      upsert(
+        tx.dialect,
+        'activity_hour_values',
+        ['name', 'dimension', 'hour', 'value'],
+        ['name', 'dimension', 'hour', 'value', 'views'],
+        { views: 'add' },
+        count,
+      ),
+  )
+  await statements.done()
 }
 
-/** Sends one statement after the other. Makes the next one while the database is at the last. */
-class Pipeline {
+/** Sends statements one after the other. The next one is made while the database is at the last. */
+class Statements {
   readonly #tx: Transaction
   #underWay: Promise<unknown> = Promise.resolve()
 
@@ -79,39 +123,39 @@ class Pipeline {
     this.#tx = tx
   }
 
-  /** Resolves when all rows have been read and sent. The last statement may be under way then. */
-  async write(rows: Iterable<SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
+  /** Sends as many statements as the rows need. The last one may still be under way afterwards. */
+  async send(rows: Iterable<SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
     const limits = { maxBytes: this.#tx.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
     for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
-      const next = this.#tx.query(sql, values)
-      // Of two that fail the first is the one that says why.
-      next.catch(() => undefined)
-      await this.#underWay
-      this.#underWay = next
+      await this.#next({ sql, values })
     }
   }
 
-  /** Resolves when the last statement has been answered. */
-  async end(): Promise<void> {
+  /** Resolves when the last statement has been carried out. */
+  async done(): Promise<void> {
     await this.#underWay
+  }
+
+  async #next({ sql, values }: Statement): Promise<void> {
+    const next = this.#tx.query(sql, values)
+    // Of two that fail the first is the one that says why.
+    next.catch(() => undefined)
+    await this.#underWay
+    this.#underWay = next
   }
 }
 
-function* rowsOf<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[]): Generator<SqlValue[]> {
+function* mapped<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[]): Generator<SqlValue[]> {
   for (const item of items) yield valuesOf(item)
-}
-
-function secondOf(ms: number): number {
-  return Math.floor(ms / 1000)
 }
 
 type Second = readonly [second: number, visits: Visit[]]
 
 /** Seconds ascending, and what is in them. */
-function bySecond(visits: readonly Visit[], now: number): Second[] {
+function bySecond(visits: readonly Visit[], timeOf: (visit: Visit) => number): Second[] {
   const seconds = new Map<number, Visit[]>()
   for (const visit of visits) {
-    const second = secondOf(Math.min(visit.time, now))
+    const second = Math.floor(timeOf(visit) / 1000)
     const others = seconds.get(second)
     if (others) others.push(visit)
     else seconds.set(second, [visit])
@@ -119,33 +163,26 @@ function bySecond(visits: readonly Visit[], now: number): Second[] {
   return [...seconds].sort(([a], [b]) => a - b)
 }
 
-/** All visits in the order of their times, in which an index takes them best. */
-function* inOrder(seconds: readonly Second[]): Generator<Visit> {
-  for (const [, visits] of seconds) yield* visits.sort((a, b) => a.time - b.time)
+/** The views of each hour, ascending. */
+function byHour(seconds: readonly Second[]): [hour: number, views: number][] {
+  const hours = new Map<number, number>()
+  for (const [second, { length }] of seconds) {
+    const hour = Math.floor(second / SECONDS_AN_HOUR)
+    hours.set(hour, (hours.get(hour) ?? 0) + length)
+  }
+  return [...hours]
 }
 
-interface NewestSecond {
-  readonly visitor: Buffer
-  readonly second: number
-}
-
-/** The newest second of each visitor. */
-class NewestSeconds {
-  /** By the visitor in Latin-1: there, texts are in the order of their bytes. */
-  readonly #visitors = new Map<string, NewestSecond>()
-
-  /** Notes a visit. Seconds come in ascending order. */
-  note(visitor: Buffer, second: number): void {
-    this.#visitors.set(visitor.toString('latin1'), { visitor, second })
+/** All visits in the order of their times, in which an index takes them best, some at a time. */
+function* chunksOf(seconds: readonly Second[]): Generator<Visit[]> {
+  let chunk: Visit[] = []
+  for (const [, visits] of seconds) {
+    for (const visit of visits.sort((a, b) => a.time - b.time)) {
+      if (chunk.push(visit) === ROWS_A_STATEMENT) {
+        yield chunk
+        chunk = []
+      }
+    }
   }
-
-  /**
-   * In the order of the visitors, sorted piece by piece: tens of thousands at once would hold up
-   * the process's requests.
-   */
-  *ascending(): Generator<NewestSecond> {
-    const keysBy = Array.from({ length: 256 }, (): string[] => [])
-    for (const key of this.#visitors.keys()) keysBy[key.charCodeAt(0)]!.push(key)
-    for (const keys of keysBy) for (const key of keys.sort()) yield this.#visitors.get(key)!
-  }
+  if (chunk.length > 0) yield chunk
 }

@@ -12,12 +12,17 @@ import {
   serving,
   until,
 } from '../support/fixtures.suite.js'
+import { campaign } from './dimensions/campaign.js'
+import { country } from './dimensions/country.js'
+import { deviceClass } from './dimensions/device-class.js'
+import { referrerHost } from './dimensions/referrer-host.js'
 import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
 interface Counted {
   identity: string | undefined
   page: string
+  dimensions?: readonly string[]
 }
 
 function tracker(options: ActivityOptions = {}): {
@@ -30,10 +35,11 @@ function tracker(options: ActivityOptions = {}): {
   const logger = new BurstLogger(log, () => performance.now())
   const middleware = activityMiddleware(
     activitySettings({ collect: false, ...options }),
-    (page, identity, userAgent) =>
+    ({ page, dimensions }, identity, userAgent) =>
       counted.push({
         identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`,
         page,
+        ...(dimensions && { dimensions }),
       }),
     logger,
   )
@@ -65,6 +71,63 @@ for (const [name, express] of expresses) {
     assert.equal(it.counted[0]!.page, '/threads/1')
     assert.match(it.counted[0]!.identity!, /^(::ffff:)?127\.0\.0\.1\nMozilla/)
     assert.deepEqual(it.log.lines, [])
+  })
+
+  test(`${name}: a function that fails costs its value of a dimension, not the visit`, async () => {
+    const later = async () => Promise.reject(new Error('secret'))
+    const it = site({
+      dimensions: {
+        section: (req) => req.path.split('/')[1],
+        throws: () => {
+          throw new Error('secret')
+        },
+        object: () => ({}) as string,
+        later: later as unknown as () => string,
+        none: () => undefined,
+        empty: () => '',
+        long: () => 'é'.repeat(5_000),
+        line: () => 'a\nb',
+      },
+    })
+    await browse(it.app, '/threads/1')
+    await until(() => it.counted.length > 0)
+    assert.deepEqual(it.counted[0]!.dimensions, [
+      'section',
+      'threads',
+      'long',
+      'é'.repeat(127),
+      'line',
+      'a\ufffdb',
+    ])
+    assert.equal(it.log.lines.length, 3)
+    for (const line of it.log.lines) {
+      assert.match(line, /"dimensions\.(throws|object|later)" .*; the visit has no value there$/)
+      assert.doesNotMatch(line, /secret/)
+    }
+  })
+
+  test(`${name}: ready-made dimensions read a request's headers and address`, async () => {
+    const it = site({
+      dimensions: {
+        referrer: referrerHost(),
+        campaign: campaign(),
+        country: country('cf-ipcountry'),
+        device: deviceClass(),
+      },
+    })
+    await browse(it.app, '/?utm_source=a&utm_medium=b', {
+      referer: 'https://news.example.org/item?id=1',
+      'cf-ipcountry': 'nl',
+    })
+    await browse(it.app, '/')
+    await until(() => it.counted.length > 1)
+    assert.deepEqual(
+      it.counted.map(({ dimensions }) => dimensions),
+      [
+        ['referrer', 'news.example.org', 'campaign', 'a/b', 'country', 'NL', 'device', 'desktop'],
+        ['device', 'desktop'],
+      ],
+    )
   })
 
   test(`${name}: only pages count: GET, below 300 or 304, text/html`, async () => {

@@ -2,28 +2,43 @@ import type { BurstLogger } from '../support/logger.js'
 import type { Request, RequestHandler } from '../page-views/express.js'
 import { Guard } from '../visitors/guard.js'
 import { type Count, pageViews } from '../page-views/middleware.js'
+import { valuesOf } from './dimensions/dimensions.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pathOf } from './page.js'
 
+/** What a page view counts for. */
+export interface ViewedPage {
+  readonly page: string
+  readonly dimensions: readonly string[] | undefined
+}
+
 /**
  * Makes the middleware that counts page views, each with the page that the option `page` or its
- * path says.
+ * path says, and with its values of the option `dimensions`.
  */
 export function activityMiddleware(
-  settings: Pick<ActivitySettings, 'skip' | 'visitor' | 'page' | 'bots' | 'privacySignals'>,
-  count: Count,
+  settings: Pick<
+    ActivitySettings,
+    'skip' | 'visitor' | 'page' | 'dimensions' | 'bots' | 'privacySignals'
+  >,
+  count: Count<ViewedPage>,
   logger: BurstLogger,
 ): () => RequestHandler {
-  const { page, visitor, ...others } = settings
+  const { page, visitor, dimensions, ...others } = settings
   const guard = new Guard(logger)
-  const callsBack = Boolean(others.skip ?? visitor ?? page)
+  const hasDimensions = Object.keys(dimensions).length > 0
+  const callsBack = hasDimensions || Boolean(others.skip ?? visitor ?? page)
+  const values = hasDimensions ? valuesOf(dimensions, guard) : undefined
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
   return pageViews(
     {
       ...others,
       visitor: visitor && { option: 'visitor', of: visitor },
-      subject: (req, target) => pageOf(pageOption(req) ?? pathOf(target)),
+      subject: (req, target) => ({
+        page: pageOf(pageOption(req) ?? pathOf(target)),
+        dimensions: values?.(req),
+      }),
       callsBack,
     },
     count,

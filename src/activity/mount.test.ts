@@ -33,7 +33,7 @@ function watching(options: ActivityOptions = {}) {
   }
   const middleware = activityMiddleware(
     activitySettings({ collect: false, ...all, ...options }),
-    (page) => pages.push(page),
+    ({ page }) => pages.push(page),
     new BurstLogger(keptLog(), () => 0),
   )
   return { pages, seen, middleware }

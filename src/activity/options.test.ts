@@ -15,6 +15,9 @@ test('without options there are the documented defaults', () => {
     skip: undefined,
     visitor: undefined,
     page: undefined,
+    dimensions: {},
+    historyDays: 8,
+    vanishedSeconds: 3600,
     bots: 'skip',
     privacySignals: 'anonymous',
   })
@@ -83,6 +86,11 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
     RangeError,
     /option "windowSeconds" is 0; allowed: a whole number from 3 to 2592000 seconds/,
   ],
+  [{ historyDays: 0 }, RangeError, /option "historyDays" is 0; allowed: a whole number from 1/],
+  [{ dimensions: [] }, TypeError, /option "dimensions" is an array; allowed: an object of at most/],
+  [{ dimensions: { page: () => '' } }, RangeError, /"dimensions" is "page"; allowed: another name/],
+  [{ dimensions: { 'a b': () => '' } }, RangeError, /"dimensions" is "a b"; allowed: 1 to 32/],
+  [{ dimensions: { a: 'x' } }, TypeError, /option "dimensions.a" is "x"; allowed: an object of/],
   [{ windowSeconds: '600' }, TypeError, /option "windowSeconds" is "600"/],
   [
     { statsTtlSeconds: 0 },

@@ -1,26 +1,13 @@
-/**
- * What is stored as a visit's page: whatever a client can send comes out as valid text of at most
- * {@link MAX_PAGE_BYTES} bytes that every database takes.
- */
+/** The page of a visit. */
+import { fitText } from './text.js'
 
-/** Bytes of UTF-8. */
+/** Bytes of UTF-8 that are stored of a page. */
 export const MAX_PAGE_BYTES = 1024
-
-/** Nearly every page is this, and stays as it is. */
-const PLAIN = /^[\x20-\x7e]*$/
-
-/** Control characters (NUL, CR, LF …), and surrogates that have lost their other half. */
-const UNFIT = /[\p{Cc}\p{Cs}]/gu
 
 /** `http://host` before the path: HTTP lets a client send the whole address (RFC 9112, 3.2.2). */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
-const encoder = new TextEncoder()
-const scratch = new Uint8Array(MAX_PAGE_BYTES)
-
-/**
- * The path of a request's target, without query and without host, as it was sent (percent-encoded).
- */
+/** The path of a request's target, without query and without host, as it was sent. */
 export function pathOf(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(ORIGIN, '')
   return upTo('#', upTo('?', path)) || '/'
@@ -31,14 +18,7 @@ function upTo(mark: string, text: string): string {
   return end === -1 ? text : text.slice(0, end)
 }
 
-/**
- * `text` as it is stored: unfit characters become U+FFFD, and what is too long is cut between two
- * characters.
- */
+/** `text` as it is stored. */
 export function pageOf(text: string): string {
-  if (text.length <= MAX_PAGE_BYTES && PLAIN.test(text)) return text
-  // A UTF-16 unit takes a byte at least, so what lies beyond is cut in any case.
-  const fit = text.slice(0, MAX_PAGE_BYTES).replace(UNFIT, '\ufffd')
-  const { read } = encoder.encodeInto(fit, scratch)
-  return fit.slice(0, read)
+  return fitText(text, MAX_PAGE_BYTES)
 }

@@ -6,6 +6,9 @@ import {
 } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/options.js'
+import { DAY_MS, HOUR_MS, HOURS_A_DAY, openDayOf } from './books.js'
+import { closeDays } from './closing.js'
+import { foldValues, removeValues } from './values.js'
 
 /**
  * How much one call removes: few seconds' work, so that the collector has its time. With a call in
@@ -18,12 +21,21 @@ const ROWS_A_CALL = 200_000
 const ROWS_A_STATEMENT = 5_000
 const VISITORS_A_STATEMENT = 500
 
+/** Visitors that one call removes. */
+const VISITORS_A_CALL = 100_000
+
+/** How long what is kept. */
+export interface Retention {
+  readonly rowsMs: number
+  /** Values of dimensions by the hour. */
+  readonly valuesDays: number
+  /** Seconds after which nothing of a writer that is not heard of can come any more. */
+  readonly vanishedSeconds: number
+}
+
 /**
- * Removes seconds older than `retentionMs`, oldest first, each whole in a transaction of its own:
- * its sum, its rows, and the visitors seen last in it, so that the sums always are what the rows
- * say. Locks in the order of {@link commitVisits}, the sum first: it keeps out those who would add
- * to the second meanwhile. Nobody else is in the way: READ COMMITTED locks no gaps, and new rows go
- * elsewhere.
+ * Closes the days that are over, and removes what is old: seconds with their rows, visitors of
+ * closed days, and values by the hour. Totals stay.
  *
  * What is locked by others is left for the next call. Resolves with whether there is more than one
  * call removes.
@@ -31,9 +43,25 @@ const VISITORS_A_STATEMENT = 500
 export async function removeOldVisits(
   database: Database,
   { now, name }: RetentionContext,
-  retentionMs: number,
+  { rowsMs, valuesDays, vanishedSeconds }: Retention,
 ): Promise<boolean> {
-  const keepFrom = Math.floor((now - retentionMs) / 1000)
+  const more = [
+    await closeDays(database, name, now, vanishedSeconds),
+    await foldValues(database, name),
+    await removeSeconds(database, name, Math.floor((now - rowsMs) / 1000)),
+    await removeVisitors(database, name, Math.floor((now - rowsMs) / 1000)),
+    await removeValues(database, name, Math.floor(now / HOUR_MS) - valuesDays * HOURS_A_DAY),
+  ]
+  return more.includes(true)
+}
+
+/**
+ * Removes seconds before `keepFrom`, oldest first, each whole in a transaction of its own: its sum
+ * and its rows, so that the sums always are what the rows say. Locks the sum first: it keeps out
+ * those who would add to the second meanwhile. Nobody else is in the way: READ COMMITTED locks no
+ * gaps, and new rows go elsewhere.
+ */
+async function removeSeconds(database: Database, name: string, keepFrom: number): Promise<boolean> {
   const { rows } = await database.query(
     'SELECT second FROM activity_seconds WHERE name = ? AND second < ? ORDER BY second LIMIT ?',
     [name, keepFrom, SECONDS_A_CALL],
@@ -44,7 +72,6 @@ export async function removeOldVisits(
     try {
       removed += await database.transaction((tx) => removeSecond(tx, name, Number(second)))
     } catch (error) {
-      if (error instanceof OlderSecond) return true
       if (error instanceof DatabaseError && error.kind === 'lock') return false
       throw error
     }
@@ -52,10 +79,7 @@ export async function removeOldVisits(
   return rows.length === SECONDS_A_CALL
 }
 
-/** A visit has come to a second older than the one that is removed, which was the oldest. */
-class OlderSecond extends Error {}
-
-/** Returns how many rows there were. @throws OlderSecond */
+/** Returns how many rows there were. */
 async function removeSecond(tx: Transaction, name: string, second: number): Promise<number> {
   const sum = await tx.query(
     `SELECT views FROM activity_seconds WHERE name = ? AND second = ?${forUpdate(tx.dialect)}`,
@@ -63,14 +87,6 @@ async function removeSecond(tx: Transaction, name: string, second: number): Prom
   )
   if (sum.rows.length === 0) return 0
   const removed = await removeRows(tx, name, second * 1000, (second + 1) * 1000)
-  // After the rows, which take longest: a visitor who is back meanwhile must wait for this one.
-  await removeVisitors(tx, name, second)
-  // One of those visitors may have a row in it, which was committed before they were locked.
-  const older = await tx.query(
-    'SELECT second FROM activity_seconds WHERE name = ? AND second < ? LIMIT 1',
-    [name, second],
-  )
-  if (older.rows.length > 0) throw new OlderSecond()
   await tx.query('DELETE FROM activity_seconds WHERE name = ? AND second = ?', [name, second])
   return removed
 }
@@ -85,8 +101,8 @@ async function removeRows(
   for (;;) {
     // A DELETE with a LIMIT is MySQL's only; so the time of the first row to stay is asked for.
     const next = await tx.query(
-      'SELECT created_at FROM activities WHERE name = ? AND created_at >= ? AND created_at < ? ' +
-        'ORDER BY created_at LIMIT 1 OFFSET ?',
+      'SELECT created_at FROM activities WHERE name = ? AND created_at >= ? AND created_at < ' +
+        '? ORDER BY created_at LIMIT 1 OFFSET ?',
       [name, from, to, ROWS_A_STATEMENT],
     )
     const upTo = next.rows[0] ? Math.max(Number(next.rows[0]['created_at']), from + 1) : to
@@ -100,22 +116,36 @@ async function removeRows(
   }
 }
 
-async function removeVisitors(tx: Transaction, name: string, second: number): Promise<void> {
-  for (;;) {
-    const { rows } = await tx.query(
-      'SELECT visitor FROM activity_visitors ' +
-        'WHERE name = ? AND last_second = ? ORDER BY visitor LIMIT ?',
-      [name, second, VISITORS_A_STATEMENT],
+/**
+ * Removes visitors last seen before `keepFrom`. Those of open days stay, so no commit is in the
+ * way: none changes a visitor of a closed day.
+ */
+async function removeVisitors(
+  database: Database,
+  name: string,
+  keepFrom: number,
+): Promise<boolean> {
+  const before = Math.min(keepFrom, ((await openDayOf(database, name)) * DAY_MS) / 1000)
+  for (let removed = 0; removed < VISITORS_A_CALL; removed += VISITORS_A_STATEMENT) {
+    const { rows } = await database.query(
+      'SELECT day, visitor FROM activity_visitors WHERE name = ? AND last_second < ? ' +
+        'ORDER BY last_second LIMIT ?',
+      [name, before, VISITORS_A_STATEMENT],
     )
-    const visitors = rows.map(({ visitor }): SqlValue => visitor ?? null)
-    if (visitors.length === 0) return
-    // By primary key, as those who commit lock them: `+ 0` keeps MySQL from its index on
-    // last_second, with which the two would wait for each other. Who is back meanwhile has another
-    // last_second and stays.
-    await tx.query(
-      'DELETE FROM activity_visitors ' +
-        `WHERE name = ? AND visitor IN (${placeholders(visitors.length)}) AND last_second + 0 = ?`,
-      [name, ...visitors, second],
-    )
+    const byDay = new Map<number, SqlValue[]>()
+    for (const { day, visitor } of rows) {
+      const visitors = byDay.get(Number(day)) ?? []
+      byDay.set(Number(day), visitors)
+      visitors.push(visitor ?? null)
+    }
+    for (const [day, visitors] of byDay) {
+      await database.query(
+        'DELETE FROM activity_visitors WHERE name = ? AND day = ? AND ' +
+          `visitor IN (${placeholders(visitors.length)})`,
+        [name, day, ...visitors],
+      )
+    }
+    if (rows.length < VISITORS_A_STATEMENT) return false
   }
+  return true
 }

@@ -3,7 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { pageOf } from './page.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
-import { MAX_TIME, type Visit, visitCodec } from './visit.js'
+import { fitText } from './text.js'
+import { MAX_DIMENSIONS, MAX_TIME, MAX_VALUE_BYTES, type Visit, visitCodec } from './visit.js'
+
+const value = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 300 })
+  .map((text) => fitText(text, MAX_VALUE_BYTES))
 
 const visits = fc.record(
   {
@@ -14,6 +19,15 @@ const visits = fc.record(
         .map((bytes) => Buffer.from(bytes)),
     ),
     page: fc.string({ unit: 'binary', maxLength: 1200 }).map(pageOf),
+    dimensions: fc.option(
+      fc
+        .array(fc.tuple(fc.stringMatching(/^[A-Za-z0-9_.-]{1,32}$/), value), {
+          minLength: 1,
+          maxLength: MAX_DIMENSIONS,
+        })
+        .map((pairs) => pairs.flat()),
+      { nil: undefined },
+    ),
   },
   { noNullPrototype: true },
 )
@@ -21,7 +35,7 @@ const visits = fc.record(
 test('a visit comes back from its bytes as it was', () => {
   fc.assert(
     fc.property(visits, fc.integer({ min: 0, max: 100 }), (visit: Visit, offset) => {
-      const target = Buffer.alloc(2000, 0xaa)
+      const target = Buffer.alloc(8000, 0xaa)
       const end = visitCodec.encode(visit, target, offset)
       assert.deepEqual(visitCodec.decode(target.subarray(offset, end)), visit)
       assert(
@@ -35,7 +49,7 @@ test('a visit comes back from its bytes as it was', () => {
 test('a visit takes exactly the room it needs, and says when there is less', () => {
   fc.assert(
     fc.property(visits, (visit: Visit) => {
-      const needed = visitCodec.encode(visit, Buffer.alloc(2000), 0)
+      const needed = visitCodec.encode(visit, Buffer.alloc(8000), 0)
       assert.equal(visitCodec.encode(visit, Buffer.alloc(needed), 0), needed)
       for (const room of [needed - 1, Math.floor(needed / 2), 3, 0]) {
         assert.equal(visitCodec.encode(visit, Buffer.alloc(room), 0), -1)

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
 
 /** What an upsert makes of a column when the key exists. `keep`: nothing, but the row is locked. */
-export type Update = 'greatest' | 'add' | 'replace' | 'keep'
+export type Update = 'greatest' | 'add' | 'or' | 'replace' | 'keep'
 
 interface Differences {
   readonly onDuplicate: (keyColumns: readonly string[]) => string
@@ -125,6 +125,7 @@ function assignment(
   const values: Record<Update, string> = {
     greatest: `${differences.greatest}(${stored}, ${inserted})`,
     add: `${stored} + ${inserted}`,
+    or: `${stored} | ${inserted}`,
     replace: inserted,
     keep: stored,
   }

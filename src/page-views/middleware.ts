@@ -5,7 +5,7 @@ import { Mount } from './mount.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch, isWhole } from './page-view.js'
 
 /** What is asked about a page view, and which page views do not count. */
-export interface PageViewSettings {
+export interface PageViewSettings<Subject> {
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
   /**
@@ -13,7 +13,7 @@ export interface PageViewSettings {
    * routers rewrote it. `undefined`: nothing is to count where this middleware is mounted; then the
    * next place where the request meets it is asked.
    */
-  readonly subject: (req: Request, target: string) => string | undefined
+  readonly subject: (req: Request, target: string) => Subject | undefined
   /** Whether the visitor is the author of the subject, whose views do not count. */
   readonly isOwn?: (req: Request, res: Response, identity: string | undefined) => boolean
   readonly bots: 'skip' | 'count'
@@ -26,8 +26,8 @@ export interface PageViewSettings {
 }
 
 /** Counts a view of a subject. `identity` and `userAgent` say who came, and are not hashed yet. */
-export type Count = (
-  subject: string,
+export type Count<Subject> = (
+  subject: Subject,
   identity: string | undefined,
   userAgent: string | undefined,
 ) => void
@@ -41,9 +41,9 @@ export type Count = (
  * The user's functions see `url`, `path`, `baseUrl`, `originalUrl` and `params` as they were where
  * the middleware is mounted: the first place, if a request meets it at several.
  */
-export function pageViews(
-  settings: PageViewSettings,
-  count: Count,
+export function pageViews<Subject>(
+  settings: PageViewSettings<Subject>,
+  count: Count<Subject>,
   logger: BurstLogger,
 ): () => RequestHandler {
   const { skip, visitor, subject, isOwn, bots, privacySignals, callsBack } = settings

@@ -17,7 +17,7 @@ interface Visit {
 }
 
 interface Process {
-  pseudonymizer: Pseudonymizer
+  pseudonymizer: Pseudonymizer<string>
   visits: Visit[]
   log: KeptLog
 }
@@ -26,7 +26,7 @@ function start(cache: Cache, clock: ManualClock): Process {
   const visits: Visit[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
-  const pseudonymizer = new Pseudonymizer({
+  const pseudonymizer = new Pseudonymizer<string>({
     cache,
     name: 'activity',
     clock,

@@ -14,10 +14,10 @@ const MAX_WAITING = 1_000
  * Takes a visit on: when it was, a hash of who the visitor is (`null` where that is unknown), and
  * its subject, which is a page or an item.
  */
-export type Forward = (time: number, visitor: Buffer | null, subject: string) => void
+export type Forward<Subject> = (time: number, visitor: Buffer | null, subject: Subject) => void
 
-interface WaitingVisit {
-  readonly subject: string
+interface WaitingVisit<Subject> {
+  readonly subject: Subject
   readonly identity: string
   readonly userAgent: string
   readonly time: number
@@ -28,12 +28,12 @@ interface WaitingVisit {
  * being asked for, visits wait, a second at most; while the cache does not give it they go on
  * without a visitor at once. Identities stay in here: what is forwarded has hashes only.
  */
-export class Pseudonymizer {
+export class Pseudonymizer<Subject> {
   readonly #clock: Clock
-  readonly #forward: Forward
+  readonly #forward: Forward<Subject>
   readonly #salt: DailySalt
   #hashes: VisitorHashes | undefined
-  #waiting: WaitingVisit[] = []
+  #waiting: WaitingVisit<Subject>[] = []
   #deadline: Timer | undefined
   /** The last try gave no salt. */
   #gaveUp = false
@@ -44,7 +44,7 @@ export class Pseudonymizer {
     name: string
     clock: Clock
     logger: BurstLogger
-    forward: Forward
+    forward: Forward<Subject>
   }) {
     this.#clock = parts.clock
     this.#forward = parts.forward
@@ -56,7 +56,7 @@ export class Pseudonymizer {
    * `userAgent`: what tells visitors of one identity (an address) from each other.
    */
   pseudonymize(
-    subject: string,
+    subject: Subject,
     identity: string | undefined,
     userAgent = '',
     time = this.#clock.now(),

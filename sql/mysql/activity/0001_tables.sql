@@ -19,11 +19,62 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- and the newest second in which each visitor has a row.
+-- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  day BIGINT NOT NULL,
   visitor BINARY(12) NOT NULL,
   last_second BIGINT NOT NULL,
-  PRIMARY KEY (name, visitor),
+  hours INT NOT NULL,
+  PRIMARY KEY (name, day, visitor),
   KEY activity_visitors_last_second (name, last_second)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- One row a name, which every commit and every closing of a day writes: the oldest day (days since 1970) that is open,
+-- and the views of all time.
+CREATE TABLE IF NOT EXISTS activity_books (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  open_day BIGINT NOT NULL,
+  views BIGINT NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
+-- hour are NULL until its day is closed; days are entered when they close.
+CREATE TABLE IF NOT EXISTS activity_hours (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  hour BIGINT NOT NULL,
+  views BIGINT NOT NULL,
+  late BIGINT NOT NULL,
+  visitors BIGINT NULL,
+  PRIMARY KEY (name, hour)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS activity_days (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  day BIGINT NOT NULL,
+  views BIGINT NOT NULL,
+  late BIGINT NOT NULL,
+  visitors BIGINT NOT NULL,
+  PRIMARY KEY (name, day)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Views by the values of a dimension (page, referrer, …), never two dimensions together. The empty value has the views of
+-- all values that are not listed one by one. Hours are kept for some days, days stay.
+CREATE TABLE IF NOT EXISTS activity_hour_values (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  dimension VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  hour BIGINT NOT NULL,
+  value VARBINARY(255) NOT NULL,
+  views BIGINT NOT NULL,
+  PRIMARY KEY (name, dimension, hour, value)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS activity_day_values (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  dimension VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  day BIGINT NOT NULL,
+  value VARBINARY(255) NOT NULL,
+  views BIGINT NOT NULL,
+  PRIMARY KEY (name, dimension, day, value)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

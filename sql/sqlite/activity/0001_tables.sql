@@ -18,11 +18,62 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 ) WITHOUT ROWID;
 
--- and the newest second in which each visitor has a row.
+-- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name TEXT NOT NULL,
+  day INTEGER NOT NULL,
   visitor BLOB NOT NULL,
   last_second INTEGER NOT NULL,
-  PRIMARY KEY (name, visitor)
+  hours INTEGER NOT NULL,
+  PRIMARY KEY (name, day, visitor)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS activity_visitors_last_second ON activity_visitors (name, last_second);
+
+-- One row a name, which every commit and every closing of a day writes: the oldest day (days since 1970) that is open,
+-- and the views of all time.
+CREATE TABLE IF NOT EXISTS activity_books (
+  name TEXT NOT NULL,
+  open_day INTEGER NOT NULL,
+  views INTEGER NOT NULL,
+  PRIMARY KEY (name)
+) WITHOUT ROWID;
+
+-- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
+-- hour are NULL until its day is closed; days are entered when they close.
+CREATE TABLE IF NOT EXISTS activity_hours (
+  name TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  views INTEGER NOT NULL,
+  late INTEGER NOT NULL,
+  visitors INTEGER NULL,
+  PRIMARY KEY (name, hour)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS activity_days (
+  name TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  views INTEGER NOT NULL,
+  late INTEGER NOT NULL,
+  visitors INTEGER NOT NULL,
+  PRIMARY KEY (name, day)
+) WITHOUT ROWID;
+
+-- Views by the values of a dimension (page, referrer, …), never two dimensions together. The empty value has the views of
+-- all values that are not listed one by one. Hours are kept for some days, days stay.
+CREATE TABLE IF NOT EXISTS activity_hour_values (
+  name TEXT NOT NULL,
+  dimension TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  value BLOB NOT NULL,
+  views INTEGER NOT NULL,
+  PRIMARY KEY (name, dimension, hour, value)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS activity_day_values (
+  name TEXT NOT NULL,
+  dimension TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  value BLOB NOT NULL,
+  views INTEGER NOT NULL,
+  PRIMARY KEY (name, dimension, day, value)
+) WITHOUT ROWID;

@@ -1,0 +1,35 @@
+/**
+ * The row of a name that each commit writes, each closing of a day, and whatever else changes its
+ * totals: so they come one after the other, and a commit knows which days are closed. On a database
+ * of several nodes, two that write it at once conflict, and one of them is rolled back.
+ */
+import type { Queryable, Transaction } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
+export const HOURS_A_DAY = 24
+
+/** Enters `views` more views, and returns the oldest day that is open. */
+export async function openBooks(tx: Transaction, name: string, views: number): Promise<number> {
+  await tx.query(
+    upsert(
+      tx.dialect,
+      'activity_books',
+      ['name'],
+      ['name', 'open_day', 'views'],
+      { views: 'add' },
+      1,
+    ),
+    [name, 0, views],
+  )
+  return openDayOf(tx, name)
+}
+
+/** The oldest day that is open, counted from 1970; 0 before the first visit. */
+export async function openDayOf(queryable: Queryable, name: string): Promise<number> {
+  const { rows } = await queryable.query('SELECT open_day FROM activity_books WHERE name = ?', [
+    name,
+  ])
+  return Number(rows[0]?.['open_day'] ?? 0)
+}

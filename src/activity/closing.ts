@@ -1,0 +1,151 @@
+/** The closing of days: from then on their figures never change. */
+import type { Database, Transaction } from '../database/database.js'
+import { insert, upsert } from '../database/dialect.js'
+import { writeRows } from '../database/bulk.js'
+import { DAY_MS, HOURS_A_DAY } from './books.js'
+import { dimensionsOf } from './values.js'
+
+/** Values of a dimension that a closed day lists one by one. */
+const VALUES_A_DAY = 1_000
+
+/** Days closed by one call: after a long absence the others wait for the next ones. */
+const DAYS_A_CALL = 50
+
+/**
+ * Closes all days that ended `vanishedSeconds` ago or earlier, when nothing of them can be on its
+ * way any more. Any number of collectors may call it at once.
+ *
+ * @returns whether there are more than one call closes
+ */
+export async function closeDays(
+  database: Database,
+  name: string,
+  now: number,
+  vanishedSeconds: number,
+): Promise<boolean> {
+  const openDay = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
+  for (let closed = 0; closed < DAYS_A_CALL; closed++) {
+    const next = await nextToClose(database, name, openDay)
+    if (!next) return false
+    await database.transaction((tx) => close(tx, name, next))
+  }
+  return true
+}
+
+/** The days from the oldest open one up to, without, `until`; only the last of them has visits. */
+interface Closing {
+  readonly openDay: number
+  readonly until: number
+}
+
+async function nextToClose(
+  database: Database,
+  name: string,
+  before: number,
+): Promise<Closing | undefined> {
+  const { rows } = await database.query(
+    'SELECT open_day, (SELECT MIN(hour) FROM activity_hours AS h WHERE h.name = b.name AND ' +
+      `h.hour >= b.open_day * ${HOURS_A_DAY}) AS hour FROM activity_books AS b WHERE b.name = ?`,
+    [name],
+  )
+  const [row] = rows
+  if (!row) return undefined
+  const openDay = Number(row['open_day'])
+  if (openDay >= before) return undefined
+  const first = row['hour'] === null ? before : Math.floor(Number(row['hour']) / HOURS_A_DAY)
+  return { openDay, until: Math.min(first + 1, before) }
+}
+
+async function close(tx: Transaction, name: string, { openDay, until }: Closing): Promise<void> {
+  const { affectedRows } = await tx.query(
+    'UPDATE activity_books SET open_day = ? WHERE name = ? AND open_day = ?',
+    [until, name, openDay],
+  )
+  // Another collector has been quicker.
+  if (affectedRows === 0) return
+  const day = until - 1
+  const visitors = await closeHours(tx, name, day)
+  const { affectedRows: entered } = await tx.query(
+    'INSERT INTO activity_days (name, day, views, late, visitors) ' +
+      'SELECT name, ?, SUM(views), SUM(late), ? FROM activity_hours ' +
+      'WHERE name = ? AND hour >= ? AND hour < ? GROUP BY name',
+    [day, visitors, name, day * HOURS_A_DAY, until * HOURS_A_DAY],
+  )
+  if (entered === 0) return
+  for (const dimension of await dimensionsOf(tx, name)) await closeValues(tx, name, dimension, day)
+}
+
+/** Stores the visitors of each hour; returns those of the day. */
+async function closeHours(tx: Transaction, name: string, day: number): Promise<number> {
+  const { rows } = await tx.query(
+    'SELECT hours, COUNT(*) AS visitors FROM activity_visitors WHERE name = ? AND day = ? ' +
+      'GROUP BY hours',
+    [name, day],
+  )
+  const groups = rows.map((row) => [Number(row['hours']), Number(row['visitors'])] as const)
+  const byHour = visitorsByHour(groups)
+  await tx.query(
+    'UPDATE activity_hours SET visitors = 0 WHERE name = ? AND hour >= ? AND hour < ?',
+    [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY],
+  )
+  const seen = byHour.flatMap((visitors, hour) =>
+    visitors > 0 ? [[name, day * HOURS_A_DAY + hour, 0, 0, visitors]] : [],
+  )
+  await writeRows(tx, seen, (count) =>
+    upsert(
+      tx.dialect,
+      'activity_hours',
+      ['name', 'hour'],
+      ['name', 'hour', 'views', 'late', 'visitors'],
+      { visitors: 'replace' },
+      count,
+    ),
+  )
+  return groups.reduce((all, [, visitors]) => all + visitors, 0)
+}
+
+/** The visitors of each hour of a day, from how many visitors were there in which hours. */
+export function visitorsByHour(
+  groups: Iterable<readonly [hours: number, visitors: number]>,
+): number[] {
+  const byHour = Array<number>(HOURS_A_DAY).fill(0)
+  for (const [hours, visitors] of groups) {
+    for (let hour = 0; hour < HOURS_A_DAY; hour++) {
+      if (hours & (1 << hour)) byHour[hour]! += visitors
+    }
+  }
+  return byHour
+}
+
+/** Enters the values of a dimension with the most views of a day, and all others as one. */
+async function closeValues(
+  tx: Transaction,
+  name: string,
+  dimension: string,
+  day: number,
+): Promise<void> {
+  const ofDay = 'WHERE name = ? AND dimension = ? AND hour >= ? AND hour < ?'
+  const place = [name, dimension, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
+  await tx.query(
+    'INSERT INTO activity_day_values (name, dimension, day, value, views) ' +
+      'SELECT ?, ?, ?, value, SUM(views) AS sum_of_views FROM activity_hour_values ' +
+      `${ofDay} AND value <> ? GROUP BY value ` +
+      `ORDER BY sum_of_views DESC, value LIMIT ${VALUES_A_DAY}`,
+    [name, dimension, day, ...place, Buffer.alloc(0)],
+  )
+  const { rows } = await tx.query(
+    `SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_hour_values ${ofDay}) - ` +
+      '(SELECT COALESCE(SUM(views), 0) FROM activity_day_values WHERE name = ? AND ' +
+      'dimension = ? AND day = ?) AS others',
+    [...place, name, dimension, day],
+  )
+  const others = Number(rows[0]!['others'])
+  if (others === 0) return
+  await tx.query(insert('activity_day_values', ['name', 'dimension', 'day', 'value', 'views'], 1), [
+    name,
+    dimension,
+    day,
+    Buffer.alloc(0),
+    others,
+  ])
+}

@@ -1,0 +1,30 @@
+import type { Request } from '../../page-views/express.js'
+
+/** Characters of a user agent that are looked at. */
+const MAX_LOOKED_AT = 512
+
+const TABLET = /\b(?:iPad|Tablet|PlayBook|Silk)\b|\bAndroid\b(?!.*\bMobile\b)/
+const PHONE = /\b(?:Mobi|Mobile|iPhone|iPod|Phone)\b|\bOpera Mini\b/
+
+/**
+ * A dimension: `phone`, `tablet` or `desktop`. The client hints that browsers send by themselves
+ * decide (`Sec-CH-UA-Mobile`, `Sec-CH-UA-Platform`); without them the user agent does, in which an
+ * iPad can pass for a desktop. No user agent: no value.
+ *
+ * @example
+ * createActivity({ dimensions: { device: deviceClass() } })
+ */
+export function deviceClass(): (req: Request) => 'phone' | 'tablet' | 'desktop' | undefined {
+  return ({ headers }) => {
+    const isMobile = headers['sec-ch-ua-mobile']
+    if (isMobile === '?1') return 'phone'
+    // Android on a large screen says that it is not mobile.
+    if (isMobile === '?0') {
+      return headers['sec-ch-ua-platform'] === '"Android"' ? 'tablet' : 'desktop'
+    }
+    const userAgent = headers['user-agent']?.slice(0, MAX_LOOKED_AT)
+    if (!userAgent) return undefined
+    if (TABLET.test(userAgent)) return 'tablet'
+    return PHONE.test(userAgent) ? 'phone' : 'desktop'
+  }
+}

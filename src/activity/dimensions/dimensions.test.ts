@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Request } from '../../page-views/express.js'
+import { campaign } from './campaign.js'
+import { country } from './country.js'
+import { deviceClass } from './device-class.js'
+import { referrerHost } from './referrer-host.js'
+
+/** As much of a request as the dimensions look at. */
+function requestOf(headers: Record<string, string>, originalUrl = '/'): Request {
+  return { headers, originalUrl, hostname: 'forum.example' } as unknown as Request
+}
+
+describe('referrerHost()', () => {
+  const of = (referer: string) =>
+    referrerHost({ ownHosts: ['www.forum.example'] })(requestOf({ referer }))
+
+  for (const [referrer, host] of [
+    ['https://news.example.org/item?id=1', 'news.example.org'],
+    ['HTTP://News.Example.ORG:8080', 'news.example.org'],
+    ['https://user:secret@example.org/', 'example.org'],
+    ['https://[2001:db8::1]:3000/a', '[2001:db8::1]'],
+    ['https://forum.example/threads/1', undefined],
+    ['https://WWW.forum.example/', undefined],
+    ['android-app://com.google.android.gm', undefined],
+    ['about:blank', undefined],
+    ['example.org', undefined],
+    ['https://', undefined],
+    ['', undefined],
+  ] as const) {
+    test(`"${referrer}": ${host}`, () => assert.equal(of(referrer), host))
+  }
+
+  test('no Referer: no value', () => assert.equal(referrerHost()(requestOf({})), undefined))
+
+  test('16 KB of anything take no time and name no host that is not there', () => {
+    assert.equal(of('https:// '.repeat(2_000)), undefined)
+    assert.equal(of(`https://${'a'.repeat(16_000)}`), 'a'.repeat(504))
+    fc.assert(fc.property(fc.string({ maxLength: 2_000 }), (text) => of(text) === undefined))
+  })
+
+  test('wrong options are refused', () => {
+    const wrong = (options: unknown) => () => referrerHost(options as { ownHosts: string[] })
+    assert.throws(wrong({ ownHosts: 'x' }), /option "ownHosts" is "x"; allowed: an array of host/)
+    assert.throws(wrong({ hosts: [] }), /option "hosts".*no such option/)
+  })
+})
+
+describe('campaign()', () => {
+  for (const [url, value] of [
+    ['/?utm_source=newsletter&utm_medium=email&utm_campaign=spring', 'newsletter/email/spring'],
+    ['/a?x=1&utm_source=a%20b', 'a b'],
+    ['/?utm_campaign=spring', '//spring'],
+    ['/?utm_source=', undefined],
+    ['/utm_source=a', undefined],
+    ['/?q=1', undefined],
+    ['/', undefined],
+    ['/?utm_source=%ff%zz', '\ufffd%zz'],
+  ] as const) {
+    test(`${url}: ${value}`, () => assert.equal(campaign()(requestOf({}, url)), value))
+  }
+})
+
+describe('country()', () => {
+  for (const [said, code] of [
+    ['de', 'DE'],
+    ['XX', undefined],
+    ['T1', undefined],
+    ['DEU', undefined],
+    ['D\u00c9', undefined],
+    ['', undefined],
+  ] as const) {
+    test(`"${said}": ${code}`, () => {
+      assert.equal(country('CF-IPCountry')(requestOf({ 'cf-ipcountry': said })), code)
+    })
+  }
+
+  test('no such header: no value; a name that is none is refused', () => {
+    assert.equal(country('cf-ipcountry')(requestOf({})), undefined)
+    assert.throws(() => country('cf ipcountry'), /"header" is "cf ipcountry"; allowed: the name/)
+  })
+})
+
+describe('deviceClass()', () => {
+  const iPhone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148 Safari/604.1'
+  const iPad = 'Mozilla/5.0 (iPad; CPU OS 16_0 like Mac OS X) Mobile/15E148 Safari/604.1'
+  const android = (end: string) =>
+    `Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 ${end}Safari/537.36`
+  const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0.0.0 Safari/537.36'
+  for (const [headers, device] of [
+    [{ 'user-agent': iPhone }, 'phone'],
+    [{ 'user-agent': iPad }, 'tablet'],
+    [{ 'user-agent': android('Mobile ') }, 'phone'],
+    [{ 'user-agent': android('') }, 'tablet'],
+    [{ 'user-agent': windows }, 'desktop'],
+    [{ 'user-agent': windows, 'sec-ch-ua-mobile': '?1' }, 'phone'],
+    [{ 'sec-ch-ua-mobile': '?0', 'sec-ch-ua-platform': '"Android"' }, 'tablet'],
+    [{ 'user-agent': iPhone, 'sec-ch-ua-mobile': '?0' }, 'desktop'],
+    [{}, undefined],
+  ] as const) {
+    test(`${JSON.stringify(headers).slice(0, 70)}: ${device}`, () => {
+      assert.equal(deviceClass()(requestOf(headers)), device)
+    })
+  }
+})

@@ -1,0 +1,56 @@
+import type { Request } from '../../page-views/express.js'
+import { nameOf, wrongType, wrongValue } from '../../support/options.js'
+import type { Guard } from '../../visitors/guard.js'
+import { PAGE } from '../sums.js'
+import { fitText } from '../text.js'
+import { MAX_DIMENSIONS, MAX_VALUE_BYTES } from '../visit.js'
+
+/** A short text that tells something about a page view, such as a country; or no value. */
+export type Dimension = (req: Request) => string | null | undefined
+
+const ALLOWED =
+  `an object of at most ${MAX_DIMENSIONS} functions (req) that return a short text or ` +
+  'undefined, such as { country: country("cf-ipcountry") }'
+
+/** The names of the dimensions that the option asks for. @throws TypeError, RangeError */
+export function checkedDimensions(given: unknown): Readonly<Record<string, Dimension>> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw wrongType('dimensions', given, ALLOWED)
+  }
+  const dimensions = Object.entries(given)
+  if (dimensions.length > MAX_DIMENSIONS) {
+    throw wrongValue('dimensions', `${dimensions.length} dimensions`, ALLOWED)
+  }
+  for (const [name, dimension] of dimensions) {
+    nameOf('dimensions', name)
+    if (name === PAGE) throw wrongValue('dimensions', name, 'another name: every visit has a page')
+    if (typeof dimension !== 'function') throw wrongType(`dimensions.${name}`, dimension, ALLOWED)
+  }
+  return Object.freeze({ ...given })
+}
+
+/**
+ * Asks for the values of a page view. A function that fails costs its value, never the visit.
+ *
+ * @returns names, each followed by its value; `undefined` if there is no value at all
+ */
+export function valuesOf(
+  dimensions: Readonly<Record<string, Dimension>>,
+  guard: Guard,
+): (req: Request) => readonly string[] | undefined {
+  const asked = Object.entries(dimensions).map(([name, ask]) => ({
+    name,
+    ask,
+    option: `dimensions.${name}`,
+  }))
+  return (req) => {
+    let values: string[] | undefined
+    for (const { name, ask, option } of asked) {
+      const value = guard.optionalText(option, 'the visit has no value there', () => ask(req))
+      if (!value) continue
+      values ??= []
+      values.push(name, fitText(value, MAX_VALUE_BYTES))
+    }
+    return values
+  }
+}

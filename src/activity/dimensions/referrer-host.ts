@@ -1,0 +1,39 @@
+import { onlyKnown, wrongType } from '../../support/options.js'
+import type { Request } from '../../page-views/express.js'
+
+/** Options of {@link referrerHost}. */
+export interface ReferrerHostOptions {
+  /** Hosts of the site itself, beside the one that the request names. @default [] */
+  ownHosts?: readonly string[] | undefined
+}
+
+/** The host of an absolute address, without user name and port. */
+const HOST = /^https?:\/\/(?:[^/?#@]*@)?([^\s/?#@:[\]]+|\[[0-9a-f:.]+\])(?::\d*)?(?:[/?#]|$)/i
+
+/** Characters of a `Referer` that are looked at. A host name has at most 253. */
+const MAX_LOOKED_AT = 512
+
+/**
+ * A dimension: the host that a visit comes from, such as `news.example.org`; none for visits from
+ * the site's own pages, or without a `Referer`. Paths and queries of other sites are not stored.
+ *
+ * @throws TypeError naming the option that is wrong
+ * @example
+ * createActivity({ dimensions: { referrer: referrerHost({ ownHosts: ['www.example.com'] }) } })
+ */
+export function referrerHost(
+  options: ReferrerHostOptions = {},
+): (req: Request) => string | undefined {
+  onlyKnown('referrerHost', options, ['ownHosts'])
+  const { ownHosts = [] } = options
+  if (!Array.isArray(ownHosts) || !ownHosts.every((host) => typeof host === 'string')) {
+    throw wrongType('ownHosts', ownHosts, 'an array of host names')
+  }
+  const own = new Set(ownHosts.map((host) => host.toLowerCase()))
+  return (req) => {
+    const referrer = req.headers.referer
+    const host = referrer && HOST.exec(referrer.slice(0, MAX_LOOKED_AT))?.[1]?.toLowerCase()
+    if (!host || own.has(host) || host === req.hostname?.toLowerCase()) return undefined
+    return host
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
+ */
+import type { Queryable, SqlRow } from '../database/database.js'
+import { DAY_MS, HOUR_MS, HOURS_A_DAY } from './books.js'
+import { visitorsByHour } from './closing.js'
+import { OTHER } from './sums.js'
+
+/** A length of time that history is divided by. */
+export type Period = 'hour' | 'day'
+
+/** What went on in one hour or day (UTC). */
+export interface ActivityPeriod {
+  /** When it began, in ISO 8601. */
+  readonly start: string
+  readonly pageViews: number
+  /** Different visitors of the period. A visitor of two days is two visitors. */
+  readonly visitors: number
+}
+
+/** The views of one value of a dimension. */
+export interface ValueViews {
+  /** `null`: visits without a value. `(other)`: the values that are not listed one by one. */
+  readonly value: string | null
+  readonly pageViews: number
+}
+
+/** Hours or days since 1970, from `from` up to, without, `to`. */
+export interface PeriodRange {
+  readonly from: number
+  readonly to: number
+}
+
+export const PERIOD_MS: Readonly<Record<Period, number>> = { hour: HOUR_MS, day: DAY_MS }
+
+const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
+
+/** How many visitors of each open day were there in which hours. */
+const OPEN_VISITORS =
+  "SELECT 'visitors' AS kind, day AS at, COUNT(*) AS n, hours FROM activity_visitors " +
+  `WHERE name = ? AND day >= ? AND day < ? AND day >= ${OPEN_DAY} GROUP BY day, hours`
+
+/** The figures of each period of `range`, without gaps. */
+export async function readHistory(
+  queryable: Queryable,
+  name: string,
+  by: Period,
+  range: PeriodRange,
+): Promise<ActivityPeriod[]> {
+  const read = by === 'hour' ? readHours : readDays
+  const { views, visitors } = await read(queryable, name, range)
+  return Array.from({ length: range.to - range.from }, (_, index) => {
+    const at = range.from + index
+    return {
+      start: new Date(at * PERIOD_MS[by]).toISOString(),
+      pageViews: views.get(at) ?? 0,
+      visitors: visitors.get(at) ?? 0,
+    }
+  })
+}
+
+interface Figures {
+  readonly views: Map<number, number>
+  readonly visitors: Map<number, number>
+}
+
+async function readHours(queryable: Queryable, name: string, range: PeriodRange): Promise<Figures> {
+  const { rows } = await queryable.query(
+    "SELECT 'hour' AS kind, hour AS at, views AS n, visitors AS hours FROM activity_hours " +
+      `WHERE name = ? AND hour >= ? AND hour < ? UNION ALL ${OPEN_VISITORS}`,
+    [name, range.from, range.to, name, dayOf(range.from), dayOf(range.to - 1) + 1, name],
+  )
+  const { hour: hours, groups } = sorted(rows)
+  const views = new Map(hours.map(({ at, n }) => [at, n]))
+  const visitors = new Map(hours.map(({ at, hours }) => [at, hours]))
+  for (const [day, ofDay] of groups) {
+    for (const [hour, n] of visitorsByHour(ofDay).entries()) {
+      visitors.set(day * HOURS_A_DAY + hour, n)
+    }
+  }
+  return { views, visitors }
+}
+
+async function readDays(queryable: Queryable, name: string, range: PeriodRange): Promise<Figures> {
+  const { rows } = await queryable.query(
+    "SELECT 'day' AS kind, day AS at, views AS n, visitors AS hours FROM activity_days " +
+      "WHERE name = ? AND day >= ? AND day < ? UNION ALL SELECT 'hour', hour, views, 0 " +
+      'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ? AND ' +
+      `hour >= ${HOURS_A_DAY} * ${OPEN_DAY} UNION ALL ${OPEN_VISITORS}`,
+    [
+      name,
+      range.from,
+      range.to,
+      name,
+      range.from * HOURS_A_DAY,
+      range.to * HOURS_A_DAY,
+      name,
+      name,
+      range.from,
+      range.to,
+      name,
+    ],
+  )
+  const { day: days, hour: hours, groups } = sorted(rows)
+  const views = new Map(days.map(({ at, n }) => [at, n]))
+  const visitors = new Map(days.map(({ at, hours }) => [at, hours]))
+  for (const { at, n } of hours) views.set(dayOf(at), (views.get(dayOf(at)) ?? 0) + n)
+  for (const [day, ofDay] of groups) {
+    visitors.set(
+      day,
+      ofDay.reduce((sum, [, n]) => sum + n, 0),
+    )
+  }
+  return { views, visitors }
+}
+
+interface Row {
+  readonly at: number
+  readonly n: number
+  readonly hours: number
+}
+
+/** The rows by their kind; visitors as [hours, visitors] by their day. */
+function sorted(rows: readonly SqlRow[]): {
+  readonly hour: readonly Row[]
+  readonly day: readonly Row[]
+  readonly groups: ReadonlyMap<number, [hours: number, visitors: number][]>
+} {
+  const ofKind = (kind: string): Row[] =>
+    rows.flatMap((row) =>
+      row['kind'] === kind
+        ? [{ at: Number(row['at']), n: Number(row['n']), hours: Number(row['hours'] ?? 0) }]
+        : [],
+    )
+  const groups = new Map<number, [hours: number, visitors: number][]>()
+  for (const { at, n, hours } of ofKind('visitors')) {
+    groups.set(at, [...(groups.get(at) ?? []), [hours, n]])
+  }
+  return { hour: ofKind('hour'), day: ofKind('day'), groups }
+}
+
+function dayOf(hour: number): number {
+  return Math.floor(hour / HOURS_A_DAY)
+}
+
+/**
+ * The values of a dimension with the most views, in hours of `range`. Whole days that are closed
+ * are read from the totals of their days.
+ */
+export async function readTop(
+  queryable: Queryable,
+  name: string,
+  dimension: string,
+  { from, to }: PeriodRange,
+  n: number,
+): Promise<ValueViews[]> {
+  // Whole days of the range are closed up to `closedTo`, at the most.
+  const firstDay = Math.ceil(from / HOURS_A_DAY)
+  const lastDay = Math.max(firstDay, Math.floor(to / HOURS_A_DAY))
+  const closedTo =
+    '(SELECT CASE WHEN open_day > ? THEN ? WHEN open_day < ? THEN ? ELSE open_day END ' +
+    'FROM activity_books WHERE name = ?)'
+  const closedToValues = [lastDay, lastDay, firstDay, firstDay, name]
+  const hours =
+    'SELECT value, views FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour >= '
+  const { rows } = await queryable.query(
+    // The sum of the sums is that of all values, however many are listed.
+    'SELECT value, views, listed FROM (SELECT value, SUM(views) AS views, ' +
+      'SUM(SUM(views)) OVER () AS listed FROM (SELECT value, views FROM activity_day_values ' +
+      'WHERE name = ? AND dimension = ? AND day >= ? AND day < ? ' +
+      `UNION ALL ${hours} ? AND hour < ? UNION ALL ${hours} ${HOURS_A_DAY} * ${closedTo} ` +
+      'AND hour < ?) AS parts GROUP BY value ORDER BY views DESC, value LIMIT ?) AS top ' +
+      'UNION ALL SELECT NULL, COALESCE(SUM(views), 0), 0 FROM activity_hours ' +
+      'WHERE name = ? AND hour >= ? AND hour < ?',
+    [
+      name,
+      dimension,
+      firstDay,
+      lastDay,
+      name,
+      dimension,
+      from,
+      Math.min(firstDay * HOURS_A_DAY, to),
+      name,
+      dimension,
+      ...closedToValues,
+      to,
+      n,
+      name,
+      from,
+      to,
+    ],
+  )
+  let all = 0
+  let listed = 0
+  const values: ValueViews[] = []
+  for (const { value, views, listed: sum } of rows) {
+    if (Buffer.isBuffer(value)) {
+      values.push({ value: value.toString() || OTHER, pageViews: Number(views) })
+      listed = Number(sum)
+    } else all = Number(views)
+  }
+  if (all > listed) values.push({ value: null, pageViews: all - listed })
+  return values.sort((a, b) => b.pageViews - a.pageViews).slice(0, n)
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../support/clock.js'
+import type { WideCache } from '../wide-cache/wide-cache.js'
+import type { ActivityStats } from './stats.js'
+import type { Visit } from './visit.js'
+
+/** One layer of the grid, as it lies in the cache. */
+export interface LiveActivityLayer {
+  /** When the layer began, in ISO 8601. */
+  readonly start: string
+  readonly pageViews: number
+  /** What each cell holds, by columns. */
+  readonly cells: readonly { readonly frames: number; readonly bytes: number }[]
+}
+
+/** Visits that are in the cache and not in the figures yet. Not settled: they may still change. */
+export interface LiveActivity {
+  /** The figures are complete up to this moment; the layers come after it. In ISO 8601. */
+  readonly asOf: string
+  readonly layerSeconds: number
+  /** Oldest first, at most 20. A visit is in one within a second. */
+  readonly layers: readonly LiveActivityLayer[]
+  /** The pages with the most views in these layers, at most 20. */
+  readonly pages: readonly { readonly page: string; readonly pageViews: number }[]
+  /** There was more than 8 MB to read, so that only some columns were: counts are of those. */
+  readonly sampled: boolean
+}
+
+/** How long one answer is shared. */
+const SHARED_MS = 1_000
+
+const MAX_PAGES = 20
+
+/** Reads the cells of the newest layers from the cache, once a second for all callers. */
+export class LiveView {
+  readonly #wide: WideCache<Visit, ActivityStats>
+  readonly #clock: Clock
+  #answer: Promise<LiveActivity> | undefined
+  #until = -Infinity
+
+  constructor(wide: WideCache<Visit, ActivityStats>, clock: Clock) {
+    this.#wide = wide
+    this.#clock = clock
+  }
+
+  /** @throws CacheError if the cache does not answer; what the database throws, without figures */
+  read(): Promise<LiveActivity> {
+    const elapsed = this.#clock.elapsed()
+    if (!this.#answer || elapsed >= this.#until) {
+      this.#until = elapsed + SHARED_MS
+      this.#answer = this.#read()
+    }
+    return this.#answer
+  }
+
+  async #read(): Promise<LiveActivity> {
+    const { asOf } = await this.#wide.read()
+    const views = new Map<string, number>()
+    const tail = await this.#wide.readLive(Date.parse(asOf), ({ page }) => {
+      views.set(page, (views.get(page) ?? 0) + 1)
+    })
+    return {
+      asOf,
+      layerSeconds: tail.layerSeconds,
+      layers: tail.layers.map(({ start, rows, cells }) => ({
+        start: new Date(start).toISOString(),
+        pageViews: rows,
+        cells,
+      })),
+      pages: [...views]
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, MAX_PAGES)
+        .map(([page, pageViews]) => ({ page, pageViews })),
+      sampled: tail.sampled,
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/** `history()`, `top()` and `live()` of an activity. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import request from 'supertest'
+import { memory } from '../cache/memory.js'
+import type { Database } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { BROWSER, expresses } from '../support/fixtures.suite.js'
+import { type Activity, createActivity } from './activity.js'
+import type { ActivityOptions } from './options.js'
+import { topQuery, wholeDays } from './ranges.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
+
+const opened: Activity[] = []
+after(() => Promise.all(opened.map((activity) => activity.close())))
+
+function create(options: ActivityOptions = {}): Activity {
+  const activity = createActivity({
+    cache: memory(),
+    database: 'sqlite::memory:',
+    collect: false,
+    ...options,
+  })
+  opened.push(activity)
+  return activity
+}
+
+async function arrive(activity: Activity): Promise<void> {
+  await activity.flush()
+  await activity.drain({ all: true })
+}
+
+/** The hour of now, and the end of it. */
+function thisHour(): { from: number; to: number } {
+  const from = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
+  return { from, to: from + HOUR_MS }
+}
+
+describe('history() and top()', () => {
+  test('page views come back by hour, by day and by each dimension', async () => {
+    const activity = create({
+      dimensions: { section: (req) => req.path.split('/')[1], nothing: () => undefined },
+    })
+    const app = express()
+    app.use(activity.middleware())
+    app.use((_req, res) => void res.send('<p>a page</p>'))
+    const range = thisHour()
+    for (const path of ['/a/1', '/a/1', '/b/1', '/']) {
+      await request(app).get(path).set('user-agent', BROWSER)
+    }
+    await arrive(activity)
+    const hours = await activity.history({ ...range, by: 'hour' })
+    assert.deepEqual(hours, [
+      { start: new Date(range.from).toISOString(), pageViews: 4, visitors: 1 },
+    ])
+    const [day] = await activity.history({ ...range, by: 'day' })
+    const start = new Date(Math.floor(range.from / DAY_MS) * DAY_MS).toISOString()
+    assert.deepEqual(day, { start, pageViews: 4, visitors: 1 })
+    assert.deepEqual(await activity.top('page', { ...range, n: 1 }), [
+      { value: '/a/1', pageViews: 2 },
+    ])
+    const sections = await activity.top('section', range)
+    assert.deepEqual(
+      new Map(sections.map(({ value, pageViews }) => [value, pageViews])),
+      new Map([
+        ['a', 2],
+        ['b', 1],
+        [null, 1],
+      ] as const),
+    )
+    assert.deepEqual(await activity.top('nothing', range), [{ value: null, pageViews: 4 }])
+  })
+
+  test('moments are Dates, numbers or texts, and periods have no gaps', async () => {
+    const activity = create()
+    const noon = Date.UTC(2026, 4, 17, 12)
+    activity.record({ page: '/', at: noon })
+    await arrive(activity)
+    const expected = [11, 12, 13].map((hour) => ({
+      start: `2026-05-17T${hour}:00:00.000Z`,
+      pageViews: hour === 12 ? 1 : 0,
+      visitors: 0,
+    }))
+    for (const [from, to] of [
+      [noon - HOUR_MS, noon + 2 * HOUR_MS],
+      [new Date(noon - 1), new Date(noon + HOUR_MS + 1)],
+      ['2026-05-17T11:30Z', '2026-05-17T13:00:00.001Z'],
+    ] as const) {
+      assert.deepEqual(await activity.history({ from, to, by: 'hour' }), expected)
+    }
+    assert.deepEqual(await activity.history({ from: noon, to: noon, by: 'hour' }), [])
+  })
+
+  test('however many callers ask, SQL is asked once', async () => {
+    const { database } = openDatabase('sqlite::memory:')
+    const statements: string[] = []
+    const listening: Database = {
+      ...database,
+      dialect: database.dialect,
+      maxStatementBytes: database.maxStatementBytes,
+      now: () => database.now(),
+      query: (sql, values) => {
+        statements.push(sql)
+        return database.query(sql, values)
+      },
+      transaction: (work) => database.transaction(work),
+      migrate: (parts) => database.migrate(parts),
+      close: () => database.close(),
+    }
+    const activity = create({ database: listening })
+    await activity.migrate()
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        activity.top('page', { from: i % 2, to: DAY_MS + (i % 3), n: 3 }),
+      ),
+    )
+    const reads = statements.filter((sql) => sql.includes('activity_hour_values'))
+    assert.equal(reads.length, 2)
+    await activity.close()
+    await database.close()
+  })
+
+  test('wrong questions are refused by the name of what is wrong', async () => {
+    const activity = create({ dimensions: { device: () => 'phone' } })
+    const top = (dimension: unknown, query: unknown) =>
+      activity.top(dimension as string, query as { from: number; to: number })
+    const history = (query: unknown) =>
+      activity.history(query as { from: number; to: number; by: 'day' })
+    const day = { from: 0, to: DAY_MS }
+    for (const [asked, message] of [
+      [() => top('referrer', day), /"dimension" is "referrer"; allowed: "page" or "device"$/],
+      [() => top('page', { ...day, n: 0 }), /"n" is 0; allowed: a whole number from 1 to 1000/],
+      [() => top('page', { ...day, n: 1e6 }), /"n" is 1000000; allowed/],
+      [() => top('page', { ...day, m: 1 }), /"m" is 1; allowed: no such option; top takes/],
+      [() => top('page', undefined), /"top options" is undefined; allowed: an object/],
+      [() => history({ from: 2, to: 1, by: 'day' }), /"from" is 2; allowed: .* not after "to"/],
+      [() => history({ ...day, by: 'week' }), /"by" is "week"; allowed: "hour" or "day"/],
+      [() => history({ ...day, from: 'x', by: 'day' }), /"from" is "x"; allowed: a Date, milli/],
+      [() => history({ ...day, from: NaN, by: 'day' }), /"from" is NaN; allowed: a Date, milli/],
+      [() => history({ ...day, from: {}, by: 'day' }), /"from" is an object; allowed: a Date/],
+      [() => history({ from: 0, to: 1e12, by: 'hour' }), /at most 8784 hours before "to"/],
+    ] as const) {
+      await assert.rejects(asked, message)
+    }
+  })
+
+  test('a range of which hours are no longer kept is one of whole days', () => {
+    const { range } = topQuery({ from: 30 * HOUR_MS, to: 40 * HOUR_MS })
+    assert.deepEqual(wholeDays(range, 30), { from: 30, to: 40 })
+    assert.deepEqual(wholeDays(range, 31), { from: 24, to: 40 })
+    assert.deepEqual(wholeDays(range, 41), { from: 24, to: 48 })
+  })
+})
+
+describe('live()', () => {
+  test('a visit is there before it is in SQL, by layer, page and cell', async () => {
+    const activity = create({ width: 3 })
+    assert.equal(await totalOf(activity), 0)
+    for (const page of ['/a', '/b', '/a']) activity.record({ page, visitor: 'anna' })
+    await activity.flush()
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    const live = await activity.live()
+    assert.equal(
+      live.layers.reduce((sum, { pageViews }) => sum + pageViews, 0),
+      3,
+    )
+    assert.deepEqual(live.pages, [
+      { page: '/a', pageViews: 2 },
+      { page: '/b', pageViews: 1 },
+    ])
+    assert(live.layers.length <= 20 && live.layers.every(({ cells }) => cells.length === 3))
+    const cells = live.layers.flatMap(({ cells }) => cells).filter(({ frames }) => frames > 0)
+    assert.equal(cells.length, 1)
+    assert(cells[0]!.bytes > 62)
+    assert.deepEqual([live.layerSeconds, live.sampled], [3, false])
+    await arrive(activity)
+    assert.equal((await activity.ledger()).committed, 3)
+  })
+
+  test('callers of one second share an answer', async () => {
+    const activity = create()
+    assert.equal(await activity.live(), await activity.live())
+  })
+})
+
+async function totalOf(activity: Activity): Promise<number> {
+  const { layers } = await activity.live()
+  return layers.reduce((sum, { pageViews }) => sum + pageViews, 0)
+}
