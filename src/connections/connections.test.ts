@@ -43,7 +43,7 @@ test('closing waits for what is under way, and nothing new begins', async () => 
   await closing
 })
 
-test('connections that do not end are waited for until half a second after the time is over', async () => {
+test('connections that do not end are waited for half a second past the time', async () => {
   const waits: number[] = []
   const clock = {
     ...systemEnvironment.clock,

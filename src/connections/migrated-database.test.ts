@@ -47,7 +47,7 @@ test('a migration that failed is tried again by the next use', async () => {
   await inner.close()
 })
 
-test('after a table was missing the next use makes it anew, and after other errors it does not', async () => {
+test('after a table was missing the next use migrates, after other errors not', async () => {
   const { inner, counts, database } = bench()
   await database.migrate()
   await inner.query('DROP TABLE sequence_generations')
@@ -64,7 +64,7 @@ test('after a table was missing the next use makes it anew, and after other erro
   await inner.close()
 })
 
-test('a transaction that other locks were in the way of runs again, with waits, and at most eight times', async () => {
+test('a transaction that met other locks runs again, with waits, at most eight times', async () => {
   const { inner } = bench()
   const clock = new ManualClock(0)
   const database = new MigratedDatabase(inner, [], { ...systemEnvironment, clock, random: () => 0 })

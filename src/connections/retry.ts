@@ -21,7 +21,9 @@ function isUnsent(error: unknown): boolean {
   return error instanceof DatabaseError && (error.unsent || NOT_CONNECTED.has(error.code))
 }
 
-/** Tells whether a statement or transaction that failed may have been, or may yet be, carried out. */
+/**
+ * Tells whether a statement or transaction that failed may have been, or may yet be, carried out.
+ */
 export function mayBeDone(error: unknown): error is DatabaseError {
   return (
     error instanceof DatabaseError &&

@@ -479,7 +479,7 @@ test('a first reading before any collecting run does not warn of a missing colle
   await wide.close()
 })
 
-test('a collector removes what is old once clocks agree, and keeps on while there is more', async () => {
+test('a collector removes old rows if clocks agree, and goes on while there are more', async () => {
   let calls = 0
   let ahead = 0
   const { real } = await bench()
