@@ -23,27 +23,22 @@
  * opened, whose numbers are taken from the row itself. The way back is a counter that has stayed in
  * the cache for PROBE_MS.
  */
-import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
+import { type Cache, CacheError } from '../cache/cache.js'
 import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
-import type { Environment } from '../support/environment.js'
+import { type Environment, keptAlive } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
-import { Belief, BELIEF_MS, SETTLE_MS } from './belief.js'
+import { type Belief, BELIEF_MS, SETTLE_MS } from './belief.js'
+import { CacheCounters } from './cache-counters.js'
 import { type Caller, Callers } from './callers.js'
-import type { Generation, GenerationRecord } from './generation-record.js'
+import type { GenerationRecord } from './generation-record.js'
+import { LAST, LOSSES_MS, MAX_LOSSES, NewestGeneration } from './newest-generation.js'
+import { WayBack } from './way-back.js'
 
 /** How long the cache may be silent before numbers come from SQL alone. */
 export const SILENCE_MS = 5_000
-/** How long SQL alone serves before the cache is tried again. */
-export const RETURN_MS = 10_000
-/** A counter that the cache has kept for so long is used: an eviction storm takes it before. */
-export const PROBE_MS = 3_000
-/** As many lost counters within this time, and SQL alone serves: each loss is a pause of 0.7 s. */
-export const MAX_LOSSES = 3
-export const LOSSES_MS = 10_000
 /** Between two tries of what has failed. */
 const RETRY_MS = 100
-const LAST = Number.MAX_SAFE_INTEGER
 
 /** What a sequence is made of. */
 export interface Parts {
@@ -65,10 +60,18 @@ interface Held {
   readonly to: number
 }
 
+/** The cache of a sequence, and how to come back to it. */
+interface CacheSide {
+  readonly counters: CacheCounters
+  readonly wayBack: WayBack
+}
+
 export class Numbers {
   readonly #parts: Parts
   readonly #callers: Callers
-  #belief: Belief | undefined
+  readonly #newest: NewestGeneration
+  /** `undefined`: SQL alone. */
+  readonly #cache: CacheSide | undefined
   #held: Held | undefined
   #running = false
   #closed = false
@@ -76,15 +79,17 @@ export class Numbers {
   #tending: Promise<void> | undefined
   /** Since when the cache has not answered. */
   #silentSince: number | undefined
-  /** When the cache has lost a counter, by this process's clock. */
-  #losses: number[] = []
-  #returnAt = 0
-  /** A counter in the cache that nobody knows yet: if it stays there, it is used. */
-  #probe: Buffer | undefined
 
   constructor(parts: Parts) {
+    const { name, block, cache, record, environment } = parts
     this.#parts = parts
-    this.#callers = new Callers(parts.name, parts.block, parts.environment.clock)
+    this.#callers = new Callers(name, block, environment.clock)
+    this.#newest = new NewestGeneration(record, environment.clock)
+    if (cache) {
+      const counters = new CacheCounters(cache, name, environment.newId)
+      const wayBack = new WayBack(this.#newest, counters, () => this.#elapsed())
+      this.#cache = { counters, wayBack }
+    }
   }
 
   next(): Promise<number> {
@@ -122,20 +127,20 @@ export class Numbers {
 
   async #step(): Promise<void> {
     if (this.#held) return this.#handOut(this.#held)
-    const { cache } = this.#parts
-    const belief = this.#belief
+    const cache = this.#cache
+    const { belief } = this.#newest
     if (!belief) return this.#ask()
-    if (belief.token !== null && !cache) return this.#open(belief, null)
+    if (belief.token !== null && !cache) return this.#newest.open(belief, null)
     if (!belief.settled) return this.#settle(belief)
     if (belief.token === null || !cache) return this.#takeFromRow(belief)
     if (this.#elapsed() >= belief.until) return this.#ask()
-    return this.#takeFromCache(cache, belief.token, belief)
+    return this.#takeFromCache(cache.counters, belief.token, belief)
   }
 
   /** Asks SQL for the newest generation. */
   async #ask(): Promise<void> {
-    await this.#read()
-    if (this.#elapsed() < this.#belief!.until) return
+    const belief = await this.#newest.read()
+    if (this.#elapsed() < belief.until) return
     this.#callers.failure = new Error(
       `the database takes more than ${BELIEF_MS} ms to answer, or answers what is older than ` +
         'what it said before',
@@ -143,76 +148,40 @@ export class Numbers {
     await this.#pause(RETRY_MS)
   }
 
-  async #read(): Promise<void> {
-    const askedAt = this.#elapsed()
-    this.#learn(await this.#parts.record.read(), askedAt)
-  }
-
-  #learn(newest: Generation, askedAt: number): void {
-    const known = this.#belief
-    // Answers may overtake each other.
-    if (known && newest.generation < known.generation) return
-    if (!known || newest.generation > known.generation) {
-      const now = this.#elapsed()
-      // From counter to counter leads only a loss, this process's or another's.
-      if (known?.token && newest.token) {
-        this.#losses.push(
-          ...Array<number>(newest.generation - known.generation)
-            .fill(now)
-            .slice(-MAX_LOSSES),
-        )
-      }
-      this.#losses = this.#losses.filter((at) => at > now - LOSSES_MS).slice(-MAX_LOSSES)
-      this.#belief = new Belief(newest, now)
-      this.#probe = undefined
-      this.#returnAt = now + RETURN_MS - PROBE_MS
-    }
-    const belief = this.#belief!
-    belief.settled ||= newest.settled
-    belief.renew(askedAt, newest.reserved)
-  }
-
   async #settle(belief: Belief): Promise<void> {
     const early = belief.since + SETTLE_MS - this.#elapsed()
     if (early > 0) return this.#pause(early)
-    const askedAt = this.#elapsed()
-    if (!(await this.#parts.record.settle(belief.generation))) return this.#ask()
-    belief.settled = true
-    belief.renew(askedAt)
+    if (!(await this.#newest.settle(belief))) return this.#ask()
   }
 
-  /**
-   * Opens the generation after `old`, with a new counter in the cache or, `cache` being `null`,
-   * without one.
-   */
-  async #open(old: Belief, cache: Cache | null): Promise<void> {
-    await this.#openWith(old, cache && (await this.#newCounter(cache)))
-  }
-
-  async #openWith(old: Belief, token: Buffer | null): Promise<void> {
-    const askedAt = this.#elapsed()
-    this.#learn(await this.#parts.record.open(old.generation, token), askedAt)
-  }
-
-  /** The token of a counter that stands at 0 in the cache. */
-  async #newCounter(cache: Cache): Promise<Buffer> {
-    const token = this.#parts.environment.newId()
-    if (await cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) return token
-    throw new CacheError(
-      'CACHE_REFUSED',
-      'wide-cache: the cache does not store the counter of a new generation',
-    )
+  async #takeFromCache(counters: CacheCounters, token: Buffer, belief: Belief): Promise<void> {
+    try {
+      // What was lost on the way may have been carried out: before more is sent, the cache must
+      // answer.
+      if (this.#silentSince !== undefined) {
+        if (!(await counters.has(token))) await this.#lost(belief, counters)
+        this.#silentSince = undefined
+        return
+      }
+      const batch = this.#callers.batch()
+      const to = await counters.raise(token, batch.length)
+      if (to === undefined) return await this.#lost(belief, counters)
+      this.#held = { belief, batch, from: to - batch.length, to }
+    } catch (error) {
+      if (error instanceof CacheError && passing(error)) return this.#silent(belief, error)
+      throw error
+    }
+    await this.#handOut(this.#held)
   }
 
   /** The cache has no counter any more. */
-  async #lost(belief: Belief, cache: Cache): Promise<void> {
+  async #lost(belief: Belief, counters: CacheCounters): Promise<void> {
     const { logger, name } = this.#parts
-    const now = this.#elapsed()
-    const recent = this.#losses.filter((at) => at > now - LOSSES_MS).length + 1
+    const recent = this.#newest.recentLosses() + 1
     const losses = `the cache has lost the counter ${recent} times within ${LOSSES_MS / 1000} s`
     if (recent > 1) this.#callers.failure = new Error(losses)
-    if (recent < MAX_LOSSES) return this.#open(belief, cache)
-    await this.#open(belief, null)
+    if (recent < MAX_LOSSES) return this.#newest.open(belief, await counters.create())
+    await this.#newest.open(belief, null)
     logger.warn(
       'cache',
       `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache keeps a ` +
@@ -221,25 +190,19 @@ export class Numbers {
     )
   }
 
-  async #takeFromCache(cache: Cache, token: Buffer, belief: Belief): Promise<void> {
-    const key = this.#key(token)
-    try {
-      // What was lost on the way may have been carried out: before more is sent, the cache must
-      // answer.
-      if (this.#silentSince !== undefined) {
-        if ((await cache.get(key)) === undefined) await this.#lost(belief, cache)
-        this.#silentSince = undefined
-        return
-      }
-      const batch = this.#callers.batch()
-      const to = await cache.increment(key, batch.length)
-      if (to === undefined) return await this.#lost(belief, cache)
-      this.#held = { belief, batch, from: to - batch.length, to }
-    } catch (error) {
-      if (error instanceof CacheError && passing(error)) return this.#silent(belief, error)
-      throw error
-    }
-    await this.#handOut(this.#held)
+  /** The cache has not answered. */
+  async #silent(belief: Belief, error: CacheError): Promise<void> {
+    const now = this.#elapsed()
+    this.#silentSince ??= now
+    if (now - this.#silentSince < SILENCE_MS) throw error
+    await this.#newest.open(belief, null)
+    this.#silentSince = undefined
+    const { logger, name } = this.#parts
+    logger.warn(
+      'cache',
+      `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache is ` +
+        `back: ${error.message}`,
+    )
   }
 
   async #handOut(held: Held): Promise<void> {
@@ -250,7 +213,7 @@ export class Numbers {
     if (
       last > belief.reserved &&
       !batch.every(({ rejected }) => rejected) &&
-      !(await this.#raise(belief, last + this.#parts.block))
+      !(await this.#newest.reserve(belief, last + this.#parts.block))
     ) {
       // The generation is over: the next one hands these numbers out.
       this.#held = undefined
@@ -265,14 +228,6 @@ export class Numbers {
     this.#lookAhead(belief, last, batch.length)
   }
 
-  async #raise(belief: Belief, to: number): Promise<boolean> {
-    const askedAt = this.#elapsed()
-    const raised = await this.#parts.record.raise(belief.generation, Math.min(to, LAST))
-    if (raised) belief.renew(askedAt, Math.min(to, LAST))
-    else belief.end()
-    return raised
-  }
-
   /**
    * Raises the reserve by half a block, and renews the belief, before anybody has to wait for it.
    * Where operations carry more than that, one write in the foreground for two of them is the
@@ -281,55 +236,27 @@ export class Numbers {
   #lookAhead(belief: Belief, last: number, count: number): void {
     const half = Math.ceil(this.#parts.block / 2)
     if (count <= half && belief.reserved - last < half && belief.reserved < LAST) {
-      this.#tend(() => this.#raise(belief, belief.reserved + half))
-    } else if (belief.until - this.#elapsed() < BELIEF_MS / 2) this.#tend(() => this.#read())
+      this.#tend(() => this.#newest.reserve(belief, belief.reserved + half))
+    } else if (belief.until - this.#elapsed() < BELIEF_MS / 2) {
+      this.#tend(() => this.#newest.read())
+    }
   }
 
   async #takeFromRow(belief: Belief): Promise<void> {
-    const { cache, record } = this.#parts
-    if (cache && (belief.generation === 0 || this.#elapsed() >= this.#returnAt)) {
-      this.#tend(() => this.#return(cache, belief))
-    }
+    const { record } = this.#parts
+    const wayBack = this.#cache?.wayBack
+    if (wayBack?.isDue(belief)) this.#tend(() => this.#comeBack(wayBack, belief))
     const batch = this.#callers.batch()
     const taken = await record.take(belief.generation, batch.length)
     if (taken) this.#callers.answer(batch, taken.first, taken.count)
     else await this.#ask()
   }
 
-  /**
-   * Back to the cache, in two steps, of which the first leaves a counter there. A new sequence has
-   * nothing to come back from.
-   */
-  async #return(cache: Cache, belief: Belief): Promise<void> {
-    const probe = this.#probe
-    this.#probe = undefined
-    this.#returnAt = this.#elapsed() + RETURN_MS - PROBE_MS
-    if (belief.generation === 0) return this.#open(belief, cache)
-    if (!probe) {
-      const token = await this.#newCounter(cache)
-      if (this.#belief !== belief) return
-      this.#probe = token
-      this.#returnAt = this.#elapsed() + PROBE_MS
-    } else if ((await cache.get(this.#key(probe))) !== undefined) {
-      await this.#openWith(belief, probe)
-      this.#parts.logger.recovered(
-        'cache',
-        `wide-cache: numbers of sequence "${this.#parts.name}" come from the cache again`,
-      )
-    }
-  }
-
-  async #silent(belief: Belief, error: CacheError): Promise<void> {
-    const now = this.#elapsed()
-    this.#silentSince ??= now
-    if (now - this.#silentSince < SILENCE_MS) throw error
-    await this.#open(belief, null)
-    this.#silentSince = undefined
-    const { logger, name } = this.#parts
-    logger.warn(
+  async #comeBack(wayBack: WayBack, belief: Belief): Promise<void> {
+    if (!(await wayBack.step(belief))) return
+    this.#parts.logger.recovered(
       'cache',
-      `wide-cache: numbers of sequence "${name}" come from SQL alone until the cache is ` +
-        `back: ${error.message}`,
+      `wide-cache: numbers of sequence "${this.#parts.name}" come from the cache again`,
     )
   }
 
@@ -350,23 +277,15 @@ export class Numbers {
     this.#callers.rejectAll(error)
   }
 
-  async #pause(ms: number): Promise<void> {
+  #pause(ms: number): Promise<void> {
     const { environment } = this.#parts
-    const letEnd = environment.keepAlive?.()
-    await sleep(environment.clock, ms)
-    letEnd?.()
+    return keptAlive(environment, () => sleep(environment.clock, ms))
   }
 
   #elapsed(): number {
     return this.#parts.environment.clock.elapsed()
   }
-
-  #key(token: Buffer): string {
-    return `wide-cache:sequence:${this.#parts.name}:${token.toString('hex')}`
-  }
 }
-
-const ZERO = Buffer.from('0')
 
 /** Whether a failure may be over soon. The others are mistakes in the set-up, or the end. */
 function passing(error: unknown): boolean {

@@ -21,13 +21,13 @@ export const PLANTED_BUGS: readonly SequenceBug[] = [
   },
   {
     name: 'a belief begins with the answer, not with the question',
-    file: '../sequence/numbers.ts',
+    file: '../sequence/newest-generation.ts',
     find:
-      '    const askedAt = this.#elapsed()\n    this.#learn(await ' +
-      'this.#parts.record.read(), askedAt)',
+      '    const askedAt = this.#clock.elapsed()\n' +
+      '    return this.#learn(await this.#record.read(), askedAt)',
     replace:
-      '    const newest = await this.#parts.record.read()\n    this.#learn(newest, ' +
-      'this.#elapsed())',
+      '    const newest = await this.#record.read()\n' +
+      '    return this.#learn(newest, this.#clock.elapsed())',
     told: SMALLER,
     // One seed in 2,000 finds it.
     from: 340,
@@ -69,7 +69,7 @@ export const PLANTED_BUGS: readonly SequenceBug[] = [
   },
   {
     name: 'what lies above the reserve is handed out all the same',
-    file: '../sequence/numbers.ts',
+    file: '../sequence/newest-generation.ts',
     find: 'else belief.end()\n    return raised',
     replace: 'else belief.end()\n    return true',
     told: TWICE,
@@ -104,7 +104,7 @@ export const PLANTED_BUGS: readonly SequenceBug[] = [
   },
   {
     name: 'SQL alone serves for ever',
-    file: '../sequence/numbers.ts',
+    file: '../sequence/way-back.ts',
     find: 'RETURN_MS = 10_000',
     replace: 'RETURN_MS = 1e9',
     told: /the cache is not used again/,

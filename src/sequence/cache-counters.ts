@@ -1,0 +1,46 @@
+/**
+ * The counters of one sequence in the cache, one for each generation. A counter lives under a key
+ * with its generation's random token.
+ */
+import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
+
+const ZERO = Buffer.from('0')
+
+export class CacheCounters {
+  readonly #cache: Cache
+  readonly #name: string
+  readonly #newId: () => Buffer
+
+  constructor(cache: Cache, name: string, newId: () => Buffer) {
+    this.#cache = cache
+    this.#name = name
+    this.#newId = newId
+  }
+
+  /** Puts a counter that stands at 0 into the cache. Returns its token. @throws CacheError */
+  async create(): Promise<Buffer> {
+    const token = this.#newId()
+    if (await this.#cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) return token
+    throw new CacheError(
+      'CACHE_REFUSED',
+      'wide-cache: the cache does not store the counter of a new generation',
+    )
+  }
+
+  /** Tells whether the cache still has the counter. @throws CacheError */
+  async has(token: Buffer): Promise<boolean> {
+    return (await this.#cache.get(this.#key(token))) !== undefined
+  }
+
+  /**
+   * Raises the counter by `count` and returns the number it came to; `undefined` if the cache has
+   * lost it. @throws CacheError
+   */
+  raise(token: Buffer, count: number): Promise<number | undefined> {
+    return this.#cache.increment(this.#key(token), count)
+  }
+
+  #key(token: Buffer): string {
+    return `wide-cache:sequence:${this.#name}:${token.toString('hex')}`
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * The way back from SQL alone to the cache. It has two steps, so that a storm of evictions does not
+ * cost a generation each time: the first leaves a counter in the cache; the second opens a
+ * generation with it, if the cache has kept it for {@link PROBE_MS}.
+ */
+import type { Belief } from './belief.js'
+import type { CacheCounters } from './cache-counters.js'
+import type { NewestGeneration } from './newest-generation.js'
+
+/** How long SQL alone serves before the cache is used again. */
+export const RETURN_MS = 10_000
+/** A counter that the cache has kept for so long is used. */
+export const PROBE_MS = 3_000
+
+/** The next step in a generation without a counter. */
+interface Step {
+  readonly of: Belief
+  readonly at: number
+  /** A counter in the cache that nobody knows yet. */
+  readonly probe: Buffer | undefined
+}
+
+export class WayBack {
+  readonly #newest: NewestGeneration
+  readonly #counters: CacheCounters
+  readonly #elapsed: () => number
+  #next: Step | undefined
+
+  constructor(newest: NewestGeneration, counters: CacheCounters, elapsed: () => number) {
+    this.#newest = newest
+    this.#counters = counters
+    this.#elapsed = elapsed
+  }
+
+  /** Tells whether a step may be taken now. A new sequence has nothing to come back from. */
+  isDue(belief: Belief): boolean {
+    return belief.generation === 0 || this.#elapsed() >= this.#nextOf(belief).at
+  }
+
+  /** Takes the next step. Resolves with whether numbers come from the cache again. */
+  async step(belief: Belief): Promise<boolean> {
+    const { probe } = this.#nextOf(belief)
+    this.#plan(belief, RETURN_MS - PROBE_MS)
+    if (belief.generation === 0) {
+      await this.#newest.open(belief, await this.#counters.create())
+      return false
+    }
+    if (!probe) {
+      const token = await this.#counters.create()
+      if (this.#newest.belief === belief) this.#plan(belief, PROBE_MS, token)
+      return false
+    }
+    if (!(await this.#counters.has(probe))) return false
+    await this.#newest.open(belief, probe)
+    return true
+  }
+
+  #nextOf(belief: Belief): Step {
+    if (this.#next?.of === belief) return this.#next
+    return { of: belief, at: belief.since + RETURN_MS - PROBE_MS, probe: undefined }
+  }
+
+  #plan(belief: Belief, ms: number, probe?: Buffer): void {
+    this.#next = { of: belief, at: this.#elapsed() + ms, probe }
+  }
+}
