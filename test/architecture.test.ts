@@ -15,7 +15,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url))
  * other.
  */
 const STOREYS: readonly (readonly string[])[] = [
-  ['index', 'cli'],
+  ['index', 'cli', 'testing'],
   ['activity', 'hits'],
   ['counters', 'sequence', 'collision-free-map'],
   // Below the map only because the map's entry exports it too.
@@ -134,8 +134,8 @@ describe('the house', () => {
     }
   })
 
-  test('counters, sequence and map need neither requests nor widget', () => {
-    for (const room of ['counters', 'sequence', 'collision-free-map']) {
+  test('relatives and testing need neither requests nor widget', () => {
+    for (const room of ['counters', 'sequence', 'collision-free-map', 'testing']) {
       const reached = reachedFrom(`${room}/index.ts`)
       assert(
         reached.has('database/database.ts') && reached.has('support/package-file.ts'),

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cacheSuite } from './cache.suite.js'
+import { testCache } from '../testing/cache.js'
 import { memory } from './memory.js'
+import { testCacheModel } from './model.suite.js'
 
 const MIB = 1024 * 1024
 let elapsed = 0
 const now = () => elapsed
 
-cacheSuite('memory', {
+testCache({
   test,
-  open: () => memory({ now }),
-  passSeconds: async (seconds) => void (elapsed += seconds * 1000),
-  itemLimitBytes: MIB,
-  runs: 200,
+  name: 'memory',
+  create: () => memory({ now }),
+  capabilities: {
+    itemLimitBytes: MIB,
+    passSeconds: (seconds) => (elapsed += seconds * 1000),
+  },
+})
+testCacheModel(test, 'memory', () => memory({ now }), 200)
+
+test('memory: a key that no cache could take is named as the option that it is', async () => {
+  await assert.rejects(memory().get('a b'), { name: 'RangeError', message: /option "key"/ })
 })
 
 test('memory: is private to its process', () => {

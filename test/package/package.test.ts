@@ -163,8 +163,8 @@ before(async () => {
       'esbuild',
       'webpack@5',
     ]).then((project) => projects.set('bundled', project)),
-    install('untyped', EXAMPLES, [packed.tarball]).then((project) =>
-      projects.set('untyped', project),
+    install('untyped', { ...EXAMPLES, 'adapter.mjs': 'adapter.mjs' }, [packed.tarball]).then(
+      (project) => projects.set('untyped', project),
     ),
     ...OTHER_NODES.map(async (version) => nodes.set(version, await nodeOf(version))),
   ])
@@ -243,6 +243,19 @@ test("its types and the docs' examples compile without @types/express", async ()
   const project = projects.get('untyped')!
   assert(!existsSync(join(project, 'node_modules/@types/express')))
   await run(process.execPath, [TSC, '-p', '.'], project)
+})
+
+test('an adapter of another package runs the conformance suites with node:test alone', async () => {
+  const project = projects.get('untyped')!
+  const adapter = join(project, 'adapter.mjs')
+  const said = await run(process.execPath, ['--test-reporter=tap', adapter], project)
+  assert.match(said, /^ok \d+ - toy cache: add stores only where nothing is$/m)
+  assert.match(said, /^ok \d+ - toy database: nobody sees what is not committed$/m)
+  assert.match(said, /^# fail 0$/m)
+  await assert.rejects(
+    run(process.execPath, ['--test-reporter=tap', adapter, '--broken'], project),
+    /not ok \d+ - broken: append puts bytes behind what is there/,
+  )
 })
 
 describe('bundled', () => {

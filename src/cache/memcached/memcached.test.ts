@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { cacheSuite } from '../cache.suite.js'
+import { testCache } from '../../testing/cache.js'
+import { testCacheModel } from '../model.suite.js'
 import { memcached } from './memcached.js'
 import { behindProxy, PATIENT } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
@@ -21,18 +21,18 @@ before(async () => {
 })
 after(() => Promise.all(three.map((one) => one.kill())))
 
-cacheSuite('memcached', {
-  test: (name, body) => test(name, body),
-  open: () => memcached(server.address, PATIENT),
-  passSeconds: (seconds) => sleep(seconds * 1000),
-  itemLimitBytes: MIB,
-})
-cacheSuite('three memcached servers', {
-  test: (name, body) => test(name, body),
-  open: () => memcached(three.map((one) => one.address).join(), PATIENT),
-  passSeconds: (seconds) => sleep(seconds * 1000),
-  itemLimitBytes: MIB,
-  runs: 20,
+const one = () => memcached(server.address, PATIENT)
+const all = () => memcached(three.map((one) => one.address).join(), PATIENT)
+const capabilities = { itemLimitBytes: MIB }
+testCache({ test, name: 'memcached', create: one, capabilities })
+testCache({ test, name: 'three memcached servers', create: all, capabilities })
+testCacheModel(test, 'memcached', one)
+testCacheModel(test, 'three memcached servers', all, 20)
+
+test('memcached: a key that no cache could take is named as the option that it is', async () => {
+  const cache = one()
+  await assert.rejects(cache.get('a b'), { name: 'RangeError', message: /option "key"/ })
+  await cache.close()
 })
 
 describe('memcached: several servers', () => {

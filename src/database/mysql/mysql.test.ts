@@ -8,8 +8,10 @@ import fc from 'fast-check'
 import { createPool, type PoolConnection } from 'mysql2'
 import { statementsOf } from '../bulk.js'
 import { ASSUMED_STATEMENT_BYTES, type SqlValue } from '../database.js'
-import { databaseSuite, rejects } from '../database.suite.js'
+import { testDatabase } from '../../testing/database.js'
+import { rejects } from '../../testing/rejects.js'
 import { insert } from '../dialect.js'
+import { testMigrations } from '../migrations.suite.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './options.js'
 import { MysqlSession } from './session.js'
@@ -17,13 +19,21 @@ import { freePort } from '../../../test/servers/free-port.js'
 import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
-databaseSuite(test, {
+testDatabase({
+  test,
+  name: 'mysql',
+  async create() {
+    const url = await sharedMysqlUrl()
+    return () => new MysqlDatabase(url)
+  },
+  capabilities: { textType: 'VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin' },
+})
+testMigrations({
+  test,
   name: 'mysql',
   fresh: sharedMysqlUrl,
   open: (url) => new MysqlDatabase(url),
-  textType: 'VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
-  keepsNul: true,
-  migratingProcesses: 20,
+  processes: 20,
 })
 
 /** A server whose defaults are all wrong for us, and that may be restarted. */

@@ -9,7 +9,9 @@ import type { Readable } from 'node:stream'
 import test, { after } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { databaseSuite, rejects } from '../database.suite.js'
+import { testDatabase } from '../../testing/database.js'
+import { rejects } from '../../testing/rejects.js'
+import { testMigrations } from '../migrations.suite.js'
 import { sqliteError } from './errors.js'
 import { SqliteSession } from './session.js'
 import { SqliteDatabase, sqlite } from './sqlite.js'
@@ -21,13 +23,21 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const freshFile = () => join(folder, `${++files}.db`)
 
-databaseSuite(test, {
+testDatabase({
+  test,
+  name: 'sqlite',
+  async create() {
+    const file = freshFile()
+    return () => new SqliteDatabase(file)
+  },
+  capabilities: { keepsNul: false },
+})
+testMigrations({
+  test,
   name: 'sqlite',
   fresh: async () => `sqlite:${freshFile()}`,
   open: (url) => new SqliteDatabase(url.slice('sqlite:'.length)),
-  textType: 'TEXT',
-  keepsNul: false,
-  migratingProcesses: 5,
+  processes: 5,
 })
 
 /**

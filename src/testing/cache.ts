@@ -1,49 +1,71 @@
 /**
  * What every adapter of the Cache port must do: one suite for all of them, for those of other
- * packages too. What an adapter cannot do is a named flag, never a test of its own.
+ * packages too. It needs only `node:assert`.
  */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
-import { type Cache, MAX_TTL_SECONDS } from './cache.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
+import type { RegisterTest } from './runner.js'
 
-export interface CacheSuite {
-  /** Registers a test: `test` of node:test, or any other runner's. */
-  test: (name: string, body: () => Promise<void>) => unknown
+/** What a cache can do beyond the port, or cannot. */
+export interface CacheCapabilities {
   /**
-   * A cache to test. It may hold anything, but must take keys beginning with `suite:`. Closed by
-   * the suite.
+   * Bytes of key and value past which the cache does not store an item; `undefined` if there is no
+   * limit worth testing. @default undefined
    */
-  open: () => Cache | Promise<Cache>
-  /** Lets so many seconds pass by the cache's clock. */
-  passSeconds: (seconds: number) => Promise<unknown>
+  readonly itemLimitBytes?: number | undefined
   /**
-   * Bytes of key and value past which an item is not stored; `undefined` if there is no limit worth
-   * testing.
+   * Lets so many seconds pass by the cache's clock. @default waits for as long
    */
-  itemLimitBytes: number | undefined
-  /** Runs of the model-based test. @default 50 */
-  runs?: number
+  readonly passSeconds?: ((seconds: number) => unknown) | undefined
+}
+
+/** A cache to test. */
+export interface CacheUnderTest {
+  /** Registers a test: `test` of `node:test`, or of any other runner. */
+  readonly test: RegisterTest
+  /** The names of the tests begin with it. @default 'cache' */
+  readonly name?: string | undefined
+  /**
+   * Opens the cache. It may hold anything, but must take keys that begin with `suite:`. The suite
+   * closes it.
+   */
+  readonly create: () => Cache | Promise<Cache>
+  /** @default none beyond the port */
+  readonly capabilities?: CacheCapabilities | undefined
 }
 
 const MAX = Number.MAX_SAFE_INTEGER
 let keys = 0
 
-/** Registers the suite's tests, their names beginning with `name`. */
-export function cacheSuite(
-  name: string,
-  { test, open, passSeconds, itemLimitBytes, runs = 50 }: CacheSuite,
-): void {
+/**
+ * Registers the tests that every adapter of {@link Cache} passes.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * testCache({ test, name: 'my cache', create: () => myCache() })
+ */
+export function testCache({
+  test,
+  name = 'cache',
+  create,
+  capabilities: { itemLimitBytes, passSeconds = (seconds: number) => delay(seconds * 1000) } = {},
+}: CacheUnderTest): void {
   const start = `suite:${process.pid}:${Date.now()}`
   const newKey = () => `${start}:${keys++}`
   const check = (sentence: string, body: (cache: Cache, key: string) => Promise<void>) =>
     test(`${name}: ${sentence}`, async () => {
-      const cache = await open()
+      const cache = await create()
       try {
         await body(cache, newKey())
       } finally {
         await cache.close()
       }
     })
+
+  check('it says whether other processes share it', async ({ scope }) => {
+    assert(scope === 'shared' || scope === 'private', `scope is ${scope}`)
+  })
 
   check(
     'a missing key has no value, cannot be appended to, deleted or incremented',
@@ -176,7 +198,7 @@ export function cacheSuite(
     const wrong = ['', ' ', 'a b', 'a\n', 'a\0', '\x7f', 'ä', 'k'.repeat(251)]
     for (const one of wrong) {
       for (const call of callsWith(cache, one)) {
-        await assert.rejects(call, { name: 'RangeError', message: /option "key"/ })
+        await assert.rejects(call, { name: 'RangeError', message: /key/ })
       }
     }
     // @ts-expect-error a key that is no string
@@ -257,31 +279,6 @@ export function cacheSuite(
       )
     },
   )
-
-  check('any sequence of operations does what it does to a plain Map', async (cache, key) => {
-    let run = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 40 }), async (operations) => {
-        const real = `${key}:${run++}:`
-        const model = new Map<string, string>()
-        for (const step of operations) {
-          assert.deepEqual(
-            await inCache(cache, real, step),
-            inModel(model, step),
-            JSON.stringify(step),
-          )
-        }
-        const left = await cache.getMany(NAMES.map((one) => real + one))
-        assert.deepEqual(
-          new Map(
-            [...left].map(([one, value]) => [one.slice(real.length), value.toString('latin1')]),
-          ),
-          model,
-        )
-      }),
-      { numRuns: runs },
-    )
-  })
 }
 
 function bytes(text: string): Buffer {
@@ -297,81 +294,4 @@ function* callsWith(cache: Cache, key: string): Generator<Promise<unknown>> {
   yield cache.append(key, bytes('x'))
   yield cache.delete(key)
   yield cache.increment(key)
-}
-
-const NAMES = ['a', 'b', 'c']
-type Operation =
-  | { do: 'get' | 'delete'; name: string }
-  | { do: 'set' | 'add' | 'append'; name: string; value: string }
-  | { do: 'increment'; name: string; delta: number; initial: number | undefined }
-
-const nameOf = fc.constantFrom(...NAMES)
-/**
- * Often a number, so that increments find some. What is neither a plain number nor plainly none
- * (` 7`, `+7`, `007`) stays out: the port says nothing about it, and memcached takes some of it.
- */
-const numberOf = fc.integer({ min: 1 })
-const valueOf = fc.oneof(fc.stringMatching(/^[a-z]{0,20}$/), numberOf.map(String))
-const operation: fc.Arbitrary<Operation> = fc.oneof(
-  fc.record({ do: fc.constantFrom('get', 'delete'), name: nameOf }),
-  fc.record({ do: fc.constantFrom('set', 'add', 'append'), name: nameOf, value: valueOf }),
-  fc.record({
-    do: fc.constant('increment' as const),
-    name: nameOf,
-    delta: fc.nat(),
-    initial: fc.option(numberOf, { nil: undefined }),
-  }),
-)
-
-async function inCache(cache: Cache, prefix: string, step: Operation): Promise<unknown> {
-  const key = prefix + step.name
-  switch (step.do) {
-    case 'get':
-      return (await cache.get(key))?.toString('latin1')
-    case 'delete':
-      return cache.delete(key)
-    case 'append':
-      return cache.append(key, bytes(step.value))
-    case 'set':
-    case 'add':
-      return cache[step.do](key, bytes(step.value), 60)
-    case 'increment': {
-      const onMiss =
-        step.initial === undefined ? undefined : { initial: step.initial, ttlSeconds: 60 }
-      return cache
-        .increment(key, step.delta, onMiss)
-        .catch((error: unknown) => (error instanceof RangeError ? 'over' : 'refused'))
-    }
-  }
-}
-
-function inModel(model: Map<string, string>, step: Operation): unknown {
-  const stored = model.get(step.name)
-  switch (step.do) {
-    case 'get':
-      return stored
-    case 'delete':
-      return model.delete(step.name)
-    case 'set':
-      model.set(step.name, step.value)
-      return true
-    case 'add':
-      if (stored === undefined) model.set(step.name, step.value)
-      return stored === undefined
-    case 'append':
-      if (stored !== undefined) model.set(step.name, stored + step.value)
-      return stored !== undefined
-    case 'increment': {
-      if (stored === undefined && step.initial === undefined) return undefined
-      if (stored !== undefined && (!/^\d{1,20}$/.test(stored) || BigInt(stored) >= 2n ** 64n)) {
-        return 'refused'
-      }
-      const sum =
-        stored === undefined
-          ? BigInt(step.initial ?? 0)
-          : BigInt.asUintN(64, BigInt(stored) + BigInt(step.delta))
-      model.set(step.name, String(sum))
-      return sum > BigInt(MAX) ? 'over' : Number(sum)
-    }
-  }
 }

@@ -1,0 +1,148 @@
+/**
+ * How an adapter migrates: by many processes at once, and by files that are wrong. For adapters of
+ * this repository, which can be told where their migrations are; beside the suite of
+ * `wide-cache/testing`.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { RegisterTest } from '../testing/runner.js'
+import { rejects } from '../testing/rejects.js'
+import type { Database } from './database.js'
+
+/** An adapter that can be told where its migrations are. */
+export type MigratableDatabase = Database & {
+  migrate(parts?: readonly string[], folder?: URL): Promise<void>
+}
+
+export interface MigrationsUnderTest {
+  readonly test: RegisterTest
+  readonly name: string
+  /** The URL of a new, empty database. */
+  fresh(): Promise<string>
+  open(url: string): MigratableDatabase
+  /** Processes that migrate at once. */
+  readonly processes: number
+}
+
+export function testMigrations({ test, name, fresh, open, processes }: MigrationsUnderTest): void {
+  const it = (sentence: string, fn: (database: MigratableDatabase, url: string) => Promise<void>) =>
+    test(`${name}: ${sentence}`, async () => {
+      const url = await fresh()
+      const database = open(url)
+      try {
+        await fn(database, url)
+      } finally {
+        await database.close()
+      }
+    })
+
+  it(`${processes} processes apply each migration once`, async (database, url) => {
+    await withMigrations(FILES, async (folder) => {
+      await Promise.all(await migratingProcesses(processes, url, folder))
+      const { rows } = await database.query(
+        'SELECT part, version, name, applied_at FROM wide_cache_migrations ORDER BY version',
+      )
+      assert.deepEqual(
+        rows.map(({ part, version, name }) => [part, version, name]),
+        [
+          ['part', 1, 'first'],
+          ['part', 2, 'second'],
+        ],
+      )
+      assert.ok(Math.abs(Number(rows[0]?.['applied_at']) - Date.now()) < 120_000)
+      assert.deepEqual(await column(database, 'SELECT b FROM migrated'), ['once; only\n'])
+      await database.migrate(['part'], folder)
+      assert.deepEqual(await column(database, 'SELECT b FROM migrated'), ['once; only\n'])
+    })
+  })
+
+  it('a database newer than the package is refused, naming both versions', async (database) => {
+    await withMigrations(FILES, (folder) => database.migrate(['part'], folder))
+    await withMigrations(FILES.slice(0, 1), async (folder) => {
+      const error = await rejects(database.migrate(['part'], folder), 'usage', 'DATABASE_NEWER')
+      assert.match(error.message, /at version 2, .* up to version 1.*Update the package/)
+    })
+  })
+
+  it('a failed migration is not recorded, and is done when its cause is gone', async (database) => {
+    const half = [
+      '0001_first.sql',
+      'CREATE TABLE IF NOT EXISTS migrated (a INTEGER, b VARCHAR(20));\nINSERT INTO missing ' +
+        'VALUES (1);\n',
+    ] as const
+    await withMigrations([half], (folder) => rejects(database.migrate(['part'], folder), 'usage'))
+    await withMigrations(FILES, (folder) => database.migrate(['part'], folder))
+    assert.deepEqual(
+      await column(database, 'SELECT version FROM wide_cache_migrations ORDER BY version'),
+      [1, 2],
+    )
+  })
+
+  it('a gap, a repeated number or a wrong name of a migration file is a bug', async (database) => {
+    for (const wrong of ['0003_gap.sql', '0001_again.sql', '2_short.sql', '0002_Name.sql']) {
+      await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) =>
+        assert.rejects(database.migrate(['part'], folder), { code: 'ERR_ASSERTION' }),
+      )
+    }
+  })
+}
+
+const FILES: readonly (readonly [string, string])[] = [
+  [
+    '0001_first.sql',
+    '-- a comment; with a semicolon\nCREATE TABLE IF NOT EXISTS migrated (\n  a INTEGER, -- ' +
+      'the key\n  b VARCHAR(20)\n);\n',
+  ],
+  [
+    '0002_second.sql',
+    `INSERT INTO migrated (a, b) VALUES (1, 'once; only\n');\nCREATE INDEX migrated_a ON ` +
+      'migrated (a); -- the end\n',
+  ],
+]
+
+async function withMigrations(
+  files: readonly (readonly [string, string])[],
+  use: (folder: URL) => Promise<unknown>,
+): Promise<void> {
+  const path = await mkdtemp(join(tmpdir(), 'wide-cache-sql-'))
+  try {
+    await mkdir(join(path, 'part'))
+    for (const [name, text] of files) await writeFile(join(path, 'part', name), text)
+    await use(pathToFileURL(`${path}/`))
+  } finally {
+    await rm(path, { recursive: true })
+  }
+}
+
+/** Starts the processes, has them begin together, and returns their ends. */
+async function migratingProcesses(
+  count: number,
+  url: string,
+  folder: URL,
+): Promise<Promise<void>[]> {
+  const program = fileURLToPath(new URL('../../test/servers/migrating-process.ts', import.meta.url))
+  const children = Array.from({ length: count }, () =>
+    spawn(process.execPath, ['--import', 'tsx', program, url, folder.href], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }),
+  )
+  await Promise.all(
+    children.map((child) => Promise.race([once(child.stdout, 'data'), once(child, 'exit')])),
+  )
+  return children.map(async (child) => {
+    const exit = once(child, 'exit')
+    child.stdin.write('go\n')
+    const [code] = await exit
+    assert.equal(code, 0, 'a migrating process ends well')
+  })
+}
+
+async function column(database: Database, sql: string): Promise<unknown[]> {
+  const { rows } = await database.query(sql)
+  return rows.map((row) => Object.values(row)[0])
+}

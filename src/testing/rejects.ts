@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import { DatabaseError, type DatabaseErrorKind } from '../database/database.js'
+
+/**
+ * Rejects with a DatabaseError of this kind that shows no secret, neither in its message nor
+ * anywhere in it.
+ */
+export async function rejects(
+  promise: Promise<unknown>,
+  kind: DatabaseErrorKind,
+  code?: string,
+): Promise<DatabaseError> {
+  const error: unknown = await promise.then(
+    () => assert.fail('should have rejected'),
+    (reason: unknown) => reason,
+  )
+  return assertKind(error, kind, code)
+}
+
+/** Asserts the same of an error that has been caught. */
+export function assertKind(error: unknown, kind: DatabaseErrorKind, code?: string): DatabaseError {
+  assert.ok(error instanceof DatabaseError, inspect(error))
+  assert.equal(error.kind, kind, error.message)
+  if (code !== undefined) assert.equal(error.code, code)
+  assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /s3cret|cache-password/)
+  return error
+}
