@@ -19,7 +19,7 @@ const PLACES = [
   /Error\(\s*'([A-Z][A-Z\d_]+)'/g,
   /'((?:CACHE|DATABASE|SEQUENCE|COUNTER|ERR_WIDE_CACHE)_[A-Z_]+)'/g,
   /\b(?:code|CODE|SILENCE)\b[^'\n=:]*[=:] '([A-Z][A-Z\d_]+)'/g,
-  /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+): /gm,
+  /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):/gm,
   /\? '(SQLITE_[A-Z]+)'|: '(SQLITE_[A-Z]+)'/g,
 ]
 /** Environment variables look the same. */
