@@ -8,6 +8,8 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { type Generation, Generations } from './generations.js'
 import { outcomeOf, OutcomeUnknownError } from './outcome.js'
+import { Persisting } from './persisting.js'
+import { Recent } from './recent.js'
 
 /** Options of a {@link GlobalCounter}. */
 export interface GlobalCounterOptions {
@@ -43,19 +45,8 @@ const MIN_CHANCE = 1e-6
  * 4,000 million of them at once.
  */
 const MAX_CACHE_DELTA = 2 ** 32
-/** How long a process takes the generation that it has read for the newest. */
-const BELIEF_MS = 1_000
-/** A value that the cache has come to in a generation. */
-interface Counted {
-  readonly generation: Generation
-  readonly value: number
-}
-
-/** A generation taken for the newest, for a while. */
-interface Belief {
-  readonly generation: Promise<Generation | undefined>
-  readonly until: number
-}
+/** How long a process uses what SQL has said: the newest generation, the persisted value. */
+const RECENT_MS = 1_000
 
 /** Losses in the cache that one increment goes through. */
 const MAX_LOSSES = 100
@@ -97,16 +88,16 @@ export class GlobalCounter {
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #generations: Generations
-  readonly #persists: Gather<Counted, number>
+  readonly #persisting: Persisting
   readonly #name: string
-  readonly #chance: number
-  #believed: Belief | undefined
+  /** The newest generation. */
+  readonly #newest: Recent<Generation | undefined>
+  /** The greatest value persisted. */
+  readonly #persisted: Recent<number>
   #opening: Promise<unknown> | undefined
   readonly #inSql: Gather<number, number>
   /** The greatest value this process knows of. */
   #reached = 0
-  /** What SQL has said while the cache had no number. */
-  #persisted: { readonly value: Promise<number>; readonly until: number } | undefined
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: GlobalCounterOptions, environment: Environment = systemEnvironment) {
@@ -114,7 +105,7 @@ export class GlobalCounter {
     const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
     this.#name = nameOf('name', name)
     this.#connections = new Connections('GlobalCounter', this.#name, environment)
-    this.#chance = chanceOf(chanceToWrite)
+    const chance = chanceOf(chanceToWrite)
     integer('shards', shards, 1, MAX_SHARDS)
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
@@ -126,7 +117,9 @@ export class GlobalCounter {
       name: this.#name,
       shards,
     })
-    this.#persists = new Gather('increments', (items) => this.#persist(items), ofOneGeneration)
+    this.#persisting = new Persisting(this.#generations, this.#name, chance)
+    this.#newest = new Recent(environment.clock, RECENT_MS, () => this.#askNewest())
+    this.#persisted = new Recent(environment.clock, RECENT_MS, () => this.#askPersisted())
     this.#inSql = new Gather(
       'increments',
       ([delta]) => this.#countInSql(delta!),
@@ -149,7 +142,7 @@ export class GlobalCounter {
         this.#reached = Math.max(this.#reached, value)
         return value
       } finally {
-        this.#persisted = undefined
+        this.#persisted.forget()
       }
     })
   }
@@ -163,28 +156,13 @@ export class GlobalCounter {
    */
   async get(): Promise<number> {
     return this.#connections.run(async () => {
-      const generation = await this.#believe().generation
+      const generation = await this.#newest.get()
       const text =
         generation &&
         (await this.#cache.get(generation.key).catch(() => undefined))?.toString('latin1')
       const value = text ? Number(text) : NaN
-      return Number.isSafeInteger(value) ? value : this.#persistedOf()
+      return Number.isSafeInteger(value) ? value : this.#persisted.get()
     })
-  }
-
-  /** The greatest value persisted, asked for once a second. */
-  #persistedOf(): Promise<number> {
-    const elapsed = this.#environment.clock.elapsed()
-    if (this.#persisted && elapsed < this.#persisted.until) return this.#persisted.value
-    const asked = {
-      value: answered(this.#environment, () => this.#generations.persisted()),
-      until: elapsed + BELIEF_MS,
-    }
-    this.#persisted = asked
-    asked.value.catch(() => {
-      if (this.#persisted === asked) this.#persisted = undefined
-    })
-    return asked.value
   }
 
   /** Brings the tables up to this version; otherwise the first use does. @throws DatabaseError */
@@ -205,17 +183,17 @@ export class GlobalCounter {
       return this.#inSql.add(delta)
     }
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
-      const believed = this.#believe()
-      const generation = await believed.generation
+      const newest = this.#newest.get()
+      const generation = await newest
       const value = generation && (await this.#add(generation, delta))
       if (value === 'refused') return this.#inSql.add(delta)
       let opened: number | undefined
-      if (generation && value !== undefined) {
-        if (!this.#isPersisted(value, delta) || value <= (await this.#kept(generation, value))) {
-          return value
-        }
-      } else opened = await this.#open(generation, delta)
-      this.#disbelieve(believed)
+      if (generation === undefined || value === undefined) {
+        opened = await this.#open(generation, delta)
+      } else if (await this.#persisting.keeps(generation, value, delta)) {
+        return value
+      }
+      this.#newest.forget(newest)
       if (opened !== undefined) return opened
     }
     throw this.#tooManyLosses()
@@ -224,15 +202,12 @@ export class GlobalCounter {
   /** Counts a delta that the cache is not asked for: it is large, or has been refused. */
   async #countInSql(delta: number): Promise<number> {
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
-      const persisted = await answered(this.#environment, () => this.#generations.persisted())
+      const persisted = await this.#askPersisted()
       this.#reached = Math.max(this.#reached, persisted)
       // Most are refused here, without a lock that others would wait for.
       this.#generations.refuse(persisted, delta)
-      const value = await this.#open(
-        await answered(this.#environment, () => this.#generations.newest()),
-        delta,
-      )
-      if (this.#believed) this.#disbelieve(this.#believed)
+      const value = await this.#open(await this.#askNewest(), delta)
+      this.#newest.forget()
       if (value !== undefined) return value
     }
     throw this.#tooManyLosses()
@@ -285,57 +260,13 @@ export class GlobalCounter {
     }
   }
 
-  /**
-   * Whether this value is one in 1/chanceToWrite: by counting, not by lot, so that never many in a
-   * row are left out.
-   */
-  #isPersisted(value: number, delta: number): boolean {
-    return Math.floor(value * this.#chance) !== Math.floor((value - delta) * this.#chance)
+  #askNewest(): Promise<Generation | undefined> {
+    return answered(this.#environment, () => this.#generations.newest())
   }
 
-  /**
-   * Up to which value a generation's increments are kept, whatever the cache forgets, now that
-   * `value` has been to SQL.
-   */
-  #kept(generation: Generation, value: number): Promise<number> {
-    return this.#persists.add({ generation, value }).catch((error: unknown) => {
-      throw new OutcomeUnknownError(
-        this.#name,
-        error instanceof Error ? error : new Error(String(error)),
-      )
-    })
+  #askPersisted(): Promise<number> {
+    return answered(this.#environment, () => this.#generations.persisted())
   }
-
-  async #persist(items: readonly Counted[]): Promise<number> {
-    const { generation } = items[0]!
-    const most = items.reduce((value, item) => Math.max(value, item.value), 0)
-    return (await this.#generations.persist(generation, most))
-      ? most
-      : this.#generations.endOf(generation)
-  }
-
-  /** The newest generation, as it was read within the last second. */
-  #believe(): Belief {
-    const elapsed = this.#environment.clock.elapsed()
-    if (this.#believed && elapsed < this.#believed.until) return this.#believed
-    const believed = {
-      generation: answered(this.#environment, () => this.#generations.newest()),
-      until: elapsed + BELIEF_MS,
-    }
-    this.#believed = believed
-    believed.generation.catch(() => this.#disbelieve(believed))
-    return believed
-  }
-
-  /** Has the newest generation read again, unless that has begun. */
-  #disbelieve(believed: Belief): void {
-    if (this.#believed === believed) this.#believed = undefined
-  }
-}
-
-function ofOneGeneration(items: readonly Counted[]): number {
-  const end = items.findIndex(({ generation }) => generation.number !== items[0]!.generation.number)
-  return end === -1 ? items.length : end
 }
 
 function chanceOf(value: unknown): number {
