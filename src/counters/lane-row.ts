@@ -1,0 +1,57 @@
+/**
+ * The row of a lane in SQL, with the number that its last committed transaction has entered. Rows
+ * are made for each lane, and removed long after their lanes are out of use.
+ */
+import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { Queryable } from '../database/database.js'
+import { placeholders, type RowUpdate } from '../database/dialect.js'
+
+const DAY_MS = 24 * 3600 * 1000
+/** A lane is left for a new one after so long, so that its row is known to be out of use later. */
+export const LANE_MS: number = DAY_MS
+/** Rows are kept so long after their creation. */
+const KEPT_MS = 30 * DAY_MS
+/** Old rows that a new lane removes. */
+const REMOVED_AT_ONCE = 100
+
+/** Makes the row of a new lane, and removes some old ones. */
+export async function openLane(database: MigratedDatabase, id: Buffer): Promise<void> {
+  await database.migrate()
+  const now = await database.now()
+  await database.query(
+    'INSERT INTO sharded_counter_lanes (lane, sequence, created_at) VALUES (?, 0, ?)',
+    [id, now],
+  )
+  const { rows } = await database.query(
+    'SELECT lane FROM sharded_counter_lanes ' +
+      `WHERE created_at < ? ORDER BY created_at LIMIT ${REMOVED_AT_ONCE}`,
+    [now - KEPT_MS],
+  )
+  const old = rows.flatMap(({ lane }) => lane ?? [])
+  if (old.length === 0) return
+  await database.query(
+    `DELETE FROM sharded_counter_lanes WHERE lane IN (${placeholders(old.length)})`,
+    old,
+  )
+}
+
+/** Enters `sequence`. It matches no row unless the number before it is the last one entered. */
+export function entryOf(id: Buffer, sequence: number): RowUpdate {
+  return {
+    table: 'sharded_counter_lanes',
+    set: 'sequence = ?',
+    setValues: [sequence],
+    where: 'lane = ? AND sequence = ?',
+    whereValues: [id, sequence - 1],
+  }
+}
+
+/** Tells whether `sequence` is the last number entered. */
+export async function isEntered(
+  on: Pick<Queryable, 'query'>,
+  id: Buffer,
+  sequence: number,
+): Promise<boolean> {
+  const { rows } = await on.query('SELECT sequence FROM sharded_counter_lanes WHERE lane = ?', [id])
+  return rows[0]?.['sequence'] === sequence
+}
