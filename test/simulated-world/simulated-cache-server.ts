@@ -1,11 +1,22 @@
-import type { Records } from '../simulation/records.js'
-import { isCell } from '../simulation/schema.js'
-import type { Scenario } from '../simulation/scenario.js'
 import type { World } from './world.js'
 
 interface Item {
   value: Buffer
   readonly expires: number
+}
+
+/** What a cache server holds at most. */
+export interface CacheLimits {
+  readonly itemLimit: number
+  readonly serverBytes: number
+  /** When it is full it refuses, instead of evicting what is oldest. */
+  readonly refusesWhenFull: boolean
+}
+
+const UNLIMITED: CacheLimits = {
+  itemLimit: Infinity,
+  serverBytes: Infinity,
+  refusesWhenFull: false,
 }
 
 /** A cache server: memcached's rules, and its ways to lose things. */
@@ -15,15 +26,21 @@ export class SimulatedCacheServer {
   /** Answers nobody until then; `Infinity`: gone for good. */
   downUntil = 0
   readonly #world: World
-  readonly #scenario: Scenario
-  readonly #records: Records
+  readonly #limits: CacheLimits
+  readonly #stored: (key: string, added: Buffer) => void
   #bytes = 0
 
-  constructor(name: string, world: World, scenario: Scenario, records: Records) {
+  /** `stored` hears of each item that is kept, and which bytes of it are new. */
+  constructor(
+    name: string,
+    world: World,
+    limits: CacheLimits = UNLIMITED,
+    stored: (key: string, added: Buffer) => void = () => undefined,
+  ) {
     this.name = name
     this.#world = world
-    this.#scenario = scenario
-    this.#records = records
+    this.#limits = limits
+    this.#stored = stored
   }
 
   get up(): boolean {
@@ -48,14 +65,24 @@ export class SimulatedCacheServer {
   }
 
   append(key: string, value: Buffer): boolean {
+    const { itemLimit, serverBytes, refusesWhenFull } = this.#limits
     const old = this.get(key)
-    if (!old || old.length + value.length > this.#scenario.itemLimit) return false
+    if (!old || old.length + value.length > itemLimit) return false
     const { expires } = this.items.get(key)!
-    if (this.#scenario.refusesWhenFull && this.#bytes + value.length > this.#scenario.serverBytes) {
-      return false
-    }
+    if (refusesWhenFull && this.#bytes + value.length > serverBytes) return false
     this.remove(key)
     return this.#keep(key, Buffer.concat([old, value]), expires, value)
+  }
+
+  /** `undefined` where there is no number. */
+  increment(key: string, delta: number): number | undefined {
+    const old = this.get(key)
+    if (!old) return undefined
+    const { expires } = this.items.get(key)!
+    const value = Number(old) + delta
+    const text = Buffer.from(String(value))
+    this.remove(key)
+    return this.#keep(key, text, expires, text) ? value : undefined
   }
 
   remove(key: string): boolean {
@@ -72,15 +99,16 @@ export class SimulatedCacheServer {
 
   /** `added`: the part of `value` that has come now. */
   #keep(key: string, value: Buffer, expires: number, added: Buffer): boolean {
-    if (value.length > this.#scenario.itemLimit) return false
-    while (this.#bytes + value.length > this.#scenario.serverBytes) {
+    const { itemLimit, serverBytes, refusesWhenFull } = this.#limits
+    if (value.length > itemLimit) return false
+    while (this.#bytes + value.length > serverBytes) {
       const [oldest] = this.items.keys()
-      if (this.#scenario.refusesWhenFull || oldest === undefined) return false
+      if (refusesWhenFull || oldest === undefined) return false
       this.remove(oldest)
     }
     this.#bytes += value.length
     this.items.set(key, { value, expires })
-    if (isCell(key)) this.#records.stored(key, added)
+    this.#stored(key, added)
     return true
   }
 }

@@ -1,10 +1,7 @@
-import type { Cache } from '../../src/cache/cache.js'
-import type { Heart } from '../simulation/heart.js'
-import type { SimulatedProcess } from './simulated-process.js'
-import type { Scenario } from '../simulation/scenario.js'
-import { isCell } from '../simulation/schema.js'
+import type { Cache, CacheError } from '../../src/cache/cache.js'
+import type { ErrorClasses } from './errors.js'
 import { serverOf, type SimulatedCacheServer } from './simulated-cache-server.js'
-import type { World } from './world.js'
+import type { SimulatedProcess } from './simulated-process.js'
 
 /** When a client no longer waits for an answer. */
 const TIMEOUT_MS = 300
@@ -12,38 +9,54 @@ const TIMEOUT_MS = 300
 /** How late a request may come to its server. */
 const LATEST_MS = 30_000
 
-/** A process's connection to its servers, through a network that loses, delays and repeats. */
-export class SimulatedCache implements Cache {
-  readonly scope = 'shared'
-  readonly #process: SimulatedProcess
-  readonly #world: World
-  readonly #scenario: Scenario
-  readonly #heart: Heart
+/** The chances that a network between a process and its cache servers goes wrong. */
+export interface CacheFaults {
+  readonly requestLost: number
+  readonly replyLost: number
+  readonly late: number
+  readonly duplicated: number
+  /** Requests to a server that is down fail at once. */
+  readonly refusesAtOnce: boolean
+}
 
-  constructor(process: SimulatedProcess, scenario: Scenario, heart: Heart) {
-    this.#process = process
-    this.#world = process.world
-    this.#scenario = scenario
-    this.#heart = heart
+/** A process's connection to its servers, through a network that loses, delays and repeats. */
+export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> implements Cache {
+  readonly scope = 'shared'
+  /** The process finds these at the addresses in its list. */
+  servers: readonly SimulatedCacheServer[]
+  protected readonly process: P
+  readonly #faults: CacheFaults
+  readonly #errors: ErrorClasses
+
+  constructor(
+    process: P,
+    servers: readonly SimulatedCacheServer[],
+    faults: CacheFaults,
+    errors: ErrorClasses,
+  ) {
+    this.process = process
+    this.servers = servers
+    this.#faults = faults
+    this.#errors = errors
   }
 
   get(key: string): Promise<Buffer | undefined> {
-    return this.#ask('get', key, (server) => server.get(key))
+    return this.ask('get', key, (server) => server.get(key))
   }
 
   async getMany(
     keys: readonly string[],
-    onUnanswered?: (key: string, error: InstanceType<Heart['CacheError']>) => void,
+    onUnanswered?: (key: string, error: CacheError) => void,
   ): Promise<Map<string, Buffer>> {
     const asked = new Map<SimulatedCacheServer, string[]>()
     for (const key of keys) {
-      const server = serverOf(key, this.#process.servers)
+      const server = serverOf(key, this.servers)
       const its = asked.get(server)
       if (its) its.push(key)
       else asked.set(server, [key])
     }
     const values = new Map<string, Buffer>()
-    const at = this.#world.now
+    const at = this.process.world.now
     await Promise.all(
       [...asked].map(async ([server, its]) => {
         let found: (Buffer | undefined)[] | undefined
@@ -52,21 +65,12 @@ export class SimulatedCache implements Cache {
             its.map((key) => server.get(key)),
           )
         } catch (error) {
-          if (!onUnanswered || !(error instanceof this.#heart.CacheError)) throw error
-          this.#process.silentNow.add(server.name)
-          if (!this.#process.silentSince.has(server.name)) {
-            this.#process.silentSince.set(server.name, at)
-          }
+          if (!onUnanswered || !(error instanceof this.#errors.CacheError)) throw error
           for (const key of its) onUnanswered(key, error)
         }
+        this.asked(server, its, found, at)
         for (const [index, key] of its.entries()) {
           const value = found?.[index]
-          this.#process.reads.set(key, {
-            at,
-            server: server.name,
-            value,
-            answered: found !== undefined,
-          })
           if (value) values.set(key, value)
         }
       }),
@@ -75,16 +79,11 @@ export class SimulatedCache implements Cache {
   }
 
   set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    return this.#ask('set', key, (server) => {
-      if (isCell(key) && server.get(key)) {
-        this.#world.fail(`${this.#process.name} overwrites ${key}, which is for appending only`)
-      }
-      return server.store(key, value, ttlSeconds)
-    })
+    return this.ask('set', key, (server) => server.store(key, value, ttlSeconds))
   }
 
   add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    return this.#ask(
+    return this.ask(
       'add',
       key,
       (server) => server.get(key) === undefined && server.store(key, value, ttlSeconds),
@@ -92,30 +91,41 @@ export class SimulatedCache implements Cache {
   }
 
   append(key: string, value: Buffer): Promise<boolean> {
-    return this.#ask('append', key, (server) => server.append(key, value))
+    return this.ask('append', key, (server) => server.append(key, value))
   }
 
   delete(key: string): Promise<boolean> {
-    if (isCell(key)) this.#process.site.truth.deletes(this.#process, key)
-    return this.#ask('delete', key, (server) => server.get(key) !== undefined && server.remove(key))
+    return this.ask('delete', key, (server) => server.get(key) !== undefined && server.remove(key))
   }
 
-  increment(): Promise<number | undefined> {
-    throw new Error('the heart does not increment')
+  increment(key: string, delta = 1): Promise<number | undefined> {
+    return this.ask('increment', key, (server) => server.increment(key, delta))
   }
 
   async close(): Promise<void> {}
 
-  #ask<T>(what: string, key: string, apply: (server: SimulatedCacheServer) => T): Promise<T> {
-    const server = serverOf(key, this.#process.servers)
+  /** Hears what a server has answered to `getMany` at `at`: values, or nothing at all. */
+  protected asked(
+    _server: SimulatedCacheServer,
+    _keys: readonly string[],
+    _values: readonly (Buffer | undefined)[] | undefined,
+    _at: number,
+  ): void {}
+
+  protected ask<T>(
+    what: string,
+    key: string,
+    apply: (server: SimulatedCacheServer) => T,
+  ): Promise<T> {
+    const server = serverOf(key, this.servers)
     return this.#askServer(server, `${what} ${key}`, () => apply(server))
   }
 
   #askServer<T>(server: SimulatedCacheServer, what: string, apply: () => T): Promise<T> {
-    const { random } = this.#world
-    const { requestLost, replyLost, late, duplicated } = this.#world.faulty
-      ? this.#scenario
-      : NO_FAULTS
+    const { process } = this
+    const { world } = process
+    const { random } = world
+    const { requestLost, replyLost, late, duplicated } = world.faulty ? this.#faults : NO_FAULTS
     const arrives = random.chance(requestLost)
       ? Infinity
       : random.chance(late)
@@ -124,14 +134,14 @@ export class SimulatedCache implements Cache {
     const answers = random.chance(replyLost) ? Infinity : arrives + random.between(0, 3)
     return new Promise((resolve, reject) => {
       const fail = (code: 'CACHE_TIMEOUT' | 'CACHE_UNREACHABLE', ms: number) =>
-        this.#world.after(ms, () =>
-          this.#process.deliver(() => {
-            this.#world.note(`${this.#process.name} ${server.name} ${what}: ${code}`)
-            reject(new this.#heart.CacheError(code, code, { server: server.name }))
+        world.after(ms, () =>
+          process.deliver(() => {
+            world.note(`${process.name} ${server.name} ${what}: ${code}`)
+            reject(new this.#errors.CacheError(code, code, { server: server.name }))
           }),
         )
       if (!server.up) {
-        const atOnce = this.#scenario.refusesAtOnce
+        const atOnce = this.#faults.refusesAtOnce
         return void fail(
           !atOnce && random.chance(0.3) ? 'CACHE_TIMEOUT' : 'CACHE_UNREACHABLE',
           atOnce ? 1 : random.pick([1, TIMEOUT_MS]),
@@ -140,9 +150,9 @@ export class SimulatedCache implements Cache {
       if (answers >= TIMEOUT_MS) fail('CACHE_TIMEOUT', TIMEOUT_MS)
       if (arrives === Infinity) return
       if (random.chance(duplicated)) {
-        this.#world.after(arrives + random.between(0, LATEST_MS), () => server.up && apply())
+        world.after(arrives + random.between(0, LATEST_MS), () => server.up && apply())
       }
-      this.#world.after(arrives, () => {
+      world.after(arrives, () => {
         if (!server.up) {
           // The server went away while the request was on its way.
           if (answers < TIMEOUT_MS) fail('CACHE_TIMEOUT', TIMEOUT_MS)
@@ -150,9 +160,9 @@ export class SimulatedCache implements Cache {
         }
         const answer = apply()
         if (answers >= TIMEOUT_MS) return
-        this.#world.after(answers - arrives, () =>
-          this.#process.deliver(() => {
-            this.#world.note(`${this.#process.name} ${server.name} ${what}`)
+        world.after(answers - arrives, () =>
+          process.deliver(() => {
+            world.note(`${process.name} ${server.name} ${what}`)
             resolve(answer)
           }),
         )

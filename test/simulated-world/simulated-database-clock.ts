@@ -1,6 +1,6 @@
 import { EPOCH, type World } from './world.js'
 
-/** The clock of a virtual database, which somebody may set wrong and right again. */
+/** The clock of a simulated database server, which somebody may set wrong and right again. */
 export class SimulatedDatabaseClock {
   readonly #world: World
   readonly #steps: { readonly at: number; readonly skew: number }[] = [{ at: 0, skew: 0 }]

@@ -1,31 +1,8 @@
 import type { QueryResult, SqlRow, SqlValue } from '../../src/database/database.js'
 import { SimulatedDatabaseClock } from './simulated-database-clock.js'
+import type { SimulatedTransaction } from './simulated-transaction.js'
 import { SqlEngine } from './sql-engine.js'
-import type { SimulatedTransaction, Orphan } from './simulated-transaction.js'
-import type { Scenario } from '../simulation/scenario.js'
-import {
-  changesId,
-  entersGrid,
-  isRead,
-  locksGrids,
-  quarantinedBy,
-  raises,
-  writersLockedBy,
-} from '../simulation/schema.js'
-import type { Truth } from '../simulation/truth.js'
 import type { World } from './world.js'
-
-/**
- * The statement with which the caller's `commit` writes its rows: taken out here, so that the
- * checks see it.
- */
-export const INSERT_ROWS = 'INSERT INTO rows'
-
-/**
- * A statement of the caller's `commit` that commits by itself and begins a new transaction, as
- * `COMMIT AND CHAIN` does.
- */
-export const COMMIT_AND_CHAIN = 'COMMIT AND CHAIN'
 
 /** How long a statement waits for a lock. */
 const LOCK_WAIT_MS = 10_000
@@ -36,36 +13,58 @@ const LOCK_WAIT_MS = 10_000
  */
 const IDLE_LIMIT_MS = 15_000
 
-interface Waiter {
-  readonly transaction: SimulatedTransaction | undefined
-  readonly writers: readonly string[]
-  readonly grids: boolean
+/** The chances that a statement or a commit goes wrong at the server, and its limit. */
+export interface ServerFaults {
+  readonly statementFails: number
+  /** A statement that finds its connection cut, without the server having noticed. */
+  readonly orphaned: number
+  readonly commitUnknown: number
+  /** The most bytes of a statement. */
+  readonly packetBytes: number
+}
+
+interface Waiter<Tx> {
+  readonly transaction: Tx | undefined
+  readonly locks: readonly string[]
   /** `undefined`: the wait has been too long. */
   run: (() => void) | undefined
 }
 
-export type Fail = (code: string, kind: 'unreachable' | 'lock' | 'data' | 'usage') => void
+type Kind = 'unreachable' | 'lock' | 'data' | 'usage'
+export type Fail = (code: string, kind: Kind) => void
+
+/** A statement that the server answers with an error. */
+export class Refusal extends Error {
+  readonly code: string
+  readonly kind: Kind
+
+  constructor(code: string, kind: Kind) {
+    super(code)
+    this.code = code
+    this.kind = kind
+  }
+}
 
 /**
- * The database server: transactions lock with their first write and then exclude each other; reads
- * see what is committed. It is away, deadlocks, loses answers, and keeps the locks of clients that
- * are gone, as told.
+ * A database server: transactions lock and then exclude each other; reads see what is committed. It
+ * is away, deadlocks, loses answers, and keeps the locks of clients that are gone, as told.
  */
-export class SimulatedDatabaseServer {
+export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = SimulatedTransaction> {
   awayUntil = 0
   readonly clock: SimulatedDatabaseClock
-  readonly #world: World
-  readonly #scenario: Scenario
-  readonly #truth: Truth
-  readonly #engine = SqlEngine.take()
-  #holder: SimulatedTransaction | undefined
-  readonly #waiting: Waiter[] = []
-  readonly #orphans = new Set<Orphan>()
+  protected readonly world: World
+  readonly #faults: ServerFaults
+  readonly #engine: SqlEngine
+  #holder: Tx | undefined
+  readonly #waiting: Waiter<Tx>[] = []
+  /** The locks of transactions whose clients are gone without the server having noticed. */
+  readonly #orphans = new Set<ReadonlySet<string>>()
 
-  constructor(world: World, scenario: Scenario, truth: Truth) {
-    this.#world = world
-    this.#scenario = scenario
-    this.#truth = truth
+  /** `part`: the folder of `sql/sqlite/` that has its tables. */
+  constructor(world: World, part: string, faults: ServerFaults) {
+    this.world = world
+    this.#engine = SqlEngine.take(part)
+    this.#faults = faults
     this.clock = new SimulatedDatabaseClock(world)
   }
 
@@ -75,7 +74,7 @@ export class SimulatedDatabaseServer {
   }
 
   get away(): boolean {
-    return this.#world.now < this.awayUntil
+    return this.world.now < this.awayUntil
   }
 
   /** No transaction is open: what stands in the tables is committed. */
@@ -88,19 +87,19 @@ export class SimulatedDatabaseServer {
     this.#engine.run(sql, values).rows
 
   /** Becomes a copy of another database, as of its last commit. */
-  copyFrom(other: SimulatedDatabaseServer): void {
+  copyFrom(other: SimulatedDatabaseServer<Tx>): void {
     if (other.#holder) other.rollBack(other.#holder)
     this.#engine.copyFrom(other.#engine)
   }
 
   goAway(ms: number): void {
-    this.awayUntil = this.#world.now + ms
+    this.awayUntil = this.world.now + ms
     if (this.#holder) this.rollBack(this.#holder)
   }
 
   /** A statement has arrived. */
   statement(
-    tx: SimulatedTransaction | undefined,
+    tx: Tx | undefined,
     sql: string,
     values: readonly SqlValue[],
     done: (result: QueryResult) => void,
@@ -121,28 +120,33 @@ export class SimulatedDatabaseServer {
     }
     // As in MySQL, the transaction stays open: to go on with it would commit half of it.
     if (fault === 'lock wait') return fail('ER_LOCK_WAIT_TIMEOUT', 'lock')
-    if (bytesOf(sql, values) > this.#scenario.packetBytes) {
+    if (this.bytesOf(sql, values) > this.#faults.packetBytes) {
       return fail('ER_NET_PACKET_TOO_LARGE', 'data')
     }
-    const locks = !isRead(sql)
-    const waiter: Waiter = {
+    const locksAll = this.locksAll(sql)
+    const waiter: Waiter<Tx> = {
       transaction: tx,
-      writers: writersLockedBy(sql, values),
-      grids: locksGrids(sql),
+      locks: this.locksOf(sql, values),
       run: () => {
         if (tx?.state === 'ended') return fail('CONNECTION_LOST', 'unreachable')
-        if (tx && locks && this.#holder !== tx) {
+        if (tx && locksAll && this.#holder !== tx) {
           this.#holder = tx
           this.#engine.run('BEGIN', [])
         }
-        if (tx) for (const writer of waiter.writers) tx.writers.add(writer)
-        if (tx && waiter.grids) tx.grids = true
-        this.#execute(tx, sql, values, done, fail)
+        if (tx) for (const lock of waiter.locks) tx.locked.add(lock)
+        let result: QueryResult
+        try {
+          result = this.execute(tx, sql, values)
+        } catch (error) {
+          if (error instanceof Refusal) return fail(error.code, error.kind)
+          throw error
+        }
+        done(result)
       },
     }
     if (this.#mayRun(waiter)) return waiter.run!()
     this.#waiting.push(waiter)
-    this.#world.after(LOCK_WAIT_MS, () => {
+    this.world.after(LOCK_WAIT_MS, () => {
       if (!waiter.run) return
       waiter.run = undefined
       fail('ER_LOCK_WAIT_TIMEOUT', 'lock')
@@ -150,11 +154,11 @@ export class SimulatedDatabaseServer {
   }
 
   /** A commit has arrived. */
-  commit(tx: SimulatedTransaction, done: () => void, fail: Fail): void {
-    const { random } = this.#world
+  commit(tx: Tx, done: () => void, fail: Fail): void {
+    const { random } = this.world
     if (this.away) this.rollBack(tx)
     if (tx.state === 'ended') return fail('CONNECTION_LOST', 'unreachable')
-    const unknown = this.#world.faulty && random.chance(this.#scenario.commitUnknown)
+    const unknown = this.world.faulty && random.chance(this.#faults.commitUnknown)
     if (tx.lost || (unknown && random.chance(0.5))) {
       this.rollBack(tx)
       return tx.lost
@@ -164,14 +168,14 @@ export class SimulatedDatabaseServer {
     tx.state = 'ended'
     if (this.#holder === tx) {
       this.#engine.run('COMMIT', [])
-      this.#truth.committed(tx, this)
+      this.committed(tx)
       this.#release()
     }
     if (unknown) fail('CONNECTION_LOST', 'unreachable')
     else done()
   }
 
-  rollBack(tx: SimulatedTransaction): void {
+  rollBack(tx: Tx): void {
     if (tx.state === 'ended') return
     tx.state = 'ended'
     if (this.#holder !== tx) return
@@ -179,17 +183,59 @@ export class SimulatedDatabaseServer {
     this.#release()
   }
 
-  #fault(
-    tx: SimulatedTransaction | undefined,
-  ): 'deadlock' | 'lock wait' | 'broken' | 'cut' | undefined {
-    const { random } = this.#world
-    if (!this.#world.faulty) return undefined
-    if (random.chance(this.#scenario.statementFails)) {
+  /** Whether a statement of a transaction excludes all others from then on. As SQLite: any does. */
+  protected locksAll(_sql: string): boolean {
+    return true
+  }
+
+  /** The names of what a statement locks, and an orphan keeps. */
+  protected locksOf(_sql: string, _values: readonly SqlValue[]): readonly string[] {
+    return ALL
+  }
+
+  /** No fewer than a statement has as text, its values in it. */
+  protected bytesOf(sql: string, values: readonly SqlValue[]): number {
+    let bytes = sql.length
+    for (const value of values) {
+      bytes += Buffer.isBuffer(value)
+        ? 2 * value.length + 3
+        : typeof value === 'string'
+          ? value.length + 2
+          : String(value).length
+    }
+    return bytes
+  }
+
+  /** @throws Refusal */
+  protected execute(_tx: Tx | undefined, sql: string, values: readonly SqlValue[]): QueryResult {
+    try {
+      return this.#engine.run(sql, values)
+    } catch (error) {
+      // SQL that the engine refuses is a bug: none of the faults leads here.
+      this.world.fail(`the database refuses a statement: ${String(error)}: ${sql}`)
+      throw new Refusal('SQLITE_ERROR', 'data')
+    }
+  }
+
+  /** Hears of each transaction that has locked and is committed. */
+  protected committed(_tx: Tx): void {}
+
+  /** What has been done so far is committed, and the locks are gone. */
+  protected commitEarly(tx: Tx): void {
+    this.world.note(`the transaction of ${tx.client} is committed before its end`)
+    tx.lost = true
+    tx.locked.clear()
+    this.#engine.run('COMMIT', [])
+    this.#release()
+  }
+
+  #fault(tx: Tx | undefined): 'deadlock' | 'lock wait' | 'broken' | 'cut' | undefined {
+    const { random } = this.world
+    if (!this.world.faulty) return undefined
+    if (random.chance(this.#faults.statementFails)) {
       return random.pick(['deadlock', 'lock wait', 'broken'] as const)
     }
-    return this.#holder !== undefined &&
-      this.#holder === tx &&
-      random.chance(this.#scenario.orphaned)
+    return this.#holder !== undefined && this.#holder === tx && random.chance(this.#faults.orphaned)
       ? 'cut'
       : undefined
   }
@@ -198,67 +244,21 @@ export class SimulatedDatabaseServer {
    * The client of a transaction is gone, and its locks stay until the server has noticed: nothing
    * of it will ever be committed.
    */
-  #orphan(tx: SimulatedTransaction): void {
-    const orphan: Orphan = { writers: new Set(tx.writers), grids: tx.grids }
-    this.#world.note(`the transaction of ${tx.process.name} is orphaned`)
+  #orphan(tx: Tx): void {
+    const orphan = new Set(tx.locked)
+    this.world.note(`the transaction of ${tx.client} is orphaned`)
     this.#orphans.add(orphan)
-    this.#world.after(IDLE_LIMIT_MS, () => {
+    this.world.after(IDLE_LIMIT_MS, () => {
       this.#orphans.delete(orphan)
       this.#wake()
     })
     this.rollBack(tx)
   }
 
-  #execute(
-    tx: SimulatedTransaction | undefined,
-    sql: string,
-    values: readonly SqlValue[],
-    done: (result: QueryResult) => void,
-    fail: Fail,
-  ): void {
-    if (sql === INSERT_ROWS) {
-      const ids = values.map(Number)
-      if (ids.some((id) => this.#truth.refusedBySql(id))) return fail('ER_DATA_TOO_LONG', 'data')
-      tx!.rows.push(...ids)
-      return done({ rows: [], affectedRows: ids.length })
-    }
-    if (sql === COMMIT_AND_CHAIN) {
-      this.#chain(tx!)
-      return done({ rows: [], affectedRows: 0 })
-    }
-    let result: QueryResult
-    try {
-      result = this.#engine.run(sql, values)
-    } catch (error) {
-      // SQL that the engine refuses is a bug: none of the faults leads here.
-      this.#world.fail(`the database refuses a statement: ${String(error)}: ${sql}`)
-      return fail('SQLITE_ERROR', 'data')
-    }
-    const piece = tx && quarantinedBy(sql, values)
-    if (piece) tx.quarantined.push(piece)
-    if (tx && raises(sql)) tx.raised = true
-    if (entersGrid(sql)) this.#truth.entered(this)
-    if (changesId(sql)) this.#truth.hasParted()
-    done(result)
-  }
-
-  /** What has been done so far is committed, and the locks are gone. */
-  #chain(tx: SimulatedTransaction): void {
-    this.#world.note(`the transaction of ${tx.process.name} is committed before its end`)
-    tx.lost = true
-    this.#truth.committedBeside(tx)
-    tx.rows = []
-    tx.writers.clear()
-    this.#engine.run('COMMIT', [])
-    this.#release()
-  }
-
-  #mayRun({ transaction, writers, grids }: Waiter): boolean {
+  #mayRun({ transaction, locks }: Waiter<Tx>): boolean {
     if (this.#holder !== undefined && this.#holder !== transaction) return false
     for (const orphan of this.#orphans) {
-      if ((grids && orphan.grids) || writers.some((writer) => orphan.writers.has(writer))) {
-        return false
-      }
+      if (locks.some((lock) => orphan.has(lock))) return false
     }
     return true
   }
@@ -286,15 +286,4 @@ export class SimulatedDatabaseServer {
   }
 }
 
-/** No fewer than a statement has as text, its values in it. */
-function bytesOf(sql: string, values: readonly SqlValue[]): number {
-  let bytes = sql === INSERT_ROWS ? 0 : sql.length
-  for (const value of values) {
-    bytes += Buffer.isBuffer(value)
-      ? 2 * value.length + 3
-      : typeof value === 'string'
-        ? value.length + 2
-        : String(value).length
-  }
-  return bytes
-}
+const ALL: readonly string[] = ['all']

@@ -1,34 +1,52 @@
 import type { Database, QueryResult, SqlValue, Transaction } from '../../src/database/database.js'
-import { takeBrought } from '../simulation/brought.js'
-import type { Heart } from '../simulation/heart.js'
-import { SimulatedTransaction } from './simulated-transaction.js'
+import type { ErrorClasses } from './errors.js'
+import type { Fail, SimulatedDatabaseServer } from './simulated-database-server.js'
 import type { SimulatedProcess } from './simulated-process.js'
-import { keyOf } from '../simulation/records.js'
-import {
-  type Fail,
-  INSERT_ROWS,
-  type SimulatedDatabaseServer,
-} from './simulated-database-server.js'
-import type { World } from './world.js'
+import type { SimulatedTransaction } from './simulated-transaction.js'
 
 /** How long the server takes to notice that a client has died. */
 const NOTICES_MS = 5000
 
+/** When a client no longer waits for an answer that is lost, and the server has noticed, too. */
+const TIMEOUT_MS = 3000
+
+/** How late a request or an answer may come. */
+const LATEST_MS = 2000
+
+/** The chances that the network between a process and its database goes wrong. */
+export interface ConnectionFaults {
+  readonly requestLost: number
+  readonly replyLost: number
+  /** A request that comes late, or an answer that does. */
+  readonly late: number
+}
+
+const NO_FAULTS: ConnectionFaults = { requestLost: 0, replyLost: 0, late: 0 }
+
+export interface Connection<Tx extends SimulatedTransaction> {
+  readonly server: SimulatedDatabaseServer<Tx>
+  readonly begin: () => Tx
+  readonly errors: ErrorClasses
+  readonly maxStatementBytes: number
+  /** @default none */
+  readonly faults?: ConnectionFaults
+}
+
 /** A process's connection to its database. */
-export class SimulatedDatabase implements Database {
+export class SimulatedDatabase<
+  Tx extends SimulatedTransaction = SimulatedTransaction,
+> implements Database {
   readonly dialect = 'sqlite'
   readonly maxStatementBytes: number
   readonly #process: SimulatedProcess
-  readonly #world: World
-  readonly #server: SimulatedDatabaseServer
-  readonly #heart: Heart
+  readonly #connection: Connection<Tx>
+  readonly #server: SimulatedDatabaseServer<Tx>
 
-  constructor(process: SimulatedProcess, maxStatementBytes: number, heart: Heart) {
+  constructor(process: SimulatedProcess, connection: Connection<Tx>) {
     this.#process = process
-    this.#world = process.world
-    this.#server = process.site.database
-    this.maxStatementBytes = maxStatementBytes
-    this.#heart = heart
+    this.#connection = connection
+    this.#server = connection.server
+    this.maxStatementBytes = connection.maxStatementBytes
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
@@ -48,18 +66,11 @@ export class SimulatedDatabase implements Database {
   async close(): Promise<void> {}
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const brought = takeBrought()
-    if (brought) {
-      brought.process = this.#process
-      for (const frame of brought.frames) this.#process.broughtNow.add(keyOf(frame))
-    }
-    const open = new SimulatedTransaction(this.#process, brought)
-    const { toldLost } = this.#process
+    const open = this.#connection.begin()
+    const { world } = this.#process
     this.#process.onEnd.push(() => {
       if (open.state === 'open') {
-        this.#world.after(this.#world.random.between(0, NOTICES_MS), () =>
-          this.#server.rollBack(open),
-        )
+        world.after(world.random.between(0, NOTICES_MS), () => this.#server.rollBack(open))
       }
     })
     const hooks: (() => Promise<void>)[] = []
@@ -69,11 +80,7 @@ export class SimulatedDatabase implements Database {
         dialect: this.dialect,
         maxStatementBytes: this.maxStatementBytes,
         query: (sql, parameters = []) => {
-          if (toldLost && sql === INSERT_ROWS) {
-            this.#world.fail(
-              `${this.#process.name} goes on committing though its commit() commits by itself`,
-            )
-          }
+          this.sends(open, sql)
           return this.#statement(open, sql, parameters)
         },
         now: () => this.now(),
@@ -81,43 +88,71 @@ export class SimulatedDatabase implements Database {
       })
       for (const hook of hooks) await hook()
     } catch (error) {
-      await this.#ask('ROLLBACK', (done) => done(this.#server.rollBack(open)))
+      await this.#ask('ROLLBACK', (done) => done(this.#server.rollBack(open)), { faultless: true })
       throw error
     }
-    await this.#ask<void>('COMMIT', (done, fail) => this.#server.commit(open, done, fail), true)
+    await this.#ask<void>('COMMIT', (done, fail) => this.#server.commit(open, done, fail), {
+      tx: open,
+      answersApart: true,
+    })
     return result
   }
 
-  #statement(
-    tx: SimulatedTransaction | undefined,
-    sql: string,
-    values: readonly SqlValue[],
-  ): Promise<QueryResult> {
-    return this.#ask(sql, (done, fail) => this.#server.statement(tx, sql, values, done, fail))
+  /** Hears of each statement of a transaction before it is sent. */
+  protected sends(_tx: Tx, _sql: string): void {}
+
+  /** Hears of each error before the process does. */
+  protected failed(_code: string): void {}
+
+  #statement(tx: Tx | undefined, sql: string, values: readonly SqlValue[]): Promise<QueryResult> {
+    return this.#ask(sql, (done, fail) => this.#server.statement(tx, sql, values, done, fail), {
+      tx,
+    })
   }
 
-  /** `answerApart`: the answer takes its own time, so that the client may die between. */
+  /** `answersApart`: the answer takes its own time, so that the client may die between. */
   #ask<T>(
     what: string,
     handle: (done: (result: T) => void, fail: Fail) => void,
-    answerApart = false,
+    {
+      tx,
+      answersApart = false,
+      faultless = false,
+    }: { tx?: Tx | undefined; answersApart?: boolean; faultless?: boolean } = {},
   ): Promise<T> {
+    const { world, name } = this.#process
+    const { random } = world
+    const shown = `${name} sql ${what.slice(0, 40)}`
+    const faults = this.#connection.faults
+    const { requestLost, replyLost, late } =
+      faults && world.faulty && !faultless ? faults : NO_FAULTS
+    // What never happens draws no number: so a run without such faults needs none.
+    const happens = (chance: number): boolean => chance > 0 && random.chance(chance)
+    const takes = (): number =>
+      happens(late) ? random.between(0, LATEST_MS) : random.between(0, 2)
     return new Promise((resolve, reject) => {
-      const answer = (run: () => void) => {
-        if (answerApart) {
-          this.#world.after(this.#world.random.between(0, 2), () => this.#process.deliver(run))
-        } else this.#process.deliver(run)
+      const failing: Fail = (code, kind) => {
+        world.note(`${shown}: ${code}`)
+        this.failed(code)
+        reject(new this.#connection.errors.DatabaseError(code, kind, code))
       }
-      this.#world.after(this.#world.random.between(0, 2), () => {
-        this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}`)
+      const lost = (): void => {
+        world.after(TIMEOUT_MS, () => {
+          if (tx) this.#server.rollBack(tx)
+          this.#process.deliver(() => failing('CONNECTION_LOST', 'unreachable'))
+        })
+      }
+      const answer = (run: () => void): void => {
+        if (happens(replyLost)) lost()
+        else if (answersApart || late > 0) world.after(takes(), () => this.#process.deliver(run))
+        else this.#process.deliver(run)
+      }
+      if (happens(requestLost)) return lost()
+      world.after(takes(), () => {
+        world.note(shown)
         handle(
           (result) => answer(() => resolve(result)),
-          (code, kind) =>
-            answer(() => {
-              this.#world.note(`${this.#process.name} sql ${what.slice(0, 40)}: ${code}`)
-              if (code === 'DATABASE_TRANSACTION_LOST') this.#process.toldLost = true
-              reject(new this.#heart.DatabaseError(code, kind, code))
-            }),
+          (code, kind) => answer(() => failing(code, kind)),
         )
       })
     })

@@ -1,29 +1,14 @@
-import type { Brought } from '../simulation/brought.js'
-import type { SimulatedProcess } from './simulated-process.js'
-import type { QuarantinedPiece } from '../simulation/schema.js'
-
-/** A transaction at the virtual server, and what it brings beside its SQL. */
+/** A transaction at a simulated database server. */
 export class SimulatedTransaction {
-  readonly process: SimulatedProcess
-  readonly brought: Brought | undefined
+  /** Of the process whose transaction it is. */
+  readonly client: string
   state: 'open' | 'ended' = 'open'
   /** Something has committed it before its end. */
   lost = false
-  rows: number[] = []
-  quarantined: QuarantinedPiece[] = []
-  raised = false
-  /** What it has locked: writers' rows, and rows of grids. */
-  readonly writers = new Set<string>()
-  grids = false
+  /** The names of all that it has locked. */
+  readonly locked = new Set<string>()
 
-  constructor(process: SimulatedProcess, brought: Brought | undefined) {
-    this.process = process
-    this.brought = brought
+  constructor(client: string) {
+    this.client = client
   }
-}
-
-/** The locks of a transaction whose client is gone without the server having noticed. */
-export interface Orphan {
-  readonly writers: ReadonlySet<string>
-  readonly grids: boolean
 }

@@ -1,36 +1,49 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import Libsql from 'libsql'
 import type { QueryResult, SqlRow, SqlValue } from '../../src/database/database.js'
-import { isRead, TABLES } from '../simulation/schema.js'
+
+const SCHEMAS = new URL('../../sql/sqlite/', import.meta.url)
 
 /** The real SQL engine, with the real schema: made once a thread, emptied for each run. */
 export class SqlEngine {
   readonly #sql = new Libsql(':memory:')
   readonly #statements = new Map<string, ReturnType<Libsql.Database['prepare']>>()
 
-  private constructor() {
-    this.#sql.exec(
-      readFileSync(new URL('../../sql/sqlite/wide-cache/0001_tables.sql', import.meta.url), 'utf8'),
-    )
+  readonly #part: string
+  readonly #tables: readonly string[]
+
+  private constructor(part: string) {
+    this.#part = part
+    const folder = new URL(`${part}/`, SCHEMAS)
+    for (const file of readdirSync(folder).sort()) {
+      this.#sql.exec(readFileSync(new URL(file, folder), 'utf8'))
+    }
+    const { rows } = this.run("SELECT name FROM sqlite_master WHERE type = 'table'", [])
+    this.#tables = rows.map(({ name }) => String(name))
   }
 
-  /** An empty one: to make one costs more than to empty one that no run uses at present. */
-  static take(): SqlEngine {
-    const engine = idle.pop() ?? new SqlEngine()
+  /**
+   * An empty one, with the tables of a folder of `sql/sqlite/`. To make one costs more than to empty
+   * one that no run uses at present.
+   */
+  static take(part: string): SqlEngine {
+    const engine = idle.get(part)?.pop() ?? new SqlEngine(part)
     // A run that has failed may have left a transaction open.
     if (engine.#sql.inTransaction) engine.#sql.exec('ROLLBACK')
-    for (const table of TABLES) engine.run(`DELETE FROM ${table}`, [])
+    for (const table of engine.#tables) engine.run(`DELETE FROM ${table}`, [])
     return engine
   }
 
   /** Leaves it to the next run. */
   giveBack(): void {
-    idle.push(this)
+    const others = idle.get(this.#part)
+    if (others) others.push(this)
+    else idle.set(this.#part, [this])
   }
 
   /** Makes the tables equal to those of another, as a clone of a database is. */
   copyFrom(other: SqlEngine): void {
-    for (const table of TABLES) {
+    for (const table of this.#tables) {
       this.run(`DELETE FROM ${table}`, [])
       for (const row of other.run(`SELECT * FROM ${table}`, []).rows) {
         const columns = Object.keys(row)
@@ -51,7 +64,7 @@ export class SqlEngine {
       if (this.#statements.size <= MAX_STATEMENTS_KEPT) break
       this.#statements.delete(oldest)
     }
-    if (!isRead(sql)) return { rows: [], affectedRows: statement.run(values).changes }
+    if (!sql.startsWith('SELECT')) return { rows: [], affectedRows: statement.run(values).changes }
     const rows = statement.all(values) as Record<string, SqlValue | Uint8Array>[]
     for (const row of rows) {
       for (const column in row) {
@@ -71,4 +84,5 @@ export class SqlEngine {
  */
 const MAX_STATEMENTS_KEPT = 200
 
-const idle: SqlEngine[] = []
+/** Engines that no run uses, by their part. */
+const idle = new Map<string, SqlEngine[]>()

@@ -18,7 +18,7 @@ export class BrokenPromise extends Error {
 }
 
 /**
- * Virtual time: events in the order of their moment, each followed by all the promise reactions
+ * Simulated time: events in the order of their moment, each followed by all the promise reactions
  * that it sets off before the next one happens. What happens is hashed, so that two runs of a seed
  * can be compared.
  */

@@ -1,12 +1,12 @@
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
-import { SimulatedDatabase } from '../simulated-world/simulated-database.js'
+import { WatchedDatabase } from './watched-database.js'
 import type { Heart } from './heart.js'
-import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import type { WideCacheProcess } from './process.js'
 import { MAX_OUTBOX_BYTES, type Records, ROW_ID_BYTES, type RowTruth } from './records.js'
 import type { Scenario } from './scenario.js'
-import { SimulatedCache } from '../simulated-world/simulated-cache.js'
-import { COMMIT_AND_CHAIN, INSERT_ROWS } from '../simulated-world/simulated-database-server.js'
+import { WatchedCache } from './watched-cache.js'
+import { COMMIT_AND_CHAIN, INSERT_ROWS } from './watched-database-server.js'
 import type { World } from '../simulated-world/world.js'
 
 /** A row as the simulated site records it. */
@@ -28,7 +28,7 @@ const SILENT = { info() {}, warn() {}, error() {} }
 
 /** A process with its wide cache, and what has become of it. */
 export class Actor {
-  readonly process: SimulatedProcess
+  readonly process: WideCacheProcess
   readonly writes: boolean
   /** It collects by itself, on a schedule of its own. */
   readonly scheduled: boolean
@@ -44,7 +44,7 @@ export class Actor {
 
   /** `schedule`: when it collects by itself. */
   constructor(
-    process: SimulatedProcess,
+    process: WideCacheProcess,
     writes: boolean,
     schedule: string | false,
     parts: { heart: Heart; world: World; scenario: Scenario; records: Records },
@@ -56,8 +56,8 @@ export class Actor {
     const say = (text: string) => world.note(`${process.name}: ${text}`)
     const options: WideCacheOptions<unknown> = {
       name: NAME,
-      cache: new SimulatedCache(process, scenario, heart),
-      database: new SimulatedDatabase(process, scenario.packetBytes, heart),
+      cache: new WatchedCache(process, process.servers, scenario, heart),
+      database: new WatchedDatabase(process, scenario.packetBytes, heart),
       ...process.shape,
       drainAfterLayers: scenario.drainAfterLayers,
       cellTtlSeconds: scenario.cellTtlSeconds,

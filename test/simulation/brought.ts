@@ -1,5 +1,5 @@
 import type { Frame } from '../../src/wide-cache/frame.js'
-import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import type { WideCacheProcess } from './process.js'
 
 /** The frames that the heart brings to a transaction of its ledger. */
 export interface Brought {
@@ -7,7 +7,7 @@ export interface Brought {
   /** A collector brings them, out of cells; otherwise their writer does. */
   readonly drained: boolean
   /** Whose ledger it is, once the transaction has begun. */
-  process?: SimulatedProcess
+  process?: WideCacheProcess
 }
 
 /** Set while the ledger is called, which begins its transaction before it returns. */

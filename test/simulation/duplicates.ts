@@ -1,4 +1,4 @@
-import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import type { WideCacheProcess } from './process.js'
 import type { FrameTruth } from './records.js'
 
 /**
@@ -14,7 +14,7 @@ export class DuplicateCount {
    * `fresh`.
    */
   committed(
-    process: SimulatedProcess,
+    process: WideCacheProcess,
     frames: readonly FrameTruth[],
     drained: boolean,
     fresh: ReadonlySet<number>,

@@ -1,6 +1,7 @@
 import { readCell, rowsOf } from '../../src/wide-cache/frame.js'
 import type { HeldFrame, Outbox } from '../../src/wide-cache/writer/outbox.js'
-import { type SimulatedProcess, processOf } from '../simulated-world/simulated-process.js'
+import { processOf } from '../simulated-world/simulated-process.js'
+import type { WideCacheProcess } from './process.js'
 import { STAMP } from './schema.js'
 import type { World } from '../simulated-world/world.js'
 
@@ -14,14 +15,14 @@ export const UNFRAMED: readonly Ailment[] = ['too large', 'not encodable']
 /** A row that a process has handed to `append`. */
 export interface RowTruth {
   readonly id: number
-  readonly process: SimulatedProcess
+  readonly process: WideCacheProcess
   readonly ailment: Ailment
 }
 
 /** A frame that a writer has closed. */
 export interface FrameTruth {
   readonly key: string
-  readonly process: SimulatedProcess
+  readonly process: WideCacheProcess
   readonly sequence: number
   readonly rows: readonly RowTruth[]
   readonly held: HeldFrame
@@ -43,7 +44,7 @@ export const MAX_OUTBOX_BYTES = 1024 * 1024
 export class Records {
   readonly rows: RowTruth[] = []
   readonly frames = new Map<string, FrameTruth>()
-  readonly processes: SimulatedProcess[] = []
+  readonly processes: WideCacheProcess[] = []
   /** When a database has last given one of its grids a new id, because another one uses it. */
   apartSince = Infinity
   readonly #world: World
@@ -53,7 +54,7 @@ export class Records {
   }
 
   /** A new row of a process. Its id is its place in `rows`. */
-  row(process: SimulatedProcess, ailment: Ailment): RowTruth {
+  row(process: WideCacheProcess, ailment: Ailment): RowTruth {
     const row: RowTruth = { id: this.rows.length, process, ailment }
     this.rows.push(row)
     process.rows.push(row)
@@ -66,7 +67,7 @@ export class Records {
   }
 
   /** The process that has drawn an id. */
-  processOf(writer: string): SimulatedProcess | undefined {
+  processOf(writer: string): WideCacheProcess | undefined {
     return this.processes[processOf(writer) - 1]
   }
 

@@ -5,7 +5,7 @@ import { close } from './close.js'
 import { Collecting } from './collecting.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
 import type { Heart } from './heart.js'
-import { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import { WideCacheProcess } from './process.js'
 import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
 import type { Scenario } from './scenario.js'
 import { gridsOf, isCell } from './schema.js'
@@ -48,7 +48,10 @@ export class Run {
     this.hosts = (scenario.cachePerHost ? ['cache', 'other'] : ['cache']).map((host) =>
       Array.from(
         { length: scenario.servers },
-        (_, i) => new SimulatedCacheServer(`${host}${i}`, world, scenario, this.records),
+        (_, i) =>
+          new SimulatedCacheServer(`${host}${i}`, world, scenario, (key, added) => {
+            if (isCell(key)) this.records.stored(key, added)
+          }),
       ),
     )
   }
@@ -227,7 +230,7 @@ export class Run {
     const servers =
       scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
     const shape = scenario.shapes[actors.length % scenario.shapes.length]!
-    const process = new SimulatedProcess(world, index, site, servers, shape, skew)
+    const process = new WideCacheProcess(world, index, site, servers, shape, skew)
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))

@@ -1,19 +1,19 @@
 import type { Records } from './records.js'
 import type { Scenario } from './scenario.js'
 import { Truth } from './truth.js'
-import { SimulatedDatabaseServer } from '../simulated-world/simulated-database-server.js'
+import { WatchedDatabaseServer } from './watched-database-server.js'
 import type { World } from '../simulated-world/world.js'
 
 /** One database, and the truth about what it must hold. */
 export class Site {
   readonly name: string
   readonly truth: Truth
-  readonly database: SimulatedDatabaseServer
+  readonly database: WatchedDatabaseServer
 
   constructor(name: string, world: World, scenario: Scenario, records: Records) {
     this.name = name
     this.truth = new Truth(name, world, scenario, records)
-    this.database = new SimulatedDatabaseServer(world, scenario, this.truth)
+    this.database = new WatchedDatabaseServer(world, scenario, this.truth)
   }
 
   /** Becomes a clone of another. */

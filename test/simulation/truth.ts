@@ -1,8 +1,8 @@
 import { readCell } from '../../src/wide-cache/frame.js'
 import { DuplicateCount } from './duplicates.js'
 import { wasNeedless } from './needless.js'
-import type { SimulatedTransaction } from '../simulated-world/simulated-transaction.js'
-import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import type { WatchedTransaction } from './watched-transaction.js'
+import type { WideCacheProcess } from './process.js'
 import { type FrameTruth, keyOf, type Records, rowsIn, type RowTruth, UNFRAMED } from './records.js'
 import type { Scenario } from './scenario.js'
 import {
@@ -15,7 +15,7 @@ import {
   type Sums,
   sumsOfAll,
 } from './schema.js'
-import type { SimulatedDatabaseServer } from '../simulated-world/simulated-database-server.js'
+import type { WatchedDatabaseServer } from './watched-database-server.js'
 import { Watermarks } from './watermarks.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
@@ -86,7 +86,7 @@ export class Truth {
   }
 
   /** A collector deletes a cell: what it has read there must be settled. */
-  deletes(process: SimulatedProcess, key: string): void {
+  deletes(process: WideCacheProcess, key: string): void {
     const read = process.reads.get(key)
     if (!read?.value) {
       return this.#world.fail(`${process.name} deletes ${key}, which it has not read`)
@@ -115,7 +115,7 @@ export class Truth {
   }
 
   /** A transaction has been committed. */
-  committed(tx: SimulatedTransaction, database: SimulatedDatabaseServer): void {
+  committed(tx: WatchedTransaction, database: WatchedDatabaseServer): void {
     for (const id of tx.rows) {
       const row = this.#records.rows[id]
       if (!row) return this.#world.fail(`row ${id} is committed though nobody has issued it`)
@@ -146,7 +146,7 @@ export class Truth {
   }
 
   /** A statement that commits by itself has committed rows without their entries in the ledger. */
-  committedBeside(tx: SimulatedTransaction): void {
+  committedBeside(tx: WatchedTransaction): void {
     this.rowsBeside += tx.rows.length
   }
 
@@ -159,7 +159,7 @@ export class Truth {
     this.#records.apartSince = this.#world.now
   }
 
-  #sumsMustHold(database: SimulatedDatabaseServer): void {
+  #sumsMustHold(database: WatchedDatabaseServer): void {
     const sums = sumsOfAll(database.look)
     const { committed, quarantined, duplicate } = sums
     for (const name of Object.keys(sums) as (keyof Sums)[]) {
@@ -231,7 +231,7 @@ export class Truth {
   }
 
   /** A process has entered a grid; the first of them sets its watermark. */
-  entered(database: SimulatedDatabaseServer): void {
+  entered(database: WatchedDatabaseServer): void {
     this.watermarks.entered(gridsOf(database.look))
   }
 

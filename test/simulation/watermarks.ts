@@ -1,8 +1,8 @@
-import type { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import type { WideCacheProcess } from './process.js'
 import type { Scenario } from './scenario.js'
 import { cellKey, type GridRow, gridsOf } from './schema.js'
 import type { Truth } from './truth.js'
-import type { SimulatedDatabaseServer } from '../simulated-world/simulated-database-server.js'
+import type { WatchedDatabaseServer } from './watched-database-server.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
 /** How long a collector waits for a silent server. */
@@ -51,7 +51,7 @@ export class Watermarks {
   }
 
   /** A watermark may have risen: all cells below it have been read and settled, or waited for. */
-  raised(process: SimulatedProcess, database: SimulatedDatabaseServer, truth: Truth): void {
+  raised(process: WideCacheProcess, database: WatchedDatabaseServer, truth: Truth): void {
     for (const grid of gridsOf(database.look)) {
       const before = this.#known.get(grid.id)
       this.#known.set(grid.id, grid)
@@ -62,8 +62,8 @@ export class Watermarks {
   }
 
   #check(
-    process: SimulatedProcess,
-    database: SimulatedDatabaseServer,
+    process: WideCacheProcess,
+    database: WatchedDatabaseServer,
     truth: Truth,
     before: number,
     { id, width, layerSeconds, watermark: to }: GridRow,

@@ -1,0 +1,56 @@
+import type { SimulatedCacheServer } from '../simulated-world/simulated-cache-server.js'
+import { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import type { World } from '../simulated-world/world.js'
+import type { FrameTruth, RowTruth } from './records.js'
+import type { Shape } from './scenario.js'
+import type { Site } from './site.js'
+
+/** What a process has last seen of a cell: its value, nothing, or no answer. */
+export interface CellRead {
+  readonly at: number
+  readonly server: string
+  readonly value: Buffer | undefined
+  readonly answered: boolean
+}
+
+/** A process that uses a wide cache, with what the checks must know of it. */
+export class WideCacheProcess extends SimulatedProcess {
+  readonly site: Site
+  /** Its list of cache servers. */
+  readonly servers: readonly SimulatedCacheServer[]
+  readonly shape: Shape
+  readonly startedAt: number
+  /** It collects. */
+  collects = false
+  /** It has been told to close. */
+  closing = false
+  /** The rows that it has been given, and the frames that its writer has closed. */
+  readonly rows: RowTruth[] = []
+  readonly frames: FrameTruth[] = []
+  /** Its reads of cells, for the checks. */
+  readonly reads = new Map<string, CellRead>()
+  /** Since when servers have left a question of a drain unanswered, in a row of drains. */
+  readonly silentSince = new Map<string, number>()
+  readonly silentNow = new Set<string>()
+  /** Frames that it has brought to its ledger since its drain has begun. */
+  readonly broughtNow = new Set<string>()
+  /** Frames that it has settled out of cells which still stand. */
+  readonly readAgain = new Set<string>()
+  /** Its database client has said that a transaction was committed before its end. */
+  toldLost = false
+
+  constructor(
+    world: World,
+    index: number,
+    site: Site,
+    servers: readonly SimulatedCacheServer[],
+    shape: Shape,
+    skew: number,
+  ) {
+    super(world, index, { skew })
+    this.site = site
+    this.servers = servers
+    this.shape = shape
+    this.startedAt = world.now
+  }
+}
