@@ -6,20 +6,23 @@
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { CacheError } from '../../src/cache/cache.js'
-import type { DatabaseError } from '../../src/database/database.js'
 import type { Sequence } from '../../src/sequence/sequence.js'
+import type { ErrorClasses } from '../simulated-world/errors.js'
 import { Random } from '../simulated-world/random.js'
 import { World } from '../simulated-world/world.js'
-import { SimulatedCache, SimulatedServer } from './simulated-cache.js'
-import { SimulatedDatabase, SimulatedServerOfSql } from './simulated-database.js'
-import { SimulatedProcess } from './simulated-process.js'
+import { type CacheFaults, SimulatedCache } from '../simulated-world/simulated-cache.js'
+import { SimulatedCacheServer } from '../simulated-world/simulated-cache-server.js'
+import { type ConnectionFaults, SimulatedDatabase } from '../simulated-world/simulated-database.js'
+import {
+  type ServerFaults,
+  SimulatedDatabaseServer,
+} from '../simulated-world/simulated-database-server.js'
+import { SimulatedProcess } from '../simulated-world/simulated-process.js'
+import { SimulatedTransaction } from '../simulated-world/simulated-transaction.js'
 
 /** The classes under test, of this source or of a copy with a bug planted. */
-export interface Loaded {
+export interface Loaded extends ErrorClasses {
   readonly Sequence: typeof Sequence
-  readonly CacheError: typeof CacheError
-  readonly DatabaseError: typeof DatabaseError
 }
 
 export async function load(source: string): Promise<Loaded> {
@@ -33,11 +36,9 @@ export async function load(source: string): Promise<Loaded> {
 export interface Scenario {
   readonly processes: number
   readonly block: number
-  /** Chance that a request, or an answer, of the cache is lost, or late. */
-  readonly loses: number
-  readonly slow: number
-  readonly databaseLoses: number
-  readonly databaseSlow: number
+  readonly cache: CacheFaults
+  readonly connection: ConnectionFaults
+  readonly database: ServerFaults
   /** Milliseconds between two faults on average: of the kinds below. */
   readonly faultEveryMs: number
   readonly faults: readonly Fault[]
@@ -69,32 +70,55 @@ const CALLERS = 3
 const ADDRESSES = 2
 
 /**
- * Three kinds of run: losses alone, time-outs alone, and all that can go wrong, now and then with a
- * process that knows no cache.
+ * Four kinds of run: losses alone; time-outs alone; processes that see other cache servers than
+ * others do, beside a slow database; and all that can go wrong, now and then with a process that
+ * knows no cache.
  */
 function scenarioOf(random: Random): Scenario {
   const common = {
     processes: random.between(1, 4),
     block: random.pick([1, 2, 10, 100]),
     faultEveryMs: random.between(500, 8_000),
-    loses: 0,
-    slow: 0,
-    databaseLoses: 0,
-    databaseSlow: 0,
+    cache: cacheFaults(0, 0, true),
+    connection: { requestLost: 0, replyLost: 0, late: 0 },
+    database: { statementFails: 0, orphaned: 0, commitUnknown: 0, packetBytes: Infinity },
     cacheless: false,
   }
   const kind = random.between(0, 5)
   if (kind === 0) return { ...common, faults: ['flush', 'evict'] }
-  if (kind === 1) return { ...common, loses: 0.01, slow: 0.02, faults: [] }
+  if (kind === 1) return { ...common, cache: cacheFaults(0.01, 0.02, true), faults: [] }
+  if (kind === 2) {
+    return {
+      ...common,
+      block: 100,
+      processes: random.between(2, 4),
+      faultEveryMs: 4_000,
+      connection: { ...common.connection, late: 0.2 },
+      faults: ['swap'],
+    }
+  }
+  const lost = random.pick([0, 0.01])
   return {
     ...common,
-    loses: random.pick([0, 0.01, 0.05]),
-    slow: random.pick([0, 0.02, 0.1]),
-    databaseLoses: random.pick([0, 0.01]),
-    databaseSlow: random.pick([0, 0.05]),
+    cache: cacheFaults(
+      random.pick([0, 0.01, 0.05]),
+      random.pick([0, 0.02, 0.1]),
+      random.chance(0.5),
+    ),
+    connection: { requestLost: lost, replyLost: lost, late: random.pick([0, 0.05, 0.3]) },
+    database: {
+      ...common.database,
+      statementFails: random.pick([0, 0.01]),
+      commitUnknown: random.pick([0, 0.05]),
+    },
     cacheless: random.chance(0.2),
     faults: FAULTS,
   }
+}
+
+/** A request, or an answer, of the cache is lost, or a request is late. */
+function cacheFaults(lost: number, late: number, refusesAtOnce: boolean): CacheFaults {
+  return { requestLost: lost, replyLost: lost, late, duplicated: 0, refusesAtOnce }
 }
 
 interface Running {
@@ -108,8 +132,11 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
   const world = new World(seed, new Random(seed), verbose)
   const { random } = world
   const scenario = scenarioOf(random)
-  const sql = new SimulatedServerOfSql()
-  const servers = Array.from({ length: 2 * ADDRESSES }, () => new SimulatedServer())
+  const sql = new SimulatedDatabaseServer(world, 'sequence', scenario.database)
+  const servers = Array.from(
+    { length: 2 * ADDRESSES },
+    (_, i) => new SimulatedCacheServer(`cache${i}`, world),
+  )
   const running: Running[] = []
   const seen = new Set<number>()
   let greatest = 0
@@ -144,9 +171,17 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
   }
 
   const start = (): void => {
-    const process = new SimulatedProcess(world, started++)
-    const cache = new SimulatedCache(process, servers.slice(0, ADDRESSES), scenario, loaded)
-    const database = new SimulatedDatabase(process, sql, scenario, loaded)
+    // The paces of two clocks are a fifth apart at most.
+    const pace = 0.9 + random.next() / 5
+    const process = new SimulatedProcess(world, started++, { pace })
+    const cache = new SimulatedCache(process, servers.slice(0, ADDRESSES), scenario.cache, loaded)
+    const database = new SimulatedDatabase(process, {
+      server: sql,
+      begin: () => new SimulatedTransaction(process.name),
+      errors: loaded,
+      maxStatementBytes: Infinity,
+      faults: scenario.connection,
+    })
     const cacheless = scenario.cacheless && running.length === 0
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
     const options = {
@@ -176,22 +211,25 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
     world.note(fault)
     const server = random.pick(servers)
     const victim = random.pick(running)
-    if (fault === 'flush') server.items.clear()
+    if (fault === 'flush') server.clear()
     else if (fault === 'evict') {
-      for (const one of servers) one.items.delete(random.pick([...one.items.keys()]))
-    } else if (fault === 'silence') server.silentUntil = world.now + random.between(100, 9_000)
-    else if (fault === 'database') sql.downUntil = world.now + random.between(100, 4_000)
-    else if (fault === 'still') victim.process.standStill(random.between(100, 4_000))
-    else if (fault === 'swap') {
+      for (const one of servers) {
+        if (one.items.size > 0) one.remove(random.pick([...one.items.keys()]))
+      }
+    } else if (fault === 'silence') server.downUntil = world.now + random.between(100, 9_000)
+    else if (fault === 'database') sql.goAway(random.between(100, 4_000))
+    else if (fault === 'still') {
+      victim.process.stalledUntil = world.now + random.between(100, 4_000)
+    } else if (fault === 'swap') {
       // A process, or all, finds another server at an address: an empty one, or an old one with its
       // old counters.
       const address = random.between(0, ADDRESSES - 1)
       const other = servers[address + random.pick([0, ADDRESSES])]!
       for (const { cache } of random.chance(0.4) ? running : [victim]) {
-        cache.sees = cache.sees.map((old, i) => (i === address ? other : old))
+        cache.servers = cache.servers.map((old, i) => (i === address ? other : old))
       }
     } else {
-      victim.process.alive = false
+      victim.process.kill('is killed')
       running.splice(running.indexOf(victim), 1)
       start()
     }
@@ -209,12 +247,11 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
   try {
     await world.pass(FAULTY_MS)
     healed = true
-    for (const server of servers) server.silentUntil = 0
-    for (const { cache } of running) cache.sees = running[0]!.cache.sees
-    Object.assign(scenario, { loses: 0, slow: 0, databaseLoses: 0, databaseSlow: 0 })
+    world.faulty = false
+    for (const server of servers) server.downUntil = 0
+    for (const { cache } of running) cache.servers = running[0]!.cache.servers
     await world.pass(HEALED_MS)
-    const { generation, token } = sql.run('SELECT generation, token FROM sequence_generations')
-      .rows[0]!
+    const { generation, token } = sql.look('SELECT generation, token FROM sequence_generations')[0]!
     if (scenario.faults.length === 0) {
       world.check(generation === 1, () => `time-outs have opened generation ${String(generation)}`)
     }

@@ -23,8 +23,8 @@ export class SqlEngine {
   }
 
   /**
-   * An empty one, with the tables of a folder of `sql/sqlite/`. To make one costs more than to empty
-   * one that no run uses at present.
+   * An empty one, with the tables of a folder of `sql/sqlite/`. To make one costs more than to
+   * empty one that no run uses at present.
    */
   static take(part: string): SqlEngine {
     const engine = idle.get(part)?.pop() ?? new SqlEngine(part)
