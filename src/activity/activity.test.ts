@@ -6,10 +6,11 @@ import request from 'supertest'
 import { type Cache } from '../cache/cache.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
-import { type Database, DatabaseError } from '../database/database.js'
+import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { type Activity, type RecordedVisit, createActivity } from './activity.js'
 import { BROWSER, cutOff, expresses, keptLog } from '../support/fixtures.suite.js'
 import type { ActivityOptions } from './options.js'
@@ -266,17 +267,8 @@ test('record takes a time, as a number or a Date, an unknown visitor, and any pa
 test('with cache and database unreachable, requests are served and count later', async () => {
   const { database } = openDatabase('sqlite::memory:')
   let reachable = false
-  const away = () =>
-    Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'db:3306 does not answer'))
-  const flaky: Database = {
-    dialect: database.dialect,
-    maxStatementBytes: database.maxStatementBytes,
-    query: (...args) => (reachable ? database.query(...args) : away()),
-    transaction: (work) => (reachable ? database.transaction(work) : away()),
-    now: () => (reachable ? database.now() : away()),
-    migrate: () => (reachable ? database.migrate() : away()),
-    close: () => database.close(),
-  }
+  const fault = () => (reachable ? 'none' : 'refused')
+  const flaky = new FaultyDatabase(database, fault, fault)
   const log = keptLog()
   const activity = create({
     cache: memcached(`127.0.0.1:${await freePort()}`),

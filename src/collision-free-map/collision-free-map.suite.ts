@@ -11,7 +11,7 @@ import {
   type CollisionFreeMapOptions,
 } from './collision-free-map.js'
 import { UPDATES_A_PORTION } from './combining.js'
-import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
+import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 
 export interface MapUnderTest {
   readonly name: string
@@ -416,7 +416,7 @@ export function mapSuite(under: MapUnderTest): void {
         fc.uuid(),
         async (chances, id) => {
           const name = id.slice(0, 32)
-          const faulty = new FaultyDatabase(database, () => chances.next().value === 0)
+          const faulty = failingAnywhere(database, () => chances.next().value === 0)
           const writer = sums({ id: name, buckets: 3 })
           const changes: Change<string, number>[] = []
           const processor = sums(
@@ -784,7 +784,10 @@ export function mapSuite(under: MapUnderTest): void {
 
   it('an absent database rejects all calls, and a later call works', async (database, sums) => {
     let gone = true
-    const map = sums({}, new FaultyDatabase(database, () => gone))
+    const map = sums(
+      {},
+      failingAnywhere(database, () => gone),
+    )
     for (const call of [
       () => map.update([['a', 1]]),
       () => map.process(),

@@ -5,17 +5,9 @@ import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter } from './global-counter.js'
-import {
-  type CacheFault,
-  type DatabaseFault,
-  FaultyCache,
-  FaultyDatabase,
-  hurried,
-  type Pair,
-  randomFrom,
-  rejectsAfterTenSeconds,
-  type Site,
-} from './pairs.suite.js'
+import { hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
+import { type CacheFault, FaultyCache } from '../../test/simulated-world/faulty-cache.js'
+import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 30
@@ -129,7 +121,7 @@ export function globalCounterSuite(
   it('law: with a silent cache values are unique; only unknown ones may count', async (site) => {
     for (const seed of SEEDS) {
       const random = randomFrom(seed)
-      const faults: CacheFault[] = ['down', 'silent', 'done', 'lost']
+      const faults: CacheFault[] = ['down', 'timeout', 'done', 'lost']
       const counters = Array.from(
         { length: 3 },
         () =>
@@ -176,7 +168,7 @@ export function globalCounterSuite(
       ),
     })
     await counter.increment()
-    for (fault of ['silent', 'done', 'closed', 'down'] as const) {
+    for (fault of ['timeout', 'done', 'closed', 'down'] as const) {
       const expected =
         fault === 'down'
           ? { name: 'CacheError' }
@@ -200,7 +192,7 @@ export function globalCounterSuite(
     const counter = new GlobalCounter({ name: 'test', database: site.database(), cache })
     assert.equal(await counter.increment(), 1)
     await cache.flush()
-    for (fault of ['silent', 'done', 'down'] as const) {
+    for (fault of ['timeout', 'done', 'down'] as const) {
       await assert.rejects(counter.increment(), { name: 'CacheError' })
     }
     assert.equal(await generationOf(site), 1)

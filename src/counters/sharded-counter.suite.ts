@@ -5,16 +5,9 @@ import fc from 'fast-check'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
-import {
-  FaultyCache,
-  FaultyDatabase,
-  type DatabaseFault,
-  hurried,
-  type Pair,
-  randomFrom,
-  rejectsAfterTenSeconds,
-  type Site,
-} from './pairs.suite.js'
+import { hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
+import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { ShardedCounter } from './sharded-counter.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
@@ -505,7 +498,7 @@ export function shardedCounterSuite(
   })
 
   it('with the cache down totals are read from SQL, and increments do not care', async (site) => {
-    for (const fault of ['down', 'silent', 'done'] as const) {
+    for (const fault of ['down', 'timeout', 'done'] as const) {
       const counter = new ShardedCounter({
         name: fault,
         database: site.database(),

@@ -12,7 +12,7 @@ import { systemClock } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { settle } from '../support/fixtures.suite.js'
 import { GlobalCounter } from './global-counter.js'
-import { FaultyCache } from './pairs.suite.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { ShardedCounter } from './sharded-counter.js'
 
 /**

@@ -8,7 +8,7 @@ import { systemEnvironment } from '../support/environment.js'
 import type { Clock } from '../support/clock.js'
 import type { MapUnderTest } from '../collision-free-map/collision-free-map.suite.js'
 import { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
-import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
+import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 
 type Entries = readonly ExportEntry<string, number>[]
 type Queue = ExportQueue<string, number>
@@ -294,7 +294,7 @@ export function exportSuite(under: MapUnderTest): void {
     const receiver = new Receiver()
     let crash = true
     // The process dies before it can say that the entries are exported: nothing works any more.
-    const faulty = new FaultyDatabase(database, () => crash && receiver.came.length > 0)
+    const faulty = failingAnywhere(database, () => crash && receiver.came.length > 0)
     const dying = open(receiver.take, { database: faulty, buckets: 1 })
     await add(dying, [
       ['a', 1],
@@ -413,7 +413,7 @@ export function exportSuite(under: MapUnderTest): void {
           receiver.take(entries)
           if (unlucky()) throw new Error('exporter')
         }
-        const faulty = new FaultyDatabase(database, unlucky)
+        const faulty = failingAnywhere(database, unlucky)
         for (let round = 0; round < 6; round++) {
           await add(open(exporter), [
             ['a', round * 2],

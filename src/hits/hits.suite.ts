@@ -4,9 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
-import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
-import { FaultyCache, type Pair, randomFrom, type Site } from '../counters/pairs.suite.js'
+import { type Pair, randomFrom, type Site } from '../counters/pairs.suite.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
+import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { shifted } from '../database/shifted.suite.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -644,7 +645,7 @@ export function hitsSuite(pair: Pair): void {
         const cache = new FaultyCache(site.cache(), () => (cacheDown ? 'down' : 'none'))
         const hits = open({
           cache,
-          database: new FaultyDatabase(site.database(), () => databaseDown),
+          database: failingAnywhere(site.database(), () => databaseDown),
         })
         hits.record('a', { viewer: 'anna' })
         await settle(hits)
@@ -692,7 +693,7 @@ export function hitsSuite(pair: Pair): void {
           if (!faulty || key.includes(':salt:')) return 'none'
           const chance = random()
           return chance < 0.05
-            ? 'silent'
+            ? 'timeout'
             : chance < 0.1
               ? 'done'
               : operation === 'append' && chance < 0.13
@@ -705,7 +706,7 @@ export function hitsSuite(pair: Pair): void {
         const recorded: { item: string; viewer: string | null; window: number }[] = []
         const databases: FaultyDatabase[] = []
         const start = async (): Promise<ItemHits> => {
-          const database = new FaultyDatabase(site.database(), () => faulty && random() < 0.02)
+          const database = failingAnywhere(site.database(), () => faulty && random() < 0.02)
           databases.push(database)
           const before = faulty
           faulty = false

@@ -6,7 +6,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
-import { FaultyCache, FaultyDatabase, faster } from './faults.suite.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
+import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
+import { faster } from './faster.suite.js'
 import { Sequence, type SequenceOptions } from './sequence.js'
 
 /** A cache and a database of a test's own, or shared under names of its own. */
@@ -266,19 +268,17 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       const database = new FaultyDatabase(bench.database)
       const sequence = bench.sequence({ database, block: 100_000 })
       await bench.counting(sequence)
-      database.statements = 0
+      const before = database.asked
       const end = performance.now() + 1_000
       let calls = 0
       for (; performance.now() < end; calls++) await sequence.next()
-      assert(
-        database.statements <= 12 && calls > 10 * database.statements,
-        `${database.statements} statements for ${calls} calls`,
-      )
+      const asked = database.asked - before
+      assert(asked <= 12 && calls > 10 * asked, `${asked} statements for ${calls} calls`)
     },
   )
 
   check('calls that wait at one time share one operation of the cache', async (bench) => {
-    const cache = new FaultyCache(bench.cache)
+    const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
     const sequence = bench.sequence({ cache })
     await bench.counting(sequence)
     cache.operations = 0
@@ -289,13 +289,13 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
   check(
     'what was on its way when the cache fell silent is skipped, and no generation is opened',
     async (bench) => {
-      const cache = new FaultyCache(bench.cache)
+      const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
       const sequence = bench.sequence({ cache })
       const numbers = await bench.counting(sequence)
-      cache.fails = 'after'
+      cache.fault = () => 'done'
       const answers = Promise.all(Array.from({ length: 10 }, () => sequence.next()))
       await delay(500)
-      cache.fails = undefined
+      cache.fault = () => 'none'
       numbers.push(...(await answers))
       assert.equal(
         Math.max(...numbers) - numbers.length,
@@ -309,7 +309,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
   check(
     'a cache that stays silent is replaced by SQL, and used again when it is back',
     async (bench) => {
-      const cache = new FaultyCache(bench.cache)
+      const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
       const lines: string[] = []
       const write = (line: string) => void lines.push(line)
       const sequence = new Sequence(
@@ -323,10 +323,10 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       )
       try {
         const numbers = await bench.counting(sequence)
-        cache.fails = 'before'
+        cache.fault = () => 'timeout'
         numbers.push(await sequence.next())
         assert.equal((await bench.row()).token, null)
-        cache.fails = undefined
+        cache.fault = () => 'none'
         numbers.push(...(await bench.counting(sequence)), await sequence.next())
         assert.deepEqual(
           numbers,
@@ -404,14 +404,15 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
   check(
     'while the database is away numbers go on for half a second, then calls wait until it is back',
     async (bench) => {
-      const database = new FaultyDatabase(bench.database)
+      let down = false
+      const database = new FaultyDatabase(bench.database, () => (down ? 'refused' : 'none'))
       const sequence = bench.sequence({ database, block: 100_000 })
       const numbers = await bench.counting(sequence)
       numbers.push(await sequence.next())
-      database.down = true
+      down = true
       const start = performance.now()
       let longest = 0
-      setTimeout(() => (database.down = false), 1_500)
+      setTimeout(() => (down = false), 1_500)
       for (let before = start; performance.now() - start < 2_000; before = performance.now()) {
         numbers.push(await sequence.next())
         longest = Math.max(longest, performance.now() - before)
@@ -429,20 +430,21 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     'cache and database both away: a call rejects when its patience is over, and the next ' +
       'one is answered when they are back',
     async (bench) => {
-      const cache = new FaultyCache(bench.cache)
-      const database = new FaultyDatabase(bench.database)
+      const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
+      let down = false
+      const database = new FaultyDatabase(bench.database, () => (down ? 'refused' : 'none'))
       const sequence = new Sequence({ name: bench.name, cache, database }, faster(5))
       try {
         const numbers = await bench.counting(sequence)
-        cache.fails = 'before'
-        database.down = true
+        cache.fault = () => 'timeout'
+        down = true
         await assert.rejects(sequence.next(), {
           name: 'SequenceError',
           code: 'SEQUENCE_UNANSWERED',
-          message: /no number within 10 s: the (cache|database) is/,
+          message: /no number within 10 s: .*, says the test/,
         })
-        cache.fails = undefined
-        database.down = false
+        cache.fault = () => 'none'
+        down = false
         assert((await sequence.next()) > Math.max(...numbers))
       } finally {
         await sequence.close()

@@ -11,7 +11,7 @@ import { systemClock } from '../support/clock.js'
 import { countingProxy } from '../support/counting-proxy.suite.js'
 import { until } from '../support/fixtures.suite.js'
 import { Callers, MAX_WAITING } from './callers.js'
-import { FaultyCache } from './faults.suite.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { type Pair, sequenceSuite } from './sequence.suite.js'
 import { Sequence } from './sequence.js'
 
@@ -38,7 +38,7 @@ describe('a sequence on', { concurrency: 4 }, () => {
   sequenceSuite('a shared cache and SQLite', {
     test,
     cached: true,
-    open: async () => pair(new FaultyCache(memory()), sqlite(':memory:')),
+    open: async () => pair(new FaultyCache(memory(), undefined, 'shared'), sqlite(':memory:')),
   })
 })
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Cache, CacheError } from '../cache/cache.js'
+import type { Cache } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { BurstLogger } from '../support/logger.js'
 import { type KeptLog, ManualClock, keptLog, settle } from '../support/fixtures.suite.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { Pseudonymizer } from './pseudonymizer.js'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
@@ -44,30 +45,9 @@ function hashOf({ pseudonymizer, visits }: Process, identity: string): string | 
   return visits[before]!.visitor?.toString('hex')
 }
 
-/** A cache on `clock` whose answers may be kept back, and whose operations are counted. */
-function faulty(
-  clock: ManualClock,
-): Cache & { mode: 'well' | 'down' | 'silent'; operations: number } {
-  const inner = memory({ now: clock.elapsed })
-  const state = { mode: 'well' as 'well' | 'down' | 'silent', operations: 0 }
-  const through = <T>(operate: () => Promise<T>): Promise<T> => {
-    state.operations++
-    if (state.mode === 'down') {
-      return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'cache:11211 is down'))
-    }
-    return state.mode === 'silent' ? new Promise<T>(() => {}) : operate()
-  }
-  return Object.assign(state, {
-    scope: 'shared' as const,
-    get: (key: string) => through(() => inner.get(key)),
-    getMany: (keys: readonly string[]) => through(() => inner.getMany(keys)),
-    set: (key: string, value: Buffer, ttl: number) => through(() => inner.set(key, value, ttl)),
-    add: (key: string, value: Buffer, ttl: number) => through(() => inner.add(key, value, ttl)),
-    append: (key: string, value: Buffer) => through(() => inner.append(key, value)),
-    delete: (key: string) => through(() => inner.delete(key)),
-    increment: (key: string) => through(() => inner.increment(key)),
-    close: () => inner.close(),
-  })
+/** A cache on `clock`, as one that processes share. */
+function shared(clock: ManualClock): FaultyCache {
+  return new FaultyCache(memory({ now: clock.elapsed }), () => 'none', 'shared')
 }
 
 test('visits wait for the salt, and then have a hash that tells visitors apart', async () => {
@@ -184,14 +164,13 @@ test('a salt that is asked for as the day ends is not taken for the next one', a
   const clock = new ManualClock(NOON + DAY / 2 - 1)
   const inner = memory({ now: clock.elapsed })
   let answer = (): void => {}
-  const slow: Cache = {
-    ...faulty(clock),
-    get: (key) =>
-      new Promise((resolve) => {
+  const slow: Cache = Object.assign(shared(clock), {
+    get: (key: string) =>
+      new Promise<Buffer | undefined>((resolve) => {
         answer = () => resolve(inner.get(key))
       }),
     add: inner.add.bind(inner),
-  }
+  })
   const one = start(slow, clock)
   await clock.advance(1)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
@@ -207,8 +186,8 @@ test('a salt that is asked for as the day ends is not taken for the next one', a
 
 test('while the cache is silent a visit waits a second, the next ones not at all', async () => {
   const clock = new ManualClock(NOON)
-  const cache = faulty(clock)
-  cache.mode = 'silent'
+  const cache = shared(clock)
+  cache.fault = () => 'silent'
   const one = start(cache, clock)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   await clock.advance(999)
@@ -220,8 +199,8 @@ test('while the cache is silent a visit waits a second, the next ones not at all
 
 test('while the cache is down visits have no visitor, and the log says so once', async () => {
   const clock = new ManualClock(NOON)
-  const cache = faulty(clock)
-  cache.mode = 'down'
+  const cache = shared(clock)
+  cache.fault = () => 'down'
   const one = start(cache, clock)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   await settle()
@@ -230,8 +209,8 @@ test('while the cache is down visits have no visitor, and the log says so once',
   assert.equal(hashOf(one, 'anna'), undefined)
   assert.equal(cache.operations, 21, 'it is asked once a second')
   assert.equal(one.log.lines.length, 1)
-  assert.match(one.log.lines[0]!, /without a visitor .*cache:11211 is down/)
-  cache.mode = 'well'
+  assert.match(one.log.lines[0]!, /without a visitor .*No answer, says the test/)
+  cache.fault = () => 'none'
   await clock.advance(1_000)
   assert(hashOf(one, 'anna'))
   assert.match(one.log.lines[1]!, /again/)
@@ -239,12 +218,12 @@ test('while the cache is down visits have no visitor, and the log says so once',
 
 test('a cache that goes away later does not matter, and is asked twice a minute', async () => {
   const clock = new ManualClock(NOON)
-  const cache = faulty(clock)
+  const cache = shared(clock)
   const one = start(cache, clock)
   await settle()
   const before = hashOf(one, 'anna')
   const operations = cache.operations
-  cache.mode = 'down'
+  cache.fault = () => 'down'
   await clock.advance(300_000)
   assert.equal(hashOf(one, 'anna'), before)
   assert.equal(cache.operations - operations, 10)
@@ -263,8 +242,8 @@ test('no more than a thousand visits wait; the others count without a visitor', 
 
 test('closing forwards what waits, without a visitor, and leaves no timer', async () => {
   const clock = new ManualClock(NOON)
-  const cache = faulty(clock)
-  cache.mode = 'silent'
+  const cache = shared(clock)
+  cache.fault = () => 'silent'
   const one = start(cache, clock)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   const forwarded = one.pseudonymizer.forwarded()
