@@ -60,7 +60,7 @@ for (const [name, express] of expresses) {
     assert.equal(headers['cache-control'], 'no-store')
   })
 
-  test(`${name}: figures or errors after the site's own timeout do no harm`, async () => {
+  test(`${name}: figures or errors that come after the site's own timeout do no harm`, async () => {
     for (const late of [() => Promise.resolve(FIGURES), () => Promise.reject(new Error('late'))]) {
       const app = express()
       let given: Promise<unknown> | undefined

@@ -201,7 +201,7 @@ export function globalCounterSuite(
     assert.equal(await counter.increment(), 2)
   })
 
-  it('a cache loss before persisting never counts an increment twice, or never', async (site) => {
+  it('a cache loss before persisting counts no increment twice and loses none', async (site) => {
     let hold: Promise<void> | undefined
     const held = new FaultyDatabase(site.database(), async (sql): Promise<DatabaseFault> => {
       if (sql.startsWith('UPDATE global_counter_shards')) await hold

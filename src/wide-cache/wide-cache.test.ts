@@ -385,7 +385,7 @@ test('figures of a private grid begin with its process, not with an earlier one'
   await wide.close()
 })
 
-test('two processes with a private cache each have a watermark each in one database', async () => {
+test('two processes with private caches have a watermark each in one database', async () => {
   const { wide, open, taken } = await bench({ cache: 'memory:' })
   const other = open()
   wide.append('mine')

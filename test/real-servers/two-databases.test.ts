@@ -105,7 +105,7 @@ describe('one memcached', { concurrency: true }, () => {
       }
     })
 
-    test(`a cloned database (${kind}) on one memcached: each has its rows, and a log`, async () => {
+    test(`a clone (${kind}) on one memcached gets only its own rows, and is logged`, async () => {
       const cache = `memcached://${await sharedMemcached()}`
       const name = uniqueName()
       const place = await open()

@@ -15,7 +15,7 @@ function bench() {
 
 const BEGIN = /frames of "hits" go straight to SQL: the cache is down; nothing is lost/
 
-test('the log says once why frames go straight to SQL, and how many 20 s after it', async () => {
+test('the log says once why frames go straight to SQL, and 20 s later how many', async () => {
   const { clock, log, straight } = bench()
   straight.end()
   straight.went('down', 'the cache is down', 2, 30)
