@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cache } from '../cache/cache.js'
+import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { BurstLogger } from '../support/logger.js'
 import { type KeptLog, ManualClock, keptLog, settle } from '../support/fixtures.suite.js'
@@ -257,13 +257,12 @@ test('closing forwards what waits, without a visitor, and leaves no timer', asyn
 test('closing while the salt is asked for, and then the cache, warns of nothing', async () => {
   const clock = new ManualClock(NOON)
   let closeCache = (): void => {}
-  const closing: Cache = {
-    ...faulty(clock),
+  const closing: Cache = Object.assign(shared(clock), {
     get: () =>
-      new Promise((_, reject) => {
+      new Promise<undefined>((_, reject) => {
         closeCache = () => reject(new CacheError('CACHE_CLOSED', 'The cache has been closed'))
       }),
-  }
+  })
   const one = start(closing, clock)
   one.pseudonymizer.close()
   closeCache()
