@@ -2,6 +2,7 @@
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 
+export type { BucketOptions } from '../buckets/options.js'
 export {
   BucketsDifferError,
   type Change,
