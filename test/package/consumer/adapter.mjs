@@ -75,8 +75,9 @@ class ToyCache {
     const text = found.value.toString('latin1')
     if (!/^\d+$/.test(text)) throw new CacheError('CACHE_REFUSED', 'no number')
     const sum = BigInt(text) + BigInt(delta)
-    if (sum > BigInt(Number.MAX_SAFE_INTEGER))
+    if (sum > BigInt(Number.MAX_SAFE_INTEGER)) {
       throw new RangeError('past 2^53-1')
+    }
     found.value = Buffer.from(String(sum))
     return Number(sum)
   }
@@ -96,8 +97,9 @@ class ToyCache {
   #check(key = 'any') {
     if (this.#closed) throw new CacheError('CACHE_CLOSED', 'closed')
     if (typeof key !== 'string') throw new TypeError('key: no string')
-    if (!/^[\x21-\x7e]{1,250}$/.test(key))
+    if (!/^[\x21-\x7e]{1,250}$/.test(key)) {
       throw new RangeError('key: not allowed')
+    }
   }
 
   #checkStored(key, value, ttlSeconds) {
@@ -112,8 +114,9 @@ function checkNumber(number, what) {
 }
 
 function checkTtl(seconds) {
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > LONGEST_TTL)
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > LONGEST_TTL) {
     throw new RangeError('ttl')
+  }
 }
 
 testCache({
