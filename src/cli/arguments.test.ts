@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { keptLog } from '../support/fixtures.suite.js'
+import { type CollectOptions, commandOf, USAGE, UsageError } from './arguments.js'
+import { collect } from './collect.js'
+
+const NOTHING: CollectOptions = {
+  database: undefined,
+  name: undefined,
+  width: undefined,
+  layerSeconds: undefined,
+  drainAfterLayers: undefined,
+  cellTtlSeconds: undefined,
+  retentionHours: undefined,
+  collect: undefined,
+}
+
+test('help and version win over everything else that is asked for', () => {
+  assert.deepEqual(commandOf(['--help']), { command: 'help' })
+  assert.deepEqual(commandOf(['-h']), { command: 'help' })
+  assert.deepEqual(commandOf(['migrate', 'now', '--help', '--version']), { command: 'help' })
+  assert.deepEqual(commandOf(['collect', '--version']), { command: 'version' })
+})
+
+test('the help names every command and every flag', () => {
+  assert.match(USAGE, /^ {2}collect .*\n {2}migrate /m)
+  for (const flag of Object.keys(NOTHING)) {
+    assert(USAGE.includes(`--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `))
+  }
+  assert(USAGE.includes('--cache '))
+})
+
+test('migrate takes a database, or leaves it to the environment', () => {
+  assert.deepEqual(commandOf(['migrate']), { command: 'migrate', database: undefined })
+  assert.deepEqual(commandOf(['--database', 'sqlite:./a.db', 'migrate']), {
+    command: 'migrate',
+    database: 'sqlite:./a.db',
+  })
+})
+
+test('a flag of collect that is not given is an option not given', () => {
+  assert.deepEqual(commandOf(['collect']), {
+    command: 'collect',
+    cache: undefined,
+    options: NOTHING,
+  })
+})
+
+test('each flag of collect becomes its option, numbers as numbers', () => {
+  const flags = {
+    database: 'mysql://u@h/d',
+    name: 'threads',
+    width: '4',
+    'layer-seconds': '2',
+    'drain-after-layers': '1',
+    'cell-ttl-seconds': '900',
+    'retention-hours': '48',
+    collect: '* * * * * *',
+    cache: 'h:11211',
+  }
+  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
+  assert.deepEqual(commandOf(['collect', ...args]), {
+    command: 'collect',
+    cache: 'h:11211',
+    options: {
+      database: 'mysql://u@h/d',
+      name: 'threads',
+      width: 4,
+      layerSeconds: 2,
+      drainAfterLayers: 1,
+      cellTtlSeconds: 900,
+      retentionHours: 48,
+      collect: '* * * * * *',
+    },
+  })
+})
+
+describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
+  const cases: [name: string, args: readonly string[], message: RegExp][] = [
+    ['no command', [], /^a command is missing: collect or migrate$/],
+    ['an unknown command', ['s3cret'], /^no such command/],
+    ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
+    ['a flag without its value', ['collect', '--cache'], /--cache/],
+    ['a word behind the command', ['migrate', 's3cret'], /^migrate takes flags only/],
+    ['a flag of the other command', ['migrate', '--width', '3'], /^--width is no flag of migrate$/],
+    ['a fraction', ['collect', '--width', '1.5'], /^--width wants a whole number$/],
+    ['a negative number', ['collect', '--width=-1'], /^--width wants a whole number$/],
+    ['an empty number', ['collect', '--layer-seconds', ''], /^--layer-seconds wants a whole/],
+    ['a number of 16 digits', ['collect', '--width', '1'.repeat(16)], /wants a whole number$/],
+  ]
+  for (const [name, args, message] of cases) {
+    test(name, () => {
+      assert.throws(
+        () => commandOf(args),
+        (error) => {
+          assert(error instanceof UsageError)
+          assert.match(error.message, message)
+          assert.doesNotMatch(error.message, /s3cret|\n/)
+          return true
+        },
+      )
+    })
+  }
+})
+
+describe('collect refuses wrong options before it opens anything:', () => {
+  const cases: [name: string, args: readonly string[], message: RegExp][] = [
+    ['a number out of range', ['--width', '0'], /"width" is 0; allowed: a whole number from 1/],
+    ['a name with a space', ['--name', 'a b'], /"name"/],
+    ['a schedule that is no cron line', ['--collect', 'often'], /"collect" is "often"/],
+    ['servers of another scheme', ['--cache', 'http://u:s3cret@h'], /"cache"/],
+    ['a private cache', ['--cache', 'memory:'], /nothing to collect here/],
+    ['another database', ['--database', 'postgres://u:s3cret@h/d'], /"database" is "postgres:…"/],
+  ]
+  for (const [name, args, message] of cases) {
+    test(name, async () => {
+      const log = keptLog()
+      const asked = commandOf(['collect', '--cache', 'memcached://127.0.0.1:1', ...args])
+      assert(asked.command === 'collect')
+      const collecting = collect(asked.cache, asked.options, log, AbortSignal.abort())
+      await assert.rejects(collecting, (error) => {
+        assert(error instanceof Error)
+        // The two that end the command with status 2.
+        const code = 'code' in error ? error.code : undefined
+        assert(error instanceof UsageError || code === 'ERR_WIDE_CACHE_OPTION', String(error))
+        assert.match(error.message, message)
+        assert.doesNotMatch(error.message, /s3cret/)
+        return true
+      })
+      assert.deepEqual(log.lines, [])
+    })
+  }
+})
