@@ -4,11 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Response } from 'playwright-core'
 import { startBrowser, startForum, type Forum } from './forum.js'
 
 const FIGURES_MS = 40_000
+/** The widget asks again after 30 s and up to a fifth more or less. */
+const BEFORE_IT_ASKS_MS = 15_000
+const UNTIL_IT_ASKS_MS = 37_000
+/** How often the forum has new figures. */
+const NEW_FIGURES_MS = 2_000
 const TEXT = /^([\d,]+) visitors?, ([\d,]+) page views? in the last 10 minutes$/
 
 let forum: Forum
@@ -20,6 +26,10 @@ after(async () => {
   await browser?.close()
   assert.equal(await forum?.stop(), 0)
 })
+
+function pathOf(response: Response): string {
+  return new URL(response.url()).pathname
+}
 
 /** A page, and all that the browser has complained of: errors, blocked or failed requests. */
 async function open(
@@ -37,17 +47,19 @@ async function open(
   )
   page.on('response', async (response) => {
     if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`)
-    if (new URL(response.url()).pathname === '/activity') {
+    if (pathOf(response) === '/activity') {
       figures.push(await response.json().catch(() => undefined))
     }
   })
+  // The page's clock runs, and can be put forward.
+  await page.clock.install()
   await page.goto(forum.origin + path)
   return { page, complaints, figures }
 }
 
 /**
- * Waits until the widget's line fits, and returns it. The page's policy lets no test evaluate
- * anything there.
+ * Waits until the widget's line fits, and returns it. Puts the page's clock forward, so that the
+ * widget asks for new figures now. The page's policy lets no test evaluate anything there.
  */
 async function lineThat(page: Page, fits: (text: string) => boolean): Promise<string> {
   const line = page.locator('site-activity [part~=figures]')
@@ -58,7 +70,10 @@ async function lineThat(page: Page, fits: (text: string) => boolean): Promise<st
     if (performance.now() > end) {
       assert.fail(`after ${FIGURES_MS / 1000} s still "${text}"\n${forum.output()}`)
     }
-    await page.waitForTimeout(250)
+    await delay(NEW_FIGURES_MS)
+    const answer = page.waitForResponse((response) => pathOf(response) === '/activity')
+    await page.clock.fastForward(UNTIL_IT_ASKS_MS)
+    await (await answer).finished()
   }
 }
 
@@ -71,17 +86,14 @@ function numbersIn(text: string): number[] {
  * Waits for an answer of the endpoint with the figures in this text: the page may show them before
  * the test has read the answer.
  */
-async function answerOf(
-  text: string,
-  { page, figures }: { page: Page; figures: unknown[] },
-): Promise<void> {
+async function answerOf(text: string, figures: readonly unknown[]): Promise<void> {
   const [visitors, pageViews] = numbersIn(text)
   const fits = (answer: unknown): boolean =>
     isDeepStrictEqual(Object.assign({}, answer, { visitors, pageViews }), answer)
   const end = performance.now() + FIGURES_MS
   while (!figures.some(fits)) {
     if (performance.now() > end) assert.fail(`"${text}" is none of ${JSON.stringify(figures)}`)
-    await page.waitForTimeout(50)
+    await delay(50)
   }
 }
 
@@ -95,7 +107,7 @@ test('the widget shows both figures in the top-right corner, and refreshes itsel
     await widget.locator('[part~=number]').allTextContents(),
     [visitors, views].map((number) => number.toLocaleString('en')),
   )
-  await answerOf(text, { page, figures })
+  await answerOf(text, figures)
 
   const box = await widget.boundingBox()
   assert(
@@ -103,9 +115,13 @@ test('the widget shows both figures in the top-right corner, and refreshes itsel
     JSON.stringify(box),
   )
 
-  // A later answer with other figures: the widget asks again about each half minute.
+  // A later answer with other figures: the widget asks again about each half minute, not before.
+  const asked = figures.length
+  await page.clock.fastForward(BEFORE_IT_ASKS_MS)
+  await delay(NEW_FIGURES_MS)
+  assert.equal(figures.length, asked)
   const later = await lineThat(page, (later) => later !== text)
-  await answerOf(later, { page, figures })
+  await answerOf(later, figures)
   assert(numbersIn(later)[1]! > views)
   assert.deepEqual(complaints, [])
   assert.match(
@@ -136,7 +152,7 @@ test('without scripts the page shows the figures too, once the forum has some', 
   while (!numbersIn(text).every((number) => number > 0) && performance.now() < end) {
     await page.goto(forum.origin)
     text = ((await page.locator('site-activity').textContent()) ?? '').replace(/\s+/g, ' ').trim()
-    await page.waitForTimeout(250)
+    await delay(250)
   }
   assert(
     numbersIn(text).every((number) => number > 0),
