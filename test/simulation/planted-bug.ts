@@ -23,6 +23,8 @@ export interface PlantedBug extends Replacement {
   readonly with?: Replacement
   /** What the simulation says when it finds it. */
   readonly told: RegExp
+  /** A seed that finds it, where the first one is late. It is tried before all others. */
+  readonly seed?: number
 }
 
 /** Matches what any of `patterns` matches. */

@@ -77,6 +77,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'offset = next < 0 ? cell.length : next',
     replace: 'offset = next < 0 ? cell.length : cell.length',
     told: /though frame .* is not settled/,
+    seed: 47,
   },
   {
     name: 'all databases give their grids the same id',
@@ -113,6 +114,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: 'if (error) throw error',
     with: SMALL_BATCHES,
     told: /stops at a lock before/,
+    seed: 17,
   },
   {
     name: 'layers below a watermark that lies ahead are not drained',
@@ -127,6 +129,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',
     replace: '',
     told: /has been forgotten/,
+    seed: 87,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -137,6 +140,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has/,
     ),
+    seed: 66,
   },
   {
     name: 'a restart that has got on counts as one that has not',
@@ -153,6 +157,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     this.#remember(frames)`,
     replace: 'await this.#ledger.quarantine(frames, reason, options)',
     told: /duplicate rows, and/,
+    seed: 89,
   },
   {
     name: 'a process whose cache no collector reads goes on using it',
@@ -162,6 +167,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: `  get apart(): boolean {
     return this.#apart && this.#missing.length < 0`,
     told: /in a cache that no collector reads/,
+    seed: 41,
   },
   {
     name: 'collectors drain grids of their own shape only',

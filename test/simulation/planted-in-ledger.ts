@@ -55,6 +55,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       /though frame .* is not settled|let go as confirmed/,
       /more is lost than missing|more rows settled than issued/,
     ),
+    seed: 36,
   },
   {
     name: 'lost rows are miscounted',
@@ -93,6 +94,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: "(error instanceof DatabaseError && error.kind === 'data')",
     replace: '(error instanceof DatabaseError)',
     told: /nothing is wrong with its rows/,
+    seed: 17,
   },
   {
     name: 'compaction deletes ranges that it still needs',
@@ -121,6 +123,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'this.#stopped = error',
     replace: 'void error',
     told: /goes on committing/,
+    seed: 60,
   },
   {
     name: 'a frame in quarantine is not cut to what the database takes',
@@ -138,6 +141,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       /is not settled|let go as confirmed|have not come to SQL/,
       /more is lost|more rows settled|more is missing/,
     ),
+    seed: 139,
   },
   {
     name: 'young frames count as duplicates when their cells are drained',
@@ -154,6 +158,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: '[name, FORGOTTEN, ...sums, issued - committed - quarantined]',
     replace: '[name, FORGOTTEN, 0, 0, 0, 0, 0, 0]',
     told: /totals become|falls from|the ledger has/,
+    seed: 14,
   },
   {
     name: 'any error of a half of a refused batch sends it to quarantine',
@@ -163,6 +168,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       'const first = await settle(ledger, frames.slice(0, middle), logger, options).catch(() ' +
       "=> ledger.quarantine(frames.slice(0, middle), 'any', options))",
     told: /nothing is wrong with its rows/,
+    seed: 54,
   },
   {
     name: 'each frame above a gap has a range of its own',

@@ -116,6 +116,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS',
     replace: 'tried < 1',
     told: /though a cache server would have taken them/,
+    seed: 176,
   },
   {
     name: 'a writer that holds frames takes a new id',
@@ -133,6 +134,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
     replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
+    seed: 71,
   },
   {
     name: 'rows appended while all is being closed are not reported',
@@ -140,5 +142,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
+    seed: 147,
   },
 ]
