@@ -1,14 +1,17 @@
 /**
- * Runs the tests: `node --import tsx test/run.ts [part of a file's path …]`. Sees to the server
- * programs, starts one MariaDB and one memcached for all files, and runs the files, three at a time
- * (many wait more than they work), each in a process.
+ * Runs the tests: `node --import tsx test/run.ts [--all] [part of a file's path …]`. Sees to the
+ * server programs, starts one MariaDB and one memcached for all files, and runs the files, several
+ * at a time (many wait more than they work), each in a process. `--all` makes the tests that scale
+ * (see `scale.ts`) as large as they get.
  */
+import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { ALL_VARIABLE } from './scale.js'
 import { ensureBinaries } from './servers/binaries.js'
 import { startMariadb } from './servers/mariadb.js'
 import { startMemcached } from './servers/memcached.js'
@@ -16,11 +19,28 @@ import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILE_TIMEOUT_MS = 600_000
-const FILES_AT_ONCE = 3
+const FILE_TIMEOUT_OF_ALL_MS = 3_600_000
+const FILES_AT_ONCE = 4
+const SLOWEST_SHOWN = 20
 
-const files = testFiles(process.argv.slice(2))
+/**
+ * Begin first, so that no long file is left alone at the end. The end of each run prints which
+ * files took longest.
+ */
+const LONGEST = [
+  'test/real-servers/exactly-once.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/simulation/planted-bugs.test.ts',
+  'test/real-servers/straight-to-sql.test.ts',
+]
+
+const args = process.argv.slice(2)
+const all = args.includes('--all')
+const parts = args.filter((arg) => arg !== '--all')
+const files = testFiles(parts)
 if (files.length === 0) {
-  console.error(`No test file's path has any of: ${process.argv.slice(2).join(', ')}`)
+  console.error(`No test file's path has any of: ${parts.join(', ')}`)
   process.exit(1)
 }
 try {
@@ -30,28 +50,47 @@ try {
   process.exit(1)
 }
 
+for (const file of LONGEST) assert(existsSync(join(ROOT, file)), `LONGEST: there is no ${file}`)
+
 const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
 // The files run in child processes, which inherit the environment and this process's --import tsx.
 process.env[MYSQL_VARIABLE] = mariadb.url()
 process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
+if (all) process.env[ALL_VARIABLE] = '1'
 
 let passed = 0
 const failed: string[] = []
-const tests = run({ files, concurrency: FILES_AT_ONCE, timeout: FILE_TIMEOUT_MS })
+const seconds = new Map<string, number>()
+const began = performance.now()
+const timeout = all ? FILE_TIMEOUT_OF_ALL_MS : FILE_TIMEOUT_MS
+const tests = run({ files, concurrency: FILES_AT_ONCE, timeout })
 tests.on('test:pass', (test) => {
   if (test.details.type !== 'suite' && test.skip === undefined) passed++
 })
 tests.on('test:fail', (test) => failed.push(test.name))
+tests.on('test:complete', ({ name, file, nesting, details }) => {
+  // A file is a test of its own, named by its path.
+  if (file === undefined || nesting > 0 || resolve(name) !== file) return
+  seconds.set(relative(ROOT, file), details.duration_ms / 1000)
+})
 await pipeline(tests, new spec(), process.stdout, { end: false })
 await Promise.all([mariadb.stop(), memcached.stop()])
 
 // A run in which nothing ran has shown nothing.
 const ok = failed.length === 0 && passed > 0
-console.log(`${files.length} files, ${passed} passed, ${failed.length} failed`)
+printDurations()
+const took = ((performance.now() - began) / 1000).toFixed(0)
+console.log(`${files.length} files, ${passed} passed, ${failed.length} failed, ${took} s`)
 process.exit(ok ? 0 : 1)
 
+function printDurations(): void {
+  const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN)
+  console.log(`The ${slowest.length} slowest files, in seconds:`)
+  for (const [file, took] of slowest) console.log(`${took.toFixed(1).padStart(7)}  ${file}`)
+}
+
 function testFiles(parts: readonly string[]): string[] {
-  return ['src', 'test', 'bench']
+  const found = ['src', 'test', 'bench']
     .filter((folder) => existsSync(join(ROOT, folder)))
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
@@ -64,5 +103,8 @@ function testFiles(parts: readonly string[]): string[] {
         (parts.length === 0 || parts.some((part) => file.includes(part))),
     )
     .sort()
-    .map((file) => join(ROOT, file))
+  return [
+    ...LONGEST.filter((file) => found.includes(file)),
+    ...found.filter((file) => !LONGEST.includes(file)),
+  ].map((file) => join(ROOT, file))
 }

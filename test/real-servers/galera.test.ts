@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { fewOrMany } from '../scale.js'
 import { eventually } from '../servers/eventually.js'
 import { galeraLacks, startGalera } from '../servers/galera.js'
 import { sharedMemcached } from '../servers/shared.js'
@@ -22,7 +23,7 @@ import {
 } from './recorded.js'
 
 const NODES = 3
-const ROWS_A_NODE = 7_000
+const ROWS_A_NODE = fewOrMany(7_000, 70_000)
 const COLLECTED_MS = 40_000
 
 /** A MariaDB that has no Galera is a matter of how it was built; Debian's has. */

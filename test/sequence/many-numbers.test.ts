@@ -1,17 +1,18 @@
 /**
- * The promises of a sequence on real servers: 1,000,000 numbers, 4 processes, 20 flushes and a
- * restart of the cache.
+ * The promises of a sequence on real servers: a million numbers (ten in `npm run test:all`), 4
+ * processes, 20 flushes and a restart of the cache.
  */
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { fewOrMany } from '../scale.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import type { Taken, Task } from './taking-process.js'
 
-const NUMBERS = 1_000_000
+const NUMBERS = fewOrMany(1_000_000, 10_000_000)
 const PROCESSES = 4
 const CALLERS = 500
 const BLOCK = 1000

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { fewOrMany } from '../scale.js'
 import { withReplaced } from '../simulation/plant.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import { load, type Loaded, type Outcome, simulate } from './simulate.js'
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
-const SEEDS = 60
+const SEEDS = fewOrMany(60, 600)
 /** How many seeds may pass before a planted bug is found. */
 const SEEDS_A_BUG = 300
 /** Worlds take turns at the event loop, whose own turns cost as much as an event. */

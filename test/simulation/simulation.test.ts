@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { fewOrMany } from '../scale.js'
 import { loadHeart } from './heart.js'
 import { withReplaced } from './plant.js'
 import { SMALL_BATCHES } from './planted-bug.js'
 import { runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 
+const SEEDS = fewOrMany(2_000, 20_000)
+const SEEDS_OF_SMALL_BATCHES = fewOrMany(300, 3_000)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 
 async function keepsItsPromises(source: string, seeds: number): Promise<void> {
@@ -36,7 +39,8 @@ test('same seed, same trace', async () => {
   assert.equal(new Set(alone.map(({ hash }) => hash)).size, alone.length)
 })
 
-test('2,000 seeds of faults break no promise of the design', () => keepsItsPromises(SOURCE, 2000))
+test(`${SEEDS} seeds of faults break no promise of the design`, () =>
+  keepsItsPromises(SOURCE, SEEDS))
 
-test('nor do 300 with batches of two frames', () =>
-  withReplaced([SMALL_BATCHES], (source) => keepsItsPromises(source, 300)))
+test(`nor do ${SEEDS_OF_SMALL_BATCHES} with batches of two frames`, () =>
+  withReplaced([SMALL_BATCHES], (source) => keepsItsPromises(source, SEEDS_OF_SMALL_BATCHES)))
