@@ -1,4 +1,8 @@
-/** The entry `wide-cache`. The relatives have entries of their own. */
+/**
+ * Site activity and hits, the wide cache that both are built on, and the caches and databases.
+ *
+ * @packageDocumentation
+ */
 // First, so that a bundle is refused before anything else of it can fail.
 import './support/package-file.js'
 

@@ -36,6 +36,7 @@ export interface ActivityOptions extends GridOptions {
   /**
    * Page views that do not count beside those that never do: `true` leaves it out. Asked after the
    * response.
+   * @default every page view counts
    */
   skip?: ((req: Request, res: Response) => boolean) | undefined
   /**

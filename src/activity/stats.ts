@@ -3,6 +3,7 @@ import type { ReadContext } from '../wide-cache/options.js'
 
 /** What went on in the window: all visits since `asOf - windowSeconds` that have been committed. */
 export interface ActivityStats {
+  /** Length of the window, in seconds. */
   readonly windowSeconds: number
   /** Page views. */
   readonly pageViews: number

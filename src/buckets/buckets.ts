@@ -29,6 +29,7 @@ export interface BucketTables {
 /** A process was given another number of buckets than the map or queue has. */
 export class BucketsDifferError extends RangeError {
   override readonly name = 'BucketsDifferError'
+  /** For programs. */
   readonly code = 'ERR_WIDE_CACHE_BUCKETS'
 
   constructor(what: string, id: string, given: number, stored: number) {

@@ -1,7 +1,7 @@
 /**
  * The Cache port: what the protocol asks of a cache, in memcached's own terms. A cache is treated
  * as a network that may lose, delay, repeat and reorder. Keys are printable ASCII of 1 to 250
- * bytes; values are Buffers; TTLs are whole seconds from 1 to {@link MAX_TTL_SECONDS}.
+ * bytes; values are Buffers; TTLs are whole seconds from 1 to 2,592,000 (30 days).
  *
  * Every method rejects with a {@link CacheError} when no answer came; the operation may have been,
  * or may yet be, carried out.
@@ -70,6 +70,7 @@ export type CacheErrorCode =
  */
 export class CacheError extends Error {
   override readonly name = 'CacheError'
+  /** The reason, for programs. */
   readonly code: CacheErrorCode
   /** `host:port` of the server that did not answer, where there is one. */
   readonly server: string | undefined

@@ -1,4 +1,8 @@
-/** The entry `wide-cache/collision-free-map`: the map, and the export queue that goes with it. */
+/**
+ * A map that many processes update without waiting for each other, and an export queue.
+ *
+ * @packageDocumentation
+ */
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 

@@ -4,14 +4,20 @@ import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 
 /** A value that has changed; `undefined` is no value. */
 export interface Change<K, V> {
+  /** The key whose value has changed. */
   readonly key: K
+  /** The value before. It equals the `newValue` of the key's last change. */
   readonly oldValue: V | undefined
+  /** The value from now on. */
   readonly newValue: V | undefined
 }
 
 /** Options of a {@link CollisionFreeMap}. */
 export interface CollisionFreeMapOptions<K = string, V = number> extends BucketOptions<K, V> {
-  /** @default what is stored; 119 for a new map */
+  /**
+   * Number of parts that are worked on independently, 1 to 1000: at least a few times as many as
+   * processors. The first process stores it. @default what is stored; 119 for a new map
+   */
   buckets?: number | undefined
   /**
    * The new value of `key`, or `undefined` to delete it, from its current one, or `undefined` where
@@ -25,7 +31,8 @@ export interface CollisionFreeMapOptions<K = string, V = number> extends BucketO
   /**
    * Told of values that have changed, in the transaction that changes them; one key at most once in
    * one transaction. It may run again after a rollback, so it does nothing outside `tx`. If it
-   * rejects, that transaction is rolled back, and tried again by the next `process()`.
+   * rejects, that transaction is rolled back, and tried again by the next `process()`. @default
+   * nobody is told
    */
   onUpdate?:
     ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined

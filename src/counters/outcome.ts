@@ -6,6 +6,7 @@ import { mayBeDone } from '../connections/retry.js'
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError'
+  /** For programs. */
   readonly code = 'COUNTER_OUTCOME_UNKNOWN'
 
   constructor(counter: string, cause: Error) {

@@ -36,14 +36,16 @@ export interface Database extends Queryable {
 
 /** Something that takes SQL: a database, or a transaction in it. */
 export interface Queryable {
+  /** The dialect of SQL that it takes. */
   readonly dialect: Dialect
   /**
    * The most bytes that one statement may have, its SQL text with its values in it. MySQL's comes
    * from `max_allowed_packet`: in a transaction that of its connection; elsewhere the smallest that
-   * any connection has had so far, and a cautious {@link ASSUMED_STATEMENT_BYTES} before the first.
+   * any connection has had so far, and a cautious 32 KiB before the first.
    * A longer statement is refused with kind `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
    */
   readonly maxStatementBytes: number
+  /** Runs one statement. Each `?` in it stands for one of the parameters, in their order. */
   query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult>
   /** The database's clock: milliseconds since the Unix epoch. */
   now(): Promise<number>
@@ -78,9 +80,12 @@ export const ASSUMED_STATEMENT_BYTES = 32 * 1024
 /** MySQL and MariaDB speak one dialect here. */
 export type Dialect = 'mysql' | 'sqlite'
 
+/** A parameter of a statement, or a value of a row. */
 export type SqlValue = string | number | bigint | Buffer | null
+/** A row of a result: its values by the names of their columns. */
 export type SqlRow = { readonly [column: string]: SqlValue }
 
+/** The result of one statement. */
 export interface QueryResult {
   /** The rows of a SELECT; empty otherwise. */
   readonly rows: readonly SqlRow[]
@@ -109,6 +114,7 @@ export class DatabaseError extends Error {
    * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
    */
   readonly code: string
+  /** The kind of failure, which is the same for all databases. */
   readonly kind: DatabaseErrorKind
   /** There was no connection, so nothing was sent: the outcome is known, whatever the kind. */
   readonly unsent: boolean

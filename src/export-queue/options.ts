@@ -3,7 +3,9 @@ import { onlyKnown, wrongType } from '../support/options.js'
 
 /** Something to be exported. */
 export interface ExportEntry<K, V> {
+  /** Where it belongs. Entries of one key come in the order in which they were added. */
   readonly key: K
+  /** What was added. */
   readonly value: V
   /**
    * Of two entries with one key, the later one has the greater version. A repeat has the version it
@@ -14,7 +16,10 @@ export interface ExportEntry<K, V> {
 
 /** Options of an {@link ExportQueue}. */
 export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
-  /** @default what is stored; 31 for a new queue */
+  /**
+   * Number of parts that are worked on independently, 1 to 1000: at least a few times as many as
+   * processors. The first process stores it. @default what is stored; 31 for a new queue
+   */
   buckets?: number | undefined
   /**
    * Brings entries (at most 500) to where they are to go: all of one key side by side, versions

@@ -14,7 +14,7 @@ export interface HitsMiddlewareOptions {
   /**
    * The item whose page this is, 1 to 255 bytes; `undefined` or an empty text: of none, and nothing
    * counts. Parameters of a route are seen only where the middleware is mounted in that route, or
-   * at a path that has them. If the first {@link PAGES_WITHOUT_ITEM} pages are of no item, the log
+   * at a path that has them. If the first 10 pages are of no item, the log
    * says so once.
    */
   item(req: Request): string | null | undefined
@@ -27,7 +27,7 @@ export interface HitsMiddlewareOptions {
   /**
    * Who the item's author is, as `viewer` says it, or whether the viewer is the author. The
    * author's own views never count. The number 7 and the text "7" are one author. `undefined`,
-   * `null`, `false` or an empty text: unknown.
+   * `null`, `false` or an empty text: unknown. @default no author is known, so all views may count
    */
   owner?:
     | ((req: Request, res: Response) => string | number | bigint | boolean | null | undefined)

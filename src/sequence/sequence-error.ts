@@ -10,6 +10,7 @@ export type SequenceErrorCode = 'SEQUENCE_UNANSWERED' | 'SEQUENCE_QUEUE_FULL'
  */
 export class SequenceError extends Error {
   override readonly name = 'SequenceError'
+  /** The reason, for programs. */
   readonly code: SequenceErrorCode
 
   constructor(code: SequenceErrorCode, message: string, options?: ErrorOptions) {

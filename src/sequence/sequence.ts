@@ -30,7 +30,7 @@ export interface SequenceOptions {
    * counter. @default 100
    */
   block?: number | undefined
-  /** @default console */
+  /** Where warnings and errors go. @default `console` */
   logger?: Logger | undefined
 }
 

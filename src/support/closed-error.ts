@@ -5,6 +5,7 @@
  */
 export class ClosedError extends Error {
   override readonly name = 'ClosedError'
+  /** The same for all classes, for programs. */
   readonly code = 'CLOSED'
 
   /**

@@ -1,7 +1,10 @@
 /** Where warnings and errors go. `console`, pino and winston all fit. */
 export interface Logger {
+  /** Takes what happened, and needs nobody. */
   info(message: string): void
+  /** Takes what the package copes with, and somebody should look at. */
   warn(message: string): void
+  /** Takes what was lost, or what somebody must mend. */
   error(message: string): void
 }
 

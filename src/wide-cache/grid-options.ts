@@ -46,7 +46,7 @@ export interface GridOptions {
   maxOutboxBytes?: number | undefined
   /** Milliseconds `close()` may take to bring what it holds to SQL. @default 5000 */
   closeTimeoutMs?: number | undefined
-  /** @default console */
+  /** Where warnings and errors go. @default `console` */
   logger?: Logger | undefined
 }
 

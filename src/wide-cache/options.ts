@@ -15,11 +15,13 @@ import { GRID_OPTIONS, type GridOptions, type GridSettings, gridSettings } from 
 export interface CommitContext {
   /** The database's clock at this transaction, in milliseconds since the Unix epoch. */
   readonly now: number
+  /** The name of the wide cache. */
   readonly name: string
 }
 
 /** What a `read` procedure is told. */
 export interface ReadContext {
+  /** The name of the wide cache. */
   readonly name: string
   /**
    * The moment up to which all is in SQL, in milliseconds since the Unix epoch; never ahead of the
@@ -34,6 +36,7 @@ export interface ReadContext {
 export interface RetentionContext {
   /** The database's clock, in milliseconds since the Unix epoch. */
   readonly now: number
+  /** The name of the wide cache. */
   readonly name: string
 }
 
@@ -68,7 +71,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   maxCommitRows?: number | undefined
   /**
    * Reads back what `read()` returns (JSON): asked at most once in `readTtlSeconds` over all
-   * processes.
+   * processes. @default `read()` rejects
    */
   read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
   /** Seconds that what was read is served from the cache. @default 30 */
@@ -76,7 +79,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   /**
    * Removes what is old; called by the collector about once a minute, so it should take seconds
    * only. If it resolves with `true` there is more to remove, and it is called again with the next
-   * collecting run.
+   * collecting run. @default nothing is removed
    */
   removeOld?: RemoveOld | undefined
 }

@@ -54,7 +54,9 @@ export interface OwnUse extends Partial<
  * the protocol.
  */
 export class WideCache<Row, Figures = unknown> {
+  /** The cache that holds the grid, as opened. */
   readonly cache: Cache
+  /** The database that the rows go to, as opened. */
   readonly database: Database
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment

@@ -7,20 +7,23 @@ import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/
 import { QUEUE_LIMIT, mysqlValue } from './session.js'
 import { mysqlUrl } from './url.js'
 
+/** Options of `mysql()`, where a URL does not say enough. */
 export interface MysqlOptions {
-  /** @default 'localhost' */
+  /** Name or address of the server. @default `'localhost'` */
   readonly host?: string | undefined
-  /** @default 3306 */
+  /** TCP port of the server. @default 3306 */
   readonly port?: number | undefined
-  /** A Unix socket, instead of host and port. */
+  /** Path of a Unix socket, instead of host and port. @default host and port */
   readonly socketPath?: string | undefined
+  /** Name of the account. @default `''` */
   readonly user?: string | undefined
+  /** Password of the account. It is in no message of the package. @default `''` */
   readonly password?: string | undefined
   /** The schema that holds the tables; it must exist. */
   readonly database: string
   /**
    * As mysql2 takes it: `{ ca, cert, key, rejectUnauthorized, … }` or the name of a profile,
-   * `'Amazon RDS'`.
+   * `'Amazon RDS'`. @default no encryption
    */
   readonly ssl?: PoolOptions['ssl']
   /**

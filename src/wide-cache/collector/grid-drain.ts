@@ -18,10 +18,13 @@ export interface DrainReport {
   layers: number
   /** Cells that held something. */
   cells: number
+  /** Frames that the cells held. */
   frames: number
+  /** Rows that are in SQL now, by this drain. */
   committed: number
   /** Rows that came again and had been settled before. */
   duplicate: number
+  /** Rows that SQL refuses, and that are kept in `wide_cache_quarantine`. */
   quarantined: number
   /** Cells whose server is silent and is waited for. */
   unanswered: number

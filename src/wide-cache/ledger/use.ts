@@ -32,6 +32,7 @@ export interface SharedUse extends Use, Geometry {
 /** A process uses a name for another kind of rows than it is recorded for. */
 export class KindDiffersError extends Error {
   override readonly name = 'KindDiffersError'
+  /** For programs. */
   readonly code = 'ERR_WIDE_CACHE_KIND'
 
   constructor(name: string, recorded: string, own: string) {
