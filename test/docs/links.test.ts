@@ -38,17 +38,21 @@ function linksOf({ file, text }: Page): Link[] {
   })
 }
 
-/** The anchors of a page, as GitHub and npm make them of its headings. */
+/** The anchors of a page: those that GitHub and npm make of its headings, and its own. */
 function anchorsOf(text: string): Set<string> {
-  return new Set(
-    [...withoutBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-        .trim()
-        .replace(/\s/g, '-'),
-    ),
-  )
+  const times = new Map<string, number>()
+  const ofHeadings = [...withoutBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
+    const anchor = heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-')
+    const before = times.get(anchor) ?? 0
+    times.set(anchor, before + 1)
+    return before === 0 ? anchor : `${anchor}-${before}`
+  })
+  const own = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)
+  return new Set([...ofHeadings, ...own])
 }
 
 function broken(page: Page): string[] {
@@ -75,9 +79,10 @@ test('a broken link would be seen', () => {
       file: 'docs/page.md',
       text:
         '# A page: so\n[a](#a-page-so) [b](#b) [c](concepts.md#glossary) ' +
-        '[d](concepts.md#d) ![e](e.png)\n```md\n[f](f.md)\n```\n',
+        '[d](concepts.md#d) ![e](e.png)\n```md\n[f](f.md)\n```\n' +
+        '# Twice\n# Twice\n[g](#twice-1) [h](#twice-2) <a id="own"></a>[i](#own)',
     }),
-    ['#b', 'concepts.md#d', 'e.png'],
+    ['#b', 'concepts.md#d', 'e.png', '#twice-2'],
   )
 })
 
@@ -94,8 +99,9 @@ test('the README refers only to what is in the package', () => {
   )
 })
 
-test('the README links to every page of the docs', () => {
-  const linked = new Set(linksOf(readme).map(({ file }) => file))
+test('every page of the docs is one or two links away from the README', () => {
+  const contents = pageOf('docs/api/README.md')
+  const linked = new Set([readme, contents].flatMap(linksOf).map(({ file }) => file))
   assert.deepEqual(
     docs()
       .map(({ file }) => file)

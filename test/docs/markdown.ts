@@ -9,6 +9,9 @@ export interface Page {
   readonly text: string
 }
 
+/** Generated from the docstrings: `npm run api`. */
+export const API_REFERENCE = 'docs/api/'
+
 /** The README, the other pages of the project, and the docs. */
 export function pages(): Page[] {
   const others = readdirSync(ROOT)
@@ -23,6 +26,11 @@ export function docs(): Page[] {
     .filter((file) => file.endsWith('.md'))
     .sort()
     .map((file) => pageOf(`docs/${file}`))
+}
+
+/** The files of `docs/` that people have written. */
+export function writtenDocs(): Page[] {
+  return docs().filter(({ file }) => !file.startsWith(API_REFERENCE))
 }
 
 /** @throws Error if there is no such file */

@@ -1,6 +1,9 @@
-/** Which public names the docs have: in the examples, which run, and in the text. */
+/**
+ * Which public names the docs have: in the examples, which run, and in the text. The API reference
+ * does not count: it has all names, since it is generated.
+ */
 import { blocksIn } from './blocks.js'
-import { docs, withoutBlocks } from './markdown.js'
+import { withoutBlocks, writtenDocs } from './markdown.js'
 
 const IMPORT = /^import \{([^}]*)\} from ['"](wide-cache(?:\/[\w-]+)*)['"]/gm
 const CODE_SPAN = /`([^`\n]+)`/g
@@ -9,7 +12,7 @@ const CODE_SPAN = /`([^`\n]+)`/g
  * By the name of an entry of the package, what examples import from it. Types are left out: they do
  * not exist at run time.
  */
-export function namesInExamples(pages = docs()): Map<string, Set<string>> {
+export function namesInExamples(pages = writtenDocs()): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>()
   for (const { file, text } of pages) {
     for (const block of blocksIn(file, text).filter(
@@ -34,7 +37,7 @@ export function namesInExamples(pages = docs()): Map<string, Set<string>> {
 }
 
 /** The words that stand as code in the text around the blocks. */
-export function namesInText(pages = docs()): Set<string> {
+export function namesInText(pages = writtenDocs()): Set<string> {
   const names = new Set<string>()
   for (const { text } of pages) {
     for (const [, code = ''] of withoutBlocks(text).matchAll(CODE_SPAN)) {

@@ -41,7 +41,7 @@ const ALLOWED = [
   /^README\.md$/,
   /^LICENSE$/,
   /^CHANGELOG\.md$/,
-  /^docs\/[\w-]+\.(?:md|png)$/,
+  /^docs\/(?:api\/)?[\w-]+\.(?:md|png)$/,
   /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/,
   /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/,
   /^bench\/results\/[a-z]+\.svg$/,

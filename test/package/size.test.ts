@@ -17,8 +17,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LIMITS = {
   'the widget': 8_000,
   'the widget, gzipped': 2_800,
-  'the tarball': 400_000,
-  'the tarball, unpacked': 1_270_000,
+  'the tarball': 430_000,
+  'the tarball, unpacked': 1_400_000,
   'runtime dependencies': 6,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 17,

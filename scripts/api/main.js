@@ -1,0 +1,159 @@
+// Writes the API reference from the docstrings, one page per entry of package.json: npm run api.
+// Exits with 1 if something public has no text, or an option lacks its default or unit.
+//
+// Usage: node scripts/api/main.js [output folder] [project folder]
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const HERE = fileURLToPath(new URL('.', import.meta.url))
+const [output, projectFolder = join(HERE, '../..')] = process.argv.slice(2)
+const ROOT = resolve(projectFolder)
+const OUT = resolve(output ?? join(ROOT, 'docs/api'))
+
+/** Types of parameters that only the tests hand in. Such parameters are left out. */
+const HANDED_IN_BY_TESTS = ['Environment', 'OwnUse']
+
+/** Types that users need not name, because what they write is inferred to be of them. */
+const INTERNAL_TYPES = ['Request', 'Tidy']
+
+/** What the name of an option ends with, and the word that its text must have then. */
+const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }
+
+installPackages()
+const { Application, Converter, ReflectionKind } = await import('typedoc')
+
+const { name: packageName, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const app = await Application.bootstrapWithPlugins({
+  entryPoints: sourcesOfEntries(),
+  tsconfig: join(ROOT, 'tsconfig.build.json'),
+  plugin: ['typedoc-plugin-markdown'],
+  logLevel: 'Warn',
+  out: OUT,
+  router: 'module',
+  alwaysCreateEntryPointModule: true,
+  readme: 'none',
+  sort: ['kind', 'alphabetical'],
+  groupOrder: ['Functions', 'Classes', 'Interfaces', 'Type Aliases', 'Variables', '*'],
+  intentionallyNotExported: INTERNAL_TYPES,
+  disableSources: true,
+  excludeExternals: true,
+  excludeInternal: true,
+  excludePrivate: true,
+  hideBreadcrumbs: true,
+  hidePageHeader: true,
+  // Headings that differ in case only have anchors of their own so.
+  useHTMLAnchors: true,
+  pageTitleTemplates: { module: ({ name }) => entryOf(name) },
+  classPropertiesFormat: 'table',
+  interfacePropertiesFormat: 'table',
+  parametersFormat: 'table',
+  propertyMembersFormat: 'table',
+  tableColumnSettings: {
+    hideDefaults: true,
+    hideInherited: true,
+    hideModifiers: true,
+    hideOverrides: true,
+  },
+  // Text, in which code stands between backticks, as everywhere else.
+  jsDocCompatibility: { defaultTag: false, exampleTag: false },
+  validation: { invalidLink: true, notDocumented: true, notExported: true },
+})
+app.converter.on(Converter.EVENT_RESOLVE_BEGIN, leaveOut)
+
+const project = await app.convert()
+if (!project) process.exit(1)
+app.validate(project)
+for (const complaint of complaints()) app.logger.warn(complaint)
+rmSync(OUT, { recursive: true, force: true })
+await app.generateOutputs(project)
+writeFileSync(join(OUT, 'README.md'), contents())
+process.exitCode = app.logger.hasErrors() || app.logger.hasWarnings() ? 1 : 0
+
+/** TypeDoc needs TypeScript 6, so that it has packages of its own. They are installed once. */
+function installPackages() {
+  const installed = join(HERE, 'node_modules/.package-lock.json')
+  const lock = join(HERE, 'package-lock.json')
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: HERE, stdio: 'pipe' })
+}
+
+/** What users import: `wide-cache`, `wide-cache/counters` … */
+function namesOfEntries() {
+  return Object.keys(exports)
+    .filter((entry) => !entry.endsWith('.json'))
+    .map((entry) => entry.replace('.', packageName))
+}
+
+/** The sources of these entries. */
+function sourcesOfEntries() {
+  return Object.values(exports)
+    .filter(({ types }) => types)
+    .map(({ types }) => join(ROOT, types.replace('dist', 'src').replace('.d.ts', '.ts')))
+}
+
+/** The entry of a page: `wide-cache/counters` of `counters`. */
+function entryOf(page) {
+  return page === packageName ? page : `${packageName}/${page}`
+}
+
+/** Leaves out what users neither hand in nor need to be told. */
+function leaveOut({ project }) {
+  for (const module of project.children) {
+    // The first entry, whose source is src/index.ts.
+    if (module.name === 'index') module.name = packageName
+  }
+  for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter)) {
+    if (!HANDED_IN_BY_TESTS.includes(parameter.type?.name)) continue
+    const { parent } = parameter
+    parent.parameters = parent.parameters.filter((one) => one !== parameter)
+    project.removeReflection(parameter)
+  }
+  // The name of an error is that of its class.
+  for (const property of project.getReflectionsByKind(ReflectionKind.Property)) {
+    if (property.name === 'name' && property.parent.name.endsWith('Error')) {
+      project.removeReflection(property)
+    }
+  }
+}
+
+/** What is missing in the texts of properties, beside what TypeDoc finds itself. */
+function complaints() {
+  const properties = project.getReflectionsByKind(ReflectionKind.Property)
+  return properties.flatMap((property) => {
+    const text = textOf(property.comment?.summary)
+    const missing = []
+    // Without any comment TypeDoc complains itself.
+    if (text === '' && property.comment) missing.push('a text')
+    if (property.parent.name.endsWith('Options')) {
+      const [, unit] = Object.entries(UNITS).find(([end]) => property.name.endsWith(end)) ?? []
+      if (unit && !text.toLowerCase().includes(unit)) missing.push(`its unit, ${unit}`)
+      if (property.flags.isOptional && !textOf(property.comment?.getTag('@default')?.content)) {
+        missing.push('a @default')
+      }
+    }
+    return missing.map((what) => `${property.getFullName()} lacks ${what} in its docstring`)
+  })
+}
+
+function textOf(parts = []) {
+  return parts
+    .map(({ text }) => text)
+    .join('')
+    .trim()
+}
+
+/** The page with the links to all others, in the order of package.json. */
+function contents() {
+  const pages = namesOfEntries().map((entry) => {
+    const { name, comment } = project.children.find((module) => entryOf(module.name) === entry)
+    return `- [${entry}](${name}.md): ${textOf(comment?.summary).replaceAll('\n', ' ')}`
+  })
+  return `# API reference
+
+\`npm run api\` writes these pages from the docstrings in the sources. Do not edit them.
+
+${pages.join('\n')}
+`
+}
