@@ -26,7 +26,7 @@ export interface GridOptions {
   flushMs?: number | undefined
   /**
    * When to collect, as a cron line with seconds; `false`: this process does not collect. @default
-   * '*\/10 * * * * *'
+   * `'*\/10 * * * * *'`, each ten seconds
    */
   collect?: string | false | undefined
   /**

@@ -19,7 +19,7 @@ const PLACES = [
   /Error\(\s*'([A-Z][A-Z\d_]+)'/g,
   /'((?:CACHE|DATABASE|SEQUENCE|COUNTER|ERR_WIDE_CACHE)_[A-Z_]+)'/g,
   /\b(?:code|CODE|SILENCE)\b[^'\n=:]*[=:] '([A-Z][A-Z\d_]+)'/g,
-  /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):/gm,
+  /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):\s/gm,
   /\? '(SQLITE_[A-Z]+)'|: '(SQLITE_[A-Z]+)'/g,
 ]
 /** Environment variables look the same. */
@@ -60,10 +60,10 @@ test('a code that is not documented would be seen, wherever a source says it', (
   assert.deepEqual(
     codesIn(
       "throw new DatabaseError('DATABASE_ONE', 'usage', message)\nconst kind = 'CACHE_TWO'\n " +
-        " readonly code = 'THREE'\n  EFOUR: 'nothing listens there'\n" +
+        " readonly code = 'THREE'\n  EFOUR: 'nothing listens there'\n  ESIX:\n    'long'\n" +
         "Object.assign(error, { code: 'FIVE_A' })\nconst own = variable(env, 'DATABASE_URL')\n",
     ).sort(),
-    ['CACHE_TWO', 'DATABASE_ONE', 'EFOUR', 'FIVE_A', 'THREE'],
+    ['CACHE_TWO', 'DATABASE_ONE', 'EFOUR', 'ESIX', 'FIVE_A', 'THREE'],
   )
 })
 
