@@ -134,6 +134,19 @@ export interface Activity {
  * they are.
  *
  * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ *
+ * @example
+ * ```js
+ * import express from 'express'
+ * import { createActivity } from 'wide-cache'
+ *
+ * const activity = createActivity({ windowSeconds: 3600 })
+ * const app = express()
+ * app.use(activity.middleware())
+ * app.use('/activity', activity.router())
+ * app.get('/', (req, res) => res.send('<h1>A page</h1>'))
+ * app.listen(3000)
+ * ```
  */
 export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))

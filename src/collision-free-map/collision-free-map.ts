@@ -44,18 +44,23 @@ const MAX_QUEUED_IN_GET = 100_000
  * - Each update counts once, through any crash, and in any number of processes that call
  *   `process()`.
  *
- * ```js
- * const stock = new CollisionFreeMap({
- *   id: 'stock',
- *   combine: (item, current = 0, updates) => updates.reduce((a, b) => a + b, current),
- * })
- * await stock.update([['apples', -3], ['pears', 12]])
- * await stock.process()
- * ```
- *
  * In TypeScript keys are strings and values are numbers, unless the parameters of `combine` say
  * otherwise, as in
  * `combine: (id: number, current: Cart | undefined, updates: readonly Cart[]) => …`.
+ *
+ * @example
+ * ```js
+ * import { CollisionFreeMap } from 'wide-cache/collision-free-map'
+ *
+ * const stock = new CollisionFreeMap({
+ *   id: 'stock',
+ *   combine: (item, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
+ * })
+ * await stock.update([['apples', -3], ['pears', 12]])
+ * await stock.process()
+ * await stock.get('pears') // 12
+ * await stock.close()
+ * ```
  */
 export class CollisionFreeMap<K = string, V = number> {
   readonly #connections: Connections

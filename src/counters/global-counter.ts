@@ -81,6 +81,15 @@ const MAX_LOSSES = 100
  * is right, but costs a transaction at every change of process; with less it is wrong. (A memcached
  * whose memory is put back to an earlier state, as by a snapshot of its machine, is not seen
  * through: it gives out numbers again.)
+ *
+ * @example
+ * ```js
+ * import { GlobalCounter } from 'wide-cache/counters'
+ *
+ * const tickets = new GlobalCounter({ name: 'tickets' })
+ * await tickets.increment() // 1, and no other call gets it
+ * await tickets.close()
+ * ```
  */
 export class GlobalCounter {
   readonly #connections: Connections

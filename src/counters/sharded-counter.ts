@@ -56,6 +56,16 @@ const JOIN_MS = 1_000
  *
  * With the cache down totals are read from SQL; with the database down increments reject, and
  * totals come from the cache as long as it has them.
+ *
+ * @example
+ * ```js
+ * import { ShardedCounter } from 'wide-cache/counters'
+ *
+ * const downloads = new ShardedCounter({ name: 'downloads' })
+ * await downloads.increment()
+ * await downloads.get() // 1
+ * await downloads.close()
+ * ```
  */
 export class ShardedCounter {
   readonly #connections: Connections

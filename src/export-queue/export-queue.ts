@@ -62,6 +62,26 @@ interface Batch {
  *   repeats of old versions may come.
  * - If the exporter fails, its bucket rests (1 s, doubled each time, up to 5 min, in all
  *   processes), the others do not.
+ *
+ * @example
+ * ```js
+ * import { sqlite } from 'wide-cache'
+ * import { ExportQueue } from 'wide-cache/collision-free-map'
+ *
+ * const database = sqlite(':memory:')
+ * const mails = new ExportQueue({
+ *   id: 'mails',
+ *   database,
+ *   exporter: (entries) => {
+ *     for (const { key, value, version } of entries) console.log(key, value, version)
+ *   },
+ * })
+ * await mails.migrate()
+ * await database.transaction((tx) => mails.add('anna', 'your order is on its way', tx))
+ * await mails.process()
+ * await mails.close()
+ * await database.close()
+ * ```
  */
 export class ExportQueue<K, V> {
   readonly #connections: Connections

@@ -165,6 +165,19 @@ export interface Hits {
  * back may count viewers anew.
  *
  * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ *
+ * @example
+ * ```js
+ * import express from 'express'
+ * import { createHits } from 'wide-cache'
+ *
+ * const hits = createHits({ name: 'threads' })
+ * const app = express()
+ * app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), async (req, res) => {
+ *   res.send(`<h1>${await hits.count(req.params.id)} views</h1>`)
+ * })
+ * app.listen(3000)
+ * ```
  */
 export function createHits(options: HitsOptions): Hits {
   return new ItemHits(hitsSettings(options))

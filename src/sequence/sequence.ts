@@ -56,6 +56,15 @@ const MAX_BLOCK = 1_000_000_000
  * The guarantees are the database's: one that loses committed transactions (a power cut with
  * relaxed durability, a failover to a replica that lags behind, a restored backup) may give numbers
  * again.
+ *
+ * @example
+ * ```js
+ * import { Sequence } from 'wide-cache/sequence'
+ *
+ * const orders = new Sequence({ name: 'orders' })
+ * await orders.next() // 1
+ * await orders.close()
+ * ```
  */
 export class Sequence {
   readonly #connections: Connections

@@ -52,6 +52,24 @@ export interface OwnUse extends Partial<
  * in frames through the grid in the cache, and each frame reaches SQL exactly once, with the help
  * of collectors and, if those or the cache fail, by the writer itself. See docs/architecture.md for
  * the protocol.
+ *
+ * @example
+ * ```js
+ * import { sqlite, WideCache } from 'wide-cache'
+ *
+ * const database = sqlite(':memory:')
+ * await database.query('CREATE TABLE clicks (button VARCHAR(20))')
+ * const clicks = new WideCache({
+ *   name: 'clicks',
+ *   database,
+ *   async commit(rows, tx) {
+ *     for (const row of rows) await tx.query('INSERT INTO clicks VALUES (?)', [row.button])
+ *   },
+ * })
+ * clicks.append({ button: 'buy' })
+ * await clicks.close()
+ * await database.close()
+ * ```
  */
 export class WideCache<Row, Figures = unknown> {
   /** The cache that holds the grid, as opened. */
