@@ -13,12 +13,16 @@ import { gzipSync } from 'node:zlib'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Bytes: what they are now and about a tenth more. Packages: as many as there are now. */
+/**
+ * Bytes: what they are now and about a tenth more. Almost half of the tarball are the sources and
+ * their maps, so that editors and stack traces lead to readable code. Packages: as many as there are
+ * now.
+ */
 const LIMITS = {
   'the widget': 8_000,
   'the widget, gzipped': 2_800,
-  'the tarball': 430_000,
-  'the tarball, unpacked': 1_400_000,
+  'the tarball': 710_000,
+  'the tarball, unpacked': 2_650_000,
   'runtime dependencies': 6,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 17,
