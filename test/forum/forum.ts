@@ -16,6 +16,13 @@ export interface Forum {
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
 }
 
+const running = new Set<ChildProcess>()
+
+/** Kills the forums that run. One that a failed test leaves would keep its file from ending. */
+export function killForums(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+
 /** A forum's process, in an empty folder and with only the environment that is named. */
 export function spawnForum(args: readonly string[] = [], env: Record<string, string> = {}) {
   const folder = temporaryFolder('forum')
@@ -33,10 +40,11 @@ export function spawnForum(args: readonly string[] = [], env: Record<string, str
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
     child.once('close', (code, signal) => resolve(code ?? signal)),
   )
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  if (running.size === 0) process.once('exit', killForums)
+  running.add(child)
   void ended.then(() => {
-    process.off('exit', kill)
+    running.delete(child)
+    if (running.size === 0) process.off('exit', killForums)
     removeFolder(folder)
   })
   return { child, ended, output: () => output }
