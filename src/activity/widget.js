@@ -6,6 +6,10 @@
  * `default-src 'none'; script-src 'self'; connect-src 'self'`. Colours and font are the page's,
  * dark or light; `--site-activity-*` below and the parts `figures`, `number` and `stale` change the
  * looks.
+ *
+ * @typedef {{ visitors: number, pageViews: number, windowSeconds: number, asOf: string,
+ * stale: boolean }} Figures
+ * @typedef {Partial<Figures> | null | undefined} Answer what the endpoint has said, if it has
  */
 ;(() => {
   const NAME = 'site-activity'
@@ -60,27 +64,30 @@
     hourCycle: 'h23',
   })
 
-  /** "1 visitor", "2 visitors" */
+  /** "1 visitor", "2 visitors" @type {(count: number, thing: string) => [string, string]} */
   function counted(count, thing) {
     return [numbers.format(count), ` ${thing}${count === 1 ? '' : 's'}`]
   }
 
-  /** "minute", "10 minutes", "90 seconds", "24 hours" */
+  const units = /** @type {const} */ ([
+    [3600, 'hour'],
+    [60, 'minute'],
+  ])
+
+  /** "minute", "10 minutes", "90 seconds", "24 hours" @param {number} seconds */
   function span(seconds) {
-    const [size, unit] = [
-      [3600, 'hour'],
-      [60, 'minute'],
-      [1, 'second'],
-    ].find(([size]) => seconds % size === 0)
+    const [size, unit] = units.find(([size]) => seconds % size === 0) ?? [1, 'second']
     return seconds === size ? unit : counted(seconds / size, unit).join('')
   }
 
+  /** @param {Answer} value @returns {value is Figures} */
   function areFigures(value) {
     return [value?.visitors, value?.pageViews, value?.windowSeconds].every(
-      (number) => Number.isSafeInteger(number) && number >= 0,
+      (number) => Number.isSafeInteger(number) && Number(number) >= 0,
     )
   }
 
+  /** @param {string} tag @param {string} name @param {(string | Node)[]} children */
   function part(tag, name, ...children) {
     const element = document.createElement(tag)
     element.part = name
@@ -98,8 +105,11 @@
     #announcedText = ''
     #announcedAt = 0
     #refreshedAt = -Infinity
+    /** @type {number | undefined} */
     #timer
+    /** @type {number | undefined} */
     #silence
+    /** @type {AbortController | undefined} */
     #request
     #onVisibility = () => this.#plan()
 
@@ -150,6 +160,7 @@
         const response = await fetch(this.getAttribute('src') || '/activity', {
           signal: request.signal,
         })
+        /** @type {Answer} */
         const figures = response.ok ? await response.json() : undefined
         if (request === this.#request) this.#show(figures)
       } catch {
@@ -162,6 +173,8 @@
     /**
      * Shows the figures, with their time where they are old; where they are none, marks those shown
      * as stale.
+     *
+     * @param {Answer} figures
      */
     #show(figures) {
       const good = areFigures(figures)

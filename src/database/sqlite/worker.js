@@ -30,6 +30,8 @@ const MAX_STATEMENTS_KEPT = 64
 const PIECE_VALUES = 500
 const PIECE_BYTES = 64 * 1024
 
+/** @type {{ file: string, state: Int32Array }} */
+const given = workerData
 /** @type {import('libsql').Database | undefined} */
 let database
 /** @type {Failure | undefined} */
@@ -48,14 +50,13 @@ const statements = new Map()
  */
 const BUSY = 0
 const STOP = 1
-/** @type {Int32Array} */
-const state = workerData.state
+const state = given.state
 
 assert(parentPort)
 const port = parentPort
 await whileBusy(async () => {
   try {
-    database = await open(workerData.file)
+    database = await open(given.file)
   } catch (error) {
     failedToOpen = failureOf(error)
   }
@@ -207,11 +208,12 @@ function fromSqlite(value) {
  * @param {string} file
  */
 async function open(file) {
-  const { default: Libsql } = await import('libsql').catch((error) => {
+  const { default: Libsql } = await import('libsql').catch((/** @type {unknown} */ error) => {
+    const { code, message } = /** @type {{ code?: unknown, message?: unknown }} */ (error)
     throw Object.assign(
       new Error(
         'SQLite needs the package "libsql", which is not installed: npm install libsql ' +
-          `(${error.code ?? error.message})`,
+          `(${String(code ?? message)})`,
       ),
       {
         code: 'DATABASE_DRIVER_MISSING',
