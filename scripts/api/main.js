@@ -16,7 +16,7 @@ const OUT = resolve(output ?? join(ROOT, 'docs/api'))
 const HANDED_IN_BY_TESTS = ['Environment', 'OwnUse']
 
 /** Types that users need not name, because what they write is inferred to be of them. */
-const INTERNAL_TYPES = ['Request', 'Tidy']
+const INTERNAL_TYPES = ['RemoveOld', 'Request']
 
 /** What the name of an option ends with, and the word that its text must have then. */
 const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }

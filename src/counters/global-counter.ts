@@ -181,7 +181,7 @@ export class GlobalCounter {
 
   /**
    * Waits for what is under way, 5 s at most, and lets go of what was opened for this counter;
-   * idempotent. From then on all other methods reject with a {@link ClosedError}.
+   * idempotent. From then on all other methods reject with a `ClosedError`.
    */
   close(): Promise<void> {
     return this.#connections.close(() => this.#connections.finish())

@@ -188,7 +188,7 @@ export class ExportQueue<K, V> {
   /**
    * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database
    * if it was opened here. Idempotent. What is queued stays queued. From then on all other methods
-   * reject with a {@link ClosedError}.
+   * reject with a `ClosedError`.
    */
   close(): Promise<void> {
     return this.#connections.close(() => this.#connections.finish(this.#processing.stop()))

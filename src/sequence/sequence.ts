@@ -113,7 +113,7 @@ export class Sequence {
   }
 
   /**
-   * Rejects the calls that still wait, and all later ones, with a {@link ClosedError}, and lets go
+   * Rejects the calls that still wait, and all later ones, with a `ClosedError`, and lets go
    * of the connections that it has opened. Idempotent.
    */
   close(): Promise<void> {

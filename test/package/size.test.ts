@@ -15,8 +15,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * Bytes: what they are now and about a tenth more. Almost half of the tarball are the sources and
- * their maps, so that editors and stack traces lead to readable code. Packages: as many as there are
- * now.
+ * their maps, so that editors and stack traces lead to readable code. Packages: as many as there
+ * are now.
  */
 const LIMITS = {
   'the widget': 6_800,
