@@ -17,6 +17,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const STOREYS: readonly (readonly string[])[] = [
   ['index', 'cli', 'testing'],
   ['activity', 'hits'],
+  ['dashboard'],
   ['counters', 'sequence', 'collision-free-map'],
   // Below the map only because the map's entry exports it too.
   ['export-queue'],

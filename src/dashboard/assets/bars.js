@@ -1,0 +1,194 @@
+/**
+ * A bar chart. The bars are SVG, all text is HTML. Arrow keys and the pointer read one bar after
+ * the other; the table has all of them.
+ */
+import { foldedTable, html, rightToLeft, setAttributes, svg, table } from './dom.js'
+import { number, shortNumber } from './format.js'
+
+/**
+ * @typedef {object} Bar
+ * @property {string} label names the bar, in full
+ * @property {string} short names it on the axis
+ * @property {readonly (number | undefined)[]} values one for each series
+ * @property {boolean} [open] whether its values can still grow
+ */
+/**
+ * @typedef {object} Chart
+ * @property {HTMLElement} element
+ * @property {(bars: readonly Bar[]) => void} update
+ */
+
+const WIDTH = 10
+const HEIGHT = 100
+const GAP = 2
+const INSET = 1.6
+
+/**
+ * @param {object} about
+ * @param {string} about.title names the chart for screen readers and the table
+ * @param {string} about.unit names what a bar stands for: "Hour"
+ * @param {readonly string[]} about.series
+ * @param {boolean} [about.small]
+ * @param {boolean} [about.second] drawn in the colour of the second series
+ * @returns {Chart}
+ */
+export function barChart({ title, unit, series, small = false, second = false }) {
+  /** @type {readonly Bar[]} */
+  let bars = []
+  /** @type {number | undefined} */
+  let chosen
+
+  const readout = html('p', { class: 'readout' })
+  const band = svg('rect', { class: 'band', y: 0, width: WIDTH, height: HEIGHT })
+  const drawn = svg('g')
+  const picture = svg(
+    'svg',
+    { preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false' },
+    band,
+    drawn,
+  )
+  const [top, middle] = [html('span'), html('span')]
+  const plot = html(
+    'div',
+    { class: 'plot', tabindex: 0, role: 'slider', 'aria-label': title },
+    picture,
+    html('div', { class: 'scale', 'aria-hidden': 'true' }, top, middle, html('span', {}, '0')),
+  )
+  const axis = html('div', { class: 'axis', 'aria-hidden': 'true' })
+  const rows = foldedTable(() =>
+    table(
+      title,
+      [unit, ...series],
+      bars.map(({ label, values }) => [
+        label,
+        ...values.map((value) => (value === undefined ? '' : number(value))),
+      ]),
+    ),
+  )
+  const names = series.map((name, at) => html('li', { class: `series-${second ? 1 : at}` }, name))
+  const element = html(
+    'figure',
+    { class: small ? 'chart small' : 'chart' },
+    html('figcaption', {}, html('ul', { class: 'legend' }, ...names), readout),
+    plot,
+    axis,
+    rows.element,
+  )
+
+  plot.addEventListener('pointermove', (event) => {
+    const { left, width } = picture.getBoundingClientRect()
+    const share = (event.clientX - left) / width
+    choose(Math.floor((rightToLeft() ? 1 - share : share) * bars.length))
+  })
+  plot.addEventListener('pointerleave', () => choose(undefined))
+  plot.addEventListener('blur', () => choose(undefined))
+  plot.addEventListener('focus', () => choose(chosen ?? bars.length - 1))
+  plot.addEventListener('keydown', (event) => {
+    const step = rightToLeft() ? -1 : 1
+    const last = bars.length - 1
+    const here = chosen ?? last
+    /** @type {Readonly<Record<string, number>>} */
+    const targets = {
+      ArrowRight: here + step,
+      ArrowUp: here + 1,
+      ArrowLeft: here - step,
+      ArrowDown: here - 1,
+      Home: 0,
+      End: last,
+    }
+    const target = targets[event.key]
+    if (target === undefined) return
+    event.preventDefault()
+    choose(target)
+  })
+
+  /** @param {Bar} bar */
+  function described({ label, values, open }) {
+    const counts = values.flatMap((value, at) =>
+      value === undefined ? [] : [`${number(value)} ${series[at]?.toLowerCase()}`],
+    )
+    return `${label}: ${counts.join(', ')}${open ? ' so far' : ''}`
+  }
+
+  /** @param {number | undefined} at */
+  function choose(at) {
+    chosen = at === undefined || bars.length === 0 ? undefined : clamp(at, 0, bars.length - 1)
+    const bar = bars[chosen ?? -1]
+    readout.textContent = bar ? described(bar) : ''
+    setAttributes(band, { x: (chosen ?? 0) * WIDTH, visibility: bar ? 'visible' : 'hidden' })
+    const now = chosen ?? bars.length - 1
+    setAttributes(plot, {
+      'aria-valuemin': 1,
+      'aria-valuemax': Math.max(1, bars.length),
+      'aria-valuenow': now + 1,
+      'aria-valuetext': bars[now] ? described(bars[now]) : 'No figures yet',
+    })
+  }
+
+  /** @param {readonly Bar[]} newBars */
+  function update(newBars) {
+    bars = newBars
+    const highest = roundMaximum(Math.max(0, ...bars.flatMap(({ values }) => values.map(orZero))))
+    setAttributes(picture, { viewBox: `0 0 ${bars.length * WIDTH} ${HEIGHT}` })
+    drawn.replaceChildren(
+      ...bars.flatMap(({ values, open }, at) =>
+        values.map((value, of) =>
+          rectangle(at, of, orZero(value) / highest, open === true, second),
+        ),
+      ),
+    )
+    top.textContent = shortNumber(highest)
+    middle.textContent = highest > 1 ? shortNumber(highest / 2) : ''
+    axis.replaceChildren(...labelled(bars).map((text) => html('span', {}, text)))
+    rows.update()
+    choose(chosen)
+  }
+
+  return { element, update }
+}
+
+/**
+ * @param {number} at
+ * @param {number} of
+ * @param {number} share
+ * @param {boolean} open
+ * @param {boolean} second
+ */
+function rectangle(at, of, share, open, second) {
+  const inset = GAP / 2 + of * INSET
+  const height = Math.max(share > 0 ? 0.6 : 0, share * HEIGHT)
+  return svg('rect', {
+    class: `series-${second ? 1 : of}${open ? ' open' : ''}`,
+    x: at * WIDTH + inset,
+    y: HEIGHT - height,
+    width: WIDTH - 2 * inset,
+    height,
+  })
+}
+
+/** The labels of a few bars, evenly spaced. @param {readonly Bar[]} bars */
+function labelled(bars) {
+  if (bars.length === 0) return []
+  const count = Math.min(5, bars.length)
+  return Array.from(
+    { length: count },
+    (_, at) => bars[Math.round((at * (bars.length - 1)) / Math.max(1, count - 1))]?.short ?? '',
+  )
+}
+
+/** The next of 1, 2, 4, 6, 8, 10, 20, 40, … Half of it is a round number, too. @param {number} value */
+export function roundMaximum(value) {
+  if (value <= 1) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  return ([1, 2, 4, 6, 8].find((step) => step * power >= value) ?? 10) * power
+}
+
+/** @param {number | undefined} value */
+const orZero = (value) => value ?? 0
+
+/**
+ * @param {number} value
+ * @param {number} least
+ * @param {number} most
+ */
+const clamp = (value, least, most) => Math.min(most, Math.max(least, value))

@@ -1,0 +1,93 @@
+/** Numbers and times in the browser's language, and in the viewer's time zone. */
+
+/** @type {readonly string[] | undefined} */
+const languages = globalThis.navigator?.languages
+const locale = languages?.length ? [...languages] : undefined
+
+const numbers = new Intl.NumberFormat(locale)
+const shortNumbers = new Intl.NumberFormat(locale, { notation: 'compact' })
+const tenths = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+const times = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+const hours = new Intl.DateTimeFormat(locale, {
+  weekday: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const days = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
+const utcDays = new Intl.DateTimeFormat(locale, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+})
+const shortDays = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'numeric' })
+const shortUtcDays = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'numeric',
+  timeZone: 'UTC',
+})
+
+/** @param {number} value */
+export const number = (value) => numbers.format(value)
+/** `12K`. @param {number} value */
+export const shortNumber = (value) => shortNumbers.format(value)
+/** With seconds. @param {number | Date} time */
+export const timeOfDay = (time) => times.format(time)
+/** @param {number | Date} time */
+export const minuteOfDay = (time) => minutes.format(time)
+/** With the day of the week. @param {number | Date} time */
+export const hourOfWeek = (time) => hours.format(time)
+/** @param {number | Date} time */
+export const day = (time) => days.format(time)
+/** @param {number | Date} time */
+export const utcDay = (time) => utcDays.format(time)
+/** @param {number | Date} time */
+export const shortDay = (time) => shortDays.format(time)
+/** @param {number | Date} time */
+export const shortUtcDay = (time) => shortUtcDays.format(time)
+
+/** The name of the viewer's time zone. */
+export const timeZone = new Intl.DateTimeFormat(locale).resolvedOptions().timeZone
+
+/**
+ * `1 page view`, `2 page views`.
+ *
+ * @param {number} count
+ * @param {string} thing
+ */
+export function counted(count, thing) {
+  return `${number(count)} ${thing}${count === 1 ? '' : 's'}`
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1_000) return counted(bytes, 'byte')
+  if (bytes < 1_000_000) return `${tenths.format(bytes / 1_000)} kB`
+  return `${tenths.format(bytes / 1_000_000)} MB`
+}
+
+/** A time span in its largest fitting unit: `10 minutes`, `90 seconds`. @param {number} seconds */
+export function span(seconds) {
+  if (seconds >= 3600 && seconds % 3600 === 0) return counted(seconds / 3600, 'hour')
+  if (seconds >= 60 && seconds % 60 === 0) return counted(seconds / 60, 'minute')
+  return counted(seconds, 'second')
+}
+
+/** A time span that changes, rounded: `8 seconds`, `3 minutes`, `2 days`. @param {number} seconds */
+export function about(seconds) {
+  if (seconds < 120) return counted(Math.round(seconds), 'second')
+  if (seconds < 7_200) return counted(Math.round(seconds / 60), 'minute')
+  if (seconds < 172_800) return counted(Math.round(seconds / 3_600), 'hour')
+  return counted(Math.round(seconds / 86_400), 'day')
+}
+
+/** The country's name of a code of two letters. @param {string} code */
+export function country(code) {
+  try {
+    const names = new Intl.DisplayNames(locale ?? 'en', { type: 'region', fallback: 'none' })
+    return names.of(code) ?? code
+  } catch {
+    return code
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * The grid as a heat map: a row for each layer, newest first, and a column for each of its columns.
+ * It is a table, so that it can be read as one.
+ */
+import { html } from './dom.js'
+import { counted, size, timeOfDay } from './format.js'
+import { Panel } from './panel.js'
+
+/** More columns are shown in groups: a cell of the picture is then several of the grid. */
+const MAX_COLUMNS = 60
+const SHADES = 5
+
+/** @typedef {{ frames: number, bytes: number }} Cell */
+/** @typedef {{ start: string, pageViews: number, cells: readonly Cell[] }} Layer */
+/**
+ * @typedef {object} Live
+ * @property {string} asOf
+ * @property {string} watermark
+ * @property {number} layerSeconds
+ * @property {readonly Layer[]} layers
+ * @property {boolean} sampled
+ */
+
+export function gridPanel() {
+  const panel = new Panel('grid')
+  const columnWidths = html('colgroup')
+  const head = html('thead', { class: 'hidden' })
+  const body = html('tbody')
+  const line = html('tr', { class: 'watermark' })
+  const heat = html(
+    'table',
+    { class: 'heat' },
+    html('caption', { class: 'hidden' }, 'Frames in the cells of the grid, newest layer first'),
+    columnWidths,
+    head,
+    body,
+  )
+  const frame = html('div', { class: 'frame' }, heat)
+  const sum = html('p', { class: 'sub' })
+  /** @type {Map<string, HTMLTableRowElement>} */
+  const rows = new Map()
+  let width = -1
+  let tallest = 0
+
+  /** @param {Live | null} live */
+  return function update(live) {
+    if (!live) return panel.missing()
+    const layers = live.layers.map((layer) => ({ ...layer, cells: grouped(layer.cells) }))
+    const columns = Math.max(0, ...layers.map(({ cells }) => cells.length))
+    if (columns !== width) clear(columns)
+    draw(layers, Date.parse(live.watermark), live.layerSeconds * 1000)
+    const cells = live.layers.flatMap((layer) => layer.cells)
+    sum.textContent =
+      `${counted(add(cells, 'frames'), 'frame')}, ${size(add(cells, 'bytes'))} in ` +
+      `${counted(live.layers.length, 'layer')} of ${counted(live.layerSeconds, 'second')}.` +
+      (live.sampled ? ' Only some columns were read.' : '')
+    panel.show([
+      sum,
+      frame,
+      html(
+        'p',
+        { class: 'sub' },
+        'Processes append frames to a random cell of the newest layer. The collector takes the ' +
+          'oldest layers to the database and empties them; the watermark is how far it has come.',
+      ),
+    ])
+    // The rows come and go; the panels below stay where they are.
+    tallest = Math.max(tallest, heat.offsetHeight)
+    frame.style.minBlockSize = `${tallest}px`
+  }
+
+  /** @param {number} columns */
+  function clear(columns) {
+    width = columns
+    rows.clear()
+    body.replaceChildren()
+    columnWidths.replaceChildren(html('col', { class: 'times' }), html('col', { span: columns }))
+    head.replaceChildren(
+      html(
+        'tr',
+        {},
+        html('th', { scope: 'col' }, 'Layer'),
+        ...Array.from({ length: columns }, (_, at) =>
+          html('th', { scope: 'col' }, `Column ${at + 1}`),
+        ),
+      ),
+    )
+  }
+
+  /**
+   * @param {readonly Layer[]} layers
+   * @param {number} watermark
+   * @param {number} layerMs
+   */
+  function draw(layers, watermark, layerMs) {
+    const most = Math.max(1, ...layers.flatMap(({ cells }) => cells.map(({ frames }) => frames)))
+    const kept = new Set(layers.map(({ start }) => start))
+    for (const [start, row] of rows) {
+      if (kept.has(start)) continue
+      row.remove()
+      rows.delete(start)
+    }
+    const newestFirst = layers.toReversed()
+    const drained = newestFirst.filter(({ start }) => Date.parse(start) + layerMs <= watermark)
+    for (const layer of newestFirst) {
+      const row = rows.get(layer.start) ?? newRow(layer.start)
+      row.classList.toggle('drained', drained.includes(layer))
+      layer.cells.forEach((cell, at) => shade(row.cells[at + 1], cell, most))
+    }
+    line.replaceChildren(
+      html(
+        'th',
+        { scope: 'row', colspan: width + 1 },
+        html('span', {}, `Watermark ${timeOfDay(watermark)}`),
+      ),
+    )
+    const waiting = newestFirst.filter((layer) => !drained.includes(layer))
+    arrange([
+      ...waiting.map(({ start }) => rows.get(start)),
+      line,
+      ...drained.map(({ start }) => rows.get(start)),
+    ])
+  }
+
+  /** @param {string} start */
+  function newRow(start) {
+    const row = html(
+      'tr',
+      {},
+      html('th', { scope: 'row' }, timeOfDay(Date.parse(start))),
+      ...Array.from({ length: width }, () => html('td')),
+    )
+    rows.set(start, row)
+    return row
+  }
+
+  /**
+   * Moves only what is not in its place, so that fading cells go on fading.
+   *
+   * @param {readonly (HTMLTableRowElement | undefined)[]} wanted
+   */
+  function arrange(wanted) {
+    wanted.forEach((row, at) => {
+      if (row && body.rows[at] !== row) body.insertBefore(row, body.rows[at] ?? null)
+    })
+  }
+}
+
+/**
+ * @param {HTMLTableCellElement | undefined} td
+ * @param {Cell} cell
+ * @param {number} most
+ */
+function shade(td, { frames, bytes }, most) {
+  if (!td) return
+  const text = frames === 0 ? '' : `${counted(frames, 'frame')}, ${size(bytes)}`
+  td.className = `shade-${frames === 0 ? 0 : Math.ceil((SHADES * frames) / most)}`
+  if (td.title === text) return
+  td.title = text
+  td.replaceChildren(html('span', { class: 'hidden' }, text))
+}
+
+/** @param {readonly Cell[]} cells */
+function grouped(cells) {
+  const group = Math.ceil(cells.length / MAX_COLUMNS)
+  if (group <= 1) return cells
+  return Array.from({ length: Math.ceil(cells.length / group) }, (_, at) => {
+    const some = cells.slice(at * group, (at + 1) * group)
+    return { frames: add(some, 'frames'), bytes: add(some, 'bytes') }
+  })
+}
+
+/**
+ * @param {readonly Cell[]} cells
+ * @param {keyof Cell} what
+ */
+function add(cells, what) {
+  return cells.reduce((sum, cell) => sum + cell[what], 0)
+}

@@ -1,0 +1,41 @@
+/** The most viewed items of each of the site's hits. */
+import { byId, html } from './dom.js'
+import { Panel } from './panel.js'
+import { json } from './poll.js'
+import { ranking } from './ranked.js'
+
+export function hitsPanel() {
+  const section = byId('hits')
+  const holder = /** @type {HTMLElement} */ (section.querySelector('.body'))
+  /** @type {Map<string, { panel: Panel, rows: ReturnType<typeof ranking> }>} */
+  const cards = new Map()
+
+  return async function load() {
+    /** @type {{ name: string, items: [string, number][] | null }[]} */
+    let lists
+    try {
+      lists = await json('hits.json')
+    } catch (error) {
+      for (const { panel } of cards.values()) panel.missing()
+      throw error
+    }
+    section.hidden = lists.length === 0
+    for (const { name, items } of lists) {
+      const { panel, rows } = cards.get(name) ?? added(name)
+      if (items) {
+        rows.update(items.map(([item, count]) => ({ name: item, count })))
+        panel.show([rows.element])
+      } else panel.missing()
+    }
+  }
+
+  /** @param {string} name */
+  function added(name) {
+    const rows = ranking({ caption: `Hits: ${name}`, what: 'Item', count: 'Hits' })
+    const body = html('div')
+    const made = { panel: new Panel(body), rows }
+    cards.set(name, made)
+    holder.append(html('article', { class: 'card', 'data-hits': name }, html('h3', {}, name), body))
+    return made
+  }
+}

@@ -1,0 +1,89 @@
+/** Asks again and again while somebody looks, and ever less often while nothing comes back. */
+
+const TIMEOUT_MS = 15_000
+const LONGEST_MS = 60_000
+/** So that the tabs of a team do not ask all at once. */
+const JITTER = 0.2
+
+/** The answer was not of the kind that was hoped for. */
+export class AnswerError extends Error {
+  /** @param {number} status */
+  constructor(status) {
+    super(`The server answered ${status}`)
+    this.status = status
+  }
+}
+
+/**
+ * The JSON behind a URL.
+ *
+ * @param {string} url
+ * @returns {Promise<any>}
+ */
+export async function json(url) {
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: { accept: 'application/json' },
+  })
+  if (!response.ok) throw new AnswerError(response.status)
+  return response.json()
+}
+
+/**
+ * Calls `load` about every `periodMs` while the tab is visible, and at once when it becomes visible
+ * or comes back online after a pause. After each failure it waits twice as long.
+ *
+ * @param {number} periodMs
+ * @param {() => Promise<void>} load
+ * @param {(error: unknown, waitMs: number) => void} [onFailure]
+ * @returns {{ again: () => void }} `again` loads now
+ */
+export function poll(periodMs, load, onFailure = () => undefined) {
+  let failures = 0
+  let loadedAt = -Infinity
+  let running = false
+  let anew = false
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer
+
+  function plan() {
+    clearTimeout(timer)
+    if (document.hidden || running) return
+    timer = setTimeout(run, Math.max(0, loadedAt + waitMs() - performance.now()))
+  }
+
+  function waitMs() {
+    const wait = Math.max(periodMs, Math.min(LONGEST_MS, periodMs * 2 ** Math.min(failures, 10)))
+    return wait * (1 - JITTER + 2 * JITTER * Math.random())
+  }
+
+  async function run() {
+    clearTimeout(timer)
+    if (running) {
+      anew = true
+      return
+    }
+    running = true
+    loadedAt = performance.now()
+    try {
+      await load()
+      failures = 0
+    } catch (error) {
+      failures++
+      onFailure(error, Math.max(periodMs, Math.min(LONGEST_MS, periodMs * 2 ** failures)))
+    }
+    running = false
+    if (anew) loadedAt = -Infinity
+    anew = false
+    plan()
+  }
+
+  document.addEventListener('visibilitychange', plan)
+  window.addEventListener('online', () => {
+    failures = 0
+    loadedAt = -Infinity
+    plan()
+  })
+  plan()
+  return { again: () => void run() }
+}
