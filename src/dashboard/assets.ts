@@ -1,0 +1,40 @@
+/** The files of the page, read once. They are served as they are: nothing is built into them. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { packageFile } from '../support/package-file.js'
+
+export interface Asset {
+  readonly body: string
+  readonly type: string
+  readonly tag: string
+}
+
+const FOLDER = 'dashboard/assets'
+const PAGE = 'page.html'
+
+/** Of files by these endings; others in the folder are not served. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** What the page is made of, by the path below the mount point. */
+export function servedAssets(): ReadonlyMap<string, Asset> {
+  const files = readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
+  return new Map([
+    ['/', asset(PAGE)],
+    ...files.map((file): [string, Asset] => [`/${file}`, asset(file)]),
+  ])
+}
+
+/** A file beside the page. */
+export function asset(file: string): Asset {
+  const body = readFileSync(packageFile(`${FOLDER}/${file}`), 'utf8')
+  return {
+    body,
+    type: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8',
+    tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The CSV files, in pieces: a long history is never held as a whole, and is read only as fast as it
+ * is taken.
+ */
+import { csvLine } from './csv.js'
+import type { DashboardSource, Period, Range } from './source.js'
+
+const DAY_MS = 24 * 3_600_000
+/** What one query of the database brings: about 750 hours, or a year of days. */
+const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }
+
+/** How visits without a value are shown. */
+export const NO_VALUE = '(none)'
+
+export interface Download {
+  readonly fileName: string
+  readonly text: AsyncGenerator<string, void, undefined>
+}
+
+/** `start,pageViews,visitors` for each hour or UTC day. */
+export function historyDownload(
+  source: DashboardSource,
+  range: Range & { readonly by: Period },
+): Download {
+  return {
+    fileName: fileName(source.name, range.by === 'day' ? 'days' : 'hours', range),
+    text: historyText(source, range),
+  }
+}
+
+async function* historyText(
+  source: DashboardSource,
+  { from, to, by }: Range & { readonly by: Period },
+): AsyncGenerator<string, void, undefined> {
+  let text = csvLine(['start', 'pageViews', 'visitors'])
+  for (let start = from; start < to; start += PIECE_MS[by]) {
+    const end = Math.min(to, start + PIECE_MS[by])
+    for (const sums of await source.history({ from: start, to: end, by })) {
+      text += csvLine([sums.start, sums.pageViews, sums.visitors])
+    }
+    yield text
+    text = ''
+  }
+}
+
+/** `value,pageViews` for the most viewed values of a dimension. */
+export function topDownload(
+  source: DashboardSource,
+  { dimension, from, to, n }: Range & { readonly dimension: string; readonly n: number },
+): Download {
+  return {
+    fileName: fileName(source.name, dimension, { from, to }),
+    text: topText(() => source.top(dimension, { from, to, n })),
+  }
+}
+
+async function* topText(
+  top: () => ReturnType<DashboardSource['top']>,
+): AsyncGenerator<string, void, undefined> {
+  let text = csvLine(['value', 'pageViews'])
+  for (const { value, pageViews } of await top()) text += csvLine([value ?? NO_VALUE, pageViews])
+  yield text
+}
+
+/** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */
+function fileName(name: string, what: string, { from, to }: Range): string {
+  const [first, last] = [from, to - 1].map((time) => new Date(time).toISOString().slice(0, 10))
+  return `${`${name}-${what}`.replace(/[^A-Za-z0-9_.-]/g, '_')}-${first}-${last}.csv`
+}

@@ -1,0 +1,30 @@
+/** The headers of every answer of the dashboard, its refusals among them. */
+import type { Response } from '../page-views/express.js'
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Robots-Tag': 'noindex',
+}
+
+/** Sets them, with how long the answer may be kept. They take the place of the site's own. */
+export function setHeaders(res: Response, cacheControl: 'no-store' | 'private, no-cache'): void {
+  res.set({ ...HEADERS, 'Cache-Control': cacheControl })
+}

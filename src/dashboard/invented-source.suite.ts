@@ -1,0 +1,146 @@
+/** An activity whose figures are invented, for the tests of the dashboard. */
+import type { DashboardHits, DashboardSource, Live, Period, Range } from './source.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const LAYER_MS = 3_000
+const LAYERS = 11
+const DRAINED = 3
+const COLUMNS = 15
+const HOURS_A_DAY = 24
+
+/** A page's path as strangers send it: text, whatever is in it. */
+export const HOSTILE = '<img src=x onerror=alert(1)>'
+
+const VALUES: Readonly<Record<string, readonly (string | null)[]>> = {
+  page: [
+    '/',
+    '/thread/how-do-you-keep-your-bicycle-from-rusting-through-a-winter-by-the-sea',
+    '/thread/12',
+    HOSTILE,
+    '=HYPERLINK("http://example.org","x")',
+    '/search',
+    '/about',
+  ],
+  referrer: [null, 'news.example', 'search.example', 'social.example', '(other)'],
+  campaign: [null, 'newsletter/email/november', 'launch/social/video'],
+  country: ['DE', 'US', 'FR', 'BR', 'JP', null],
+  device: ['phone', 'desktop', 'tablet'],
+}
+
+/** Figures of which a site's day can be read: more in the evening, fewer at the weekend. */
+function viewsOf(hour: number): number {
+  const time = new Date(hour * HOUR_MS)
+  const daily = 1 + Math.sin(((time.getUTCHours() - 9) / HOURS_A_DAY) * 2 * Math.PI)
+  const weekend = [0, 6].includes(time.getUTCDay()) ? 0.6 : 1
+  return Math.round(weekend * (40 + 160 * daily) + (hour % 7) * 9)
+}
+
+/** An activity at the time `now()`; what it was asked is in `asked`. */
+export class InventedSource implements DashboardSource {
+  readonly name = 'forum'
+  readonly dimensions: readonly string[]
+  readonly asked: string[] = []
+  /** Questions that fail, as while the database is away. */
+  readonly failing = new Set<string>()
+  readonly #now: () => number
+
+  constructor(now: () => number, dimensions: readonly string[] = Object.keys(VALUES)) {
+    this.#now = now
+    this.dimensions = dimensions
+  }
+
+  async stats() {
+    this.#ask('stats')
+    const asOf = new Date(this.#asOf()).toISOString()
+    return { windowSeconds: 600, pageViews: 1_345, visitors: 212, asOf, stale: false }
+  }
+
+  async live(): Promise<Live> {
+    this.#ask('live')
+    const first = this.#asOf() / LAYER_MS
+    const watermark = first + DRAINED
+    const layers = Array.from({ length: LAYERS }, (_, at) => {
+      const layer = first + at
+      const drained = layer < watermark
+      const cells = Array.from({ length: COLUMNS }, (_, column) => {
+        const frames = drained ? 0 : Math.max(0, ((layer * 31 + column * 17) % 11) - 4)
+        return { frames, bytes: frames * 730 }
+      })
+      const pageViews = drained ? 0 : 12 + (layer % 9)
+      return { start: new Date(layer * LAYER_MS).toISOString(), pageViews, cells }
+    })
+    const pages = [
+      { page: '/', pageViews: 41 },
+      { page: HOSTILE, pageViews: 17 },
+      { page: '/search', pageViews: 3 },
+    ]
+    return {
+      asOf: new Date(first * LAYER_MS).toISOString(),
+      layerSeconds: LAYER_MS / 1_000,
+      watermark: new Date(watermark * LAYER_MS).toISOString(),
+      layers,
+      pages,
+      sampled: false,
+    }
+  }
+
+  async history({ from, to, by }: Range & { readonly by: Period }) {
+    this.#ask(`history ${by} ${new Date(from).toISOString()} ${new Date(to).toISOString()}`)
+    const step = by === 'day' ? DAY_MS : HOUR_MS
+    return Array.from({ length: (to - from) / step }, (_, at) => {
+      const start = from + at * step
+      let pageViews = 0
+      for (let time = start; time < Math.min(start + step, this.#now()); time += HOUR_MS) {
+        pageViews += viewsOf(time / HOUR_MS)
+      }
+      const visitors = Math.ceil(pageViews / (by === 'day' ? 5 : 3))
+      return { start: new Date(start).toISOString(), pageViews, visitors }
+    })
+  }
+
+  async top(dimension: string, { from, to, n }: Range & { readonly n: number }) {
+    this.#ask(`top ${dimension} ${n}`)
+    const hours = (to - from) / HOUR_MS
+    return (VALUES[dimension] ?? []).slice(0, n).map((value, at) => ({
+      value,
+      pageViews: Math.round((hours * 90) / (at + 1)),
+    }))
+  }
+
+  async ledger() {
+    this.#ask('ledger')
+    return {
+      issued: 1_204_511,
+      committed: 1_204_300,
+      duplicate: 41,
+      quarantined: 0,
+      dropped: 0,
+      outstanding: 211,
+      lost: 0,
+    }
+  }
+
+  #ask(question: string): void {
+    this.asked.push(question)
+    const [what = ''] = question.split(' ')
+    if (this.failing.has(what)) throw new Error('connect ECONNREFUSED user:password@db')
+  }
+
+  /** The figures end some layers ago, at the start of a layer. */
+  #asOf(): number {
+    return (Math.floor(this.#now() / LAYER_MS) - LAYERS + 1) * LAYER_MS
+  }
+}
+
+/** Hits with invented counts. */
+export function inventedHits(name: string): DashboardHits {
+  return {
+    name,
+    top: async (n) =>
+      Array.from({ length: Math.min(n, 8) }, (_, at): [string, number] => [
+        `${name}-${at + 1}`,
+        Math.round(900 / (at + 1)),
+      ]),
+  }
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dashboardSettings } from './options.js'
+
+test('without options nobody is authorized but developers, and there are no hits', () => {
+  assert.deepEqual(dashboardSettings({}), { authorize: undefined, hits: [] })
+  assert.deepEqual(dashboardSettings({ authorize: undefined, hits: undefined }), {
+    authorize: undefined,
+    hits: [],
+  })
+})
+
+const WRONG: [options: object, message: RegExp][] = [
+  [{ authorize: true }, /option "authorize" is true; allowed: a function of the request/],
+  [{ authorize: 'admin' }, /option "authorize" is "admin"/],
+  [{ authorise: () => true }, /option "authorise" is a function; allowed: no such option/],
+  [{ hits: {} }, /option "hits" is an object; allowed: an array of at most 20 hits/],
+  [{ hits: [{ name: 'threads' }] }, /option "hits" is an array/],
+  [{ hits: Array.from({ length: 21 }, () => ({ name: 'x', top: () => [] })) }, /at most 20/],
+]
+
+WRONG.forEach(([options, message], at) => {
+  const [name] = Object.keys(options)
+  test(`a wrong "${name}" (${at + 1}) throws a TypeError that names it`, () => {
+    assert.throws(
+      () => dashboardSettings(options),
+      (error) => error instanceof TypeError && message.test(error.message),
+    )
+  })
+})

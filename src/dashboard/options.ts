@@ -1,0 +1,58 @@
+import type { Request } from '../page-views/express.js'
+import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
+import type { DashboardHits } from './source.js'
+
+/** Options of `dashboard()`. One that is `undefined` is one not given. */
+export interface DashboardOptions {
+  /**
+   * Whether a request may see the dashboard: `true` or `false`, or a promise of one. Anything else,
+   * an error and a rejection refuse the request. Not given: only `NODE_ENV=development` on the
+   * machine itself may see it.
+   *
+   * @example
+   * activity.dashboard({ authorize: (req) => req.session?.user?.isAdmin === true })
+   */
+  authorize?: Authorize | undefined
+  /** Hits whose most viewed items the dashboard shows. @default none */
+  hits?: readonly DashboardHits[] | undefined
+}
+
+export type Authorize = (req: Request) => boolean | Promise<boolean>
+
+export interface DashboardSettings {
+  readonly authorize: Authorize | undefined
+  readonly hits: readonly DashboardHits[]
+}
+
+const MAX_HITS = 20
+
+/** @throws TypeError naming the option that is wrong, its value and what is allowed */
+export function dashboardSettings(options: DashboardOptions): DashboardSettings {
+  onlyKnown('dashboard', options, ['authorize', 'hits'])
+  return {
+    authorize: optionalFunction(
+      'authorize',
+      options.authorize,
+      'a function of the request that returns true or false, or a promise of one',
+    ),
+    hits: hitsOf(options.hits),
+  }
+}
+
+function hitsOf(hits: readonly DashboardHits[] = []): readonly DashboardHits[] {
+  const fits = Array.isArray(hits) && hits.length <= MAX_HITS && hits.every(areHits)
+  if (!fits) {
+    throw wrongType(
+      'hits',
+      hits,
+      `an array of at most ${MAX_HITS} hits, as createHits() makes them`,
+    )
+  }
+  return [...hits]
+}
+
+function areHits(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, top }: { name?: unknown; top?: unknown } = value
+  return typeof name === 'string' && typeof top === 'function'
+}

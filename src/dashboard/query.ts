@@ -1,0 +1,121 @@
+/** The query of a request, read and checked. What is wrong is named, with what is allowed. */
+import type { Period, Range } from './source.js'
+
+/** A query that is wrong: becomes an answer 400. */
+export class QueryError extends Error {
+  override readonly name = 'QueryError'
+  readonly parameter: string
+  readonly value: string | null
+  readonly allowed: string
+
+  constructor(parameter: string, value: string | null, allowed: string) {
+    const short = value !== null && value.length > MAX_SHOWN ? value.slice(0, MAX_SHOWN) : value
+    super(`parameter "${parameter}" is ${JSON.stringify(short)}; allowed: ${allowed}`)
+    this.parameter = parameter
+    this.value = short
+    this.allowed = allowed
+  }
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const DEFAULT_DAYS = 30
+const DEFAULT_N = 10
+const MAX_N = 1_000
+const MAX_SHOWN = 80
+/** A bound for the work that one request can ask for. */
+const MAX_RANGE_DAYS = 20 * 366
+const LAST_TIME = Date.UTC(9999, 11, 31)
+
+const TIMES =
+  'a date such as 2026-11-01, a time with its zone such as 2026-11-01T12:00:00Z, ' +
+  'or milliseconds since 1970'
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+const MILLISECONDS = /^\d{1,15}$/
+
+/** `from`, `to` and `by`, widened to whole hours or whole UTC days. */
+export function historyQuery(url: string, now: number): Range & { readonly by: Period } {
+  const query = parametersOf(url, ['from', 'to', 'by'])
+  const by = periodOf(query.get('by'))
+  return { ...rangeOf(query, now, by === 'day' ? DAY_MS : HOUR_MS), by }
+}
+
+/** `dimension`, `from`, `to` and `n`; the range is widened to whole hours. */
+export function topQuery(
+  url: string,
+  now: number,
+  dimensions: readonly string[],
+): Range & { readonly dimension: string; readonly n: number } {
+  const query = parametersOf(url, ['dimension', 'from', 'to', 'n'])
+  const dimension = query.get('dimension')
+  if (dimension === null || !dimensions.includes(dimension)) {
+    throw new QueryError('dimension', dimension, dimensions.join(', '))
+  }
+  return { ...rangeOf(query, now, HOUR_MS), dimension, n: countOf(query.get('n')) }
+}
+
+/**
+ * The parameters of a URL. Read here and not from `req.query`, which depends on the site's setting
+ * "query parser".
+ */
+function parametersOf(url: string, known: readonly string[]): URLSearchParams {
+  const at = url.indexOf('?')
+  const query = new URLSearchParams(at === -1 ? '' : url.slice(at))
+  for (const name of query.keys()) {
+    const values = query.getAll(name)
+    if (!known.includes(name)) {
+      throw new QueryError(
+        name,
+        values[0] ?? '',
+        `no such parameter; there are ${known.join(', ')}`,
+      )
+    }
+    if (values.length > 1) throw new QueryError(name, values.join(', '), 'one value')
+  }
+  return query
+}
+
+function periodOf(value: string | null): Period {
+  if (value === null) return 'day'
+  if (value !== 'hour' && value !== 'day') throw new QueryError('by', value, 'hour or day')
+  return value
+}
+
+function rangeOf(query: URLSearchParams, now: number, step: number): Range {
+  const until = timeOf('to', query.get('to')) ?? now
+  const since = timeOf('from', query.get('from')) ?? Math.max(0, until - DEFAULT_DAYS * DAY_MS)
+  if (since >= until) {
+    throw new QueryError(
+      'from',
+      query.get('from'),
+      `a time before "to", which is ${new Date(until).toISOString()}`,
+    )
+  }
+  const from = Math.floor(since / step) * step
+  const to = Math.ceil(until / step) * step
+  if (to - from > MAX_RANGE_DAYS * DAY_MS) {
+    throw new QueryError('from', query.get('from'), `at most ${MAX_RANGE_DAYS} days before "to"`)
+  }
+  return { from, to }
+}
+
+function timeOf(parameter: string, value: string | null): number | undefined {
+  if (value === null) return undefined
+  const time = MILLISECONDS.test(value) ? Number(value) : ISO.test(value) ? Date.parse(value) : NaN
+  // Date.parse takes 2026-02-31 for a day in March.
+  const exists = !ISO.test(value) || dayExists(value.slice(0, 10))
+  if (!(time >= 0 && time <= LAST_TIME) || !exists) throw new QueryError(parameter, value, TIMES)
+  return time
+}
+
+function dayExists(day: string): boolean {
+  const time = Date.parse(day)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
+}
+
+function countOf(value: string | null): number {
+  if (value === null) return DEFAULT_N
+  const n = /^\d{1,7}$/.test(value) ? Number(value) : 0
+  if (n < 1 || n > MAX_N) throw new QueryError('n', value, `a whole number from 1 to ${MAX_N}`)
+  return n
+}

@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Request } from 'express'
+import request from 'supertest'
+import { expresses, keptLog, ManualClock, raw, serving } from '../support/fixtures.suite.js'
+import { BurstLogger } from '../support/logger.js'
+import { HOSTILE, InventedSource, inventedHits } from './invented-source.suite.js'
+import type { DashboardOptions } from './options.js'
+import { dashboardRouter } from './router.js'
+
+const NOW = Date.parse('2026-11-22T10:40:00Z')
+const DATA = ['/now.json', '/hits.json', '/history.json', '/top.json?dimension=page']
+const FILES = ['/history.csv', '/top.csv?dimension=page']
+const ASSETS = ['/dashboard.js', '/dashboard.css', '/icon.svg', '/poll.js']
+
+for (const [name, express] of expresses) {
+  const site = (
+    options: DashboardOptions = { authorize: () => true },
+    path = '/admin/activity',
+  ) => {
+    const app = express()
+    const log = keptLog()
+    const clock = new ManualClock(NOW)
+    const source = new InventedSource(clock.now)
+    app.set('etag', false)
+    app.set('query parser', false)
+    app.use((_req: unknown, res: { set(name: string, value: string): void }, next: () => void) => {
+      res.set('Content-Security-Policy', "script-src 'unsafe-inline'")
+      next()
+    })
+    app.use(path, dashboardRouter(source, options, new BurstLogger(log, clock.elapsed), clock))
+    return { app, log, clock, source, get: (below: string) => request(app).get(path + below) }
+  }
+
+  describe(name, () => {
+    test('strangers get 403 from each path that there is, and learn nothing', async () => {
+      const { get, source } = site({ authorize: async () => false })
+      const { text, headers } = await get('/').expect(403)
+      assert.match(headers['content-type']!, /text\/html/)
+      assert.match(headers['content-security-policy']!, /^default-src 'none'/)
+      assert.match(text, /You may not see this page/)
+      assert.doesNotMatch(text, /authorize/)
+      await get('').expect(403)
+      for (const path of [...DATA, ...FILES, ...ASSETS]) {
+        const answer = await get(path).expect(403)
+        assert.deepEqual(answer.body, { error: 'This request may not see the dashboard' })
+        assert.equal(answer.headers['cache-control'], 'no-store')
+      }
+      assert.deepEqual(source.asked, [])
+    })
+
+    test('without authorize the page says what to set', async () => {
+      const { get, log } = site({})
+      const { text } = await get('/').expect(403)
+      assert.match(text, /authorize: \(req\) =&gt;/)
+      assert.match(text, /NODE_ENV/)
+      await get('/now.json').expect(403)
+      assert.equal(log.lines.length, 1)
+    })
+
+    test('authorize sees the request', async () => {
+      const seen: string[] = []
+      const { get } = site({
+        authorize: (req) => {
+          seen.push(req.originalUrl)
+          return req.get('x-user') === 'anna'
+        },
+      })
+      await get('/now.json').set('x-user', 'anna').expect(200)
+      await get('/now.json').set('x-user', 'bert').expect(403)
+      assert.deepEqual(seen, ['/admin/activity/now.json', '/admin/activity/now.json'])
+    })
+
+    test('the page and its files come with a strict policy, and 304 to who has them', async () => {
+      const { get } = site()
+      for (const path of ['/', ...ASSETS]) {
+        const { headers } = await get(path).expect(200)
+        const policy = headers['content-security-policy']!
+        assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
+        assert.match(policy, /frame-ancestors 'none'; require-trusted-types-for 'script'/)
+        assert.doesNotMatch(policy, /unsafe/)
+        assert.equal(headers['x-content-type-options'], 'nosniff')
+        assert.equal(headers['referrer-policy'], 'no-referrer')
+        assert.equal(headers['cache-control'], 'private, no-cache')
+        await get(path).set('If-None-Match', headers['etag']!).expect(304)
+      }
+    })
+
+    test('the path without a slash leads to the one with it, whatever is before', async () => {
+      const { get } = site()
+      await get('').expect(302).expect('Location', './activity/')
+      await get('?a=b').expect(302).expect('Location', './activity/?a=b')
+      await site(undefined, '/').get('').expect(200)
+    })
+
+    test('now has what is settled, what is not, and the ledger', async () => {
+      const { get, source } = site()
+      const { body, headers } = await get('/now.json').expect(200)
+      assert.equal(headers['cache-control'], 'no-store')
+      assert.equal(body.name, 'forum')
+      assert.deepEqual(body.dimensions, source.dimensions)
+      assert.equal(body.time, '2026-11-22T10:40:00.000Z')
+      assert.deepEqual(body.stats, await source.stats())
+      assert.deepEqual(body.live, await source.live())
+      assert.deepEqual(body.ledger, await source.ledger())
+    })
+
+    test('what fails is missing, and does not keep the rest; the log says why once', async () => {
+      const { get, source, log } = site()
+      for (const what of ['stats', 'live', 'history', 'top']) source.failing.add(what)
+      for (let i = 0; i < 2; i++) {
+        const { body } = await get('/now.json').expect(200)
+        assert.deepEqual([body.stats, body.live], [null, null])
+        assert.equal(body.ledger.issued, 1_204_511)
+        for (const path of ['/history.json', '/top.json?dimension=page', ...FILES]) {
+          const { body, headers } = await get(path).expect(503)
+          assert.deepEqual(body, { error: 'There are no figures at the moment' })
+          assert.equal(headers['retry-after'], '5')
+          assert.equal(headers['cache-control'], 'no-store')
+          assert.equal(headers['content-disposition'], undefined)
+        }
+      }
+      assert.equal(log.lines.length, 5)
+      assert.match(log.lines.join('\n'), /no figures for "stats" at the moment: connect ECONN/)
+    })
+
+    test('a source that does not answer is waited for ten seconds', async () => {
+      const { app, source, clock } = site()
+      source.live = () => new Promise(() => undefined)
+      await serving(app, async (port) => {
+        const answer = fetch(`http://127.0.0.1:${port}/admin/activity/now.json`)
+        while (!source.asked.includes('ledger')) await new Promise((done) => setTimeout(done, 5))
+        await clock.advance(10_000)
+        const body = (await (await answer).json()) as { stats: unknown; live: unknown }
+        assert.equal(body.live, null)
+        assert.notEqual(body.stats, null)
+      })
+    })
+
+    test('many tabs ask the source no more than one does', async () => {
+      const { get, source, clock } = site()
+      await Promise.all(Array.from({ length: 10 }, () => get('/now.json').expect(200)))
+      assert.deepEqual(source.asked.sort(), ['ledger', 'live', 'stats'])
+      await clock.advance(2_000)
+      await get('/now.json').expect(200)
+      assert.deepEqual(source.asked.sort(), ['ledger', 'live', 'live', 'stats', 'stats'])
+    })
+
+    test('history and tops are those that were asked for', async () => {
+      const { get, source } = site()
+      const range = 'from=2026-11-01&to=2026-11-03'
+      const { body: days } = await get(`/history.json?by=day&${range}`).expect(200)
+      assert.deepEqual(
+        days.map(({ start }: { start: string }) => start),
+        ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'],
+      )
+      const { body: top } = await get(`/top.json?dimension=referrer&n=2&${range}`).expect(200)
+      assert.deepEqual(
+        top.map(({ value }: { value: string }) => value),
+        [null, 'news.example'],
+      )
+      assert.equal(source.asked.at(-1), 'top referrer 2')
+    })
+
+    test('hits are listed by name, each on its own', async () => {
+      const failing = { name: 'images', top: () => Promise.reject(new Error('away')) }
+      const { get } = site({ authorize: () => true, hits: [inventedHits('threads'), failing] })
+      const { body } = await get('/hits.json').expect(200)
+      assert.deepEqual(body[0].items[0], ['threads-1', 900])
+      assert.deepEqual(body[1], { name: 'images', items: null })
+    })
+
+    test('a wrong query is 400 and names the parameter, its value and what is allowed', async () => {
+      const { get, source } = site()
+      const wrong: [string, string, string][] = [
+        ['/history.csv?from=2026-11-02&to=2026-11-01', 'from', '2026-11-02'],
+        ['/history.json?by=week', 'by', 'week'],
+        ['/top.csv?dimension=color', 'dimension', 'color'],
+        ['/top.json?dimension=page&n=0', 'n', '0'],
+        ['/top.csv?dimension=page&n=1000000', 'n', '1000000'],
+      ]
+      for (const [path, parameter, value] of wrong) {
+        const { body, headers } = await get(path).expect(400)
+        assert.equal(body.parameter, parameter)
+        assert.equal(body.value, value)
+        assert(body.error.includes(`"${parameter}"`) && body.error.includes(body.allowed))
+        assert.equal(headers['cache-control'], 'no-store')
+      }
+      assert.deepEqual(source.asked, [])
+    })
+
+    test('the history is a CSV file, read in pieces', async () => {
+      const { get, source } = site()
+      const { text, headers } = await get('/history.csv?by=hour&from=2026-09-01&to=2026-11-01')
+        .expect(200)
+        .expect('Content-Type', 'text/csv; charset=utf-8')
+      assert.equal(
+        headers['content-disposition'],
+        'attachment; filename="forum-hours-2026-09-01-2026-10-31.csv"',
+      )
+      assert.equal(headers['cache-control'], 'no-store')
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      const lines = text.split('\r\n')
+      assert.equal(lines[0], 'start,pageViews,visitors')
+      assert.match(lines[1]!, /^2026-09-01T00:00:00.000Z,\d+,\d+$/)
+      assert.match(lines.at(-2)!, /^2026-10-31T23:00:00.000Z,\d+,\d+$/)
+      assert.equal(lines.length, 1 + 61 * 24 + 1)
+      assert.equal(new Set(lines).size, lines.length)
+      assert.equal(source.asked.length, 2)
+      const { text: days } = await get('/history.csv?from=2024-01-01&to=2026-01-01').expect(200)
+      assert.equal(days.split('\r\n').length, 1 + 731 + 1)
+    })
+
+    test('the tops are a CSV file in which no text is a formula', async () => {
+      const { get } = site()
+      const range = 'from=2026-11-01&to=2026-11-02'
+      const { text } = await get(`/top.csv?dimension=page&n=100&${range}`).expect(200)
+      assert.match(text, /^value,pageViews\r\n\/,2160\r\n/)
+      assert(text.includes(`"'=HYPERLINK(""http://example.org"",""x"")",432\r\n`))
+      assert(text.includes(`${HOSTILE},540\r\n`))
+      const { text: referrers } = await get(`/top.csv?dimension=referrer&${range}`).expect(200)
+      assert.match(referrers, /\r\n\(none\),2160\r\n/)
+    })
+
+    test('a source that fails in the middle cuts the file off', async () => {
+      const { app, source, log } = site()
+      const history = source.history.bind(source)
+      let pieces = 0
+      source.history = (range) => {
+        if (++pieces > 1) throw new Error('gone away')
+        return history(range)
+      }
+      await serving(app, async (port) => {
+        const answer = await fetch(
+          `http://127.0.0.1:${port}/admin/activity/history.csv?by=hour&from=2026-01-01`,
+        )
+        assert.equal(answer.status, 200)
+        await assert.rejects(answer.text())
+      })
+      assert.match(log.lines.join('\n'), /a download from the dashboard was cut off: gone away/)
+    })
+
+    test('a reader who hangs up ends the download, without a word', async () => {
+      const { app, source, log } = site()
+      await serving(app, async (port) => {
+        const path = '/admin/activity/history.csv?by=hour&from=2010-01-01&to=2026-01-01'
+        await raw(port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`, (text) => text.length > 1_000)
+      })
+      await new Promise((done) => setTimeout(done, 100))
+      const { length } = source.asked
+      assert(length < 180, `${length} pieces were read`)
+      assert.deepEqual(log.lines, [])
+    })
+
+    test('HEAD works, and asks nothing for files; all else is left to the site', async () => {
+      const { app, get, source } = site()
+      await request(app).head('/admin/activity/').expect(200)
+      for (const path of FILES) await request(app).head(`/admin/activity${path}`).expect(200)
+      assert.deepEqual(source.asked, [])
+      await request(app).post('/admin/activity/now.json').expect(404)
+      for (const path of [
+        '/other',
+        '/page.html',
+        '/refused.html',
+        '/tsconfig.json',
+        '/../router.js',
+      ]) {
+        await get(path).expect(404)
+      }
+    })
+
+    test("an answer of the site's own, sent meanwhile, does no harm", async () => {
+      const app = express()
+      const clock = new ManualClock(NOW)
+      const late = (req: Request): Promise<boolean> => {
+        req.res?.status(504).send('too late')
+        return Promise.resolve(true)
+      }
+      const logger = new BurstLogger(keptLog(), clock.elapsed)
+      app.use(dashboardRouter(new InventedSource(clock.now), { authorize: late }, logger, clock))
+      for (const path of ['/', '/now.json', '/history.csv', '/dashboard.css']) {
+        await request(app).get(path).expect(504)
+      }
+    })
+  })
+}

@@ -1,0 +1,206 @@
+/**
+ * The dashboard's routes. All but unknown paths ask {@link gate} first; what they answer is JSON
+ * for the page, CSV for people, and the files of the page itself.
+ */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type NextFunction, type Request, type Response, Router } from 'express'
+import { type Clock, systemClock } from '../support/clock.js'
+import { messageOf } from '../support/errors.js'
+import type { BurstLogger } from '../support/logger.js'
+import { type Asset, asset, servedAssets } from './assets.js'
+import { gate } from './authorize.js'
+import { type Download, historyDownload, topDownload } from './downloads.js'
+import { setHeaders } from './headers.js'
+import { type DashboardOptions, dashboardSettings } from './options.js'
+import { historyQuery, QueryError, topQuery } from './query.js'
+import { shared, within } from './shared.js'
+import type { DashboardSource } from './source.js'
+
+/** How long a question to the source may take; the panel is then without figures for once. */
+const TIMEOUT_MS = 10_000
+/** How long all tabs share one answer of what costs the same for each. */
+const LIVE_MS = 1_000
+const STATS_MS = 1_000
+const LEDGER_MS = 5_000
+const HITS_MS = 10_000
+const HITS_SHOWN = 10
+/** Seconds after which it is worth asking again where there are no figures. */
+const RETRY_AFTER = 5
+
+type Handler = (req: Request, res: Response) => void | Promise<void>
+
+/**
+ * The dashboard of `source`, for any mount path.
+ *
+ * @throws TypeError naming the option that is wrong, its value and what is allowed
+ */
+export function dashboardRouter(
+  source: DashboardSource,
+  options: DashboardOptions,
+  logger: BurstLogger,
+  clock: Clock = systemClock,
+): Router {
+  const settings = dashboardSettings(options)
+  const verdictOn = gate(settings.authorize, logger, clock)
+  const refused = asset('refused.html')
+  const notSetUp = asset('not-set-up.html')
+
+  /** The figures, or `null` where there are none; the log says why, once in a burst. */
+  async function figures<T>(what: string, work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await within(clock, TIMEOUT_MS, work)
+    } catch (error) {
+      logger.warn(
+        `dashboard ${what}`,
+        `wide-cache: the dashboard has no figures for "${what}" at the moment: ${messageOf(error)}`,
+      )
+      return null
+    }
+  }
+
+  const stats = shared(clock, STATS_MS, () => figures('stats', () => source.stats()))
+  const live = shared(clock, LIVE_MS, () => figures('live', () => source.live()))
+  const ledger = shared(clock, LEDGER_MS, () => figures('ledger', () => source.ledger()))
+  const hits = shared(clock, HITS_MS, () =>
+    Promise.all(
+      settings.hits.map(async (one) => ({
+        name: one.name,
+        items: await figures('hits', () => one.top(HITS_SHOWN)),
+      })),
+    ),
+  )
+
+  const routes = new Map<string, Handler>()
+  for (const [path, file] of servedAssets()) {
+    routes.set(path, (req, res) => {
+      if (path === '/' && redirected(req, res)) return
+      sendAsset(res, file)
+    })
+  }
+  routes.set('/now.json', async (_req, res) => {
+    const [window, tail, books] = await Promise.all([stats(), live(), ledger()])
+    sendJson(res, {
+      name: source.name,
+      dimensions: source.dimensions,
+      time: new Date(clock.now()).toISOString(),
+      stats: window,
+      live: tail,
+      ledger: books,
+    })
+  })
+  routes.set('/hits.json', async (_req, res) => sendJson(res, await hits()))
+  routes.set('/history.json', async (req, res) => {
+    const range = historyQuery(req.url, clock.now())
+    sendFigures(res, await figures('history', () => source.history(range)))
+  })
+  routes.set('/top.json', async (req, res) => {
+    const { dimension, ...range } = topQuery(req.url, clock.now(), source.dimensions)
+    sendFigures(res, await figures('top', () => source.top(dimension, range)))
+  })
+  routes.set('/history.csv', (req, res) =>
+    sendDownload(req, res, historyDownload(source, historyQuery(req.url, clock.now()))),
+  )
+  routes.set('/top.csv', (req, res) =>
+    sendDownload(req, res, topDownload(source, topQuery(req.url, clock.now(), source.dimensions))),
+  )
+
+  /** Streams a file. The first piece decides between 200 and 503; a later failure cuts it off. */
+  async function sendDownload(req: Request, res: Response, download: Download): Promise<void> {
+    const { fileName, text } = download
+    const first =
+      req.method === 'HEAD' ? { value: undefined } : await figures('csv', () => text.next())
+    if (!first) return sendFigures(res, null)
+    if (res.headersSent) return
+    setHeaders(res, 'no-store')
+    res.set('Content-Disposition', `attachment; filename="${fileName}"`)
+    res.type('text/csv; charset=utf-8')
+    if (first.value === undefined) return void res.end()
+    try {
+      await pipeline(Readable.from(continued(first.value, text)), res)
+    } catch (error) {
+      // The client has hung up, or the source has failed; the client sees a file that breaks off.
+      if (res.destroyed && isAbort(error)) return
+      logger.warn(
+        'dashboard csv',
+        `wide-cache: a download from the dashboard was cut off: ${messageOf(error)}`,
+      )
+    }
+  }
+
+  async function answer(path: string, handler: Handler, req: Request, res: Response) {
+    const verdict = await verdictOn(req)
+    // A timeout of the site's own may have answered meanwhile.
+    if (res.headersSent) return
+    if (verdict !== 'allowed') return refuse(res, path, verdict === 'refused' ? refused : notSetUp)
+    try {
+      await handler(req, res)
+    } catch (error) {
+      if (!(error instanceof QueryError)) throw error
+      if (res.headersSent) return
+      const { parameter, value, allowed } = error
+      setHeaders(res, 'no-store')
+      res.status(400).json({ error: error.message, parameter, value, allowed })
+    }
+  }
+
+  const router = Router({ strict: true })
+  for (const [path, handler] of routes) {
+    router.get(path, (req: Request, res: Response, next: NextFunction) => {
+      answer(path, handler, req, res).catch(next)
+    })
+  }
+  return router
+}
+
+/**
+ * Sends the mount path itself to the same with a slash, because the page names its files relatively.
+ * The target is relative, too: a proxy may have taken a part of the path away.
+ */
+function redirected(req: Request, res: Response): boolean {
+  const [path = '', query] = req.originalUrl.split(/\?(.*)/s)
+  if (path.endsWith('/')) return false
+  setHeaders(res, 'no-store')
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  res.redirect(`./${last}/${query === undefined ? '' : `?${query}`}`)
+  return true
+}
+
+function refuse(res: Response, path: string, page: Asset): void {
+  setHeaders(res, 'no-store')
+  res.status(403)
+  if (path === '/') res.type(page.type).send(page.body)
+  else res.json({ error: 'This request may not see the dashboard' })
+}
+
+function sendAsset(res: Response, { body, type, tag }: Asset): void {
+  setHeaders(res, 'private, no-cache')
+  // Express answers 304 by the ETag set here; its own may be switched off.
+  res.set('ETag', tag).type(type).send(body)
+}
+
+function sendJson(res: Response, value: unknown): void {
+  if (res.headersSent) return
+  setHeaders(res, 'no-store')
+  res.json(value)
+}
+
+function sendFigures(res: Response, value: unknown): void {
+  if (value !== null) return sendJson(res, value)
+  if (res.headersSent) return
+  setHeaders(res, 'no-store')
+  res.status(503).set('Retry-After', String(RETRY_AFTER))
+  res.json({ error: 'There are no figures at the moment' })
+}
+
+async function* continued(
+  first: string,
+  rest: AsyncGenerator<string, void, undefined>,
+): AsyncGenerator<string, void, undefined> {
+  yield first
+  yield* rest
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+}

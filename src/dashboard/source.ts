@@ -1,0 +1,86 @@
+/**
+ * What the dashboard needs of an activity and of hits. Only the shape counts: the dashboard knows
+ * neither.
+ */
+export interface DashboardSource {
+  readonly name: string
+  /** `page` first, then the site's own dimensions. */
+  readonly dimensions: readonly string[]
+  stats(): Promise<Window>
+  live(): Promise<Live>
+  /** Without gaps: one entry for each hour or UTC day that starts from `from` on and before `to`. */
+  history(range: Range & { readonly by: Period }): Promise<readonly Sums[]>
+  /** The most viewed values; `null` for visits without a value. */
+  top(dimension: string, range: Range & { readonly n: number }): Promise<readonly Ranked[]>
+  ledger(): Promise<Ledger>
+}
+
+export type Period = 'hour' | 'day'
+
+/** Milliseconds since the Unix epoch; `to` is not part of it. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** The figures of the window that ends at `asOf`. */
+export interface Window {
+  readonly windowSeconds: number
+  readonly pageViews: number
+  readonly visitors: number
+  /** ISO 8601. */
+  readonly asOf: string
+  readonly stale: boolean
+}
+
+/** The sums of an hour or a day. */
+export interface Sums {
+  /** ISO 8601. */
+  readonly start: string
+  readonly pageViews: number
+  readonly visitors: number
+}
+
+export interface Ranked {
+  readonly value: string | null
+  readonly pageViews: number
+}
+
+/** What became of all rows. */
+export interface Ledger {
+  readonly issued: number
+  readonly committed: number
+  readonly duplicate: number
+  readonly quarantined: number
+  readonly dropped: number
+  readonly outstanding: number
+  readonly lost: number
+}
+
+/** What the cells hold. Nothing in it is settled: it may still change. */
+export interface Live {
+  /** Everything up to this moment is in the figures; the layers come after it. ISO 8601. */
+  readonly asOf: string
+  readonly layerSeconds: number
+  /** When the newest drained layer ended, ISO 8601. The collector's lag is the time since then. */
+  readonly watermark: string
+  /** Oldest first, at most 20. */
+  readonly layers: readonly LiveLayer[]
+  /** The pages with the most views in these layers. */
+  readonly pages: readonly { readonly page: string; readonly pageViews: number }[]
+  /** Only some columns were read; counts are those of these columns. */
+  readonly sampled: boolean
+}
+
+export interface LiveLayer {
+  /** ISO 8601. */
+  readonly start: string
+  readonly pageViews: number
+  readonly cells: readonly { readonly frames: number; readonly bytes: number }[]
+}
+
+/** Named hits, with their most viewed items. */
+export interface DashboardHits {
+  readonly name: string
+  top(n: number): Promise<readonly (readonly [item: string, hits: number])[]>
+}
