@@ -3,37 +3,20 @@
  * made for.
  */
 import assert from 'node:assert/strict'
-import { accessSync, constants } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import express from 'express'
-import { type Browser, type Page, chromium } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { complaintsOf, eventually, startBrowser, withoutBrowser } from '../support/browser.suite.js'
 import { serving } from '../support/fixtures.suite.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 
 const POLICY = `default-src 'none'; script-src 'self'; connect-src 'self'`
 
-function installedBrowser(): string | undefined {
-  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-  return (process.env['PATH'] ?? '')
-    .split(':')
-    .flatMap((folder) => names.map((name) => join(folder, name)))
-    .find((file) => {
-      try {
-        accessSync(file, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-}
-
-const executablePath = installedBrowser()
-const skip = executablePath ? false : 'no Chromium is installed'
+const skip = withoutBrowser
 let browser: Browser | undefined
 before(async () => {
-  if (executablePath) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  browser = await startBrowser()
 })
 after(() => browser?.close())
 
@@ -70,11 +53,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
       ),
   )
   const page = await browser!.newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  const complaints = complaintsOf(page)
   const inside = (selector: string) =>
     page.evaluate(
       `document.querySelector('site-activity').shadowRoot.querySelector('${selector}').textContent`,
@@ -117,14 +96,6 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 5) {
     await scene.page.clock.runFor(Math.min(5, seconds - passed) * 1000)
     await scene.page.evaluate('fetch("/").then((response) => response.text())')
-  }
-}
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000
-  while (!(await holds())) {
-    assert(performance.now() < end, 'it does not come to pass within 10 s')
-    await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
