@@ -55,7 +55,7 @@ describe('with authorize', () => {
     ['returns 1', async () => 1, 'returned a number, not a boolean'],
     ['returns nothing', () => undefined, 'returned undefined, not a boolean'],
   ] as const) {
-    test(`one that ${what} refuses, and the log says it once in a burst, without values`, async () => {
+    test(`one that ${what} refuses; the log says it once, without values`, async () => {
       const { log, verdictOn } = atGate(authorize)
       for (let i = 0; i < 3; i++) assert.equal(await verdictOn(request()), 'refused')
       assert.deepEqual(log.lines, [

@@ -170,7 +170,7 @@ for (const [name, express] of expresses) {
       assert.deepEqual(body[1], { name: 'images', items: null })
     })
 
-    test('a wrong query is 400 and names the parameter, its value and what is allowed', async () => {
+    test('a wrong query is 400, with the parameter, its value and what is allowed', async () => {
       const { get, source } = site()
       const wrong: [string, string, string][] = [
         ['/history.csv?from=2026-11-02&to=2026-11-01', 'from', '2026-11-02'],

@@ -154,8 +154,8 @@ export function dashboardRouter(
 }
 
 /**
- * Sends the mount path itself to the same with a slash, because the page names its files relatively.
- * The target is relative, too: a proxy may have taken a part of the path away.
+ * Redirects the mount path to itself with a slash, because the page names its files relatively. The
+ * target is relative, too: a proxy may have taken a part of the path away.
  */
 function redirected(req: Request, res: Response): boolean {
   const [path = '', query] = req.originalUrl.split(/\?(.*)/s)

@@ -8,7 +8,7 @@ export interface DashboardSource {
   readonly dimensions: readonly string[]
   stats(): Promise<Window>
   live(): Promise<Live>
-  /** Without gaps: one entry for each hour or UTC day that starts from `from` on and before `to`. */
+  /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
   history(range: Range & { readonly by: Period }): Promise<readonly Sums[]>
   /** The most viewed values; `null` for visits without a value. */
   top(dimension: string, range: Range & { readonly n: number }): Promise<readonly Ranked[]>

@@ -176,7 +176,11 @@ function labelled(bars) {
   )
 }
 
-/** The next of 1, 2, 4, 6, 8, 10, 20, 40, … Half of it is a round number, too. @param {number} value */
+/**
+ * The next of 1, 2, 4, 6, 8, 10, 20, 40, … Half of it is a round number, too.
+ *
+ * @param {number} value
+ */
 export function roundMaximum(value) {
   if (value <= 1) return 1
   const power = 10 ** Math.floor(Math.log10(value))

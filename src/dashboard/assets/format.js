@@ -74,7 +74,11 @@ export function span(seconds) {
   return counted(seconds, 'second')
 }
 
-/** A time span that changes, rounded: `8 seconds`, `3 minutes`, `2 days`. @param {number} seconds */
+/**
+ * A time span that changes, rounded: `8 seconds`, `3 minutes`, `2 days`.
+ *
+ * @param {number} seconds
+ */
 export function about(seconds) {
   if (seconds < 120) return counted(Math.round(seconds), 'second')
   if (seconds < 7_200) return counted(Math.round(seconds / 60), 'minute')

@@ -17,7 +17,7 @@ export class Panel {
         : panel
   }
 
-  /** The first figures are there: `content` takes the place of "No figures yet". */
+  /** Whether there have been no figures yet. */
   get empty() {
     return this.#shownAt === undefined
   }
@@ -39,7 +39,8 @@ export class Panel {
       this.#body.replaceChildren(html('p', { class: 'none' }, 'No figures yet'))
       return
     }
-    this.#note.textContent = `No figures at the moment. These are from ${minuteOfDay(this.#shownAt)}.`
+    const time = minuteOfDay(this.#shownAt)
+    this.#note.textContent = `No figures at the moment. These are from ${time}.`
     this.#note.hidden = false
   }
 }
