@@ -5,11 +5,8 @@
  * No dependencies, no inline style or script, no HTML from strings: it runs under
  * `default-src 'none'; script-src 'self'; connect-src 'self'`. Colours and font are the page's,
  * dark or light; `--site-activity-*` below and the parts `figures`, `number` and `stale` change the
- * looks.
- *
- * @typedef {{ visitors: number, pageViews: number, windowSeconds: number, asOf: string,
- * stale: boolean }} Figures
- * @typedef {Partial<Figures> | null | undefined} Answer what the endpoint has said, if it has
+ * looks. Words and numbers are in the language of the page, by `lang`; `text` gives other words.
+ * Each answer is also an event `figures`, with the figures in its `detail`.
  */
 ;(() => {
   const NAME = 'site-activity'
@@ -57,37 +54,131 @@
     }
   `)
 
-  const numbers = new Intl.NumberFormat('en')
-  const times = new Intl.DateTimeFormat('en', {
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  })
-
-  /** "1 visitor", "2 visitors" @type {(count: number, thing: string) => [string, string]} */
-  function counted(count, thing) {
-    return [numbers.format(count), ` ${thing}${count === 1 ? '' : 's'}`]
+  /**
+   * Words by language: visitors and page views by plural form; the window by unit, as one and many;
+   * and the same with the time at which old figures end. "#" is the number. The third form is for
+   * whole millions: "1 000 000 de visiteurs".
+   */
+  const WORDS = {
+    en: {
+      text: '{visitors|visitor|visitors}, {pageViews|page view|page views} {window}',
+      hour: 'in the last hour|in the last # hours',
+      minute: 'in the last minute|in the last # minutes',
+      second: 'in the last second|in the last # seconds',
+      before: (window, time) => `${window.replace('last ', '')} before ${time}`,
+    },
+    de: {
+      text: '{visitors|Besucher|Besucher}, {pageViews|Seitenaufruf|Seitenaufrufe} {window}',
+      hour: 'in der letzten Stunde|in den letzten # Stunden',
+      minute: 'in der letzten Minute|in den letzten # Minuten',
+      second: 'in der letzten Sekunde|in den letzten # Sekunden',
+      before: (window, time) => `${window.replace('letzten ', '')} vor ${time}`,
+    },
+    fr: {
+      text:
+        '{visitors|visiteur|visiteurs|de visiteurs}, ' +
+        '{pageViews|page vue|pages vues|de pages vues} {window}',
+      hour: 'dans la dernière heure|dans les # dernières heures',
+      minute: 'dans la dernière minute|dans les # dernières minutes',
+      second: 'dans la dernière seconde|dans les # dernières secondes',
+      before: (window, time) => `${window.replace(/dernières? /, '')} avant ${time}`,
+    },
+    es: {
+      text:
+        '{visitors|visitante|visitantes|de visitantes}, ' +
+        '{pageViews|página vista|páginas vistas|de páginas vistas} {window}',
+      hour: 'en la última hora|en las últimas # horas',
+      minute: 'en el último minuto|en los últimos # minutos',
+      second: 'en el último segundo|en los últimos # segundos',
+      before: (window, time) => `${window} (hora: ${time})`,
+    },
+    pt: {
+      text:
+        '{visitors|visitante|visitantes|de visitantes}, ' +
+        '{pageViews|página vista|páginas vistas|de páginas vistas} {window}',
+      hour: 'na última hora|nas últimas # horas',
+      minute: 'no último minuto|nos últimos # minutos',
+      second: 'no último segundo|nos últimos # segundos',
+      before: (window, time) => `${window} (hora: ${time})`,
+    },
+    it: {
+      text:
+        '{visitors|visitatore|visitatori|di visitatori}, ' +
+        '{pageViews|pagina vista|pagine viste|di pagine viste} {window}',
+      hour: "nell'ultima ora|nelle ultime # ore",
+      minute: "nell'ultimo minuto|negli ultimi # minuti",
+      second: "nell'ultimo secondo|negli ultimi # secondi",
+      before: (window, time) => `${window} (ore ${time})`,
+    },
+    nl: {
+      text: '{visitors|bezoeker|bezoekers}, {pageViews|paginaweergave|paginaweergaven} {window}',
+      hour: 'in het afgelopen uur|in de afgelopen # uur',
+      minute: 'in de afgelopen minuut|in de afgelopen # minuten',
+      second: 'in de afgelopen seconde|in de afgelopen # seconden',
+      before: (window, time) => `${window.replace('afgelopen ', '')} voor ${time}`,
+    },
   }
-
-  const units = /** @type {const} */ ([
+  const UNITS = [
     [3600, 'hour'],
     [60, 'minute'],
-  ])
+    [1, 'second'],
+  ]
+  /** `{visitors}`, `{visitors|reader|readers}`; no form has a brace. */
+  const PLACE = /\{(\w+)(?:\|([^{}]*))?\}/
+  const FORMS = ['one', 'other', 'many']
 
-  /** "minute", "10 minutes", "90 seconds", "24 hours" @param {number} seconds */
-  function span(seconds) {
-    const [size, unit] = units.find(([size]) => seconds % size === 0) ?? [1, 'second']
-    return seconds === size ? unit : counted(seconds / size, unit).join('')
+  /** What formats in a language: its numbers and times, and our words of it or the English ones. */
+  function speaker(tag) {
+    const [locale] = tagsOf(tag)
+    const base = locale.split('-')[0]
+    const language = Object.hasOwn(WORDS, base) ? base : 'en'
+    return {
+      tag,
+      words: WORDS[language],
+      ours: new Intl.PluralRules(language),
+      theirs: new Intl.PluralRules(locale),
+      numbers: new Intl.NumberFormat(locale),
+      times: new Intl.DateTimeFormat(locale, {
+        hour: '2-digit',
+        minute: '2-digit',
+        hourCycle: 'h23',
+      }),
+    }
   }
 
-  /** @param {Answer} value @returns {value is Figures} */
+  /** The language tag, in the form that Intl wants; English where it is none. */
+  function tagsOf(tag) {
+    try {
+      return Intl.getCanonicalLocales(tag.replaceAll('_', '-') || 'en')
+    } catch {
+      return ['en']
+    }
+  }
+
+  /** "one|other|many", or each with its plural category before it: "one: x|few: y|other: z". */
+  function formOf(forms, rules, count) {
+    const category = rules.select(count)
+    const named = forms.map((form) => /^\s*(zero|one|two|few|many|other):\s*(.*)$/s.exec(form))
+    const other = named.find((form) => form?.[1] === 'other')
+    if (other) return (named.find((form) => form?.[1] === category) ?? other)[2]
+    return forms[FORMS.indexOf(category)] ?? forms[1] ?? forms[0]
+  }
+
+  /** "in the last 10 minutes", or "in the 10 minutes before 12:00" */
+  function windowOf({ words, numbers }, seconds, time) {
+    const [size, unit] = UNITS.find(([size]) => seconds % size === 0)
+    const count = seconds / size
+    const [one, many] = words[unit].split('|')
+    const window = count === 1 ? one : many.replace('#', numbers.format(count))
+    return time ? words.before(window, time) : window
+  }
+
   function areFigures(value) {
     return [value?.visitors, value?.pageViews, value?.windowSeconds].every(
-      (number) => Number.isSafeInteger(number) && Number(number) >= 0,
+      (number) => Number.isSafeInteger(number) && number >= 0,
     )
   }
 
-  /** @param {string} tag @param {string} name @param {(string | Node)[]} children */
   function part(tag, name, ...children) {
     const element = document.createElement(tag)
     element.part = name
@@ -95,23 +186,34 @@
     return element
   }
 
+  /** The language of an element: its own, or that of what it is in. */
+  function languageOf(element) {
+    for (let at = element; at;) {
+      const nearest = at.closest('[lang]')
+      if (nearest) return nearest.lang
+      at = at.getRootNode().host
+    }
+    return ''
+  }
+
   class SiteActivity extends HTMLElement {
-    static observedAttributes = ['src']
+    static observedAttributes = ['src', 'text', 'lang']
 
     #before = document.createElement('slot')
     #line = part('span', 'figures')
     #status = document.createElement('span')
+    #figures
+    #good = false
+    #speaker
     #text = ''
     #announcedText = ''
     #announcedAt = 0
     #refreshedAt = -Infinity
-    /** @type {number | undefined} */
     #timer
-    /** @type {number | undefined} */
     #silence
-    /** @type {AbortController | undefined} */
     #request
     #onVisibility = () => this.#plan()
+    #onOnline = () => this.#refreshSoon()
 
     constructor() {
       super()
@@ -124,16 +226,23 @@
 
     connectedCallback() {
       document.addEventListener('visibilitychange', this.#onVisibility)
+      addEventListener('online', this.#onOnline)
       this.#plan()
     }
 
     disconnectedCallback() {
       document.removeEventListener('visibilitychange', this.#onVisibility)
+      removeEventListener('online', this.#onOnline)
       clearTimeout(this.#timer)
       this.#request?.abort()
     }
 
-    attributeChangedCallback() {
+    attributeChangedCallback(name) {
+      if (name === 'src') this.#refreshSoon()
+      else this.#render()
+    }
+
+    #refreshSoon() {
       this.#refreshedAt = -Infinity
       this.#request?.abort()
       this.#plan()
@@ -160,7 +269,6 @@
         const response = await fetch(this.getAttribute('src') || '/activity', {
           signal: request.signal,
         })
-        /** @type {Answer} */
         const figures = response.ok ? await response.json() : undefined
         if (request === this.#request) this.#show(figures)
       } catch {
@@ -170,31 +278,62 @@
       if (request === this.#request) this.#plan()
     }
 
-    /**
-     * Shows the figures, with their time where they are old; where they are none, marks those shown
-     * as stale.
-     *
-     * @param {Answer} figures
-     */
+    /** Takes the answer: new figures, or the last ones again, which are then old. */
     #show(figures) {
-      const good = areFigures(figures)
-      this.#line.part.toggle('stale', !good || figures.stale === true)
-      if (!good) return
-      const [visitors, ofVisitors] = counted(figures.visitors, 'visitor')
-      const [views, ofViews] = counted(figures.pageViews, 'page view')
-      const length = span(figures.windowSeconds)
-      const window = figures.stale
-        ? ` in the ${length} before ${times.format(new Date(figures.asOf))}`
-        : ` in the last ${length}`
-      this.#before.remove()
-      this.#text = `${visitors}${ofVisitors}, ${views}${ofViews}${window}`
-      this.#line.replaceChildren(
-        part('span', 'number', visitors),
-        `${ofVisitors}, `,
-        part('span', 'number', views),
-        `${ofViews}${window}`,
+      this.#good = areFigures(figures)
+      if (this.#good) this.#figures = figures
+      this.#render()
+      if (!this.#good) return
+      this.dispatchEvent(
+        new CustomEvent('figures', { detail: { ...figures }, bubbles: true, composed: true }),
       )
+    }
+
+    /** Writes the line; old figures are marked, and have their time. */
+    #render() {
+      const figures = this.#figures
+      const stale = !this.#good || figures.stale === true
+      if (!figures) return
+      this.#line.part.toggle('stale', stale)
+      const tag = languageOf(this)
+      if (this.#speaker?.tag !== tag) this.#speaker = speaker(tag)
+      const pieces = this.#pieces(this.#speaker, figures, stale)
+      this.#before.remove()
+      this.#line.replaceChildren(...pieces)
+      this.#text = this.#line.textContent
       this.#announce()
+    }
+
+    #pieces(speaker, figures, stale) {
+      const { words, numbers, times, ours, theirs } = speaker
+      const own = this.getAttribute('text')
+      const at = new Date(figures.asOf)
+      const time = Number.isNaN(at.getTime()) ? '' : times.format(at)
+      const pieces = []
+      let timed = false
+      let rest = own ?? words.text
+      for (
+        let found;
+        (found = PLACE.exec(rest));
+        rest = rest.slice(found.index + found[0].length)
+      ) {
+        const [whole, name, forms] = found
+        pieces.push(rest.slice(0, found.index))
+        if (name === 'visitors' || name === 'pageViews') {
+          const count = figures[name]
+          pieces.push(part('span', 'number', numbers.format(count)))
+          const rules = own === null ? ours : theirs
+          if (forms !== undefined) pieces.push(` ${formOf(forms.split('|'), rules, count)}`)
+        } else if (name === 'window' || name === 'time') {
+          timed = true
+          pieces.push(
+            name === 'time' ? time : windowOf(speaker, figures.windowSeconds, stale ? time : ''),
+          )
+        } else pieces.push(whole)
+      }
+      pieces.push(rest)
+      if (stale && !timed && time) pieces.push(` (${time})`)
+      return pieces
     }
 
     /** Speaks of a change; the figures that came with the page are read with the page. */

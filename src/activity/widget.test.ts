@@ -99,6 +99,14 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
   }
 }
 
+/** Up to when figures are, as the widget writes it. */
+const timeOf = ({ asOf }: ActivityStats): string =>
+  new Date(asOf).toLocaleTimeString('en', {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+
 test(
   'it shows both figures under a strict policy, though its script is there twice',
   { skip },
@@ -140,11 +148,7 @@ test(
 
 test('figures that are old are shown with their time, and marked', { skip }, () =>
   onStage('<site-activity></site-activity>', async (scene) => {
-    const time = new Date('2026-05-17T12:00:00.000Z').toLocaleTimeString('en', {
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    })
+    const time = timeOf(scene.figures!)
     scene.figures = {
       visitors: 2,
       pageViews: 3,
@@ -187,7 +191,7 @@ test(
   () =>
     onStage('<site-activity>12 were here</site-activity>', async (scene) => {
       await shows(scene, /page views/)
-      const last = await scene.text()
+      const time = timeOf(scene.figures!)
       scene.figures = undefined
       await pass(scene, 40)
       await eventually(() =>
@@ -196,7 +200,10 @@ test(
             '!== null',
         ),
       )
-      assert.equal(await scene.text(), last)
+      assert.equal(
+        await scene.text(),
+        `12 visitors, 345 page views in the 10 minutes before ${time}`,
+      )
       await scene.page.reload()
       await pass(scene, 40)
       assert.equal(await scene.text(), '')
@@ -243,4 +250,168 @@ test(
       await pass(scene, 120)
       assert.equal(await scene.spoken(), '')
     }),
+)
+
+/** By language: two visitors and 12,345 views in ten minutes, one of each in an hour, old ones. */
+const LANGUAGES: [lang: string, many: string, one: string, old: string][] = [
+  [
+    'en-GB',
+    '2 visitors, 12,345 page views in the last 10 minutes',
+    '1 visitor, 1 page view in the last hour',
+    '0 visitors, 2 page views in the 90 seconds before TIME',
+  ],
+  [
+    'de',
+    '2 Besucher, 12.345 Seitenaufrufe in den letzten 10 Minuten',
+    '1 Besucher, 1 Seitenaufruf in der letzten Stunde',
+    '0 Besucher, 2 Seitenaufrufe in den 90 Sekunden vor TIME',
+  ],
+  [
+    'fr',
+    '2 visiteurs, 12\u202f345 pages vues dans les 10 dernières minutes',
+    '1 visiteur, 1 page vue dans la dernière heure',
+    '0 visiteur, 2 pages vues dans les 90 secondes avant TIME',
+  ],
+  [
+    'es',
+    '2 visitantes, 12.345 páginas vistas en los últimos 10 minutos',
+    '1 visitante, 1 página vista en la última hora',
+    '0 visitantes, 2 páginas vistas en los últimos 90 segundos (hora: TIME)',
+  ],
+  [
+    'pt-BR',
+    '2 visitantes, 12.345 páginas vistas nos últimos 10 minutos',
+    '1 visitante, 1 página vista na última hora',
+    '0 visitante, 2 páginas vistas nos últimos 90 segundos (hora: TIME)',
+  ],
+  [
+    'it',
+    '2 visitatori, 12.345 pagine viste negli ultimi 10 minuti',
+    "1 visitatore, 1 pagina vista nell'ultima ora",
+    '0 visitatori, 2 pagine viste negli ultimi 90 secondi (ore TIME)',
+  ],
+  [
+    'nl',
+    '2 bezoekers, 12.345 paginaweergaven in de afgelopen 10 minuten',
+    '1 bezoeker, 1 paginaweergave in het afgelopen uur',
+    '0 bezoekers, 2 paginaweergaven in de 90 seconden voor TIME',
+  ],
+  [
+    'de_CH',
+    "2 Besucher, 12'345 Seitenaufrufe in den letzten 10 Minuten",
+    '1 Besucher, 1 Seitenaufruf in der letzten Stunde',
+    '0 Besucher, 2 Seitenaufrufe in den 90 Sekunden vor TIME',
+  ],
+  [
+    'sv',
+    '2 visitors, 12\u00a0345 page views in the last 10 minutes',
+    '1 visitor, 1 page view in the last hour',
+    '0 visitors, 2 page views in the 90 seconds before TIME',
+  ],
+  [
+    'no language at all',
+    '2 visitors, 12,345 page views in the last 10 minutes',
+    '1 visitor, 1 page view in the last hour',
+    '0 visitors, 2 page views in the 90 seconds before TIME',
+  ],
+]
+
+const element = "document.querySelector('site-activity')"
+const setAttribute = (scene: Scene, name: string, value: string) =>
+  scene.page.evaluate(
+    `${element}.setAttribute(${JSON.stringify([name, value]).slice(1, -1)}), undefined`,
+  )
+
+test('words and numbers are in the language of the page, or of the element', { skip }, () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    const asOf = '2026-05-17T12:00:00.000Z'
+    const time = timeOf({ ...scene.figures!, asOf })
+    const cases: [visitors: number, pageViews: number, seconds: number, stale: boolean][] = [
+      [2, 12_345, 600, false],
+      [1, 1, 3_600, false],
+      [0, 2, 90, true],
+    ]
+    for (const [at, [visitors, pageViews, windowSeconds, stale]] of cases.entries()) {
+      scene.figures = { visitors, pageViews, windowSeconds, asOf, stale }
+      await scene.page.evaluate(`document.documentElement.lang = 'en', undefined`)
+      await pass(scene, 40)
+      await shows(scene, new RegExp(`${visitors} visitors?, ${pageViews.toLocaleString('en')} `))
+      for (const [lang, ...texts] of LANGUAGES) {
+        await setAttribute(scene, 'lang', lang)
+        // Which apostrophe stands in Swiss numbers depends on the browser's version.
+        const text = (await scene.text()).replace('\u2019', "'")
+        assert.equal(text, texts[at]!.replace('TIME', time), lang)
+      }
+      await scene.page.evaluate(`${element}.removeAttribute('lang')`)
+    }
+    await scene.page.evaluate(`document.documentElement.lang = 'de', undefined`)
+    await pass(scene, 40)
+    await shows(scene, /Besucher/)
+    assert.deepEqual(scene.complaints, [])
+  }),
+)
+
+test("the element takes words of the site's own, with forms for each number", { skip }, () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    await shows(scene, /page views/)
+    const time = timeOf(scene.figures!)
+    for (const [lang, text, shown] of [
+      ['en', '{visitors|reader|readers} now', '12 readers now'],
+      ['en', '{pageViews} views, {visitors} people {window}', 'VIEWS in the last 10 minutes'],
+      ['en', 'as of {time}: {pageViews}', `as of ${time}: 345`],
+      ['en', '<b>{visitors}</b> {else} {', '<b>12</b> {else} {'],
+      ['pl', '{visitors|one: gość|few: goście|many: gości|other: gościa}', '12 gości'],
+      ['en', '', ''],
+    ] as const) {
+      await setAttribute(scene, 'lang', lang)
+      await setAttribute(scene, 'text', text)
+      assert.equal(await scene.text(), shown.replace('VIEWS', '345 views, 12 people'))
+    }
+    await setAttribute(scene, 'text', '{visitors|reader|readers} now')
+    scene.figures = { ...scene.figures!, visitors: 1, stale: true }
+    await pass(scene, 40)
+    await shows(scene, /^1 /)
+    assert.equal(await scene.text(), `1 reader now (${time})`, 'old figures have their time')
+    assert.deepEqual(scene.complaints, [])
+  }),
+)
+
+test("each answer is an event, for the page's own code", { skip }, () =>
+  onStage('<p><site-activity></site-activity></p>', async (scene) => {
+    await scene.page.evaluate(`
+      globalThis.told = []
+      document.addEventListener('figures', ({ detail, target }) => {
+        told.push([target.localName, detail])
+      })`)
+    await shows(scene, /page views/)
+    scene.figures = { ...scene.figures!, visitors: 13 }
+    await pass(scene, 40)
+    await shows(scene, /^13 /)
+    const told = (await scene.page.evaluate('told')) as [string, ActivityStats][]
+    assert.deepEqual(told.at(-1), ['site-activity', scene.figures])
+    const { length } = told
+    scene.figures = undefined
+    await pass(scene, 40)
+    await shows(scene, /before/)
+    assert.equal(await scene.page.evaluate('told.length'), length, 'a failure is none')
+  }),
+)
+
+test('it asks at once when the browser is back online', { skip }, () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    await shows(scene, /page views/)
+    scene.figures = undefined
+    await pass(scene, 40)
+    await shows(scene, /before/)
+    scene.figures = {
+      windowSeconds: 600,
+      pageViews: 350,
+      visitors: 14,
+      asOf: '2026-05-17T12:01:00.000Z',
+      stale: false,
+    }
+    await scene.page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
+    await scene.page.clock.runFor(10)
+    await shows(scene, /^14 visitors, 350 page views in the last 10 minutes$/)
+  }),
 )

@@ -45,6 +45,7 @@ const ALLOWED = [
   /^docs\/(?:api\/)?[\w-]+\.(?:md|png)$/,
   /^dist\/[\w/-]+(?:\.d\.ts|\.js)(?:\.map)?$/,
   /^src\/[\w/-]+(?:\.d)?\.(?:ts|js)$/,
+  /^(?:dist|src)\/dashboard\/assets\/[a-z-]+\.(?:html|css|svg|json)$/,
   /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/,
   /^bench\/results\/[a-z]+\.svg$/,
 ]
