@@ -1,7 +1,10 @@
 /** Asks again and again while somebody looks, and ever less often while nothing comes back. */
 
 const TIMEOUT_MS = 15_000
+/** After a failure it waits twice this, then four times, and so on. */
+const RETRY_MS = 5_000
 const LONGEST_MS = 60_000
+const MOST_DOUBLINGS = 10
 /** So that the tabs of a team do not ask all at once. */
 const JITTER = 0.2
 
@@ -49,12 +52,14 @@ export function poll(periodMs, load, onFailure = () => undefined) {
   function plan() {
     clearTimeout(timer)
     if (document.hidden || running) return
-    timer = setTimeout(run, Math.max(0, loadedAt + waitMs() - performance.now()))
+    const wait = waitMs() * (1 - JITTER + 2 * JITTER * Math.random())
+    timer = setTimeout(run, Math.max(0, loadedAt + wait - performance.now()))
   }
 
   function waitMs() {
-    const wait = Math.max(periodMs, Math.min(LONGEST_MS, periodMs * 2 ** Math.min(failures, 10)))
-    return wait * (1 - JITTER + 2 * JITTER * Math.random())
+    if (failures === 0) return periodMs
+    const wait = Math.min(periodMs, RETRY_MS) * 2 ** Math.min(failures, MOST_DOUBLINGS)
+    return Math.min(wait, Math.max(periodMs, LONGEST_MS))
   }
 
   async function run() {
@@ -70,7 +75,7 @@ export function poll(periodMs, load, onFailure = () => undefined) {
       failures = 0
     } catch (error) {
       failures++
-      onFailure(error, Math.max(periodMs, Math.min(LONGEST_MS, periodMs * 2 ** failures)))
+      onFailure(error, waitMs())
     }
     running = false
     if (anew) loadedAt = -Infinity
