@@ -22,6 +22,12 @@ const WIDTH = 10
 const HEIGHT = 100
 const GAP = 2
 const INSET = 1.6
+/** Round maxima among units, tens, and hundreds and more. */
+const STEPS = [
+  [1, 2, 4, 6, 8],
+  [1, 2, 3, 4, 5, 6, 8],
+  [1, 1.5, 2, 3, 4, 5, 6, 8],
+]
 
 /**
  * @param {object} about
@@ -177,14 +183,15 @@ function labelled(bars) {
 }
 
 /**
- * The next of 1, 2, 4, 6, 8, 10, 20, 40, … Half of it is a round number, too.
+ * The next round number of which half is round, too: 1, 2, 4, 6, 8, 10, 20, 30, … 100, 150, 200, …
  *
  * @param {number} value
  */
 export function roundMaximum(value) {
   if (value <= 1) return 1
   const power = 10 ** Math.floor(Math.log10(value))
-  return ([1, 2, 4, 6, 8].find((step) => step * power >= value) ?? 10) * power
+  const steps = STEPS[Math.min(2, Math.round(Math.log10(power)))] ?? []
+  return (steps.find((step) => step * power >= value) ?? 10) * power
 }
 
 /** @param {number | undefined} value */

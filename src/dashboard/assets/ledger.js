@@ -22,7 +22,9 @@ export function ledgerPanel() {
   const lagPanel = new Panel(lagPart)
   const rows = html('tbody')
   const verdict = html('p', { class: 'sub' })
-  const books = html('table', { class: 'plain books' }, rows)
+  const caption = html('caption', { class: 'hidden' }, 'What became of all rows')
+  const books = html('table', { class: 'plain books' }, caption, rows)
+  let shown = ''
   const booksPart = html('div')
   const booksPanel = new Panel(booksPart)
 
@@ -54,6 +56,11 @@ export function ledgerPanel() {
 
   /** @param {Record<string, number>} ledger */
   function showBooks(ledger) {
+    booksPanel.show([books, verdict])
+    // What is read or selected there stays, as long as nothing changes.
+    const key = JSON.stringify(ledger)
+    if (key === shown) return
+    shown = key
     const sum = PARTS.reduce((sum, [key]) => sum + (ledger[key] ?? 0), 0)
     const issued = ledger['issued'] ?? 0
     rows.replaceChildren(
@@ -75,7 +82,6 @@ export function ledgerPanel() {
         ? 'The ledger balances. '
         : `The ledger does not balance: it differs by ${number(difference)}. `) +
       `${number(ledger['duplicate'] ?? 0)} came twice and were counted once.`
-    booksPanel.show([books, verdict])
   }
 }
 

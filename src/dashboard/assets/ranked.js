@@ -9,6 +9,7 @@ import { number } from './format.js'
  * @param {string} about.count names the second column
  */
 export function ranking({ caption, what, count }) {
+  let shown = ''
   const rows = html('tbody')
   const nothing = html('p', { class: 'none', hidden: true }, 'Nothing in this time')
   const head = html(
@@ -32,6 +33,10 @@ export function ranking({ caption, what, count }) {
 
   /** @param {readonly { name: string, count: number, quiet?: boolean }[]} entries */
   function update(entries) {
+    // What is read or selected there stays, as long as nothing changes.
+    const key = JSON.stringify(entries)
+    if (key === shown) return
+    shown = key
     const most = Math.max(1, ...entries.map(({ count }) => count))
     rows.replaceChildren(
       ...entries.map(({ name, count, quiet }) => {
