@@ -1,4 +1,7 @@
 import type { Database } from '../database/database.js'
+import type { DashboardOptions } from '../dashboard/options.js'
+import { dashboardRouter } from '../dashboard/router.js'
+import type { DashboardSource } from '../dashboard/source.js'
 import { ClosedError } from '../support/closed-error.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Lifetime } from '../support/lifetime.js'
@@ -106,6 +109,14 @@ export interface Activity {
    * @throws CacheError if the cache does not answer
    */
   live(): Promise<LiveActivity>
+  /**
+   * A page with all figures, for those whom `authorize` lets in:
+   * `app.use('/admin/activity', activity.dashboard({ authorize }))`. Also `/history.csv` and
+   * `/top.csv`. Without `authorize` only the machine itself sees it, with `NODE_ENV=development`.
+   *
+   * @throws TypeError naming the option that is wrong
+   */
+  dashboard(options?: DashboardOptions): Router
   /**
    * Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither
    * takes it; it is kept.
@@ -260,6 +271,20 @@ export class SiteActivity implements Activity {
 
   live(): Promise<LiveActivity> {
     return this.#lifetime.run(() => this.#live.read())
+  }
+
+  dashboard(options: DashboardOptions = {}): Router {
+    this.#lifetime.check()
+    const source: DashboardSource = {
+      name: this.#settings.name,
+      dimensions: this.dimensions,
+      stats: () => this.stats(),
+      live: () => this.live(),
+      history: (query) => this.history(query),
+      top: (dimension, query) => this.top(dimension, query),
+      ledger: () => this.ledger(),
+    }
+    return dashboardRouter(source, options, this.#logger, this.#environment.clock)
   }
 
   flush(): Promise<void> {

@@ -76,9 +76,8 @@ export class InventedSource implements DashboardSource {
       { page: '/search', pageViews: 3 },
     ]
     return {
-      asOf: new Date(first * LAYER_MS).toISOString(),
+      asOf: new Date(watermark * LAYER_MS).toISOString(),
       layerSeconds: LAYER_MS / 1_000,
-      watermark: new Date(watermark * LAYER_MS).toISOString(),
       layers,
       pages,
       sampled: false,

@@ -59,11 +59,12 @@ export interface Ledger {
 
 /** What the cells hold. Nothing in it is settled: it may still change. */
 export interface Live {
-  /** Everything up to this moment is in the figures; the layers come after it. ISO 8601. */
+  /**
+   * The newest drained layer ended at this moment, and the layers come after it; the time since
+   * then is the collector's lag. ISO 8601.
+   */
   readonly asOf: string
   readonly layerSeconds: number
-  /** When the newest drained layer ended, ISO 8601. The collector's lag is the time since then. */
-  readonly watermark: string
   /** Oldest first, at most 20. */
   readonly layers: readonly LiveLayer[]
   /** The pages with the most views in these layers. */

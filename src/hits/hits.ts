@@ -67,6 +67,8 @@ export interface HitsHistoryOptions {
 
 /** The views of items: threads, articles, profiles. */
 export interface Hits {
+  /** The name that was given. */
+  readonly name: string
   /**
    * Counts a view of an item, a text of 1 to 255 bytes in UTF-8. Never throws and never waits: what
    * is no item is not counted, and of other wrong arguments the part that is right counts; the log
@@ -260,6 +262,10 @@ export class ItemHits implements Hits {
     if (settings.collect !== false) {
       this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
     }
+  }
+
+  get name(): string {
+    return this.#settings.name
   }
 
   record(item: string, parties: HitParties = {}): void {

@@ -15,7 +15,6 @@ const SHADES = 5
 /**
  * @typedef {object} Live
  * @property {string} asOf
- * @property {string} watermark
  * @property {number} layerSeconds
  * @property {readonly Layer[]} layers
  * @property {boolean} sampled
@@ -48,7 +47,7 @@ export function gridPanel() {
     const layers = live.layers.map((layer) => ({ ...layer, cells: grouped(layer.cells) }))
     const columns = Math.max(0, ...layers.map(({ cells }) => cells.length))
     if (columns !== width) clear(columns)
-    draw(layers, Date.parse(live.watermark), live.layerSeconds * 1000)
+    draw(layers, Date.parse(live.asOf), live.layerSeconds * 1000)
     const cells = live.layers.flatMap((layer) => layer.cells)
     sum.textContent =
       `${counted(add(cells, 'frames'), 'frame')}, ${size(add(cells, 'bytes'))} in ` +

@@ -31,7 +31,7 @@ export function ledgerPanel() {
   /** @param {{ time: string, live: any, ledger: any }} figures */
   return function update(figures) {
     panel.show([lagPart, booksPart])
-    if (figures.live) showLag(Date.parse(figures.time), Date.parse(figures.live.watermark))
+    if (figures.live) showLag(Date.parse(figures.time), Date.parse(figures.live.asOf))
     else lagPanel.missing()
     if (figures.ledger) showBooks(figures.ledger)
     else booksPanel.missing()
