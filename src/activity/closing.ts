@@ -1,8 +1,8 @@
 /** The closing of days: from then on their figures never change. */
-import type { Database, Transaction } from '../database/database.js'
+import type { Database, Queryable, Transaction } from '../database/database.js'
 import { insert, upsert } from '../database/dialect.js'
 import { writeRows } from '../database/bulk.js'
-import { DAY_MS, HOURS_A_DAY } from './books.js'
+import { DAY_MS, HOURS_A_DAY, openBooks } from './books.js'
 import { dimensionsOf } from './values.js'
 
 /** Values of a dimension that a closed day lists one by one. */
@@ -23,46 +23,42 @@ export async function closeDays(
   now: number,
   vanishedSeconds: number,
 ): Promise<boolean> {
-  const openDay = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
+  const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
   for (let closed = 0; closed < DAYS_A_CALL; closed++) {
-    const next = await nextToClose(database, name, openDay)
-    if (!next) return false
-    await database.transaction((tx) => close(tx, name, next))
+    if ((await nextToClose(database, name, before)) === undefined) return false
+    await database.transaction((tx) => close(tx, name, before))
   }
   return true
 }
 
-/** The days from the oldest open one up to, without, `until`; only the last of them has visits. */
-interface Closing {
-  readonly openDay: number
-  readonly until: number
-}
-
+/**
+ * The end of the oldest open day that has visits, or else `before`: all days until then can be
+ * closed, and only the last of them has visits. `undefined`: none can.
+ */
 async function nextToClose(
-  database: Database,
+  queryable: Queryable,
   name: string,
   before: number,
-): Promise<Closing | undefined> {
-  const { rows } = await database.query(
+): Promise<number | undefined> {
+  const { rows } = await queryable.query(
     'SELECT open_day, (SELECT MIN(hour) FROM activity_hours AS h WHERE h.name = b.name AND ' +
       `h.hour >= b.open_day * ${HOURS_A_DAY}) AS hour FROM activity_books AS b WHERE b.name = ?`,
     [name],
   )
   const [row] = rows
   if (!row) return undefined
-  const openDay = Number(row['open_day'])
-  if (openDay >= before) return undefined
+  if (Number(row['open_day']) >= before) return undefined
   const first = row['hour'] === null ? before : Math.floor(Number(row['hour']) / HOURS_A_DAY)
-  return { openDay, until: Math.min(first + 1, before) }
+  return Math.min(first + 1, before)
 }
 
-async function close(tx: Transaction, name: string, { openDay, until }: Closing): Promise<void> {
-  const { affectedRows } = await tx.query(
-    'UPDATE activity_books SET open_day = ? WHERE name = ? AND open_day = ?',
-    [until, name, openDay],
-  )
-  // Another collector has been quicker.
-  if (affectedRows === 0) return
+async function close(tx: Transaction, name: string, before: number): Promise<void> {
+  await openBooks(tx, name, 0)
+  // Asked again under the lock: a commit may have brought visits of an older open day meanwhile,
+  // or another collector may have been quicker.
+  const until = await nextToClose(tx, name, before)
+  if (until === undefined) return
+  await tx.query('UPDATE activity_books SET open_day = ? WHERE name = ?', [until, name])
   const day = until - 1
   const visitors = await closeHours(tx, name, day)
   const { affectedRows: entered } = await tx.query(

@@ -293,6 +293,35 @@ for (const [dialect, url] of [
       assert.equal(after[0]!.pageViews + after[1]!.pageViews, 84)
     })
 
+    test('a day is closed with what comes while the collector looks which one is next', async () => {
+      const db = await database
+      const name = newName()
+      const [old, young] = [START, START + 2 * DAY_MS]
+      const visitsAt = (time: number): Visit[] => [{ time, visitor: visitorOf(1), page: '/' }]
+      await commit(db, name, visitsAt(young), young)
+      let came = false
+      const slow: Database = {
+        dialect: db.dialect,
+        maxStatementBytes: db.maxStatementBytes,
+        now: () => db.now(),
+        migrate: () => db.migrate(),
+        close: async () => undefined,
+        query: (sql, parameters) => db.query(sql, parameters),
+        async transaction(work) {
+          if (!came) await commit(db, name, visitsAt(old), young)
+          came = true
+          return db.transaction(work)
+        },
+      }
+      await removeOld(slow, name, START + 4 * DAY_MS, 9 * DAY_MS)
+      const days = { from: START / DAY_MS, to: START / DAY_MS + 3 }
+      assert.deepEqual(
+        (await readHistory(db, name, 'day', days)).map(({ pageViews }) => pageViews),
+        [1, 0, 1],
+      )
+      assert(came)
+    })
+
     test('over 10,000 values of an hour the smallest become (other)', async () => {
       const db = await database
       const name = newName()
