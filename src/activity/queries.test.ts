@@ -150,7 +150,8 @@ describe('history() and top()', () => {
   test('a range of which hours are no longer kept is one of whole days', () => {
     const { range } = topQuery({ from: 30 * HOUR_MS, to: 40 * HOUR_MS })
     assert.deepEqual(wholeDays(range, 30), { from: 30, to: 40 })
-    assert.deepEqual(wholeDays(range, 31), { from: 24, to: 40 })
+    assert.deepEqual(wholeDays(range, 31), { from: 24, to: 48 })
+    assert.deepEqual(wholeDays({ from: 20, to: 60 }, 48), { from: 0, to: 60 })
     assert.deepEqual(wholeDays(range, 41), { from: 24, to: 48 })
   })
 })

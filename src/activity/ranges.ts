@@ -62,7 +62,8 @@ export function topQuery(query: TopQuery): { range: PeriodRange; n: number } {
 export function wholeDays({ from, to }: PeriodRange, keptFrom: number): PeriodRange {
   if (from >= keptFrom) return { from, to }
   const floor = (hour: number): number => Math.floor(hour / HOURS_A_DAY) * HOURS_A_DAY
-  return { from: floor(from), to: to >= keptFrom ? to : floor(to + HOURS_A_DAY - 1) }
+  // The hours of the last day may be read one by one only if its first one is kept.
+  return { from: floor(from), to: floor(to) >= keptFrom ? to : floor(to + HOURS_A_DAY - 1) }
 }
 
 function rangeOf(query: { from: Moment; to: Moment }, by: Period, max: number): PeriodRange {

@@ -24,6 +24,12 @@ const VISITORS_A_STATEMENT = 500
 /** Visitors that one call removes. */
 const VISITORS_A_CALL = 100_000
 
+/**
+ * Days that values by the hour are kept for longer: a reader goes by the time up to which all is
+ * collected, and so asks for hours that are over by the database's clock.
+ */
+const SLACK_DAYS = 1
+
 /** How long what is kept. */
 export interface Retention {
   readonly rowsMs: number
@@ -50,7 +56,11 @@ export async function removeOldVisits(
     await foldValues(database, name),
     await removeSeconds(database, name, Math.floor((now - rowsMs) / 1000)),
     await removeVisitors(database, name, Math.floor((now - rowsMs) / 1000)),
-    await removeValues(database, name, Math.floor(now / HOUR_MS) - valuesDays * HOURS_A_DAY),
+    await removeValues(
+      database,
+      name,
+      Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY,
+    ),
   ]
   return more.includes(true)
 }
