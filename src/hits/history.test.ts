@@ -3,11 +3,17 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
-import { type Database, DatabaseError } from '../database/database.js'
+import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
-import { moveHistory, readItemHistory, readTopOfHours, removeHours } from './history.js'
+import {
+  itemPeriods,
+  moveHistory,
+  readItemHistory,
+  readTopOfHours,
+  removeHours,
+} from './history.js'
 
 const HOUR_MS = 3_600_000
 const NOW = Date.UTC(2026, 4, 17, 12, 30)
@@ -26,6 +32,18 @@ async function commit(database: Database, name: string, hits: readonly Hit[]): P
       if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
     }
   }
+}
+
+/** Moves all that is in the tables. */
+async function move(tx: Transaction, name: string, from: string, to: string | undefined) {
+  const { sql, values } = itemPeriods(name, from)
+  const { rows } = await tx.query(sql, values)
+  const periods = rows.map((row) => ({
+    kind: row['kind'] === 'day' ? ('day' as const) : ('hour' as const),
+    period: Number(row['period']),
+    hits: Number(row['hits']),
+  }))
+  await moveHistory(tx, name, periods, from, to)
 }
 
 const hits = fc.array(
@@ -89,7 +107,7 @@ for (const [dialect, url] of [
               }
             } else if (step.from !== step.to) {
               const { from, to } = step
-              await db.transaction((tx) => moveHistory(tx, name, from, to))
+              await db.transaction((tx) => move(tx, name, from, to))
               counted = counted.flatMap((hit) =>
                 hit.item !== from ? [hit] : to === undefined ? [] : [{ ...hit, item: to }],
               )
@@ -117,6 +135,43 @@ for (const [dialect, url] of [
         }),
         { numRuns: 30 },
       )
+    })
+
+    test('hits of an hour that begins while an item is moved stay with the item', async () => {
+      const db = await database
+      // A transaction of SQLite is alone.
+      if (db.dialect === 'sqlite') return
+      const name = newName()
+      const hit = (hours: number): Hit[] => [
+        { time: NOW - hours * HOUR_MS, viewer: null, item: 'a' },
+      ]
+      await commit(db, name, hit(1))
+      await db.transaction(async (tx) => {
+        let came = false
+        const slow: Transaction = {
+          dialect: tx.dialect,
+          maxStatementBytes: tx.maxStatementBytes,
+          now: () => tx.now(),
+          beforeCommit: (hook) => tx.beforeCommit(hook),
+          async query(sql, parameters) {
+            if (!sql.startsWith('SELECT') && !came) {
+              came = true
+              await commit(db, name, hit(30))
+            }
+            return tx.query(sql, parameters)
+          },
+        }
+        await move(slow, name, 'a', 'b')
+      })
+      const top = await readTopOfHours(db, name, 5, NOW, 50)
+      assert.deepEqual(new Map(top), new Map(Object.entries({ a: 1, b: 1 })))
+      for (const item of ['a', 'b']) {
+        const days = await readItemHistory(db, name, item, NOW, 3)
+        assert.equal(
+          days.reduce((sum, { hits }) => sum + hits, 0),
+          1,
+        )
+      }
     })
 
     test('hours go after eight days, one a call; days stay', async () => {

@@ -1,7 +1,7 @@
 /** Hits by the hour and by the UTC day, written in the transaction that counts them. */
-import { writeRows } from '../database/bulk.js'
+import { listsOf, writeRows } from '../database/bulk.js'
 import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
-import { forUpdate, upsert } from '../database/dialect.js'
+import { placeholders, type Statement, upsert } from '../database/dialect.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -74,28 +74,58 @@ export async function writeHistory(
   )
 }
 
-/** Gives the hours and days of `from` to `to`, or removes them. */
+/** The hits of an item in one hour or day. */
+export interface ItemPeriod {
+  readonly kind: 'hour' | 'day'
+  readonly period: number
+  readonly hits: number
+}
+
+/** Selects `kind`, `period` and `hits` of all hours and days of an item. */
+export function itemPeriods(name: string, item: string): Statement {
+  const of = ({ table, period }: typeof HOURS): string =>
+    `SELECT '${period}' AS kind, ${period} AS period, hits FROM ${table} ` +
+    'WHERE name = ? AND item = ?'
+  const key = [name, Buffer.from(item)]
+  return { sql: `${of(HOURS)} UNION ALL ${of(DAYS)}`, values: [...key, ...key] }
+}
+
+/**
+ * Gives hits of `from`, by hour and day, to `to`, or to nowhere. What other transactions add to
+ * `from` meanwhile stays there.
+ */
 export async function moveHistory(
   tx: Transaction,
   name: string,
+  periods: readonly ItemPeriod[],
   from: string,
   to: string | undefined,
 ): Promise<void> {
-  const item = Buffer.from(from)
   for (const part of [HOURS, DAYS]) {
-    const { rows } = await tx.query(
-      `SELECT ${part.period} AS period, hits FROM ${part.table} WHERE name = ? AND item = ? ` +
-        `ORDER BY ${part.period}${forUpdate(tx.dialect)}`,
-      [name, item],
-    )
-    if (to !== undefined) {
-      const moved = rows.map(({ period, hits }): SqlValue[] => {
-        const place = { item: Buffer.from(to), [part.period]: period ?? null }
-        return [name, ...part.columns.map((column) => place[column] ?? null), hits ?? null]
+    const ofPart = periods
+      .filter(({ kind }) => kind === part.period)
+      .sort((a, b) => a.period - b.period)
+    const rowsOf = (item: string): SqlValue[][] =>
+      ofPart.map(({ period, hits }) => {
+        const place: Record<string, SqlValue> = { item: Buffer.from(item), [part.period]: period }
+        return [name, ...part.columns.map((column) => place[column] ?? null), hits]
       })
-      await add(tx, part, moved)
+    for (const { period, hits } of ofPart) {
+      // One that has been removed for its age meanwhile has nothing to be taken off.
+      await tx.query(
+        `UPDATE ${part.table} SET hits = hits - ? WHERE name = ? AND item = ? AND ` +
+          `${part.period} = ?`,
+        [hits, name, Buffer.from(from), period],
+      )
     }
-    await tx.query(`DELETE FROM ${part.table} WHERE name = ? AND item = ?`, [name, item])
+    for (const list of listsOf(ofPart)) {
+      await tx.query(
+        `DELETE FROM ${part.table} WHERE name = ? AND item = ? AND hits = 0 AND ` +
+          `${part.period} IN (${placeholders(list.length)})`,
+        [name, Buffer.from(from), ...list.map(({ period }) => period)],
+      )
+    }
+    if (to !== undefined) await add(tx, part, rowsOf(to))
   }
 }
 

@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
-import { moveHistory } from './history.js'
-import { readCounts } from './read-counts.js'
+import { type ItemPeriod, itemPeriods, moveHistory } from './history.js'
+import { checkedCount, itemCounts } from './read-counts.js'
 
 export interface MoveTarget {
   readonly name: string
@@ -38,7 +38,7 @@ export async function moveHits(
   to: string | undefined,
 ): Promise<number> {
   await lock(tx, name, from)
-  const hits = (await readCounts(tx, name, map, [from])).get(from) ?? 0
+  const { hits, periods } = await readItem(tx, name, map, from)
   if (hits === 0 || from === to) return hits
   await add(
     to === undefined
@@ -49,8 +49,33 @@ export async function moveHits(
         ],
     tx,
   )
-  await moveHistory(tx, name, from, to)
+  await moveHistory(tx, name, periods, from, to)
   return hits
+}
+
+/**
+ * All hits of an item, and those of each hour and day. One statement sees one moment: between two,
+ * hits that are committed would be in one figure and not in the other.
+ */
+async function readItem(
+  tx: Transaction,
+  name: string,
+  map: string,
+  item: string,
+): Promise<{ hits: number; periods: ItemPeriod[] }> {
+  const [counts, history] = [itemCounts(name, map, item), itemPeriods(name, item)]
+  const { rows } = await tx.query(`${counts.sql} UNION ALL ${history.sql}`, [
+    ...counts.values,
+    ...history.values,
+  ])
+  let hits = 0
+  const periods: ItemPeriod[] = []
+  for (const row of rows) {
+    const { kind } = row
+    if (kind !== 'hour' && kind !== 'day') hits += Number(row['hits'])
+    else periods.push({ kind, period: Number(row['period']), hits: Number(row['hits']) })
+  }
+  return { hits: checkedCount(hits), periods }
 }
 
 /**

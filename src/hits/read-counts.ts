@@ -1,7 +1,7 @@
 /** The counts as SQL has them, read in one statement each. */
 import { hashOf } from '../buckets/encoding.js'
 import type { Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { placeholders, type Statement } from '../database/dialect.js'
 import { isItem } from './hit.js'
 
 /** Items in a list of a statement. */
@@ -45,6 +45,18 @@ export async function readCounts(
   )
 }
 
+/** Selects what the map has processed and what it has queued of one item, as `hits`. */
+export function itemCounts(name: string, map: string, item: string): Statement {
+  const key = Buffer.from(item)
+  return {
+    sql:
+      "SELECT 'count' AS kind, 0 AS period, hits FROM hits_counts WHERE name = ? AND item = ? " +
+      "UNION ALL SELECT 'queued', 0, SUM(CAST(map_value AS DECIMAL(20))) " +
+      'FROM collision_free_map_queue WHERE map = ? AND hash = ? AND map_key = ?',
+    values: [name, key, map, hashOf(key), key],
+  }
+}
+
 /**
  * `column IN (…)`, in lists that are looked up: one of 1,000 MariaDB makes a join of that may read
  * the whole table.
@@ -70,7 +82,8 @@ export async function readTop(
   return rows.map(({ item, hits }) => [String(item), checkedCount(Number(hits))])
 }
 
-function checkedCount(hits: number): number {
+/** @throws RangeError for a count past 2^53-1 */
+export function checkedCount(hits: number): number {
   if (!Number.isSafeInteger(hits)) throw new RangeError('wide-cache: a count past 2^53-1')
   return hits
 }
