@@ -180,7 +180,8 @@ class Collectors {
       cellTtlSeconds,
     }
     if (kind === 'activity') {
-      const settings = activitySettings({ ...grid, name, retentionHours })
+      const historyDays = recorded.historyDays || undefined
+      const settings = activitySettings({ ...grid, name, retentionHours, historyDays })
       // As the sites have it, and not for longer by default.
       return new SiteActivity(
         retentionHours === undefined
