@@ -1,0 +1,111 @@
+/**
+ * The removal of one value, such as an address that carried a secret: all that has been stored of
+ * it. Its views stay in all totals.
+ */
+import { listsOf, writeRows } from '../database/bulk.js'
+import type { Database, Transaction } from '../database/database.js'
+import { placeholders, upsert } from '../database/dialect.js'
+import { openBooks } from './books.js'
+import { PAGE } from './sums.js'
+import { fitText } from './text.js'
+import { MAX_VALUE_BYTES } from './visit.js'
+
+/** The page of visits whose own page has been removed. */
+export const REMOVED_PAGE = '(removed)'
+
+/** Rows of `activities` that are looked at in one go. */
+const ROWS_A_LOOK = 1_000
+
+/** What has been removed. */
+export interface RemovedValue {
+  /** Hours in which its views count as `(other)` from now on, and days. */
+  readonly hours: number
+  readonly days: number
+  /** Rows of `activities` that have another page. */
+  readonly rows: number
+}
+
+/**
+ * Counts the views of a value as `(other)`, in all hours and days, and gives the rows of a page
+ * another page. Views that come later bring the value back.
+ *
+ * @param value as `top()` shows it, or longer
+ */
+export async function removeValue(
+  database: Database,
+  name: string,
+  dimension: string,
+  value: string,
+): Promise<RemovedValue> {
+  const stored = fitText(value, MAX_VALUE_BYTES)
+  const sums = await database.transaction(async (tx) => {
+    // No commit adds to the value meanwhile, and no day closes.
+    await openBooks(tx, name, 0)
+    return {
+      hours: await moveToOther(tx, 'hour', name, dimension, stored),
+      days: await moveToOther(tx, 'day', name, dimension, stored),
+    }
+  })
+  return { ...sums, rows: dimension === PAGE ? await replacePages(database, name, stored) : 0 }
+}
+
+/** Returns in how many hours or days there were views. */
+async function moveToOther(
+  tx: Transaction,
+  period: 'hour' | 'day',
+  name: string,
+  dimension: string,
+  value: string,
+): Promise<number> {
+  const table = `activity_${period}_values`
+  const place = [name, dimension, Buffer.from(value)]
+  const { rows } = await tx.query(
+    `SELECT ${period} AS period, views FROM ${table} ` +
+      `WHERE name = ? AND dimension = ? AND value = ? ORDER BY ${period}`,
+    place,
+  )
+  const others = rows.map((row) => [
+    name,
+    dimension,
+    Number(row['period']),
+    Buffer.alloc(0),
+    Number(row['views']),
+  ])
+  await writeRows(tx, others, (count) =>
+    upsert(
+      tx.dialect,
+      table,
+      ['name', 'dimension', period, 'value'],
+      ['name', 'dimension', period, 'value', 'views'],
+      { views: 'add' },
+      count,
+    ),
+  )
+  await tx.query(`DELETE FROM ${table} WHERE name = ? AND dimension = ? AND value = ?`, place)
+  return rows.length
+}
+
+/** Rows have whole pages, of which the value is the beginning. */
+async function replacePages(database: Database, name: string, value: string): Promise<number> {
+  let replaced = 0
+  for (let after = -1n; ;) {
+    const { rows } = await database.query(
+      'SELECT id, page FROM activities WHERE name = ? AND id > ? AND SUBSTR(page, 1, ?) = ? ' +
+        'ORDER BY id LIMIT ?',
+      [name, after, [...value].length, value, ROWS_A_LOOK],
+    )
+    const last = rows.at(-1)
+    if (!last) return replaced
+    after = BigInt(String(last['id']))
+    const ids = rows.flatMap(({ id, page }) =>
+      fitText(String(page), MAX_VALUE_BYTES) === value ? [id ?? null] : [],
+    )
+    for (const list of listsOf(ids)) {
+      const { affectedRows } = await database.query(
+        `UPDATE activities SET page = ? WHERE id IN (${placeholders(list.length)})`,
+        [REMOVED_PAGE, ...list],
+      )
+      replaced += affectedRows
+    }
+  }
+}
