@@ -46,6 +46,16 @@ export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRa
   return { by, range: rangeOf(query, by, MAX_PERIODS[by]) }
 }
 
+/**
+ * As {@link historyQuery}, but hours of as long a time as days.
+ *
+ * @throws TypeError, RangeError naming the field that is wrong
+ */
+export function exportQuery(query: HistoryQuery): { range: PeriodRange } {
+  const hours = MAX_PERIODS.day * HOURS_A_DAY
+  return { range: rangeOf(query, query.by, query.by === 'hour' ? hours : MAX_PERIODS.day) }
+}
+
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function topQuery(query: TopQuery): { range: PeriodRange; n: number } {
   onlyKnown('top', query, ['from', 'to', 'n'])

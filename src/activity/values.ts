@@ -15,12 +15,24 @@ const FOLDS_A_CALL = 200
 /** Hours of values removed by one call. */
 const HOURS_A_CALL = 200
 
-/** All dimensions that a name has values of, ascending. One step in the index for each. */
-export async function dimensionsOf(queryable: Queryable, name: string): Promise<string[]> {
+/** All dimensions that a name has values of by the hour, ascending. */
+export function dimensionsOf(queryable: Queryable, name: string): Promise<string[]> {
+  return dimensionsIn(queryable, name, 'activity_hour_values')
+}
+
+/** All dimensions that a name has values of, by the hour or by the day. */
+export async function recordedDimensions(queryable: Queryable, name: string): Promise<string[]> {
+  const byHour = await dimensionsOf(queryable, name)
+  const byDay = await dimensionsIn(queryable, name, 'activity_day_values')
+  return [...new Set([...byHour, ...byDay])].sort()
+}
+
+/** One step in the index for each. */
+async function dimensionsIn(queryable: Queryable, name: string, table: string): Promise<string[]> {
   const found: string[] = []
   for (;;) {
     const { rows } = await queryable.query(
-      'SELECT MIN(dimension) AS next FROM activity_hour_values WHERE name = ? AND dimension > ?',
+      `SELECT MIN(dimension) AS next FROM ${table} WHERE name = ? AND dimension > ?`,
       [name, found.at(-1) ?? ''],
     )
     const next = rows[0]?.['next']

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { PassThrough } from 'node:stream'
 import { keptLog } from '../support/fixtures.suite.js'
 import { type CollectOptions, commandOf, USAGE, UsageError } from './arguments.js'
 import { collect } from './collect.js'
+import { exportSums } from './export.js'
+import { removeOneValue } from './remove-value.js'
 
 const NOTHING: CollectOptions = {
   database: undefined,
@@ -77,7 +80,8 @@ test('each flag of collect becomes its option, numbers as numbers', () => {
 
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
-    ['no command', [], /^a command is missing: collect or migrate$/],
+    ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
+    ['no command', [], /^a command is missing: collect, migrate, export, remove-value$/],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     ['a flag without its value', ['collect', '--cache'], /--cache/],
@@ -103,6 +107,18 @@ describe('a command line that asks for nothing that exists is refused, and not r
   }
 })
 
+/** A wrong option ends the command with status 2, and without the value. */
+async function assertRefused(running: Promise<void>, message: RegExp): Promise<void> {
+  await assert.rejects(running, (error) => {
+    assert(error instanceof Error)
+    const code = 'code' in error ? error.code : undefined
+    assert(error instanceof UsageError || code === 'ERR_WIDE_CACHE_OPTION', String(error))
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /s3cret/)
+    return true
+  })
+}
+
 describe('collect refuses wrong options before it opens anything:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a number out of range', ['--width', '0'], /"width" is 0; allowed: a whole number from 1/],
@@ -117,17 +133,39 @@ describe('collect refuses wrong options before it opens anything:', () => {
       const log = keptLog()
       const asked = commandOf(['collect', '--cache', 'memcached://127.0.0.1:1', ...args])
       assert(asked.command === 'collect')
-      const collecting = collect(asked.cache, asked.options, log, AbortSignal.abort())
-      await assert.rejects(collecting, (error) => {
-        assert(error instanceof Error)
-        // The two that end the command with status 2.
-        const code = 'code' in error ? error.code : undefined
-        assert(error instanceof UsageError || code === 'ERR_WIDE_CACHE_OPTION', String(error))
-        assert.match(error.message, message)
-        assert.doesNotMatch(error.message, /s3cret/)
-        return true
-      })
+      await assertRefused(collect(asked.cache, asked.options, log, AbortSignal.abort()), message)
       assert.deepEqual(log.lines, [])
+    })
+  }
+})
+
+describe('export and remove-value refuse wrong options before they open anything:', () => {
+  const DAY = ['export', '--from', '2026-05-17', '--to', '2026-05-18']
+  const cases: [name: string, args: readonly string[], message: RegExp][] = [
+    ['an export from nowhere', ['export', '--to', '2026-05-17'], /--from is missing/],
+    ['an export to nowhere', ['export', '--from', '2026-05-17'], /--to is missing/],
+    [
+      'an export of no time',
+      [...DAY, '--from', 'long ago'],
+      /"from" is "long ago"; allowed: a Date/,
+    ],
+    ['a format that is none', [...DAY, '--format', 'xml'], /"format" is "xml"; allowed: "csv" or/],
+    ['a period that is none', [...DAY, '--by', 'week'], /"by" is "week"; allowed: "hour" or "day"/],
+    ['a number of nothing', [...DAY, '--n', '5'], /--n goes with --top/],
+    ['values by the day', [...DAY, '--top', 'page', '--by', 'day'], /--by does not go with --top/],
+    ['a value of nothing', ['remove-value', '--value', 's3cret'], /--dimension is missing/],
+    ['no value', ['remove-value', '--dimension', 'page'], /--value is missing/],
+  ]
+  for (const [name, args, message] of cases) {
+    test(name, async () => {
+      const asked = commandOf(args)
+      assert(asked.command === 'export' || asked.command === 'remove-value')
+      await assertRefused(
+        asked.command === 'export'
+          ? exportSums(asked.options, keptLog(), new PassThrough())
+          : removeOneValue(asked.options, keptLog()),
+        message,
+      )
     })
   }
 })

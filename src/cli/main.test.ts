@@ -4,9 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Activity, createActivity } from '../activity/activity.js'
+import { memory } from '../cache/memory.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
@@ -95,6 +97,7 @@ test('--help tells of both commands and --version of the version', async () => {
 
 // Which lines are wrong, and what is said of them, is tested in arguments.test.ts.
 describe('bad input ends with status 2 and one line that says why without the value', () => {
+  const DAY = ['--from', '2026-05-17', '--to', '2026-05-18']
   const cases: [string, readonly string[], RegExp, Record<string, string>?][] = [
     ['a wrong command line', ['migrate', 's3cret'], /migrate takes .* \(see wide-cache --help\)/],
     [
@@ -107,6 +110,17 @@ describe('bad input ends with status 2 and one line that says why without the va
       'no cache',
       ['collect'],
       /memory: cache is private .* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\), or --cache/,
+    ],
+    [
+      'an export from after its end',
+      ['export', '--from', '2026-05-18', '--to', '2026-05-17'],
+      /"from" is "2026-05-18"; allowed: a moment that is not after "to"/,
+    ],
+    ['too many values', ['export', ...DAY, '--top', 'page', '--n', '1001'], /"n" is 1001/],
+    [
+      'an activity without visits',
+      ['export', ...DAY, '--name', 's3cret'],
+      /--name: no visits are recorded under it/,
     ],
   ]
   for (const [name, args, pattern, env] of cases) {
@@ -154,6 +168,93 @@ test('migrate ends with status 1 and one line for an absent server or a newer sc
   const newer = await run(['migrate', '--database', `sqlite:${file}`])
   assertOneLine(newer, /newer/)
   assert.equal(newer.status, 1)
+})
+
+describe('export', () => {
+  const DAY = Date.UTC(2026, 4, 17)
+  const env = { DATABASE_URL: `sqlite:${join(folder, 'export.db')}` }
+  const flags = ['--name', 'shop', '--from', '2026-05-17', '--to', '2026-05-18']
+  let activity: Activity
+  before(async () => {
+    activity = createActivity({
+      name: 'shop',
+      database: env.DATABASE_URL,
+      cache: memory(),
+      collect: false,
+    })
+    for (const [page, hour, visitor] of [
+      ['/a', 0, 'anna'],
+      ['/a', 3, 'anna'],
+      ['/a', 3, 'bert'],
+      ['=1+1,"x"', 23, 'carla'],
+      ['/late', 25, 'carla'],
+    ] as const) {
+      activity.record({ page, visitor, at: DAY + hour * 3_600_000 })
+    }
+    await activity.flush()
+    await activity.drain({ all: true })
+  })
+  after(() => activity.close())
+
+  async function exported(...args: string[]): Promise<string> {
+    const ran = await run(['export', ...flags, ...args], env)
+    assert.deepEqual([ran.status, ran.stderr], [0, ''])
+    return ran.stdout
+  }
+
+  test('prints the days as CSV, each figure as history() has it', async () => {
+    const csv = await exported('--to', '2026-05-20')
+    assert.equal(
+      csv,
+      'start,pageViews,visitors\r\n2026-05-17T00:00:00.000Z,4,3\r\n' +
+        '2026-05-18T00:00:00.000Z,1,1\r\n2026-05-19T00:00:00.000Z,0,0\r\n',
+    )
+  })
+
+  test('prints the hours of any time as lines of JSON', async () => {
+    const lines = await exported('--from', '2024-05-17', '--by', 'hour', '--format', 'ndjson')
+    const rows = lines
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown)
+    assert.equal(rows.length, 731 * 24)
+    const query = { from: DAY, to: DAY + 86_400_000, by: 'hour' } as const
+    assert.deepEqual(rows.slice(-24), await activity.history(query))
+  })
+
+  test('prints the values of a dimension; what a formula would be is none', async () => {
+    const top = ['--top', 'page', '--to', '2026-05-19']
+    assert.equal(
+      await exported(...top),
+      'value,pageViews\r\n/a,3\r\n/late,1\r\n"\'=1+1,""x""",1\r\n',
+    )
+    assert.equal(
+      await exported(...top, '--format', 'ndjson', '--n', '1'),
+      '{"value":"/a","pageViews":3}\n',
+    )
+  })
+
+  test('says which names and dimensions there are', async () => {
+    for (const [args, said] of [
+      [['--name', 'shoppe'], /names with visits: shop /],
+      [['--top', 'country'], /--top: it has no values; there are values of page /],
+    ] as const) {
+      const ran = await run(['export', ...flags, ...args], env)
+      assertOneLine(ran, said)
+      assert.equal(ran.status, 2)
+    }
+  })
+
+  test('remove-value takes a page out of the sums, without showing it', async () => {
+    const args = ['--name', 'shop', '--dimension', 'page', '--value', '/late']
+    const ran = await run(['remove-value', ...args], env)
+    assertOneLine(ran, /removed from 1 hours, 0 days and 1 visits of "shop"/)
+    assert.equal(ran.status, 0)
+    assert.equal(
+      await exported('--top', 'page', '--from', '2026-05-18', '--to', '2026-05-19'),
+      'value,pageViews\r\n(other),1\r\n',
+    )
+  })
 })
 
 test('collect waits for an absent database, and still ends with 0 on SIGTERM', async () => {

@@ -8,6 +8,8 @@ import { openDatabase } from '../database/open.js'
 import type { Logger } from '../support/logger.js'
 import { commandOf, USAGE, UsageError } from './arguments.js'
 import { collect } from './collect.js'
+import { exportSums } from './export.js'
+import { removeOneValue } from './remove-value.js'
 
 let lastSaid = ''
 const say = (line: string): void => {
@@ -41,6 +43,10 @@ async function run(): Promise<void> {
       return migrate(asked.database)
     case 'collect':
       return collect(asked.cache, asked.options, logger, signalled())
+    case 'export':
+      return exportSums(asked.options, logger, process.stdout)
+    case 'remove-value':
+      return removeOneValue(asked.options, logger)
   }
 }
 

@@ -1,0 +1,44 @@
+/** The activities of a database, for commands that know no options of the sites. */
+import { recordedDimensions } from '../activity/values.js'
+import type { Database } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import type { Logger } from '../support/logger.js'
+import { UsageError } from './arguments.js'
+
+/** Runs `work` with a database that has the tables of activities. */
+export async function withActivities(
+  url: string | undefined,
+  logger: Logger,
+  work: (database: Database) => Promise<void>,
+): Promise<void> {
+  const { database } = openDatabase(url, logger)
+  try {
+    await database.migrate(['wide-cache', 'activity'])
+    await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/**
+ * The name of an activity that has visits; `activity` where none is asked for. @throws UsageError
+ */
+export async function activityNamed(database: Database, name = 'activity'): Promise<string> {
+  const { rows } = await database.query('SELECT name FROM activity_books ORDER BY name')
+  const names = rows.map((row) => String(row['name']))
+  if (names.includes(name)) return name
+  const there = names.length === 0 ? 'there are none in this database' : names.join(', ')
+  throw new UsageError(`--name: no visits are recorded under it; names with visits: ${there}`)
+}
+
+/** A dimension that has values. @throws UsageError */
+export async function dimensionNamed(
+  database: Database,
+  name: string,
+  flag: string,
+  dimension: string,
+): Promise<string> {
+  const dimensions = await recordedDimensions(database, name)
+  if (dimensions.includes(dimension)) return dimension
+  throw new UsageError(`--${flag}: it has no values; there are values of ${dimensions.join(', ')}`)
+}

@@ -1,0 +1,24 @@
+/** `wide-cache remove-value`: takes one value of a dimension out of an activity. */
+import { removeValue } from '../activity/remove-value.js'
+import { OTHER } from '../activity/sums.js'
+import type { Logger } from '../support/logger.js'
+import { activityNamed, dimensionNamed, withActivities } from './activities.js'
+import { type RemoveValueOptions, UsageError } from './arguments.js'
+
+/** @throws UsageError for flags that are wrong; what the database throws */
+export async function removeOneValue(
+  { database: url, name: given, dimension, value }: RemoveValueOptions,
+  logger: Logger,
+): Promise<void> {
+  if (dimension === undefined) throw new UsageError('--dimension is missing')
+  if (!value) throw new UsageError('--value is missing')
+  if (value === OTHER) throw new UsageError(`--value: ${OTHER} is no value`)
+  await withActivities(url, logger, async (database) => {
+    const name = await activityNamed(database, given)
+    const known = await dimensionNamed(database, name, 'dimension', dimension)
+    const { hours, days, rows } = await removeValue(database, name, known, value)
+    logger.info(
+      `wide-cache: removed from ${hours} hours, ${days} days and ${rows} visits of "${name}"`,
+    )
+  })
+}
