@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Router } from 'express'
+import { etagOf } from '../support/etag.js'
 import { packageFile } from '../support/package-file.js'
 import type { ActivityStats } from './stats.js'
 
@@ -23,7 +23,7 @@ export function activityRouter(
 ): Router {
   const router = Router()
   const widget = widgetSource()
-  const widgetTag = tagOf(widget)
+  const widgetTag = etagOf(widget)
   const cacheControl = `public, max-age=${Math.min(FIGURES_MAX_AGE, statsTtlSeconds)}`
 
   router.get('/', (_req, res, next) => {
@@ -35,7 +35,7 @@ export function activityRouter(
           const body = JSON.stringify(figures)
           // Express answers 304 by the ETag set here; its own may be switched off.
           res
-            .set({ 'Cache-Control': cacheControl, ETag: tagOf(body) })
+            .set({ 'Cache-Control': cacheControl, ETag: etagOf(body) })
             .type('json')
             .send(body)
         },
@@ -68,8 +68,4 @@ export function activityRouter(
  */
 function widgetSource(): string {
   return readFileSync(packageFile('activity/widget.js'), 'utf8').replace(/^export \{\};$/m, '')
-}
-
-function tagOf(text: string): string {
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 }
