@@ -45,6 +45,7 @@ export {
 export type { HitsDay } from './hits/history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
+export type { HitsRouterOptions } from './hits/router.js'
 export type { Clock, Timer } from './support/clock.js'
 export { ClosedError } from './support/closed-error.js'
 export type { Environment } from './support/environment.js'

@@ -5,7 +5,7 @@ import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer, onlyKnown } from '../support/options.js'
-import type { RequestHandler } from '../page-views/express.js'
+import type { RequestHandler, Router } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from '../page-views/last-responses.js'
@@ -37,6 +37,7 @@ import {
 } from './options.js'
 import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import { removeOldHits } from './retention.js'
+import { hitsRouter, type HitsRouterOptions } from './router.js'
 import { addUp, writeCounts } from './write-counts.js'
 
 /** Who is concerned in a hit that `record` takes. */
@@ -85,6 +86,17 @@ export interface Hits {
    * @throws TypeError naming the option that is wrong
    */
   middleware(options: HitsMiddlewareOptions): RequestHandler
+  /**
+   * `GET /<item>.svg` a badge with the count of an item, `GET /<item>.json` the count as JSON, for
+   * the items that the option `allow` names: `app.use('/hits', hits.router({ allow: ['home'] }))`.
+   * Items are percent-encoded. Requests for others go on to the next handler. However many requests
+   * there are, a process asks SQL once a second at most.
+   *
+   * @throws TypeError, RangeError naming the option that is wrong
+   * @example
+   * app.use('/hits', hits.router({ allow: (item) => item.startsWith('public-'), label: 'reads' }))
+   */
+  router(options: HitsRouterOptions): Router
   /**
    * The hits of an item that have come to SQL; 0 for one that has none. @throws TypeError,
    * DatabaseError
@@ -288,6 +300,11 @@ export class ItemHits implements Hits {
       (item, identity, userAgent) => this.#count(item, identity, userAgent),
       this.#logger,
     )
+  }
+
+  router(options: HitsRouterOptions): Router {
+    this.#connections.check()
+    return hitsRouter(options, (items) => this.counts(items), this.#environment.clock)
   }
 
   async count(item: string): Promise<number> {

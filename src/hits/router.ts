@@ -1,0 +1,126 @@
+import { Router } from 'express'
+import type { Clock } from '../support/clock.js'
+import { etagOf } from '../support/etag.js'
+import { given, integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
+import type { Request, Response, Router as ExpressRouter } from '../page-views/express.js'
+import { badgeOf } from './badge.js'
+import { BatchedCounts } from './batched-counts.js'
+import { isItem } from './hit.js'
+
+/** Options of {@link Hits.router}. */
+export interface HitsRouterOptions {
+  /**
+   * Items that everyone may know the counts of: a list, or a function that says so of an item.
+   * Requests for others go on to the site's next handler.
+   */
+  allow: readonly string[] | ((item: string) => boolean | Promise<boolean>)
+  /** What stands before the number in a badge, 1 to 50 characters. @default 'views' */
+  label?: string | undefined
+  /** Seconds that a count is used again, here and in browsers: 1 to 86,400. @default 60 */
+  cacheSeconds?: number | undefined
+}
+
+const MAX_LABEL = 50
+const DEFAULT_CACHE_SECONDS = 60
+const MAX_CACHE_SECONDS = 86_400
+
+/** Seconds after which it is worth asking again when there is no answer. */
+const RETRY_AFTER = 5
+
+/** An item in an address: each of its 255 bytes may be percent-encoded. */
+const PATH = /^\/([^/]{1,765})\.(svg|json)$/
+
+/** Nothing in a badge may load or run anything, even if it is opened as a page. */
+const BADGE_POLICY = "default-src 'none'; sandbox"
+
+/**
+ * `GET /<item>.svg`: a badge. `GET /<item>.json`: the count. Both with ETag.
+ *
+ * @throws TypeError, RangeError naming the option that is wrong
+ */
+export function hitsRouter(
+  options: HitsRouterOptions,
+  counts: (items: readonly string[]) => Promise<ReadonlyMap<string, number>>,
+  clock: Clock,
+): ExpressRouter {
+  onlyKnown('hits.router', options, ['allow', 'label', 'cacheSeconds'])
+  const { allow, label = 'views', cacheSeconds = DEFAULT_CACHE_SECONDS } = given(options)
+  const allows = allowsOf(allow)
+  const text = labelOf(label)
+  const seconds = integer('cacheSeconds', cacheSeconds, 1, MAX_CACHE_SECONDS, 'seconds')
+  const batched = new BatchedCounts(counts, clock, seconds * 1000)
+  const router = Router()
+
+  // Not a route: of what is no item, such as broken percent-encoding, the site is to say so.
+  router.use((req, res, next) => {
+    const asked = askedOf(req)
+    if (!asked) return next()
+    const answer = async (): Promise<void> => {
+      // Through a promise, so that a function that throws is one that rejects.
+      if (!(await allows(asked.item))) return next()
+      const hits = await batched.read(asked.item).catch(() => undefined)
+      if (hits === undefined) return unavailable(res)
+      const { item, type } = asked
+      if (type === 'svg') send(res, 'image/svg+xml', badgeOf(text, hits), seconds)
+      else send(res, 'application/json', JSON.stringify({ item, hits }), seconds)
+    }
+    answer().catch(next)
+  })
+  return router
+}
+
+function allowsOf(allow: unknown): (item: string) => boolean | Promise<boolean> {
+  const allowed = 'an array of items, or a function (item) that returns true or false'
+  if (typeof allow === 'function') return async (item) => (await allow(item)) === true
+  if (!Array.isArray(allow) || !allow.every((item) => typeof item === 'string')) {
+    throw wrongType('allow', allow, allowed)
+  }
+  const items = new Set(allow)
+  return (item) => items.has(item)
+}
+
+function labelOf(label: unknown): string {
+  const allowed = `a text of 1 to ${MAX_LABEL} characters`
+  if (typeof label !== 'string') throw wrongType('label', label, allowed)
+  if (label === '' || label.length > MAX_LABEL) throw wrongValue('label', label, allowed)
+  return label
+}
+
+interface Asked {
+  readonly item: string
+  readonly type: string
+}
+
+function askedOf({ method, path }: Request): Asked | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined
+  const [, encoded, type] = PATH.exec(path) ?? []
+  if (encoded === undefined || type === undefined) return undefined
+  try {
+    const item = decodeURIComponent(encoded)
+    return isItem(item) ? { item, type } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function send(res: Response, type: string, body: string, seconds: number): void {
+  // A timeout of the site's own may have answered meanwhile.
+  if (res.headersSent) return
+  res
+    .set({
+      'Cache-Control': `public, max-age=${seconds}`,
+      'Content-Security-Policy': BADGE_POLICY,
+      'X-Content-Type-Options': 'nosniff',
+      ETag: etagOf(body),
+    })
+    .type(type)
+    .send(body)
+}
+
+function unavailable(res: Response): void {
+  if (res.headersSent) return
+  res
+    .status(503)
+    .set({ 'Cache-Control': 'no-store', 'Retry-After': String(RETRY_AFTER) })
+    .json({ error: 'The counts cannot be read now' })
+}
