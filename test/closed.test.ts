@@ -41,7 +41,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
   createActivity: {
     what: `Activity "${name}"`,
     make: (ports) => wideCache.createActivity({ ...ports, name, logger }),
-    args: { record: [{ page: '/' }], drain: [{ all: true }] },
+    args: {
+      record: [{ page: '/' }],
+      history: [{ from: 0, to: 1, by: 'day' }],
+      top: ['page', { from: 0, to: 1 }],
+      drain: [{ all: true }],
+    },
   },
   createHits: {
     what: `Hits "${name}"`,
@@ -52,6 +57,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
       count: ['a'],
       counts: [['a']],
       top: [1],
+      router: [{ allow: ['a'] }],
+      history: ['a'],
       delete: ['a'],
       rename: ['a', 'b'],
       drain: [{ all: true }],
@@ -67,7 +74,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
         commit: async (_rows: number[]) => undefined,
         read: async () => 7,
       }),
-    args: { append: [1], drain: [{ all: true }] },
+    args: {
+      append: [1],
+      drain: [{ all: true }],
+      readCached: ['key', async () => 7],
+      readLive: [0, () => undefined],
+    },
   },
   ShardedCounter: {
     what: `ShardedCounter "${name}"`,
@@ -113,7 +125,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
  */
 const PORTS = ['memcached', 'memory', 'mysql', 'sqlite']
 /** Functions that make nothing to close. */
-const OTHERS = ['jsonCodec']
+const OTHERS = ['campaign', 'country', 'deviceClass', 'jsonCodec', 'referrerHost']
 /** They never throw, whatever happens. */
 const NEVER_REFUSED = ['record', 'append', 'middleware']
 /** They are not asynchronous, and throw. */
