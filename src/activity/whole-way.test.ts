@@ -1,0 +1,370 @@
+/**
+ * The whole way, from visits that are recorded to sums that are read: whatever is recorded in
+ * whatever processes, and whatever the cache loses and SQL refuses, sums are a recount.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
+import { FaultyCache, type Pair, PAIRS, randomFrom, type Site } from '../counters/pairs.suite.js'
+import type { Database, SqlRow } from '../database/database.js'
+import { keptLog } from '../support/fixtures.suite.js'
+import { WideCache } from '../wide-cache/wide-cache.js'
+import { SiteActivity } from './activity.js'
+import { DAY_MS, HOUR_MS } from './books.js'
+import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
+import type { ActivityPeriod, Period } from './history.js'
+import { activitySettings } from './options.js'
+import { removeOldVisits } from './retention.js'
+import { OTHER } from './sums.js'
+import { fitText } from './text.js'
+import { type Visit, visitCodec } from './visit.js'
+
+/** Long ago, so that the database's clock is ahead of all that is recorded. */
+const START = Date.UTC(2026, 4, 17)
+const VANISHED_SECONDS = 3_600
+const VALUES_A_DAY = 1_000
+
+/** Layers so long that none is old: visits come to SQL by `drain({ all: true })` and `close()`. */
+const GRID = { layerSeconds: 3_600, cellTtlSeconds: 21_600, width: 3, collect: false } as const
+
+const RUNS: Readonly<Record<string, number>> = {
+  'memory and SQLite': 10,
+  'memcached and MariaDB': 3,
+}
+
+/** A cache that all processes of a test share, as if it were a server. */
+class SharedCache extends FaultyCache {
+  override get scope() {
+    return 'shared' as const
+  }
+}
+
+/** Visits as they count: when, and whether late. */
+type Counted = Visit & { readonly late: boolean }
+
+/** What the sums are to be. */
+class Recount {
+  readonly #visits: Counted[] = []
+  #openFrom = 0
+
+  /** Visits that come to SQL now. */
+  add(visits: readonly Visit[]): void {
+    for (const visit of visits) {
+      const late = visit.time < this.#openFrom
+      this.#visits.push({ ...visit, time: Math.max(visit.time, this.#openFrom), late })
+    }
+  }
+
+  closeAt(now: number): void {
+    const openFrom = Math.floor((now - VANISHED_SECONDS * 1000) / DAY_MS) * DAY_MS
+    if (this.#visits.length > 0) this.#openFrom = Math.max(this.#openFrom, openFrom)
+  }
+
+  history(ms: number, from: number, to: number): ActivityPeriod[] {
+    const periods: ActivityPeriod[] = []
+    for (let start = from; start < to; start += ms) {
+      const visits = this.#visits.filter(({ time }) => time >= start && time < start + ms)
+      const visitors = new Set(visits.flatMap(({ visitor }) => visitor?.toString('hex') ?? []))
+      periods.push({
+        start: new Date(start).toISOString(),
+        pageViews: visits.length,
+        visitors: visitors.size,
+      })
+    }
+    return periods
+  }
+
+  get late(): number {
+    return this.#visits.filter(({ late }) => late).length
+  }
+
+  /** The views of each value, by dimension and period; of closed days only the first ones. */
+  values(ms: number): Map<string, number> {
+    const byPlace = new Map<string, Map<string, number>>()
+    for (const { time, page, dimensions = [] } of this.#visits) {
+      if (ms === DAY_MS && time >= this.#openFrom) continue
+      const all = ['page', page, ...dimensions]
+      for (let at = 0; at < all.length; at += 2) {
+        const place = `${all[at]} ${Math.floor(time / ms)}`
+        const values = byPlace.get(place) ?? new Map<string, number>()
+        byPlace.set(place, values)
+        const value = all[at + 1] === OTHER ? '' : fitText(all[at + 1]!, 255)
+        values.set(value, (values.get(value) ?? 0) + 1)
+      }
+    }
+    const found = new Map<string, number>()
+    for (const [place, values] of byPlace) {
+      const named = [...values].filter(([value]) => value !== '')
+      named.sort((a, b) => b[1] - a[1] || Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0])))
+      const listed = ms === DAY_MS ? named.slice(0, VALUES_A_DAY) : named
+      for (const [value, views] of listed) found.set(`${place} ${value}`, views)
+      const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
+      const others = sum(values.values()) - sum(listed.map(([, views]) => views))
+      if (others > 0) found.set(`${place} `, others)
+    }
+    return found
+  }
+}
+
+/** What one process has recorded; a visit `ago` hours before the latest hour. */
+const visits = fc.array(
+  fc.record({
+    ago: fc.oneof(
+      fc.constantFrom(0, 1, 23, 24, 25),
+      fc.double({ min: 0, max: 40, noNaN: true }),
+      fc.integer({ min: 0, max: 40 }),
+    ),
+    visitor: fc.option(fc.integer({ min: 0, max: 6 }), { freq: 5 }),
+    page: fc.constantFrom('/', '/a', '/b', '/日本', OTHER, `/${'é'.repeat(200)}`),
+    dimensions: fc.constantFrom<(string[] | undefined)[]>(
+      undefined,
+      ['referrer', 'example.com'],
+      ['referrer', 'example.org', 'device', 'phone'],
+      ['device', 'tablet'],
+    ),
+  }),
+  { maxLength: 25 },
+)
+
+/** Some processes record and end, while collectors drain; then time goes on. */
+const rounds = fc.array(
+  fc.record({
+    processes: fc.array(visits, { minLength: 1, maxLength: 3 }),
+    /** Pages that are each viewed once, more than a day lists. */
+    crowd: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.constant(1_020)),
+    drains: fc.integer({ min: 0, max: 3 }),
+    hours: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constant(24)),
+    closes: fc.boolean(),
+    seed: fc.integer(),
+  }),
+  { minLength: 1, maxLength: 4 },
+)
+
+type Round = typeof rounds extends fc.Arbitrary<(infer One)[]> ? One : never
+
+/** One site on a pair of servers, whose faults can be switched on. */
+class World {
+  readonly name = `way-${randomBytes(5).toString('hex')}`
+  readonly recount = new Recount()
+  readonly database: Database
+  readonly #faulty: FaultyDatabase
+  readonly #cache: SharedCache
+  readonly #log = keptLog()
+  #random = randomFrom(1)
+  #faults = false
+  now = START + 12 * HOUR_MS
+  checks = 0
+
+  constructor(site: Site, database: Database) {
+    this.database = database
+    const fails = (chance: number): boolean => this.#faults && this.#random() < chance
+    this.#faulty = new FaultyDatabase(database, () => fails(0.02))
+    this.#cache = new SharedCache(site.cache(), (operation) => {
+      if (fails(0.05)) return 'silent'
+      // The cell has the frame, and the writer does not know it: it places it again.
+      if (fails(0.1)) return 'done'
+      return operation === 'append' && fails(0.1) ? 'lost' : 'none'
+    })
+  }
+
+  /** How often SQL has failed so far. */
+  get faults(): number {
+    return this.#faulty.faults
+  }
+
+  async run({ processes, crowd, drains, hours, closes, seed }: Round): Promise<void> {
+    this.#random = randomFrom(seed)
+    const writers = processes.map(() => this.#writer())
+    await Promise.all(writers.map((writer) => writer.migrate()))
+    const collectors = Array.from({ length: drains }, () => this.activity())
+    await Promise.all(collectors.map((collector) => collector.migrate()))
+    this.#faults = true
+    const recorded: Visit[] = []
+    for (const [index, writer] of writers.entries()) {
+      for (const { ago, visitor, ...visit } of processes[index]!) {
+        const time = Math.max(0, Math.floor(this.now - ago * HOUR_MS))
+        const hash = visitor === null ? null : Buffer.alloc(12, visitor)
+        recorded.push({ ...visit, time, visitor: hash })
+        writer.append(recorded.at(-1)!)
+      }
+    }
+    for (let page = 0; page < crowd; page++) {
+      recorded.push({ time: this.now, visitor: null, page: `/crowd/${page % 1_010}` })
+      writers[0]!.append(recorded.at(-1)!)
+    }
+    await Promise.allSettled(writers.map((writer) => writer.flush()))
+    // Collectors and direct commits compete for the same frames.
+    await Promise.allSettled([
+      ...collectors.map((collector) => collector.drain({ all: true })),
+      ...writers.slice(1).map((writer) => writer.close()),
+    ])
+    this.#faults = false
+    await Promise.all([...writers, ...collectors].map((process) => process.close()))
+    await this.#drain()
+    this.recount.add(recorded)
+    this.now += hours * HOUR_MS
+    if (closes) await this.removeOld(8)
+  }
+
+  /** Two collectors close days and remove rows; SQL fails, until it does not. */
+  async removeOld(valuesDays: number): Promise<void> {
+    const collect = async (database: Database): Promise<void> => {
+      const retention = { rowsMs: 0, valuesDays, vanishedSeconds: VANISHED_SECONDS }
+      const context = { now: this.now, name: this.name }
+      while (await removeOldVisits(database, context, retention));
+    }
+    this.#faults = true
+    await Promise.allSettled([collect(this.#faulty), collect(this.#faulty)])
+    this.#faults = false
+    await collect(this.database)
+    this.recount.closeAt(this.now)
+  }
+
+  activity(): SiteActivity {
+    const { name, database } = this.#options()
+    const dimensions = { referrer: () => undefined, device: () => undefined }
+    return new SiteActivity(
+      activitySettings({
+        ...GRID,
+        name,
+        database,
+        dimensions,
+        cache: this.#cache,
+        logger: this.#log,
+      }),
+    )
+  }
+
+  /** A site's process, without the requests. */
+  #writer(): WideCache<Visit> {
+    return new WideCache<Visit>(
+      {
+        ...this.#options(),
+        codec: visitCodec,
+        commit: commitVisits,
+        maxCommitRows: MAX_COMMIT_ROWS,
+      },
+      undefined,
+      { kind: 'activity', tables: ['activity'] },
+    )
+  }
+
+  #options() {
+    return {
+      ...GRID,
+      name: this.name,
+      cache: this.#cache,
+      database: this.#faulty,
+      logger: this.#log,
+      closeTimeoutMs: 20_000,
+    }
+  }
+
+  async #drain(): Promise<void> {
+    const collector = this.activity()
+    await collector.drain({ all: true })
+    const { issued, committed, lost, dropped, quarantined } = await collector.ledger()
+    assert.deepEqual([committed, lost, dropped, quarantined], [issued, 0, 0, 0])
+    await collector.close()
+  }
+}
+
+/** All totals, as they are in SQL. */
+async function totalsOf({ database, name }: World): Promise<string> {
+  const tables = ['activity_hours', 'activity_days', 'activity_day_values']
+  const all: (readonly SqlRow[])[] = []
+  for (const table of tables) {
+    all.push((await database.query(`SELECT * FROM ${table} WHERE name = ?`, [name])).rows)
+  }
+  return JSON.stringify(all)
+}
+
+async function valuesOf({ database, name }: World, period: Period): Promise<Map<string, number>> {
+  const { rows } = await database.query(
+    `SELECT dimension, ${period} AS period, value, views FROM activity_${period}_values ` +
+      'WHERE name = ?',
+    [name],
+  )
+  return new Map(
+    rows.map(({ dimension, period, value, views }) => [
+      `${dimension} ${period} ${String(value)}`,
+      Number(views),
+    ]),
+  )
+}
+
+/** Sums are a recount, as they are read and as they are in SQL. */
+async function assertRecounted(world: World): Promise<void> {
+  const { recount, now } = world
+  // Another range each time, because answers are cached.
+  const from = START - (2 + world.checks++) * DAY_MS
+  const to = (Math.floor(now / DAY_MS) + 1) * DAY_MS
+  const activity = world.activity()
+  for (const [by, ms] of [
+    ['hour', HOUR_MS],
+    ['day', DAY_MS],
+  ] as const) {
+    assert.deepEqual(await activity.history({ from, to, by }), recount.history(ms, from, to))
+    assert.deepEqual(await valuesOf(world, by), recount.values(ms))
+  }
+  const views = recount.history(DAY_MS, from, to).reduce((sum, day) => sum + day.pageViews, 0)
+  for (const dimension of ['page', 'referrer', 'device']) {
+    const top = await activity.top(dimension, { from, to, n: 1_000 })
+    // Of more values than are asked for, some are missing.
+    if (top.length === 1_000) continue
+    assert.equal(
+      top.reduce((sum, { pageViews }) => sum + pageViews, 0),
+      views,
+    )
+  }
+  await activity.close()
+  const { rows } = await world.database.query(
+    'SELECT COALESCE(SUM(late), 0) AS late FROM activity_hours WHERE name = ?',
+    [world.name],
+  )
+  assert.equal(Number(rows[0]!['late']), recount.late)
+}
+
+function wholeWay(pair: Pair): void {
+  describe(`from record to sums, ${pair.name}`, () => {
+    test('sums are a recount, through faults and closings; retention changes none', async () => {
+      const site = await pair.open()
+      const database = site.database()
+      let faults = 0
+      try {
+        await fc.assert(
+          fc.asyncProperty(rounds, async (rounds) => {
+            const world = new World(site, database)
+            for (const round of rounds) {
+              await world.run(round)
+              await assertRecounted(world)
+            }
+            world.now += 3 * DAY_MS
+            await world.removeOld(8)
+            await assertRecounted(world)
+            const before = await totalsOf(world)
+            world.now += 30 * DAY_MS
+            await world.removeOld(1)
+            assert.equal(await totalsOf(world), before)
+            const { rows } = await database.query(
+              'SELECT (SELECT COUNT(*) FROM activities WHERE name = ?) + ' +
+                '(SELECT COUNT(*) FROM activity_hour_values WHERE name = ?) + ' +
+                '(SELECT COUNT(*) FROM activity_visitors WHERE name = ?) AS n',
+              [world.name, world.name, world.name],
+            )
+            assert.equal(Number(rows[0]!['n']), 0)
+            faults += world.faults
+          }),
+          { numRuns: RUNS[pair.name]! },
+        )
+        assert(faults > 0, 'there were faults')
+      } finally {
+        await site.close()
+      }
+    })
+  })
+}
+
+for (const pair of PAIRS) wholeWay(pair)
