@@ -405,21 +405,22 @@ test('without a name it collects all activities and hits, new ones too, only the
 
   const database = mysql(env.DATABASE_URL)
   const { rows } = await database.query(
-    'SELECT kind, keep_seconds, repeat_seconds FROM wide_cache_uses ORDER BY kind',
+    'SELECT kind, keep_seconds, history_days, repeat_seconds FROM wide_cache_uses ORDER BY kind',
   )
   assert.deepEqual(
-    rows.map(({ kind, keep_seconds: keep, repeat_seconds: repeat }) => [
+    rows.map(({ kind, keep_seconds: keep, history_days: days, repeat_seconds: repeat }) => [
       kind,
       Number(keep),
+      Number(days),
       Number(repeat),
     ]),
     [
-      ['activity', 2 * 86_400, 0],
-      ['activity', 2 * 86_400, 0],
-      ['clicks', 0, 0],
-      ['clicks', 0, 0],
-      ['hits', 3 * 86_400, 86_400],
-      ['hits', 3 * 86_400, 86_400],
+      ['activity', 2 * 86_400, 3, 0],
+      ['activity', 2 * 86_400, 3, 0],
+      ['clicks', 0, 0, 0],
+      ['clicks', 0, 0, 0],
+      ['hits', 3 * 86_400, 0, 86_400],
+      ['hits', 3 * 86_400, 0, 86_400],
     ],
   )
   await database.close()

@@ -7,7 +7,13 @@ import { createActivity, createHits, WideCache } from '../index.js'
 
 const name = process.argv[2] ?? ''
 const grid = { collect: false, layerSeconds: 1, drainAfterLayers: 1 } as const
-const activity = createActivity({ ...grid, name, statsTtlSeconds: 1, retentionHours: 48 })
+const activity = createActivity({
+  ...grid,
+  name,
+  statsTtlSeconds: 1,
+  retentionHours: 48,
+  historyDays: 3,
+})
 const hits = createHits({ ...grid, name, repeatSeconds: 86_400 })
 const rows = new WideCache<string>({
   ...grid,
