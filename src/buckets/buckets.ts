@@ -4,8 +4,8 @@
  * the time: with all rows locked, the ranges can be changed, and nothing is stranded.
  */
 import type { MigratedDatabase } from '../connections/migrated-database.js'
-import type { Queryable, Transaction } from '../database/database.js'
 import { writeRows } from '../database/bulk.js'
+import type { Queryable, Transaction } from '../database/database.js'
 import { forUpdate, insert, skipLocked, upsert } from '../database/dialect.js'
 import { HASHES } from './encoding.js'
 

@@ -6,9 +6,9 @@
 import { type Database, DatabaseError } from '../database/database.js'
 import type { Timer } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
-import { within } from '../support/within.js'
 import type { BurstLogger } from '../support/logger.js'
 import { integer, wrongType } from '../support/options.js'
+import { within } from '../support/within.js'
 import { cronPeriodSeconds, type Schedule, schedule } from '../wide-cache/schedule.js'
 import type { BucketTables } from './buckets.js'
 

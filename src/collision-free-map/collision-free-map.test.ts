@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { mysql } from '../database/mysql/mysql.js'
-import { sqlite } from '../database/sqlite/sqlite.js'
-import { keptLog } from '../support/fixtures.suite.js'
-import type { Logger } from '../support/logger.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { mysql } from '../database/mysql/mysql.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { ExportQueue } from '../export-queue/export-queue.js'
+import { keptLog } from '../support/fixtures.suite.js'
+import type { Logger } from '../support/logger.js'
 import { CollisionFreeMap } from './collision-free-map.js'
 import { mapSuite } from './collision-free-map.suite.js'
-import { ExportQueue } from '../export-queue/export-queue.js'
 
 const folder = temporaryFolder('collision-free-map')
 after(() => removeFolder(folder))

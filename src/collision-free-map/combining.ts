@@ -5,15 +5,15 @@
  * lacks an update committed before the transaction began, and memory is bounded. Ids are no cursor:
  * one may commit after a higher one.
  */
-import type { MigratedDatabase } from '../connections/migrated-database.js'
-import type { Transaction } from '../database/database.js'
-import { deleteRows, listsOf, writeRows } from '../database/bulk.js'
-import { placeholders, upsert } from '../database/dialect.js'
-import type { BurstLogger } from '../support/logger.js'
 import type { Buckets } from '../buckets/buckets.js'
 import { type Encoding, HASHES } from '../buckets/encoding.js'
-import type { Change } from './options.js'
 import { bytesOf, type Encoded, insertEncoded } from '../buckets/statements.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
+import { deleteRows, listsOf, writeRows } from '../database/bulk.js'
+import type { Transaction } from '../database/database.js'
+import { placeholders, upsert } from '../database/dialect.js'
+import type { BurstLogger } from '../support/logger.js'
+import type { Change } from './options.js'
 
 /** Queued updates a processor holds at once. */
 export const UPDATES_A_PORTION = 2_000

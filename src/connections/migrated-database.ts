@@ -1,5 +1,3 @@
-import { sleep } from '../support/clock.js'
-import { type Environment, keptAlive } from '../support/environment.js'
 import {
   type Database,
   DatabaseError,
@@ -8,6 +6,8 @@ import {
   type SqlValue,
   type Transaction,
 } from '../database/database.js'
+import { sleep } from '../support/clock.js'
+import { type Environment, keptAlive } from '../support/environment.js'
 
 /** Tries of one transaction; with the waits between them a second and a half. */
 const TRIES = 8

@@ -1,8 +1,8 @@
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
-import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { retried } from '../connections/retry.js'
 import { writeRows } from '../database/bulk.js'
+import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
 import { forUpdate, placeholders, upsert } from '../database/dialect.js'
 import type { Environment } from '../support/environment.js'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { mysql } from '../database/mysql/mysql.js'
-import { sqlite } from '../database/sqlite/sqlite.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { mysql } from '../database/mysql/mysql.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueue } from './export-queue.js'
 import { exportSuite } from './export-queue.suite.js'
 

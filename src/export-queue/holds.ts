@@ -6,10 +6,10 @@
  * stands still for longer than a hold, or is cut off from the database for as long, may be
  * overtaken; versions tell its late entries from the newer ones.
  */
+import type { HashRange } from '../buckets/buckets.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Transaction } from '../database/database.js'
 import type { Environment } from '../support/environment.js'
-import type { HashRange } from '../buckets/buckets.js'
 
 /** After the death of a process its bucket rests so long. */
 const HOLD_MS = 10_000

@@ -3,11 +3,11 @@
  * CollisionFreeMap, and a table in another database is kept up by an ExportQueue.
  */
 import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
-import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
-import type { Database, Transaction } from '../../src/database/database.js'
-import { forUpdate, upsert } from '../../src/database/dialect.js'
 import { Connections } from '../../src/connections/connections.js'
 import type { MigratedDatabase } from '../../src/connections/migrated-database.js'
+import type { Database, Transaction } from '../../src/database/database.js'
+import { forUpdate, upsert } from '../../src/database/dialect.js'
+import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 
 const EXTERNAL_COLUMNS = ['word', 'n', 'version'] as const
