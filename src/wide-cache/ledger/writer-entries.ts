@@ -2,7 +2,7 @@
  * The ledger's rows of the writers that one transaction concerns: locked and read at its start, and
  * written at its end.
  */
-import { writeRows } from '../../database/bulk.js'
+import { listsOf, writeRows } from '../../database/bulk.js'
 import type { SqlRow, SqlValue, Transaction } from '../../database/database.js'
 import { placeholders, upsert } from '../../database/dialect.js'
 import type { Frame } from '../frame.js'
@@ -13,9 +13,6 @@ export type Outcome = 'committed' | 'quarantined'
 
 /** The writers of a transaction, by their ids. */
 export type WriterEntries = ReadonlyMap<string, WriterEntry>
-
-/** Ids in a list of a statement. */
-const IDS_A_STATEMENT = 500
 
 /** What the frames of one writer say of it. */
 type Said = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
@@ -115,8 +112,8 @@ async function ofWriters(
   { table, columns, order }: Readonly<Record<'table' | 'columns' | 'order', string>>,
 ): Promise<SqlRow[]> {
   const found: SqlRow[] = []
-  for (let at = 0; at < writers.length; at += IDS_A_STATEMENT) {
-    const ids = writers.slice(at, at + IDS_A_STATEMENT).map((writer) => Buffer.from(writer, 'hex'))
+  for (const list of listsOf(writers)) {
+    const ids = list.map((writer) => Buffer.from(writer, 'hex'))
     const { rows } = await tx.query(
       `SELECT ${columns} FROM ${table} ` +
         `WHERE name = ? AND writer IN (${placeholders(ids.length)}) ORDER BY ${order}`,
@@ -176,8 +173,7 @@ async function removeRanges(
   writer: Buffer,
   firsts: readonly number[],
 ): Promise<void> {
-  for (let at = 0; at < firsts.length; at += IDS_A_STATEMENT) {
-    const some = firsts.slice(at, at + IDS_A_STATEMENT)
+  for (const some of listsOf(firsts)) {
     await tx.query(
       'DELETE FROM wide_cache_ranges ' +
         `WHERE name = ? AND writer = ? AND first_sequence IN (${placeholders(some.length)})`,
