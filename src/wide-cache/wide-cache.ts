@@ -23,7 +23,7 @@ import {
   settingsOf,
   type WideCacheOptions,
 } from './options.js'
-import { forgetOld } from './ledger/forgetting.js'
+import { removeOldEntries } from './ledger/retention.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type Schedule, schedule } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
@@ -353,7 +353,7 @@ export class WideCache<Row, Figures = unknown> {
     const began = this.#environment.clock.elapsed()
     this.#retentionAt = began + RETENTION_EVERY_MS
     const { name, removeOld } = this.#settings
-    await forgetOld(this.database, name, now)
+    await removeOldEntries(this.database, name, now)
     if (await removeOld?.(this.database, { now, name })) this.#retentionAt = began
   }
 

@@ -154,7 +154,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'forgotten writers are not added up',
-    file: 'ledger/forgetting.ts',
+    file: 'ledger/retention.ts',
     find: '[name, FORGOTTEN, ...sums, issued - committed - quarantined]',
     replace: '[name, FORGOTTEN, 0, 0, 0, 0, 0, 0]',
     told: /totals become|falls from|the ledger has/,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { GridRecord } from './grid-record.js'
-import { forgetOld } from './forgetting.js'
+import { removeOldEntries } from './retention.js'
 
 const DAY_MS = 24 * 3600 * 1000
 const newId = (): Buffer => randomBytes(16)
@@ -43,12 +43,12 @@ test('a grid that a process enters again is not forgotten as one that nobody use
   await record('visits').enter(0, 0)
   const again = record('visits')
   await again.enter(29 * DAY_MS, 0)
-  await forgetOld(database, 'visits', 40 * DAY_MS)
+  await removeOldEntries(database, 'visits', 40 * DAY_MS)
   assert.deepEqual(
     (await again.states()).map(({ grid }) => grid.id),
     [again.grid!.id],
   )
-  await forgetOld(database, 'visits', 60 * DAY_MS)
+  await removeOldEntries(database, 'visits', 60 * DAY_MS)
   assert.deepEqual(await again.states(), [])
   await database.close()
 })

@@ -18,7 +18,7 @@ import {
 } from '../frame.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
-import { forgetOld } from './forgetting.js'
+import { removeOldEntries } from './retention.js'
 import { ledgerReport } from './report.js'
 import { settle } from './settle.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
@@ -379,7 +379,7 @@ for (const [where, open] of databases) {
         gone.id,
       ])
       const before = await b.report()
-      await forgetOld(b.database, 'test', now)
+      await removeOldEntries(b.database, 'test', now)
       assert.equal(await entries(b), 0)
       assert.deepEqual(await b.report(), before)
       assert.deepEqual(before, {
@@ -391,7 +391,7 @@ for (const [where, open] of databases) {
         outstanding: 0,
         lost: 1,
       })
-      await forgetOld(b.database, 'test', now + 100 * 24 * 3600 * 1000)
+      await removeOldEntries(b.database, 'test', now + 100 * 24 * 3600 * 1000)
       assert.deepEqual(await b.report(), before)
     },
   )

@@ -13,7 +13,11 @@ const FORGET_AT_ONCE = 500
  * Removes what the ledger keeps of writers, grids and quarantine older than 30 days, a piece at a
  * time, and old marks.
  */
-export async function forgetOld(database: Database, name: string, now: number): Promise<void> {
+export async function removeOldEntries(
+  database: Database,
+  name: string,
+  now: number,
+): Promise<void> {
   const before = now - KEPT_MS
   const { rows } = await database.query(
     'SELECT writer FROM wide_cache_writers ' +

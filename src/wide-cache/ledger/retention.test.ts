@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { sequencesInQuarantine } from './quarantine.js'
-import { forgetOld } from './forgetting.js'
+import { removeOldEntries } from './retention.js'
 import { ledgerReport } from './report.js'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -50,7 +50,7 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
   }
   const before = await ledgerReport(database, 'hits', 60, () => undefined)
   for (let again = 0; again < 2; again++) {
-    await forgetOld(database, 'hits', NOW)
+    await removeOldEntries(database, 'hits', NOW)
     assert.deepEqual(await left('wide_cache_writers', 'writer'), [
       'hits 0',
       'hits 2',
