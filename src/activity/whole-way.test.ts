@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { FaultyDatabase } from '../buckets/faulty-database.suite.js'
-import { FaultyCache, type Pair, PAIRS, randomFrom, type Site } from '../counters/pairs.suite.js'
+import { type CacheFault, FaultyCache } from '../../test/simulated-world/faulty-cache.js'
+import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
+import { type Pair, PAIRS, randomFrom, type Site } from '../counters/pairs.suite.js'
 import type { Database, SqlRow } from '../database/database.js'
 import { keptLog } from '../support/fixtures.suite.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
@@ -32,13 +33,6 @@ const GRID = { layerSeconds: 3_600, cellTtlSeconds: 21_600, width: 3, collect: f
 const RUNS: Readonly<Record<string, number>> = {
   'memory and SQLite': 10,
   'memcached and MariaDB': 3,
-}
-
-/** A cache that all processes of a test share, as if it were a server. */
-class SharedCache extends FaultyCache {
-  override get scope() {
-    return 'shared' as const
-  }
 }
 
 /** Visits as they count: when, and whether late. */
@@ -150,7 +144,7 @@ class World {
   readonly recount = new Recount()
   readonly database: Database
   readonly #faulty: FaultyDatabase
-  readonly #cache: SharedCache
+  readonly #cache: FaultyCache
   readonly #log = keptLog()
   #random = randomFrom(1)
   #faults = false
@@ -160,13 +154,15 @@ class World {
   constructor(site: Site, database: Database) {
     this.database = database
     const fails = (chance: number): boolean => this.#faults && this.#random() < chance
-    this.#faulty = new FaultyDatabase(database, () => fails(0.02))
-    this.#cache = new SharedCache(site.cache(), (operation) => {
-      if (fails(0.05)) return 'silent'
+    this.#faulty = failingAnywhere(database, () => fails(0.02))
+    const fault = (operation: string): CacheFault => {
+      if (fails(0.05)) return 'timeout'
       // The cell has the frame, and the writer does not know it: it places it again.
       if (fails(0.1)) return 'done'
       return operation === 'append' && fails(0.1) ? 'lost' : 'none'
-    })
+    }
+    // All processes share it, as if it were a server.
+    this.#cache = new FaultyCache(site.cache(), fault, 'shared')
   }
 
   /** How often SQL has failed so far. */

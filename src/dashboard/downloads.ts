@@ -2,7 +2,7 @@
  * The CSV files, in pieces: a long history is never held as a whole, and is read only as fast as it
  * is taken.
  */
-import { csvLine } from './csv.js'
+import { csvRow } from '../support/csv.js'
 import type { DashboardSource, Period, Range } from './source.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -32,11 +32,11 @@ async function* historyText(
   source: DashboardSource,
   { from, to, by }: Range & { readonly by: Period },
 ): AsyncGenerator<string, void, undefined> {
-  let text = csvLine(['start', 'pageViews', 'visitors'])
+  let text = csvRow(['start', 'pageViews', 'visitors'])
   for (let start = from; start < to; start += PIECE_MS[by]) {
     const end = Math.min(to, start + PIECE_MS[by])
     for (const sums of await source.history({ from: start, to: end, by })) {
-      text += csvLine([sums.start, sums.pageViews, sums.visitors])
+      text += csvRow([sums.start, sums.pageViews, sums.visitors])
     }
     yield text
     text = ''
@@ -57,8 +57,8 @@ export function topDownload(
 async function* topText(
   top: () => ReturnType<DashboardSource['top']>,
 ): AsyncGenerator<string, void, undefined> {
-  let text = csvLine(['value', 'pageViews'])
-  for (const { value, pageViews } of await top()) text += csvLine([value ?? NO_VALUE, pageViews])
+  let text = csvRow(['value', 'pageViews'])
+  for (const { value, pageViews } of await top()) text += csvRow([value ?? NO_VALUE, pageViews])
   yield text
 }
 

@@ -1,20 +1,20 @@
+/** Comma-separated values by RFC 4180, safe to open in a spreadsheet. */
+
 /**
- * CSV as RFC 4180 has it, which spreadsheets open without carrying out what visitors have sent.
+ * Spreadsheets run a cell that begins like this as a formula. The full-width forms are run in some
+ * languages. A page or referrer is text from strangers.
  */
-
-/** A text that a spreadsheet would take for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
-
-/** A text that needs quotes around it. */
-const SPECIAL = /[",\r\n]/
+const FORMULA = /^[\t\r\n]|^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/
+const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/
 
 /** One row, with its line end. `null` is an empty cell. */
 export function csvRow(cells: readonly (string | number | null)[]): string {
   return `${cells.map(cellOf).join(',')}\r\n`
 }
 
+/** An apostrophe before what looks like a formula makes it a text. */
 function cellOf(cell: string | number | null): string {
   if (typeof cell !== 'string') return cell === null ? '' : String(cell)
   const text = FORMULA.test(cell) ? `'${cell}` : cell
-  return SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
