@@ -24,8 +24,8 @@ const FILES_AT_ONCE = 4
 const SLOWEST_SHOWN = 20
 
 /**
- * Begin first, so that no long file is left alone at the end: those that mostly wait, and then those
- * that compute. The end of each run prints which files took longest.
+ * Begin first, so that no long file is left alone at the end: those that mostly wait, and then
+ * those that compute. The end of each run prints which files took longest.
  */
 const LONGEST = [
   'test/real-servers/exactly-once.test.ts',

@@ -293,7 +293,7 @@ for (const [dialect, url] of [
       assert.equal(after[0]!.pageViews + after[1]!.pageViews, 84)
     })
 
-    test('a day is closed with what comes while the collector looks which one is next', async () => {
+    test('a day is closed with what comes while the collector looks for it', async () => {
       const db = await database
       const name = newName()
       const [old, young] = [START, START + 2 * DAY_MS]

@@ -63,7 +63,7 @@ for (const [dialect, url] of [
       return { database, name, commit, top, stored, now }
     }
 
-    test('its views count as (other), by the hour and by the day, and visits have another page', async () => {
+    test('its views count as (other), and visits have another page', async () => {
       const { database, name, top, stored } = await site(['/a', '/secret', '/secret', '/secrets'])
       assert.deepEqual(await removeValue(database, name, 'page', '/secret'), {
         hours: 4,
@@ -104,7 +104,7 @@ for (const [dialect, url] of [
       assert.deepEqual(await stored(), { '/a': 2, '/secret': 2 })
     })
 
-    test('a page that is longer than a value is removed with all that share the value', async () => {
+    test('a page longer than a value is removed with all that share the value', async () => {
       const long = `/${'é'.repeat(127)}`
       const pages = [`${long}?token=1`, `${long}?token=2`, `/${'é'.repeat(126)}a`]
       const { database, name, top, stored } = await site(pages)

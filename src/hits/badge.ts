@@ -31,7 +31,8 @@ export function badgeOf(label: string, hits: number): string {
     `<rect width="${left.width}" height="${HEIGHT}" fill="${LABEL_COLOR}"/>` +
     `<rect x="${left.width}" width="${right.width}" height="${HEIGHT}" fill="${COUNT_COLOR}"/>` +
     `<g fill="#ffffff" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" ` +
-    `font-size="${FONT_SIZE}">${textAt(MARGIN, left)}${textAt(left.width + MARGIN, right)}</g></svg>`
+    `font-size="${FONT_SIZE}">${textAt(MARGIN, left)}` +
+    `${textAt(left.width + MARGIN, right)}</g></svg>`
   )
 }
 

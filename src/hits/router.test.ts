@@ -162,7 +162,7 @@ describe('counts for everyone', () => {
     assert.deepEqual(asked[3], ['a'])
   })
 
-  test('no more than 10,000 items are waited for, and those that fail are asked for again', async () => {
+  test('no more than 10,000 items are waited for, and failed ones are asked again', async () => {
     const clock = new ManualClock(0)
     let fails = true
     const batched = new BatchedCounts(

@@ -34,8 +34,9 @@ test('cells that a spreadsheet would run as a formula become texts', () => {
     const [cell] = cellsOf(csvRow([text]))
     assert.equal(cell, `'${text}`)
   }
-  for (const text of ['/', 'a=1', '', '/-', 'news.example'])
+  for (const text of ['/', 'a=1', '', '/-', 'news.example']) {
     assert.equal(csvRow([text]), `${text}\r\n`)
+  }
   assert.equal(csvRow([-1, null, '']), '-1,,\r\n')
 })
 
