@@ -489,6 +489,18 @@ export function hitsSuite(pair: Pair): void {
         const counts = [...(await processes[0]!.counts(items)).values()]
         assert(counts.every((count) => count >= 0))
         assert.equal(counts.reduce((a, b) => a + b) + deleted, recorded)
+        for (const [index, item] of items.entries()) {
+          const days = await processes[0]!.history(item, { days: 3 })
+          assert.equal(
+            days.reduce((sum, { hits }) => sum + hits, 0),
+            counts[index],
+            'the history moves with the count',
+          )
+        }
+        assert.deepEqual(
+          new Map(await processes[0]!.top(9, { hours: 5 })),
+          new Map(items.flatMap((item, index) => (counts[index] ? [[item, counts[index]]] : []))),
+        )
         assert.deepEqual(
           new Map(await processes[0]!.top(9)),
           new Map([...(await processes[0]!.counts(items))].filter(([, count]) => count > 0)),
