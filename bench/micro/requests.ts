@@ -23,12 +23,17 @@ export interface Kind {
   /** Of the answer, in Express's words. */
   readonly type?: string
   readonly userAgent?: string
+  /** They come from another site, by a campaign, and a CDN says from which country. */
+  readonly dimensions?: boolean
 }
 
 /** Visitors, each with an address and a user agent; fewer than are remembered. */
 const VISITORS = 1_000
 const USER_AGENTS = 200
 const PAGES = 100
+const REFERRERS = 200
+const COUNTRIES = 60
+const CAMPAIGNS = 30
 /** Connections are kept alive: a socket serves several requests. */
 const SOCKETS = 50
 
@@ -56,6 +61,7 @@ export function visits({
   newVisitors = false,
   type = 'html',
   userAgent,
+  dimensions = false,
 }: Kind = {}): () => Visiting {
   let here: { readonly req: Request; readonly res: Response; readonly next: () => void } | undefined
   const app = express()
@@ -76,10 +82,11 @@ export function visits({
       proxies === undefined
         ? []
         : ['X-Forwarded-For', addressOf(visitor), 'X-Forwarded-Proto', 'https']
+    const target = TARGETS[number % PAGES]!
     const request = requestFor(
-      TARGETS[number % PAGES]!,
+      dimensions ? target + campaignOf(number, target) : target,
       userAgent ?? AGENTS[visitor % USER_AGENTS]!,
-      forwarded,
+      dimensions ? [...forwarded, ...dimensionHeaders(number)] : forwarded,
       socket,
     )
     const response = new ServerResponse(request)
@@ -138,6 +145,26 @@ function requestFor(
   // They are parsed when they are first looked at: by Node's server, for `Expect`.
   void request.headers.expect
   return request
+}
+
+/** Headers that the ready-made dimensions look at. Half of the browsers send client hints. */
+function dimensionHeaders(number: number): string[] {
+  const country = number % COUNTRIES
+  return [
+    'Referer',
+    `https://www.site-${number % REFERRERS}.example/forum/topic/${number}?page=2`,
+    'CF-IPCountry',
+    String.fromCharCode(65 + (country % 26), 65 + Math.floor(country / 26)),
+    ...(number % 2 ? ['Sec-CH-UA-Mobile', '?0', 'Sec-CH-UA-Platform', '"Windows"'] : []),
+  ]
+}
+
+/** What the links of a campaign add to an address. */
+function campaignOf(number: number, target: string): string {
+  return (
+    `${target.includes('?') ? '&' : '?'}utm_source=newsletter&utm_medium=email&` +
+    `utm_campaign=spring-${number % CAMPAIGNS}`
+  )
 }
 
 function socketFrom(address: string): Socket {

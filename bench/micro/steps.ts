@@ -6,7 +6,15 @@ import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pageOf, pathOf } from '../../src/activity/page.js'
 import { type Visit, visitCodec } from '../../src/activity/visit.js'
-import { createActivity, WideCache } from '../../src/index.js'
+import {
+  type Activity,
+  campaign,
+  country,
+  createActivity,
+  deviceClass,
+  referrerHost,
+  WideCache,
+} from '../../src/index.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
@@ -61,6 +69,10 @@ const nothingToEncode: Codec<Visit> = {
   },
 }
 
+/** The whole of requests that have values of all dimensions, counted with and without these. */
+export const WITH_DIMENSIONS = 'the whole, with all ready-made dimensions'
+export const WITHOUT_DIMENSIONS = 'the same requests, without dimensions'
+
 /** What holds the results, so that no compiler leaves out what nobody looks at. */
 export const held: { result: unknown } = { result: undefined }
 
@@ -103,10 +115,19 @@ export async function steps(bench: Bench): Promise<Step[]> {
   })
   const open = Buffer.alloc(64 * 1024)
   const activity = createActivity({ ...grid, name: 'whole' })
-  const middleware = activity.middleware()
+  const dimensional = createActivity({
+    ...grid,
+    name: 'dimensional',
+    dimensions: {
+      referrer: referrerHost(),
+      campaign: campaign(),
+      country: country('cf-ipcountry'),
+      device: deviceClass(),
+    },
+  })
   bench.after(async () => {
     pseudonymizer.close()
-    await Promise.all([activity.close(), frames.close()])
+    await Promise.all([activity.close(), dimensional.close(), frames.close()])
   })
   // Until the day's salt has come.
   await turn()
@@ -115,15 +136,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
     pseudonymizer.pseudonymize(page, ip, userAgent),
   )
   const address = measured(({ req }) => req.ip)
-  const whole: Step['run'] = ({ req, res, answer }, meter) => {
-    meter.on()
-    void middleware(req, res, next)
-    meter.off()
-    answer()
-    meter.on()
-    res.emit('close')
-    meter.off()
-  }
+  const whole = wholeOf(activity)
   return [
     {
       name: 'hook',
@@ -172,6 +185,18 @@ export async function steps(bench: Bench): Promise<Step[]> {
     },
     { name: 'the whole', role: 'whole', prepare: arrived(), run: whole },
     {
+      name: WITH_DIMENSIONS,
+      role: 'beside',
+      prepare: arrived({ dimensions: true }),
+      run: wholeOf(dimensional),
+    },
+    {
+      name: WITHOUT_DIMENSIONS,
+      role: 'beside',
+      prepare: arrived({ dimensions: true }),
+      run: whole,
+    },
+    {
       name: 'the whole, a new visitor',
       role: 'beside',
       prepare: arrived({ newVisitors: true }),
@@ -215,6 +240,19 @@ export async function steps(bench: Bench): Promise<Step[]> {
       run: measured(({ res }) => res.emit('close')),
     },
   ]
+}
+
+function wholeOf(activity: Activity): Step['run'] {
+  const middleware = activity.middleware()
+  return ({ req, res, answer }, meter) => {
+    meter.on()
+    void middleware(req, res, next)
+    meter.off()
+    answer()
+    meter.on()
+    res.emit('close')
+    meter.off()
+  }
 }
 
 function measured(work: (prepared: Prepared) => unknown): Step['run'] {

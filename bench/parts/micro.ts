@@ -9,7 +9,14 @@ import type { BarChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
 import { number, percent, withSpread } from '../harness/table.js'
-import { type Meter, type Prepared, type Step, steps } from '../micro/steps.js'
+import {
+  type Meter,
+  type Prepared,
+  type Step,
+  steps,
+  WITH_DIMENSIONS,
+  WITHOUT_DIMENSIONS,
+} from '../micro/steps.js'
 
 /** Runs after which timers have their turn, so that frames go their way. */
 const TURN = 500
@@ -19,6 +26,9 @@ const SUM = 'sum of the steps'
 const NS = { metric: 'ns/visit', better: 'less' } as const
 const BYTES = { metric: 'bytes/visit', better: 'less' } as const
 const VISIT = ''
+
+/** What the values of all ready-made dimensions may add to a visit. */
+const MOST_DIMENSIONS_NS = 2_000
 
 interface Cost {
   readonly ns: number
@@ -54,8 +64,22 @@ export const part: Part = {
         bench.samples.add(name, VISIT, BYTES, bytes)
       }
     }
+    claims(bench)
     return report(bench, all)
   },
+}
+
+/** Both are measured in each round, so what the machine does falls on both. */
+function claims({ samples, claim }: Bench): void {
+  const without = samples.of(WITHOUT_DIMENSIONS, VISIT, NS)
+  const more = median(
+    samples.of(WITH_DIMENSIONS, VISIT, NS).map((ns, round) => ns - without[round]!),
+  )
+  claim(
+    `All ready-made dimensions add at most ${number(MOST_DIMENSIONS_NS)} ns to a visit ` +
+      `(${number(Math.round(more))} ns)`,
+    more <= MOST_DIMENSIONS_NS,
+  )
 }
 
 /** Of a round: the median run, less what it takes to look. */
