@@ -47,6 +47,20 @@ const AGENTS = Array.from({ length: USER_AGENTS }, (_, i) =>
 const TARGETS = Array.from({ length: PAGES }, (_, i) =>
   i % 4 ? `/threads/${i}-why-counting-visits-is-dear` : `/search?q=${i}&page=2`,
 )
+const CAMPAIGN_TARGETS = Array.from({ length: PAGES * CAMPAIGNS }, (_, i) => {
+  const target = TARGETS[i % PAGES]!
+  const mark = target.includes('?') ? '&' : '?'
+  const campaign = Math.floor(i / PAGES)
+  return `${target}${mark}utm_source=newsletter&utm_medium=email&utm_campaign=spring-${campaign}`
+})
+const REFERRER_URLS = Array.from(
+  { length: REFERRERS },
+  (_, i) => `https://www.site-${i}.example/forum/topic/${i * 37}?page=2`,
+)
+const COUNTRY_CODES = Array.from({ length: COUNTRIES }, (_, i) =>
+  String.fromCharCode(65 + (i % 26), 65 + Math.floor(i / 26)),
+)
+const CLIENT_HINTS = ['Sec-CH-UA-Mobile', '?0', 'Sec-CH-UA-Platform', '"Windows"']
 const BODY = '<h1>hello</h1>'.repeat(100)
 
 /** What Node knows of a request that came over a connection. */
@@ -82,9 +96,10 @@ export function visits({
       proxies === undefined
         ? []
         : ['X-Forwarded-For', addressOf(visitor), 'X-Forwarded-Proto', 'https']
-    const target = TARGETS[number % PAGES]!
     const request = requestFor(
-      dimensions ? target + campaignOf(number, target) : target,
+      dimensions
+        ? parsed(CAMPAIGN_TARGETS[number % CAMPAIGN_TARGETS.length]!)
+        : TARGETS[number % PAGES]!,
       userAgent ?? AGENTS[visitor % USER_AGENTS]!,
       dimensions ? [...forwarded, ...dimensionHeaders(number)] : forwarded,
       socket,
@@ -147,24 +162,20 @@ function requestFor(
   return request
 }
 
-/** Headers that the ready-made dimensions look at. Half of the browsers send client hints. */
+/** What the ready-made dimensions look at. Half of the browsers send client hints. */
 function dimensionHeaders(number: number): string[] {
-  const country = number % COUNTRIES
   return [
     'Referer',
-    `https://www.site-${number % REFERRERS}.example/forum/topic/${number}?page=2`,
+    parsed(REFERRER_URLS[(number * 7) % REFERRERS]!),
     'CF-IPCountry',
-    String.fromCharCode(65 + (country % 26), 65 + Math.floor(country / 26)),
-    ...(number % 2 ? ['Sec-CH-UA-Mobile', '?0', 'Sec-CH-UA-Platform', '"Windows"'] : []),
+    parsed(COUNTRY_CODES[number % COUNTRIES]!),
+    ...(number % 2 ? CLIENT_HINTS : []),
   ]
 }
 
-/** What the links of a campaign add to an address. */
-function campaignOf(number: number, target: string): string {
-  return (
-    `${target.includes('?') ? '&' : '?'}utm_source=newsletter&utm_medium=email&` +
-    `utm_campaign=spring-${number % CAMPAIGNS}`
-  )
+/** As a parser makes a text: in one piece, and not the one that the request before had. */
+function parsed(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 function socketFrom(address: string): Socket {

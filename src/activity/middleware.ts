@@ -3,6 +3,7 @@ import type { Request, RequestHandler } from '../page-views/express.js'
 import { Guard } from '../visitors/guard.js'
 import { type Count, pageViews } from '../page-views/middleware.js'
 import { valuesOf } from './dimensions/dimensions.js'
+import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pathOf } from './page.js'
 
@@ -26,9 +27,10 @@ export function activityMiddleware(
 ): () => RequestHandler {
   const { page, visitor, dimensions, ...others } = settings
   const guard = new Guard(logger)
-  const hasDimensions = Object.keys(dimensions).length > 0
-  const callsBack = hasDimensions || Boolean(others.skip ?? visitor ?? page)
-  const values = hasDimensions ? valuesOf(dimensions, guard) : undefined
+  const asked = Object.values(dimensions)
+  const callsBack =
+    Boolean(others.skip ?? visitor ?? page) || !asked.every((dimension) => isReadyMade(dimension))
+  const values = asked.length > 0 ? valuesOf(dimensions, guard) : undefined
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
   return pageViews(

@@ -8,6 +8,7 @@ import type { Express, Request, RequestHandler, Router } from 'express'
 import request from 'supertest'
 import { BROWSER, expresses, keptLog, until } from '../support/fixtures.suite.js'
 import { BurstLogger } from '../support/logger.js'
+import { deviceClass } from './dimensions/device-class.js'
 import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
@@ -212,6 +213,25 @@ for (const [name, express] of expresses) {
     for (const path of ['/admin/users', '/admin', '/users']) await browse(app, path)
     await until(() => pages.length > 0)
     assert.deepEqual(pages, ['/users'])
+  })
+
+  test(`${name}: a site's own dimension sees the place, beside ready-made ones too`, async () => {
+    const places: string[] = []
+    const { pages, middleware } = watching({
+      skip: undefined,
+      visitor: undefined,
+      page: undefined,
+      dimensions: { device: deviceClass(), place: (req) => void places.push(req.baseUrl) },
+    })
+    const app = express()
+    app.use('/a', middleware())
+    app.use(
+      '/a/b',
+      express.Router().get('/c', (_req, res) => void res.send('<p>')),
+    )
+    await browse(app, '/a/b/c')
+    await until(() => pages.length > 0)
+    assert.deepEqual([pages, places], [['/a/b/c'], ['/a']])
   })
 
   test(`${name}: of two places the first decides, and a request counts once`, async () => {

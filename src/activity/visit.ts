@@ -43,14 +43,12 @@ const HAS_DIMENSIONS = 2
 export const visitCodec: Codec<Visit> = {
   encode({ time, visitor, page, dimensions }, target, offset) {
     const dimensionsAt = offset + 1 + TIME_BYTES + (visitor ? VISITOR_BYTES : 0)
-    const pageAt = dimensionsAt + (dimensions ? sizeOf(dimensions) : 0)
-    const room = target.length - pageAt
-    // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
-    if (page.length * 3 > room && Buffer.byteLength(page) > room) return -1
+    const room = target.length - dimensionsAt
+    if (!fits(page, dimensions, room)) return -1
     target[offset] = (visitor ? HAS_VISITOR : 0) | (dimensions ? HAS_DIMENSIONS : 0)
     target.writeUIntBE(time, offset + 1, TIME_BYTES)
     visitor?.copy(target, offset + 1 + TIME_BYTES)
-    if (dimensions) writeDimensions(dimensions, target, dimensionsAt)
+    const pageAt = dimensions ? writeDimensions(dimensions, target, dimensionsAt) : dimensionsAt
     return pageAt + target.write(page, pageAt)
   },
 
@@ -72,19 +70,41 @@ export const visitCodec: Codec<Visit> = {
 
 const NO_VISIT = 'bytes that are no visit'
 
-function sizeOf(dimensions: readonly string[]): number {
-  let bytes = 1
-  for (const text of dimensions) bytes += 1 + Buffer.byteLength(text)
-  return bytes
+/** A UTF-16 unit has up to three bytes: they are counted only where so many might not fit. */
+const MAX_BYTES_A_UNIT = 3
+
+function fits(page: string, dimensions: readonly string[] | undefined, room: number): boolean {
+  let units = page.length
+  let others = 0
+  if (dimensions) {
+    others = 1 + dimensions.length
+    for (const text of dimensions) units += text.length
+  }
+  if (units * MAX_BYTES_A_UNIT + others <= room) return true
+  let bytes = Buffer.byteLength(page) + others
+  if (dimensions) for (const text of dimensions) bytes += Buffer.byteLength(text)
+  return bytes <= room
 }
 
-function writeDimensions(dimensions: readonly string[], target: Buffer, offset: number): void {
+/** Returns the offset behind them. */
+function writeDimensions(dimensions: readonly string[], target: Buffer, offset: number): number {
   target[offset++] = dimensions.length / 2
   for (const text of dimensions) {
-    const length = target.write(text, offset + 1)
-    target[offset] = length
-    offset += 1 + length
+    const end = writeText(text, target, offset + 1)
+    target[offset] = end - offset - 1
+    offset = end
   }
+  return offset
+}
+
+/** Returns the offset behind it. To call `write` costs more than to write a short text here. */
+function writeText(text: string, target: Buffer, offset: number): number {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > 0x7f) return offset + target.write(text, offset)
+    target[offset + at] = unit
+  }
+  return offset + text.length
 }
 
 /** Reads names and values into `dimensions`; returns the offset behind them. */

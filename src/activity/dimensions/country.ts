@@ -1,5 +1,6 @@
 import { wrongType, wrongValue } from '../../support/options.js'
 import type { Request } from '../../page-views/express.js'
+import { readyMade } from './ready-made.js'
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
 const TWO_LETTERS = /^[A-Za-z]{2}$/
@@ -22,10 +23,10 @@ export function country(header: string): (req: Request) => string | undefined {
   if (typeof header !== 'string') throw wrongType('header', header, allowed)
   if (!HEADER_NAME.test(header)) throw wrongValue('header', header, allowed)
   const name = header.toLowerCase()
-  return ({ headers }) => {
+  return readyMade(({ headers }) => {
     const said = headers[name]
     if (typeof said !== 'string' || !TWO_LETTERS.test(said)) return undefined
     const code = said.toUpperCase()
     return code === UNKNOWN ? undefined : code
-  }
+  })
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import request from 'supertest'
 import type { Request } from '../../page-views/express.js'
+import { expresses } from '../../support/fixtures.suite.js'
 import { campaign } from './campaign.js'
 import { country } from './country.js'
 import { deviceClass } from './device-class.js'
+import { isReadyMade } from './ready-made.js'
 import { referrerHost } from './referrer-host.js'
 
 /** As much of a request as the dimensions look at. */
@@ -34,6 +37,42 @@ describe('referrerHost()', () => {
 
   test('no Referer: no value', () => assert.equal(referrerHost()(requestOf({})), undefined))
 
+  for (const [headers, referrer, host] of [
+    [{ host: 'Forum.example:8080' }, 'https://forum.EXAMPLE/', undefined],
+    [{ host: '[::1]:8080' }, 'http://[::1]:8080/', undefined],
+    [{ host: 'inner.local' }, 'https://forum.example/', 'forum.example'],
+    // Express decides whether the proxy that says so is trusted: requestOf() plays its answer.
+    [
+      { host: 'inner.local', 'x-forwarded-host': 'forum.example' },
+      'https://forum.example/',
+      undefined,
+    ],
+  ] as const) {
+    test(`from ${referrer} to ${JSON.stringify(headers)}: ${host}`, () => {
+      assert.equal(referrerHost()(requestOf({ ...headers, referer: referrer })), host)
+    })
+  }
+
+  for (const [name, express] of expresses) {
+    test(`the site's own host is what ${name} says`, async () => {
+      const seen: (string | undefined)[] = []
+      for (const trusted of [0, 1]) {
+        const app = express()
+        app.set('trust proxy', trusted)
+        app.get('/', (req, res) => {
+          seen.push(req.hostname, referrerHost()(req))
+          res.end()
+        })
+        await request(app).get('/').set({
+          host: 'a.example:1',
+          'x-forwarded-host': 'b.example',
+          referer: 'http://b.example/',
+        })
+      }
+      assert.deepEqual(seen, ['a.example', 'b.example', 'b.example', undefined])
+    })
+  }
+
   test('16 KB of anything take no time and name no host that is not there', () => {
     assert.equal(of('https:// '.repeat(2_000)), undefined)
     assert.equal(of(`https://${'a'.repeat(16_000)}`), 'a'.repeat(504))
@@ -57,9 +96,33 @@ describe('campaign()', () => {
     ['/?q=1', undefined],
     ['/', undefined],
     ['/?utm_source=%ff%zz', '\ufffd%zz'],
+    ['/?xutm_source=a&utm_source=b&utm_source=c', 'b'],
+    ['/?utm_source=a+b&fbclid=1', 'a b'],
+    [`/?${'x'.repeat(2_048)}&utm_source=a`, undefined],
   ] as const) {
-    test(`${url}: ${value}`, () => assert.equal(campaign()(requestOf({}, url)), value))
+    test(`${url.slice(0, 60)}: ${value}`, () => {
+      assert.equal(campaign()(requestOf({}, url)), value)
+    })
   }
+
+  test('parameters are read as URLSearchParams reads them', () => {
+    const name = fc.constantFrom('utm_source', 'utm_medium', 'utm_campaign', 'utm_id', 'q', '')
+    const value = fc.oneof(fc.webQueryParameters(), fc.stringMatching(/^[a-z%+=?0-9/]{0,9}$/))
+    const query = fc.array(fc.tuple(name, value), { maxLength: 6 })
+    fc.assert(
+      fc.property(query, (pairs) => {
+        // A "?" at the start is no part of the first name.
+        const text = `_&${pairs.map(([name, value]) => `${name}=${value}`).join('&')}`
+        const params = new URLSearchParams(text)
+        const parts = ['source', 'medium', 'campaign'].map(
+          (part) => params.get(`utm_${part}`) ?? '',
+        )
+        while (parts.at(-1) === '') parts.pop()
+        const wanted = parts.length > 0 ? parts.join('/') : undefined
+        assert.equal(campaign()(requestOf({}, `/?${text}`)), wanted)
+      }),
+    )
+  })
 })
 
 describe('country()', () => {
@@ -97,10 +160,18 @@ describe('deviceClass()', () => {
     [{ 'user-agent': windows, 'sec-ch-ua-mobile': '?1' }, 'phone'],
     [{ 'sec-ch-ua-mobile': '?0', 'sec-ch-ua-platform': '"Android"' }, 'tablet'],
     [{ 'user-agent': iPhone, 'sec-ch-ua-mobile': '?0' }, 'desktop'],
+    [{ 'user-agent': `${' '.repeat(600)}${iPhone}` }, 'desktop'],
     [{}, undefined],
   ] as const) {
     test(`${JSON.stringify(headers).slice(0, 70)}: ${device}`, () => {
       assert.equal(deviceClass()(requestOf(headers)), device)
     })
   }
+})
+
+test('ready-made dimensions are marked: no place is remembered for them', () => {
+  for (const dimension of [referrerHost(), campaign(), country('cf-ipcountry'), deviceClass()]) {
+    assert(isReadyMade(dimension))
+  }
+  assert(!isReadyMade(() => 'value'))
 })

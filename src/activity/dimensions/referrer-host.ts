@@ -1,5 +1,6 @@
 import { onlyKnown, wrongType } from '../../support/options.js'
 import type { Request } from '../../page-views/express.js'
+import { readyMade } from './ready-made.js'
 
 /** Options of {@link referrerHost}. */
 export interface ReferrerHostOptions {
@@ -30,10 +31,18 @@ export function referrerHost(
     throw wrongType('ownHosts', ownHosts, 'an array of host names')
   }
   const own = new Set(ownHosts.map((host) => host.toLowerCase()))
-  return (req) => {
+  return readyMade((req) => {
     const referrer = req.headers.referer
     const host = referrer && HOST.exec(referrer.slice(0, MAX_LOOKED_AT))?.[1]?.toLowerCase()
-    if (!host || own.has(host) || host === req.hostname?.toLowerCase()) return undefined
+    if (!host || own.has(host) || host === hostOf(req)?.toLowerCase()) return undefined
     return host
-  }
+  })
+}
+
+/** What `req.hostname` is. Express looks up settings for it, which takes longer than all else. */
+function hostOf(req: Request): string | undefined {
+  const { host, 'x-forwarded-host': forwardedHost } = req.headers
+  if (host === undefined || forwardedHost !== undefined) return req.hostname
+  const portAt = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') : 0)
+  return portAt === -1 ? host : host.slice(0, portAt)
 }
