@@ -7,7 +7,7 @@ import type { Cache } from '../../src/cache/cache.js'
 import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'
-import { PROCESSES, RATE, visitAt } from './visits.js'
+import { dimensionsAt, PROCESSES, RATE, visitAt } from './visits.js'
 
 /** Of the frames of `createActivity`, and its defaults. */
 const STAMP = stampOf('activity')
@@ -39,13 +39,14 @@ export function startOf(count: number): number {
 
 /**
  * Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid: that
- * with the id given.
+ * with the id given. With `dimensions`, each visit has values of the ready-made ones.
  */
 export async function fill(
   cache: Cache,
   gridId: Buffer,
   from: number,
   count: number,
+  dimensions: boolean,
 ): Promise<Backlog> {
   const grid = new Grid(gridId, { width: WIDTH, layerSeconds: LAYER_SECONDS })
   const writers = Array.from({ length: PROCESSES }, () => ({
@@ -79,7 +80,7 @@ export async function fill(
     for (const [process, writer] of writers.entries()) {
       const rows: Buffer[] = []
       for (let i = first + process; i < Math.min(first + VISITS_A_FLUSH, count); i += PROCESSES) {
-        rows.push(rowOf(from, i))
+        rows.push(rowOf(from, i, dimensions))
       }
       if (rows.length === 0) continue
       const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows])
@@ -108,8 +109,9 @@ export async function fill(
 
 const room = Buffer.alloc(2048)
 
-function rowOf(from: number, i: number): Buffer {
-  const end = visitCodec.encode(visitAt(from, i), room, ROW_LENGTH_BYTES)
+function rowOf(from: number, i: number, dimensions: boolean): Buffer {
+  const visit = { ...visitAt(from, i), dimensions: dimensions ? dimensionsAt(i) : undefined }
+  const end = visitCodec.encode(visit, room, ROW_LENGTH_BYTES)
   room.writeUInt32BE(end - ROW_LENGTH_BYTES, 0)
   return Buffer.from(room.subarray(0, end))
 }

@@ -22,18 +22,38 @@ export async function checkRows(
   }
 }
 
-/** @throws Error if the sums are not those of the rows */
-export async function checkSums(sql: Connection, database: string, count: number): Promise<void> {
-  const { views, visitors, different } = await one(
+/**
+ * @throws Error if the sums are not those of the rows, or the values of the dimensions that every
+ * visit has a value of
+ */
+export async function checkSums(
+  sql: Connection,
+  database: string,
+  count: number,
+  dimensions: readonly string[],
+): Promise<void> {
+  const { visitors, different, ...views } = await one(
     sql,
-    `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS views, ` +
+    `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS seconds, ` +
+      `(SELECT SUM(views) FROM ${database}.activity_hours) AS hours, ` +
+      dimensions
+        .map(
+          (dimension) =>
+            `(SELECT SUM(views) FROM ${database}.activity_hour_values ` +
+            `WHERE dimension = '${dimension}') AS ${dimension}, `,
+        )
+        .join('') +
       `(SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors, ` +
-      `(SELECT COUNT(DISTINCT visitor) FROM ${database}.activities) AS different`,
+      `(SELECT COUNT(DISTINCT created_at DIV 86400000, visitor) FROM ${database}.activities) ` +
+      'AS different',
   )
-  if (Number(views) !== count || Number(visitors) !== Number(different)) {
+  if (
+    Object.values(views).some((sum) => Number(sum) !== count) ||
+    Number(visitors) !== Number(different)
+  ) {
     throw new Error(
-      `${database}: the sums say ${views} views of ${visitors} visitors, the rows ${count} ` +
-        `of ${different}`,
+      `${database}: the sums say ${JSON.stringify(views)} views of ${visitors} visitors, the ` +
+        `rows ${count} of ${different}`,
     )
   }
 }

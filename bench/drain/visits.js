@@ -9,6 +9,10 @@ export const RATE = 4_000
 export const PROCESSES = 4
 export const VISITORS = 10_000
 export const PAGES = 500
+/** Values of the ready-made dimensions. */
+export const REFERRERS = 200
+export const CAMPAIGNS = 30
+export const COUNTRIES = 60
 /** The grid that they wait in. */
 export const NAME = 'activity'
 
@@ -36,6 +40,29 @@ export function visitAt(from, i) {
     visitor: visitors[who % VISITORS],
     page: pages[Math.floor(PAGES * (what / 2 ** 32) ** 3)],
   }
+}
+
+const referrers = Array.from({ length: REFERRERS }, (_, i) => `www.site-${i * 37}.example`)
+const campaigns = Array.from({ length: CAMPAIGNS }, (_, i) => `newsletter/email/issue-${i}`)
+const countries = Array.from({ length: COUNTRIES }, (_, i) =>
+  String.fromCharCode(65 + (i % 26), 65 + Math.floor(i / 26)),
+)
+const devices = ['phone', 'desktop', 'tablet']
+
+/**
+ * What the ready-made dimensions say of visit number `i`: names, each followed by its value. Half
+ * of the visits come from another site, and a tenth by a campaign.
+ *
+ * @param {number} i
+ * @returns {string[]}
+ */
+export function dimensionsAt(i) {
+  const chance = mixed(~i)
+  const few = (values) => values[Math.floor(values.length * (mixed(chance) / 2 ** 32) ** 3)]
+  const dimensions = ['country', few(countries), 'device', few(devices)]
+  if (chance % 2 === 0) dimensions.unshift('referrer', few(referrers))
+  if (chance % 10 === 0) dimensions.unshift('campaign', few(campaigns))
+  return dimensions
 }
 
 /** A number of 32 bits that looks like chance (the finaliser of MurmurHash3). */

@@ -1,6 +1,6 @@
 /**
  * How fast one collector empties the grid, beside what the database takes at most, without and with
- * the sums that it keeps, and beside one INSERT a visit; and how fast the retention removes what it
+ * the sums that it keeps, and beside one INSERT a visit; what the ready-made dimensions add; and how fast the retention removes what it
  * brought. The backlog is that of a site of four processes with 1,000 visits a second each, whose
  * collector was away.
  */
@@ -16,12 +16,15 @@ import type { Bench, Part, Report } from '../harness/part.js'
 import { number, percent, withSpread } from '../harness/table.js'
 
 const COLLECTOR = 'collector'
+/** The same, of visits that have values of all ready-made dimensions. */
+const DIMENSIONS = 'collector, with dimensions'
 const LIMIT = 'raw INSERTs of 1,000'
 const WITH_SUMS = 'raw INSERTs and their sums'
 const SINGLE = 'single INSERTs'
 const RETENTION = 'retention'
 const PEERS = new Map([
   [COLLECTOR, 'collector'],
+  [DIMENSIONS, 'collector'],
   [LIMIT, 'bulk-insert'],
   [WITH_SUMS, 'bulk-insert-sums'],
   [SINGLE, 'single-insert'],
@@ -35,6 +38,9 @@ const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
 /** The promises. Memory is what it is from the first backlog that fills a fetch on. */
 const LEAST_OF_LIMIT = 0.6
 const LEAST_OF_SINGLE = 20
+/** With all ready-made dimensions, of the speed without, from the first full commit on. */
+const LEAST_WITH_DIMENSIONS = 0.75
+const FULL_COMMIT_ROWS = 100_000
 const FLAT_FROM_ROWS = 100_000
 const FLAT_MIB = 96
 /** The collecting period: with a call in each, retention must leave time to collect. */
@@ -105,7 +111,7 @@ async function run(bench: Bench): Promise<Report> {
 
   const contenders: Contender[] = []
   for (const [label, peer] of PEERS) {
-    const database = `drain_${peer.replaceAll('-', '_')}`
+    const database = `drain_${label.replaceAll(/\W+/g, '_')}`
     await mariadb.createDatabase(database)
     const tables = new MysqlDatabase(mariadb.url(database))
     await tables.migrate()
@@ -128,6 +134,11 @@ async function run(bench: Bench): Promise<Report> {
       'activities',
       'activity_seconds',
       'activity_visitors',
+      'activity_books',
+      'activity_hours',
+      'activity_days',
+      'activity_hour_values',
+      'activity_day_values',
       'wide_cache_writers',
       'wide_cache_ranges',
     ]) {
@@ -136,19 +147,23 @@ async function run(bench: Bench): Promise<Report> {
     const rows = rowsOf(label, count)
     const from = startOf(rows)
     let backlog: Backlog | undefined
-    if (label === COLLECTOR) {
+    const collects = label === COLLECTOR || label === DIMENSIONS
+    if (collects) {
       await memcached.flush()
       const [[grid]] = await sql.query<RowDataPacket[]>(
         `SELECT id FROM ${database}.wide_cache_grids`,
       )
-      backlog = await fill(cache, grid!['id'] as Buffer, from, rows)
+      backlog = await fill(cache, grid!['id'] as Buffer, from, rows, label === DIMENSIONS)
       // The collector was last here before the first of them.
       await sql.query(`UPDATE ${database}.wide_cache_grids SET watermark = ?`, [backlog.watermark])
     }
     const answer = await child.ask<Answer>('bring', { from, count: rows })
     await checkRows(sql, database, from, rows)
     if (backlog) await checkLedger(sql, database, rows, backlog.frames)
-    if (label === COLLECTOR || label === WITH_SUMS) await checkSums(sql, database, rows)
+    if (collects || label === WITH_SUMS) {
+      const inAll = label === DIMENSIONS ? ['page', 'country', 'device'] : ['page']
+      await checkSums(sql, database, rows, inAll)
+    }
     return answer
   }
 
@@ -207,6 +222,14 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
       ofSingle.median >= LEAST_OF_SINGLE,
     )
   }
+  for (const size of sizes.filter((rows) => rows >= FULL_COMMIT_ROWS)) {
+    const { median } = samples.ratio(DIMENSIONS, COLLECTOR, String(size), SPEED)
+    claim(
+      `${number(size)} rows waiting: with all ready-made dimensions at least ` +
+        `${percent(LEAST_WITH_DIMENSIONS)} of the speed without (${percent(median)})`,
+      median >= LEAST_WITH_DIMENSIONS,
+    )
+  }
   const slowest = Math.max(...samples.of(RETENTION, String(sizes.at(-1)), CALL))
   claim(
     `A call of the retention takes at most half a collecting period of ${PERIOD_MS / 1000} s ` +
@@ -239,6 +262,10 @@ function report(
           label === COLLECTOR ? `${label}, rows/s` : label,
           withSpread(samples.spread(label, setting, SPEED)),
         ]),
+      ),
+      'with dimensions, of without': withSpread(
+        samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED),
+        percent,
       ),
       'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),
       'of raw and sums': withSpread(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED), percent),
