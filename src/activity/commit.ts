@@ -34,8 +34,11 @@ export async function commitVisits(
 ): Promise<void> {
   const openFrom = (await openBooks(tx, name, visits.length)) * DAY_MS
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
-  const late = visits.reduce((n, { time }) => (Math.min(time, now) < openFrom ? n + 1 : n), 0)
   const seconds = bySecond(visits, timeOf)
+  // No visit is in an older second.
+  const [[oldest, ofOldest] = [0, []]] = seconds
+  const isLate = ({ time }: Visit): boolean => Math.min(time, now) < openFrom
+  const late = oldest * 1000 === openFrom ? ofOldest.filter(isLate).length : 0
   const sums = new Sums()
   const statements = new Statements(tx)
 
@@ -69,10 +72,14 @@ export async function commitVisits(
       ),
   )
   for (const chunk of chunksOf(seconds)) {
-    for (const visit of chunk) sums.add(visit, timeOf(visit))
-    await statements.send(
-      chunk.map((visit) => [name, timeOf(visit), visit.visitor, visit.page]),
-      (count) => insert('activities', ['name', 'created_at', 'visitor', 'page'], count),
+    const rows: SqlValue[][] = []
+    for (const visit of chunk) {
+      const time = timeOf(visit)
+      sums.add(visit, time)
+      rows.push([name, time, visit.visitor, visit.page])
+    }
+    await statements.send(rows, (count) =>
+      insert('activities', ['name', 'created_at', 'visitor', 'page'], count),
     )
   }
   await statements.send(

@@ -1,6 +1,6 @@
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES, type Visit } from './visit.js'
-import { DAY_MS, HOUR_MS, HOURS_A_DAY } from './books.js'
+import { HOUR_MS, HOURS_A_DAY } from './books.js'
 
 /** A visitor of a day. */
 export interface SeenVisitor {
@@ -17,21 +17,53 @@ export const PAGE = 'page'
 /** What `top()` calls the values that are not listed one by one. */
 export const OTHER = '(other)'
 
-type CountsByHour = Map<number, Map<string, number>>
+/** The values of a dimension in an hour. */
+class Counts {
+  /** By the value as it is stored. */
+  readonly #counts = new Map<string, { views: number }>()
+  /** The same by the value as it has come, so that each is made fit once. */
+  readonly #asTheyCame = new Map<string, { views: number }>()
+
+  add(value: string): void {
+    const count = this.#asTheyCame.get(value) ?? this.#enter(value)
+    count.views++
+  }
+
+  *[Symbol.iterator](): Generator<readonly [value: string, views: number]> {
+    for (const [value, { views }] of this.#counts) yield [value, views]
+  }
+
+  #enter(value: string): { views: number } {
+    const fit = value === OTHER ? '' : fitText(value, MAX_VALUE_BYTES)
+    const count = this.#counts.get(fit) ?? { views: 0 }
+    this.#counts.set(fit, count)
+    this.#asTheyCame.set(value, count)
+    return count
+  }
+}
+
+type VisitorsOfDay = Map<string, SeenVisitor>
+type CountsByDimension = Map<string, Counts>
 
 /** Adds up what visits are to be found by: the visitors of each day, the values of each hour. */
 export class Sums {
-  readonly #visitors = new Map<number, Map<string, SeenVisitor>>()
-  readonly #values = new Map<string, CountsByHour>()
+  readonly #visitors = new Map<number, VisitorsOfDay>()
+  readonly #values = new Map<number, CountsByDimension>()
+  /** Of the second that the last visit was in. */
+  #second = -1
+  #hourBit = 0
+  #ofDay: VisitorsOfDay = new Map()
+  #ofHour: CountsByDimension = new Map()
 
   /** Visits come in the order of their times. */
   add({ visitor, page, dimensions }: Visit, time: number): void {
-    const hour = Math.floor(time / HOUR_MS)
-    if (visitor) this.#see(visitor, time, hour)
-    this.#count(PAGE, hour, page)
+    const second = Math.floor(time / 1000)
+    if (second !== this.#second) this.#turnTo(second)
+    if (visitor) this.#see(visitor)
+    this.#count(PAGE, page)
     if (!dimensions) return
     for (let at = 0; at < dimensions.length; at += 2) {
-      this.#count(dimensions[at]!, hour, dimensions[at + 1]!)
+      this.#count(dimensions[at]!, dimensions[at + 1]!)
     }
   }
 
@@ -43,36 +75,43 @@ export class Sums {
 
   /** Dimensions and hours ascending, each with its values. */
   *values(): Generator<readonly [dimension: string, hour: number, value: string, views: number]> {
-    for (const [dimension, hours] of [...this.#values].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      for (const [hour, counts] of [...hours].sort(([a], [b]) => a - b)) {
-        for (const [value, views] of counts) yield [dimension, hour, value, views]
+    const hours = [...this.#values].sort(([a], [b]) => a - b)
+    const dimensions = new Set(hours.flatMap(([, ofHour]) => [...ofHour.keys()]))
+    for (const dimension of [...dimensions].sort()) {
+      for (const [hour, ofHour] of hours) {
+        for (const [value, views] of ofHour.get(dimension) ?? []) {
+          yield [dimension, hour, value, views]
+        }
       }
     }
   }
 
-  #see(visitor: Buffer, time: number, hour: number): void {
-    const day = Math.floor(time / DAY_MS)
-    let ofDay = this.#visitors.get(day)
-    if (!ofDay) this.#visitors.set(day, (ofDay = new Map()))
+  #turnTo(second: number): void {
+    const hour = Math.floor((second * 1000) / HOUR_MS)
+    const day = Math.floor(hour / HOURS_A_DAY)
+    this.#second = second
+    this.#hourBit = 1 << (hour % HOURS_A_DAY)
+    this.#ofDay = this.#visitors.get(day) ?? new Map()
+    this.#visitors.set(day, this.#ofDay)
+    this.#ofHour = this.#values.get(hour) ?? new Map()
+    this.#values.set(hour, this.#ofHour)
+  }
+
+  #see(visitor: Buffer): void {
     // In Latin-1, texts are in the order of their bytes.
     const key = visitor.toString('latin1')
-    const second = Math.floor(time / 1000)
-    const bit = 1 << (hour % HOURS_A_DAY)
-    const seen = ofDay.get(key)
-    if (!seen) ofDay.set(key, { visitor, second, hours: bit })
+    const seen = this.#ofDay.get(key)
+    if (!seen) this.#ofDay.set(key, { visitor, second: this.#second, hours: this.#hourBit })
     else {
-      seen.second = second
-      seen.hours |= bit
+      seen.second = this.#second
+      seen.hours |= this.#hourBit
     }
   }
 
-  #count(dimension: string, hour: number, value: string): void {
-    let hours = this.#values.get(dimension)
-    if (!hours) this.#values.set(dimension, (hours = new Map()))
-    let counts = hours.get(hour)
-    if (!counts) hours.set(hour, (counts = new Map()))
-    const fit = value === OTHER ? '' : fitText(value, MAX_VALUE_BYTES)
-    counts.set(fit, (counts.get(fit) ?? 0) + 1)
+  #count(dimension: string, value: string): void {
+    let counts = this.#ofHour.get(dimension)
+    if (!counts) this.#ofHour.set(dimension, (counts = new Counts()))
+    counts.add(value)
   }
 }
 

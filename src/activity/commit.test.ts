@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Transaction } from '../database/database.js'
+import { watchTurns } from '../../test/servers/longest-turn.js'
+import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
+import type { Visit } from './visit.js'
+
+const LONGEST_TURN_MS = 20
+const COMMITS = 5
+const NOW = Date.UTC(2026, 4, 17, 12)
+
+/** A database that answers in the next turn. */
+const transaction: Transaction = {
+  dialect: 'mysql',
+  maxStatementBytes: 16 * 2 ** 20,
+  query: async () => {
+    await turn()
+    return { rows: [], affectedRows: 0 }
+  },
+  now: async () => NOW,
+  beforeCommit: () => {},
+}
+
+/** Ten seconds of a busy site, with values of four dimensions, frame by frame. */
+function visitsOf(count: number): Visit[] {
+  return Array.from({ length: count }, (_, i) => ({
+    time: NOW - 10_000 + Math.floor(((i * 7919) % count) / 4),
+    visitor: Buffer.from(String(i % 10_000).padStart(12, '0')),
+    page: `/threads/${i % 500}`,
+    dimensions: Object.entries({
+      referrer: `www.site-${i % 200}.example`,
+      campaign: `newsletter/email/${i % 30}`,
+      country: `C${i % 60}`,
+      device: i % 3 ? 'phone' : 'desktop',
+    }).flat(),
+  }))
+}
+
+test(`${MAX_COMMIT_ROWS} visits with dimensions hold up requests for 20 ms at most`, async () => {
+  const longest: number[] = []
+  const turns = watchTurns()
+  for (let commit = 0; commit < COMMITS; commit++) {
+    const visits = visitsOf(MAX_COMMIT_ROWS)
+    await turn()
+    turns.take()
+    await commitVisits(visits, transaction, { now: NOW, name: 'activity' })
+    longest.push(turns.take())
+  }
+  turns.stop()
+  // The garbage collector, and a busy machine, lengthen some.
+  assert(Math.min(...longest) < LONGEST_TURN_MS, `longest turns: ${longest.join(', ')} ms`)
+})
