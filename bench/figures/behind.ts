@@ -12,6 +12,11 @@ const SPEED = metric('rows/s')
 const REFRESH = 'activity.stats()'
 const READERS = [REFRESH, 'COUNT(*)', 'COUNT(DISTINCT visitor)']
 const MS = metric('ms')
+const DIMENSIONS = 'collector, with dimensions'
+const HISTORY = 'history(), 24 hours'
+const TOP = "top('page') of a day"
+const HISTORIES = [HISTORY, 'history(), 30 days', TOP, 'GROUP BY hour', 'GROUP BY page']
+const AT_ONCE = ' at once'
 
 export const collecting: Figures = (read) => {
   const measured = read('drain')
@@ -29,6 +34,20 @@ export const collecting: Figures = (read) => {
       'heap afterwards, MiB': shown(
         samples.spread(COLLECTOR, setting, metric('heap after gc, MiB')),
       ),
+    })),
+  }
+}
+
+/** With values of all ready-made dimensions, beside visits without. */
+export const collectingDimensions: Figures = (read) => {
+  const measured = read('drain')
+  const { samples } = measured
+  return {
+    rows: settingsOf(measured, DIMENSIONS).map((setting) => ({
+      'rows waiting': number(Number(setting)),
+      'without dimensions, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+      'with all ready-made ones, rows/s': shown(samples.spread(DIMENSIONS, setting, SPEED)),
+      '%': share(samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED)),
     })),
   }
 }
@@ -65,15 +84,36 @@ export const reading: Figures = (read) => {
   }
 }
 
+/** The history and the top pages, beside what a site without sums asks. */
+export const readingHistory: Figures = (read) => {
+  const measured = read('stats')
+  return {
+    rows: settingsOf(measured, HISTORY)
+      .filter((setting) => !setting.endsWith(AT_ONCE))
+      .map((setting) => ({
+        visits: setting.replace(/ visits.*$/, ''),
+        ...Object.fromEntries(
+          HISTORIES.map((name) => [
+            `${name}, ms`,
+            shown(measured.samples.spread(name, setting, MS)),
+          ]),
+        ),
+      })),
+  }
+}
+
 export const readingAtOnce: Figures = (read) => {
   const measured = read('stats')
   return {
-    rows: settingsOf(measured, REFRESH)
-      .filter((setting) => setting.endsWith('at once'))
-      .map((setting) => ({
-        'who asks': setting,
-        queries: shown(measured.samples.spread(REFRESH, setting, metric('queries'))),
-        'ms until the last is answered': shown(measured.samples.spread(REFRESH, setting, MS)),
-      })),
+    rows: [REFRESH, HISTORY, TOP].flatMap((name) =>
+      settingsOf(measured, name)
+        .filter((setting) => setting.endsWith(AT_ONCE))
+        .map((setting) => ({
+          'who asks': setting,
+          'for what': name,
+          queries: shown(measured.samples.spread(name, setting, metric('queries'))),
+          'ms until the last is answered': shown(measured.samples.spread(name, setting, MS)),
+        })),
+    ),
   }
 }

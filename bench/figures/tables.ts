@@ -1,5 +1,12 @@
 /** The tables that README and docs can ask for, by name. */
-import { collecting, reading, readingAtOnce, retention } from './behind.js'
+import {
+  collecting,
+  collectingDimensions,
+  reading,
+  readingAtOnce,
+  readingHistory,
+  retention,
+} from './behind.js'
 import { growing, model, modelEnds } from './growing.js'
 import { catchingUp, costsAndLosses, faults, losses, lossesOnFastCache } from './losses.js'
 import type { Figures } from './measured.js'
@@ -19,8 +26,10 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     outages,
     steps,
     collecting,
+    'collecting-dimensions': collectingDimensions,
     retention,
     reading,
+    'reading-history': readingHistory,
     'reading-at-once': readingAtOnce,
     relatives,
     growing,

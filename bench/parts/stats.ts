@@ -1,6 +1,6 @@
 /**
- * What the figures of the last ten minutes cost when they are read anew, beside counting the rows,
- * as the visits in the window grow, and as the visitors do; and what 1,000 callers at once cost who
+ * What the figures of the last ten minutes, the history and the top pages cost when they are read
+ * anew, beside counting the rows, as the visits in the window grow, and as the visitors do; and what 1,000 callers at once cost who
  * find no figures anywhere.
  */
 import { type Connection, type RowDataPacket, createConnection } from 'mysql2/promise'
@@ -14,10 +14,14 @@ import type { Bench, Part, Report } from '../harness/part.js'
 import { type Spread, median, spread } from '../harness/statistics.js'
 import { number, withSpread } from '../harness/table.js'
 import {
+  addHistory,
   analyze,
   countViews,
   countVisitors,
+  groupByHour,
+  groupByPage,
   multiply,
+  rangeOf,
   record,
   refresh,
   windowStart,
@@ -27,6 +31,34 @@ const REFRESH = 'activity.stats()'
 const VIEWS = 'COUNT(*)'
 const VISITORS = 'COUNT(DISTINCT visitor)'
 const CONTENDERS = [REFRESH, VIEWS, VISITORS]
+const HOURS = 'history(), 24 hours'
+const DAYS = 'history(), 30 days'
+const TOP = "top('page') of a day"
+const BY_HOUR = 'GROUP BY hour'
+const BY_PAGE = 'GROUP BY page'
+const HISTORIES = [HOURS, DAYS, TOP, BY_HOUR, BY_PAGE]
+
+/** What the activity is asked for, and what of the query stands in no other. */
+const READS: ReadonlyMap<string, { method: string; args: () => unknown[]; query: string }> =
+  new Map([
+    [REFRESH, { method: 'stats', args: () => [], query: '%FROM activity\\_seconds%' }],
+    [
+      HOURS,
+      {
+        method: 'history',
+        args: () => [{ ...rangeOf(1), by: 'hour' }],
+        query: '%FROM activity\\_visitors%GROUP BY day, hours%',
+      },
+    ],
+    [
+      TOP,
+      {
+        method: 'top',
+        args: () => ['page', { ...rangeOf(1), n: 10 }],
+        query: '%FROM activity\\_day\\_values%',
+      },
+    ],
+  ])
 const MS = { metric: 'ms', better: 'less' } as const
 
 /** Of many times as many visits the refresh may cost at most so much more: as good as nothing. */
@@ -47,6 +79,8 @@ interface Site {
   readonly database: MysqlDatabase
   readonly url: string
   readonly from: number
+  /** When the hour of the first visit began. */
+  readonly firstHour: number
 }
 
 export const part: Part = {
@@ -84,22 +118,36 @@ async function run(bench: Bench): Promise<Report> {
   }
   for (let round = 0; round < rounds; round++) {
     for (const one of [...sites, ...crowds]) {
-      for (let i = 0; i < CONTENDERS.length; i++) {
-        const contender = CONTENDERS[(i + round) % CONTENDERS.length]!
+      const contenders = sites.includes(one) ? [...CONTENDERS, ...HISTORIES] : CONTENDERS
+      for (let i = 0; i < contenders.length; i++) {
+        const contender = contenders[(i + round) % contenders.length]!
         bench.progress(`${one.setting}, round ${round + 1} of ${rounds}: ${contender}`)
         bench.samples.add(contender, one.setting, MS, await ask(contender, one, cache, memcached))
       }
     }
   }
   const [few, many] = [sites[0]!, sites.at(-1)!]
+  for (const read of [HOURS, DAYS, TOP]) {
+    const { median } = growthOf(bench, few, many, read)
+    bench.claim(
+      `${read} costs with ${number(many.visits)} visits at most ${MOST_GROWTH} times what it ` +
+        `costs with ${number(few.visits)} (${number(median)} times)`,
+      median <= MOST_GROWTH,
+    )
+  }
   const growth = growthOf(bench, few, many)
   bench.claim(
     `A refresh with ${number(many.visits)} visits in the window costs at most ${MOST_GROWTH} ` +
       `times what it costs with ${number(few.visits)} (${number(growth.median)} times)`,
     growth.median <= MOST_GROWTH,
   )
-  const stampede = await callersAtOnce(bench, mariadb, memcached, few, stampedes)
-  return report(bench, sites, crowds, stampede)
+  const crowd = await askersOf(bench, mariadb)
+  const atOnce: Stampede[] = []
+  for (const read of READS.keys()) {
+    atOnce.push(await callersAtOnce(bench, crowd, memcached, few, stampedes, read))
+  }
+  await Promise.all(crowd.children.map((child) => child.ask('close')))
+  return report(bench, sites, crowds, atOnce)
 }
 
 /** A site with so many visits in its window, and figures that are those of its rows. */
@@ -127,31 +175,58 @@ async function site(
   const recorded = Math.max(visitors, Math.min(visits, 10_000))
   await record(cache, database, recorded, visitors)
   if (visits > recorded) await multiply(sql, visits / recorded)
+  const firstHour = await addHistory(sql)
   await analyze(sql)
-  return { setting, visits, visitors, sql, database, url, from: await windowStart(sql) }
+  const from = await windowStart(sql)
+  return { setting, visits, visitors, sql, database, url, from, firstHour }
 }
 
 /** How long one way to the figures takes, in milliseconds. @throws Error if they are wrong */
 async function ask(
   contender: string,
-  { visits, visitors, sql, database, from, setting }: Site,
+  { visits, visitors, sql, database, from, firstHour, setting }: Site,
   cache: Cache,
   memcached: Memcached,
 ): Promise<number> {
   const right = (what: number, wanted: number): void => {
     if (what !== wanted) throw new Error(`${setting}: ${contender} says ${what}, not ${wanted}`)
   }
+  const forget = (): Promise<void> => memcached.flush()
   if (contender === REFRESH) {
     const times: number[] = []
     for (let i = 0; i < REFRESHES_A_ROUND; i++) {
-      const { ms, stats } = await refresh(cache, database, () => memcached.flush())
-      right(stats.pageViews, visits)
-      right(stats.visitors, visitors)
+      const { ms, answer } = await refresh(cache, database, forget, (it) => it.stats())
+      right(answer.pageViews, visits)
+      right(answer.visitors, visitors)
       times.push(ms)
     }
     return median(times)
   }
+  if (contender === HOURS || contender === DAYS) {
+    const [days, by] = contender === HOURS ? ([1, 'hour'] as const) : ([30, 'day'] as const)
+    const query = { ...rangeOf(days), by }
+    const { ms, answer } = await refresh(cache, database, forget, (it) => it.history(query))
+    const views = answer.reduce(
+      (sum, { start, pageViews }) => (Date.parse(start) >= firstHour ? sum + pageViews : sum),
+      0,
+    )
+    if (by === 'hour') right(views, visits)
+    else right(Math.min(answer.length, days), days)
+    return ms
+  }
+  if (contender === TOP) {
+    const query = { ...rangeOf(1), n: 10 }
+    const { ms, answer } = await refresh(cache, database, forget, (it) => it.top('page', query))
+    right(answer.length, 10)
+    return ms
+  }
   const began = performance.now()
+  if (contender === BY_HOUR || contender === BY_PAGE) {
+    const counted = await (contender === BY_HOUR ? groupByHour : groupByPage)(sql, from)
+    const ms = performance.now() - began
+    right(counted, contender === BY_HOUR ? visits : 10)
+    return ms
+  }
   const counted = contender === VIEWS ? await countViews(sql, from) : await countVisitors(sql, from)
   const ms = performance.now() - began
   right(counted, contender === VIEWS ? visits : visitors)
@@ -159,28 +234,24 @@ async function ask(
 }
 
 /** By how much a refresh costs more at `many` than at `few`, within each round. */
-function growthOf({ samples }: Bench, few: Site, many: Site): Spread {
-  const before = samples.of(REFRESH, few.setting, MS)
-  return spread(samples.of(REFRESH, many.setting, MS).map((ms, round) => ms / before[round]!))
+function growthOf({ samples }: Bench, few: Site, many: Site, read = REFRESH): Spread {
+  const before = samples.of(read, few.setting, MS)
+  return spread(samples.of(read, many.setting, MS).map((ms, round) => ms / before[round]!))
 }
 
 interface Stampede {
+  readonly read: string
   readonly times: number
   readonly queries: number
   readonly ms: Spread
 }
 
-/**
- * All callers at once in some processes, none of which has figures, nor has the cache: how often
- * SQL is asked.
- */
-async function callersAtOnce(
-  bench: Bench,
-  mariadb: MariaDb,
-  memcached: Memcached,
-  { url, visits, visitors }: Site,
-  times: number,
-): Promise<Stampede> {
+interface Askers {
+  readonly children: readonly Child[]
+  readonly log: Connection
+}
+
+async function askersOf(bench: Bench, mariadb: MariaDb): Promise<Askers> {
   const log = await createConnection(mariadb.url('mysql'))
   bench.after(() => log.end())
   const children = Array.from(
@@ -188,10 +259,26 @@ async function callersAtOnce(
     () => new Child(new URL('../stats/asking.js', import.meta.url)),
   )
   bench.after(() => Promise.all(children.map((child) => child.end())))
+  return { children, log }
+}
+
+/**
+ * All callers at once in some processes, none of which has the answer, nor has the cache: how often
+ * SQL is asked.
+ */
+async function callersAtOnce(
+  bench: Bench,
+  { children, log }: Askers,
+  memcached: Memcached,
+  { url, visits, visitors }: Site,
+  times: number,
+  read: string,
+): Promise<Stampede> {
+  const { method, args, query } = READS.get(read)!
   const durations: number[] = []
   let [most, all] = [0, 0]
   for (let time = 0; time < times; time++) {
-    bench.progress(`${number(CALLERS)} callers at once, ${time + 1} of ${times}`)
+    bench.progress(`${number(CALLERS)} callers at once of ${read}, ${time + 1} of ${times}`)
     await Promise.all(
       children.map((child) =>
         child.ask('prepare', { memcached: memcached.address, mysqlUrl: url }),
@@ -200,50 +287,52 @@ async function callersAtOnce(
     await memcached.flush()
     await log.query('TRUNCATE general_log')
     await log.query('SET GLOBAL general_log = ON')
+    const call = { callers: CALLERS / PROCESSES, method, args: args() }
     const replies = await Promise.all(
-      children.map((child) =>
-        child.ask<{ ms: number; answers: string[] }>('call', { callers: CALLERS / PROCESSES }),
-      ),
+      children.map((child) => child.ask<{ ms: number; answers: string[] }>('call', call)),
     )
     await log.query('SET GLOBAL general_log = OFF')
     const answers = new Set(replies.flatMap(({ answers }) => answers))
-    const { pageViews, visitors: seen } = JSON.parse([...answers][0] ?? '{}') as {
-      pageViews?: number
-      visitors?: number
-    }
-    if (answers.size !== 1 || pageViews !== visits || seen !== visitors) {
+    const [first] = answers
+    const figures = JSON.parse(first ?? '{}') as { pageViews?: number; visitors?: number }
+    const wrong =
+      read === REFRESH && (figures.pageViews !== visits || figures.visitors !== visitors)
+    if (answers.size !== 1 || wrong) {
       throw new Error(`1,000 callers were answered ${[...answers].join(' and ')}`)
     }
     const [[row]] = await log.query<RowDataPacket[]>(
-      `SELECT COUNT(*) AS n FROM general_log WHERE argument LIKE '%FROM activity\\_layers%'`,
+      "SELECT COUNT(*) AS n FROM general_log WHERE command_type IN ('Query', 'Execute') " +
+        'AND argument LIKE ?',
+      [query],
     )
     const queries = Number(row!['n'])
+    // They found no answer anywhere, so one of them at least has asked.
+    if (queries === 0) throw new Error(`${read}: no query in the log is like ${query}`)
     most = Math.max(most, queries)
     all += queries
     const ms = Math.max(...replies.map((reply) => reply.ms))
     durations.push(ms)
-    bench.samples.add(REFRESH, `${number(CALLERS)} callers at once`, MS, ms)
+    bench.samples.add(read, `${number(CALLERS)} callers at once`, MS, ms)
     bench.samples.add(
-      REFRESH,
+      read,
       `${number(CALLERS)} callers at once`,
       { metric: 'queries', better: 'less' },
       queries,
     )
   }
-  await Promise.all(children.map((child) => child.ask('close')))
   bench.claim(
-    `${number(CALLERS)} callers at once in ${PROCESSES} processes who find no figures cause ` +
-      `one query (${all} in ${times} times, never more than ${most})`,
+    `${number(CALLERS)} callers of ${read} at once in ${PROCESSES} processes who find no ` +
+      `answer cause one query (${all} in ${times} times, never more than ${most})`,
     most === 1 && all === times,
   )
-  return { times, queries: all, ms: spread(durations) }
+  return { read, times, queries: all, ms: spread(durations) }
 }
 
 function report(
   bench: Bench,
   sites: readonly Site[],
   crowds: readonly Site[],
-  stampede: Stampede,
+  atOnce: readonly Stampede[],
 ): Report {
   const { samples } = bench
   const rowsOf = (group: readonly Site[], varied: 'visits' | 'visitors') =>
@@ -266,19 +355,26 @@ function report(
         rows: rowsOf(sites, 'visits'),
       },
       {
-        title: `The same, by visitors (${number(crowds[0]!.visits)} visits)`,
+        title: 'The history and the top pages read anew, beside GROUP BY on the rows, in ms',
+        rows: sites.map(({ visits, setting }) => ({
+          visits: number(visits),
+          ...Object.fromEntries(
+            HISTORIES.map((name) => [name, withSpread(samples.spread(name, setting, MS))]),
+          ),
+        })),
+      },
+      {
+        title: `The figures, by visitors (${number(crowds[0]!.visits)} visits)`,
         rows: rowsOf(crowds, 'visitors'),
       },
       {
         title: 'Callers who find no figures',
-        rows: [
-          {
-            'callers at once': `${number(CALLERS)} in ${PROCESSES} processes`,
-            times: stampede.times,
-            queries: stampede.queries,
-            'ms until the last is answered': withSpread(stampede.ms),
-          },
-        ],
+        rows: atOnce.map(({ read, times, queries, ms }) => ({
+          [`${number(CALLERS)} callers in ${PROCESSES} processes`]: read,
+          times,
+          queries,
+          'ms until the last is answered': withSpread(ms),
+        })),
       },
     ],
     chart: {

@@ -18,12 +18,15 @@ answer({
     await activity.migrate()
   },
 
-  async call({ callers }) {
+  /** `method`: of the activity, with its arguments. */
+  async call({ callers, method, args }) {
     const began = performance.now()
-    const answers = await Promise.all(Array.from({ length: callers }, () => activity.stats()))
+    const answers = await Promise.all(
+      Array.from({ length: callers }, () => activity[method](...args)),
+    )
     return {
       ms: performance.now() - began,
-      answers: [...new Set(answers.map((stats) => JSON.stringify(stats)))],
+      answers: [...new Set(answers.map((answer) => JSON.stringify(answer)))],
     }
   },
 

@@ -2,8 +2,7 @@
  * Fills the window of a site's figures with visits, and asks for the figures in the ways there are.
  */
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { createActivity } from '../../src/activity/activity.js'
-import type { ActivityStats } from '../../src/activity/stats.js'
+import { type Activity, createActivity } from '../../src/activity/activity.js'
 import type { Cache } from '../../src/cache/cache.js'
 import type { Database } from '../../src/database/database.js'
 
@@ -60,12 +59,69 @@ export async function multiply(sql: Connection, times: number): Promise<void> {
     'INSERT INTO activities (name, created_at, visitor, page) ' +
       `SELECT name, created_at, visitor, page FROM activities JOIN (${more}) AS more`,
   )
-  await sql.query('UPDATE activity_seconds SET views = views * ?', [times])
+  for (const table of ['activity_seconds', 'activity_hours', 'activity_hour_values']) {
+    await sql.query(`UPDATE ${table} SET views = views * ?`, [times])
+  }
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const HOURS = 24
+const DAYS = 30
+
+/**
+ * Sums of the hours and days before, each like the first hour of the visits, as a site has them
+ * that has run for a month. Its rows are not needed: nothing here reads them.
+ *
+ * @returns when the first hour of the visits began, in milliseconds since the Unix epoch
+ */
+export async function addHistory(sql: Connection): Promise<number> {
+  const first = await firstHour(sql)
+  const day = Math.floor(first / HOURS)
+  const numbers = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `SELECT ${i + 1} AS ago`).join(' UNION ALL ')
+  await sql.query('UPDATE activity_books SET open_day = ?', [day])
+  for (const [table, period, columns, count, newest] of [
+    ['activity_hour_values', 'hour', 'value, views', HOURS, first],
+    ['activity_hours', 'hour', 'views, 0, 1000', HOURS, first],
+    ['activity_day_values', 'day', 'value, views', DAYS, day],
+    ['activity_days', 'day', 'views, 0, 1000', DAYS, day],
+  ] as const) {
+    const ofValues = columns.startsWith('value')
+    const from = ofValues ? 'activity_hour_values' : 'activity_hours'
+    const names = ofValues
+      ? `name, dimension, ${period}, value, views`
+      : `name, ${period}, views, late, visitors`
+    await sql.query(
+      `INSERT INTO ${table} (${names}) SELECT name, ${ofValues ? 'dimension, ' : ''}? - ago, ` +
+        `${columns} FROM ${from} JOIN (${numbers(count)}) AS before_it WHERE hour = ?`,
+      [newest, first],
+    )
+  }
+  return first * HOUR_MS
+}
+
+/** The hour, counted from 1970, of the first visits. */
+async function firstHour(sql: Connection): Promise<number> {
+  const [[row]] = await sql.query<RowDataPacket[]>(
+    'SELECT MIN(created_at) DIV ? AS hour FROM activities',
+    [HOUR_MS],
+  )
+  return Number(row!['hour'])
+}
+
+/** What the dashboard asks for, up to now. */
+export function rangeOf(days: number): { from: number; to: number } {
+  const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS
+  return { from: to - days * DAY_MS, to }
 }
 
 /** So that the optimiser knows the tables as it would those of a site that has run for a while. */
 export async function analyze(sql: Connection): Promise<void> {
-  await sql.query('ANALYZE TABLE activities, activity_seconds, activity_visitors')
+  await sql.query(
+    'ANALYZE TABLE activities, activity_seconds, activity_visitors, activity_hours, ' +
+      'activity_days, activity_hour_values, activity_day_values',
+  )
 }
 
 /** When the window begins, in milliseconds since the Unix epoch. */
@@ -90,19 +146,39 @@ export async function countVisitors(sql: Connection, from: number): Promise<numb
   return Number(row!['n'])
 }
 
-/** The figures when no process and no cache has any: what one refresh costs. */
-export async function refresh(
+/** What a site without sums asks for its history; returns the views of all hours. */
+export async function groupByHour(sql: Connection, from: number): Promise<number> {
+  const [rows] = await sql.query<RowDataPacket[]>(
+    `SELECT created_at DIV ${HOUR_MS} AS hour, COUNT(*) AS n, COUNT(DISTINCT visitor) AS visitors ` +
+      `${FROM_WINDOW} GROUP BY hour`,
+    [from],
+  )
+  return rows.reduce((sum, row) => sum + Number(row['n']), 0)
+}
+
+/** What a site without sums asks for its top pages; returns how many it gets. */
+export async function groupByPage(sql: Connection, from: number): Promise<number> {
+  const [rows] = await sql.query<RowDataPacket[]>(
+    `SELECT page, COUNT(*) AS n ${FROM_WINDOW} GROUP BY page ORDER BY n DESC LIMIT 10`,
+    [from],
+  )
+  return rows.length
+}
+
+/** An answer when no process and no cache has any: what one refresh costs. */
+export async function refresh<Answer>(
   cache: Cache,
   database: Database,
   forget: () => Promise<void>,
-): Promise<{ ms: number; stats: ActivityStats }> {
+  read: (activity: Activity) => Promise<Answer>,
+): Promise<{ ms: number; answer: Answer }> {
   const activity = activityOn(cache, database)
   // Once per process and not part of a refresh.
   await activity.migrate()
   await forget()
   const began = performance.now()
-  const stats = await activity.stats()
+  const answer = await read(activity)
   const ms = performance.now() - began
   await activity.close()
-  return { ms, stats }
+  return { ms, answer }
 }
