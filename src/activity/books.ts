@@ -17,11 +17,11 @@ export async function openBooks(tx: Transaction, name: string, views: number): P
       tx.dialect,
       'activity_books',
       ['name'],
-      ['name', 'open_day', 'views'],
-      { views: 'add' },
+      ['name', 'open_day', 'views', 'changes'],
+      { views: 'add', changes: 'add' },
       1,
     ),
-    [name, 0, views],
+    [name, 0, views, 1],
   )
   return openDayOf(tx, name)
 }

@@ -111,7 +111,8 @@ export interface Hits {
   /**
    * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last
    * processing, so a collecting period behind `count`. With `hours` (1 to 192): those with the most
-   * hits in this hour and the `hours - 1` before it.
+   * hits in this hour and the `hours - 1` before it, up to half a minute old, since SQL is asked once
+   * in that time over all processes.
    *
    * @throws TypeError, RangeError for a wrong `n` or `hours`; DatabaseError
    */
@@ -329,10 +330,9 @@ export class ItemHits implements Hits {
         return this.#read(() => readTop(this.#wide.database, name, checked))
       }
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
-      return this.#read(async () => {
-        const now = await this.#wide.database.now()
-        return readTopOfHours(this.#wide.database, name, checked, now, hours)
-      })
+      return this.#wide.readCached(`top:${checked}:${hours}`, async (database) =>
+        readTopOfHours(database, name, checked, await database.now(), hours),
+      )
     })
   }
 

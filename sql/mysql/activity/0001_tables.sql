@@ -30,12 +30,13 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
   KEY activity_visitors_last_second (name, last_second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- One row a name, which every commit and every closing of a day writes: the oldest day (days since 1970) that is open,
--- and the views of all time.
+-- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
+-- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
 CREATE TABLE IF NOT EXISTS activity_books (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   open_day BIGINT NOT NULL,
   views BIGINT NOT NULL,
+  changes BIGINT NOT NULL,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

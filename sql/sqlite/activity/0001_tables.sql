@@ -29,12 +29,13 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS activity_visitors_last_second ON activity_visitors (name, last_second);
 
--- One row a name, which every commit and every closing of a day writes: the oldest day (days since 1970) that is open,
--- and the views of all time.
+-- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
+-- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
 CREATE TABLE IF NOT EXISTS activity_books (
   name TEXT NOT NULL,
   open_day INTEGER NOT NULL,
   views INTEGER NOT NULL,
+  changes INTEGER NOT NULL,
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
