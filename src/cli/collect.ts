@@ -10,7 +10,7 @@ import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { createHits } from '../hits/hits.js'
-import { GRID_PREFIX } from '../hits/options.js'
+import { GRID_NAME_START } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
@@ -189,8 +189,8 @@ class Collectors {
           : settings,
       )
     }
-    if (kind === 'hits' && name.startsWith(GRID_PREFIX)) {
-      return createHits({ ...grid, name: name.slice(GRID_PREFIX.length) })
+    if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
+      return createHits({ ...grid, name: name.slice(GRID_NAME_START.length) })
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { settle } from '../support/fixtures.suite.js'
+import { flushPromises } from '../support/fixtures.suite.js'
 import { retried } from './retry.js'
 
 /** How long an answer is waited for. */
@@ -180,6 +180,6 @@ test('a connection that comes when the time is over is not used', async () => {
     refused,
   )
   connect!()
-  await settle()
+  await flushPromises()
   assert.equal(works, 1)
 })

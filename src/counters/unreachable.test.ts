@@ -10,7 +10,7 @@ import { memory } from '../cache/memory.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { systemClock } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
-import { settle } from '../support/fixtures.suite.js'
+import { flushPromises } from '../support/fixtures.suite.js'
 import { GlobalCounter } from './global-counter.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { ShardedCounter } from './sharded-counter.js'
@@ -45,7 +45,7 @@ test('an increment that only waited for a connection was not counted, and says s
     proxy.drop('rst')
     proxy.forget()
     // The resets arrive.
-    await settle()
+    await flushPromises()
     await cache.flush()
     const notCounted = {
       name: 'DatabaseError',

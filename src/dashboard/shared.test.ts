@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, settle } from '../support/fixtures.suite.js'
+import { ManualClock, flushPromises } from '../support/fixtures.suite.js'
 import { shared, within } from './shared.js'
 
 test('calls share one answer while it is fetched, and for its time', async () => {
@@ -12,7 +12,7 @@ test('calls share one answer while it is fetched, and for its time', async () =>
     return new Promise<number>((resolve) => finish.push(resolve))
   })
   const both = [ask(), ask()]
-  await settle()
+  await flushPromises()
   assert.equal(calls, 1)
   await clock.advance(5_000)
   both.push(ask())
@@ -20,7 +20,7 @@ test('calls share one answer while it is fetched, and for its time', async () =>
   assert.deepEqual(await Promise.all(both), [1, 1, 1])
   assert.equal(calls, 1, 'a slow answer is not asked for again')
   const next = ask()
-  await settle()
+  await flushPromises()
   finish[1]!(2)
   assert.equal(await next, 2)
   await clock.advance(999)
@@ -47,6 +47,6 @@ test('work that takes too long rejects, and its timer does not stay', async () =
   await clock.advance(1_000)
   await rejected
   assert.equal(await within(clock, 1_000, async () => 7), 7)
-  await settle()
+  await flushPromises()
   assert.equal(clock.pending, 0)
 })

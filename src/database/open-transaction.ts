@@ -14,7 +14,7 @@ import {
 import { databaseNow } from './dialect.js'
 import { refuseWhatEnds } from './transaction-statements.js'
 
-/** The most statements of one transaction that may wait for their turn. */
+/** The most statements of one transaction that may wait. */
 export const MAX_WAITING_STATEMENTS = 1_000
 
 /**
@@ -117,7 +117,7 @@ export class OpenTransaction implements Transaction {
     try {
       return await Promise.race([this.#withHooks(work), tooLong])
     } catch (error) {
-      // What still waits for its turn must not run behind the rollback.
+      // What still waits must not run behind the rollback.
       this.#failure ??= { error }
       throw error
     } finally {

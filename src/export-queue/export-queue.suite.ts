@@ -93,7 +93,7 @@ export function exportSuite(under: MapUnderTest): void {
                 'n'
               ],
             ),
-          expire: () => database.query('UPDATE export_queue_holds SET held_until = 0'),
+          expire: () => database.query('UPDATE export_queue_leases SET held_until = 0'),
         })
       } finally {
         await database.close()
@@ -251,7 +251,9 @@ export function exportSuite(under: MapUnderTest): void {
     assert.equal(seen.length, 1, 'it rests')
     const rest = async (): Promise<number> =>
       Number(
-        (await database.query('SELECT held_until FROM export_queue_holds')).rows[0]?.['held_until'],
+        (await database.query('SELECT held_until FROM export_queue_leases')).rows[0]?.[
+          'held_until'
+        ],
       ) - (await database.now())
     const rests: number[] = []
     for (let i = 0; i < 12; i++) {
@@ -279,7 +281,7 @@ export function exportSuite(under: MapUnderTest): void {
       ),
     )
     assert.deepEqual(
-      (await database.query('SELECT * FROM export_queue_holds')).rows,
+      (await database.query('SELECT * FROM export_queue_leases')).rows,
       [],
       'and is forgotten',
     )
@@ -304,14 +306,14 @@ export function exportSuite(under: MapUnderTest): void {
     crash = false
     await add(dying, [['a', 3]])
     const other = open(receiver.take, { buckets: 1 })
-    assert.equal(await other.process(), 0, "the dead one's hold lasts a while")
+    assert.equal(await other.process(), 0, "the dead one's lease lasts a while")
     await expire()
     assert.equal(await other.process(), 3)
     assert.deepEqual(receiver.came.slice(0, 2), receiver.came.slice(2, 4))
     assert.deepEqual(receiver.values('a'), [1, 2, 3])
   })
 
-  it('two processors never export one bucket at once while its hold is renewed', async ({
+  it('two processors never export one bucket at once while its lease is renewed', async ({
     open,
     add,
     database,
@@ -345,14 +347,14 @@ export function exportSuite(under: MapUnderTest): void {
       await add(slow, [['a', 2]])
       const until = async (): Promise<number> =>
         Number(
-          (await database.query('SELECT held_until FROM export_queue_holds')).rows[0]?.[
+          (await database.query('SELECT held_until FROM export_queue_leases')).rows[0]?.[
             'held_until'
           ],
         )
       for (let i = 0; i < 3; i++) {
         assert.equal(await quick.process(), 0)
         // Nearly over.
-        await database.query('UPDATE export_queue_holds SET held_until = held_until - 9000')
+        await database.query('UPDATE export_queue_leases SET held_until = held_until - 9000')
         const before = await until()
         timers.fire()
         while ((await until()) <= before) await new Promise((resolve) => setImmediate(resolve))
@@ -373,7 +375,7 @@ export function exportSuite(under: MapUnderTest): void {
     }
   })
 
-  it('a processor that loses its hold leaves the entries; late repeats have old versions', async ({
+  it('a processor that loses its lease leaves the entries; late repeats have old versions', async ({
     open,
     add,
     expire,

@@ -55,7 +55,7 @@ test('MariaDB: exporting waits for no transaction, and late commits get new vers
       })
     })
     broken = false
-    await database.query('UPDATE export_queue_holds SET held_until = 0')
+    await database.query('UPDATE export_queue_leases SET held_until = 0')
     assert.equal(await queue.process(), 2)
     assert.deepEqual(came.slice(2), [
       [4, 3],

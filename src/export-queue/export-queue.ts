@@ -12,7 +12,7 @@ import type { Transaction } from '../database/database.js'
 import { updateByIds, upsert } from '../database/dialect.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
-import { Holds } from './holds.js'
+import { Leases } from './leases.js'
 import { type ExportEntry, type ExportQueueOptions, exportSettings } from './options.js'
 
 export { BucketsDifferError } from '../buckets/buckets.js'
@@ -32,7 +32,7 @@ const ENTRIES_A_BATCH = 500
  * Batches of one bucket in one `process()`, so that busy writers do not keep it from the other
  * buckets.
  */
-const BATCHES_A_TURN = 100
+const BATCHES_A_RUN = 100
 /** What the table has where no version has been given; versions are below it. */
 const NO_VERSION = Number.MAX_SAFE_INTEGER
 
@@ -91,7 +91,7 @@ export class ExportQueue<K, V> {
   readonly #keys: Encoding<K>
   readonly #values: Encoding<V>
   readonly #buckets: Buckets
-  readonly #holds: Holds
+  readonly #leases: Leases
   readonly #environment: Environment
   readonly #processing: Processing
   readonly #waiting = new Waiting<Encoded>((tx, rows) =>
@@ -117,7 +117,7 @@ export class ExportQueue<K, V> {
     this.#keys = new Encoding('key', keyCodec)
     this.#values = new Encoding('value', valueCodec)
     this.#buckets = new Buckets(this.#database, TABLES, id, buckets)
-    this.#holds = new Holds(this.#database, id, environment)
+    this.#leases = new Leases(this.#database, id, environment)
     this.#environment = environment
     this.#processing = new Processing({
       every,
@@ -196,7 +196,7 @@ export class ExportQueue<K, V> {
 
   async #processBucket(bucket: number): Promise<number> {
     let sum = 0
-    for (let turn = 0; turn < BATCHES_A_TURN; turn++) {
+    for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
       const batch = await this.#database.transaction((tx) => this.#take(tx, bucket))
       if (!batch) break
       await this.#export(batch)
@@ -208,13 +208,13 @@ export class ExportQueue<K, V> {
   }
 
   /**
-   * A hold on the bucket and its next entries, each with a version that is in SQL when this
+   * A lease on the bucket and its next entries, each with a version that is in SQL when this
    * transaction is.
    */
   async #take(tx: Transaction, bucket: number): Promise<Batch | undefined> {
     const range = await this.#buckets.lock(tx, bucket)
     if (!range) return undefined
-    const holder = await this.#holds.take(tx, range)
+    const holder = await this.#leases.take(tx, range)
     if (!holder) return undefined
     // Versions given before come first, so that a key's entries never overtake each other.
     const { rows } = await tx.query(
@@ -229,7 +229,7 @@ export class ExportQueue<K, V> {
       version: Number(row['version']),
     }))
     if (entries.length === 0) {
-      await this.#holds.end(tx, holder)
+      await this.#leases.end(tx, holder)
       return undefined
     }
     await this.#giveVersions(
@@ -279,20 +279,20 @@ export class ExportQueue<K, V> {
         if (same) same.push(entry)
         else byKey.set(name, [entry])
       }
-      await this.#holds.during(holder, async () => this.#exporter([...byKey.values()].flat()))
+      await this.#leases.during(holder, async () => this.#exporter([...byKey.values()].flat()))
     } catch (error) {
-      // If even that fails, the hold runs out by itself.
-      await this.#holds.rest(holder).catch(() => undefined)
+      // If even that fails, the lease runs out by itself.
+      await this.#leases.rest(holder).catch(() => undefined)
       throw error
     }
   }
 
   /**
-   * Deletes what has been exported, unless the hold was lost: then it is exported again, with the
+   * Deletes what has been exported, unless the lease was lost: then it is exported again, with the
    * same versions.
    */
   async #settle(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
-    if (!(await this.#holds.end(tx, holder))) return false
+    if (!(await this.#leases.end(tx, holder))) return false
     await deleteRows(
       tx,
       TABLES.queued,

@@ -56,8 +56,8 @@ export interface HitsSettings {
 const OWN_OPTIONS = ['name', 'repeatSeconds', 'bots', 'privacySignals'] as const
 
 /** So that an activity of the same name has a grid of its own. */
-export const GRID_PREFIX = 'hits.'
-const MAX_NAME = 32 - GRID_PREFIX.length
+export const GRID_NAME_START = 'hits.'
+const MAX_NAME = 32 - GRID_NAME_START.length
 
 export const DEFAULT_REPEAT_SECONDS = 1_800
 const MAX_REPEAT_SECONDS = 86_400
@@ -81,7 +81,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
   if (name.length > MAX_NAME) {
     throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
   }
-  const gridName = GRID_PREFIX + name
+  const gridName = GRID_NAME_START + name
   const { collect, closeTimeoutMs, vanishedSeconds, logger } = gridSettings(grid)
   const repeatSeconds =
     seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')

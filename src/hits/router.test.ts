@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { expresses, ManualClock, settle } from '../support/fixtures.suite.js'
+import { expresses, ManualClock, flushPromises } from '../support/fixtures.suite.js'
 import { badgeOf } from './badge.js'
 import { BatchedCounts } from './batched-counts.js'
 import { createHits } from './hits.js'
@@ -180,7 +180,7 @@ describe('counts for everyone', () => {
     await assert.rejects(all[0]!, /away/)
     fails = false
     await clock.advance(10_000)
-    await settle()
+    await flushPromises()
     assert.equal((await settled).filter(({ status }) => status === 'fulfilled').length, 9_000)
     const again = batched.read('item 0')
     await clock.advance(1_000)

@@ -7,7 +7,7 @@ export const BELIEF_MS = 500
  * How long a process must have known a generation before it may say that nobody believes in an
  * earlier one. Clocks of two machines may differ by a third in their pace.
  */
-export const SETTLE_MS = 700
+export const ESTABLISH_MS = 700
 
 /**
  * One generation as this process knows it, and until when it may act on it. All times are this
@@ -20,15 +20,15 @@ export class Belief {
   /** After SQL had first said that this is the newest generation. */
   readonly since: number
   reserved: number
-  settled: boolean
+  established: boolean
   until = -Infinity
 
-  constructor({ generation, token, base, reserved, settled }: Generation, since: number) {
+  constructor({ generation, token, base, reserved, established }: Generation, since: number) {
     this.generation = generation
     this.token = token
     this.base = base
     this.reserved = reserved
-    this.settled = settled
+    this.established = established
     this.since = since
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, settle } from '../support/fixtures.suite.js'
+import { ManualClock, flushPromises } from '../support/fixtures.suite.js'
 import { Callers, PATIENCE_MS } from './callers.js'
 
 /** What has become of calls so far: a number, an error's code or name, or nothing yet. */
@@ -31,7 +31,7 @@ test('as many share an operation as a block has numbers, but from 100 to 1,000',
     const all = outcomes(Array.from({ length: 1_200 }, () => callers.join()))
     assert.equal(callers.batch().length, batch)
     callers.answer(callers.batch(), 1, batch)
-    await settle()
+    await flushPromises()
     assert.equal(all[batch - 1], batch)
     assert.equal(all[batch], undefined)
     assert.equal(callers.batch().length, Math.min(batch, 1_200 - batch))
@@ -44,11 +44,11 @@ test('numbers come in the order of the calls; the others reject at the end', asy
   const calls = Array.from({ length: 4 }, () => callers.join())
   const all = outcomes(calls)
   callers.answer(callers.batch().slice(0, 3), 7, 2)
-  await settle()
+  await flushPromises()
   assert.deepEqual(all, [7, 8, 'RangeError', undefined])
   await assert.rejects(calls[2]!, /sequence "test" has reached its last number, 9007199254740991/)
   callers.close()
-  await settle()
+  await flushPromises()
   assert.equal(all[3], 'CLOSED')
 })
 
@@ -107,6 +107,6 @@ test('close() rejects those who wait and stops the timer', async () => {
   const all = outcomes([callers.join()])
   assert.equal(clock.pending, 1)
   callers.close()
-  await settle()
+  await flushPromises()
   assert.deepEqual([all, clock.pending], [['CLOSED'], 0])
 })

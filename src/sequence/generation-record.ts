@@ -22,7 +22,7 @@ export interface Generation {
   /** No number above it is handed out. */
   readonly reserved: number
   /** Nobody believes in an earlier generation any more: numbers may be handed out. */
-  readonly settled: boolean
+  readonly established: boolean
 }
 
 /** Numbers taken: `count` of them from `first` on; fewer than asked for where the numbers end. */
@@ -31,7 +31,7 @@ export interface Taken {
   readonly count: number
 }
 
-const COLUMNS = ['name', 'generation', 'token', 'base', 'reserved', 'settled']
+const COLUMNS = ['name', 'generation', 'token', 'base', 'reserved', 'established']
 const LAST = Number.MAX_SAFE_INTEGER
 
 export class GenerationRecord {
@@ -60,7 +60,7 @@ export class GenerationRecord {
 
   /**
    * Opens the generation after `old`, unless somebody else has; returns the newest one. It is
-   * settled from the start only if nobody can believe in an earlier one: a take without a cache is
+   * established from the start only if nobody can believe in an earlier one: a take without a cache is
    * checked at the row.
    */
   open(old: number, token: Buffer | null): Promise<Generation> {
@@ -73,12 +73,12 @@ export class GenerationRecord {
         token,
         base: row.reserved,
         reserved: token === null ? row.reserved : Math.min(row.reserved + this.#block, LAST),
-        settled: row.token === null && row.settled,
+        established: row.token === null && row.established,
       }
       await tx.query(
         'UPDATE sequence_generations ' +
-          'SET generation = ?, token = ?, base = ?, reserved = ?, settled = ? WHERE name = ?',
-        [next.generation, token, next.base, next.reserved, Number(next.settled), this.#name],
+          'SET generation = ?, token = ?, base = ?, reserved = ?, established = ? WHERE name = ?',
+        [next.generation, token, next.base, next.reserved, Number(next.established), this.#name],
       )
       return next
     })
@@ -100,8 +100,8 @@ export class GenerationRecord {
    * Says that nobody believes in an earlier generation any more; may be repeated. `false`: the
    * generation is over.
    */
-  settle(generation: number): Promise<boolean> {
-    return this.#update('settled = 1', [], generation)
+  establish(generation: number): Promise<boolean> {
+    return this.#update('established = 1', [], generation)
   }
 
   /** Takes `count` numbers from the row itself. `undefined`: the generation is over. */
@@ -139,8 +139,8 @@ export class GenerationRecord {
   }
 }
 
-function generationOf({ generation, token, base, reserved, settled }: SqlRow): Generation {
+function generationOf({ generation, token, base, reserved, established }: SqlRow): Generation {
   assert(typeof generation === 'number' && typeof base === 'number' && typeof reserved === 'number')
   assert(token === null || Buffer.isBuffer(token))
-  return { generation, token, base, reserved, settled: settled === 1 }
+  return { generation, token, base, reserved, established: established === 1 }
 }

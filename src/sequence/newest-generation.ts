@@ -45,10 +45,10 @@ export class NewestGeneration {
   }
 
   /** Says that nobody believes in an earlier generation any more. `false`: it is over. */
-  async settle(belief: Belief): Promise<boolean> {
+  async establish(belief: Belief): Promise<boolean> {
     const askedAt = this.#clock.elapsed()
-    if (!(await this.#record.settle(belief.generation))) return false
-    belief.settled = true
+    if (!(await this.#record.establish(belief.generation))) return false
+    belief.established = true
     belief.renew(askedAt)
     return true
   }
@@ -73,7 +73,7 @@ export class NewestGeneration {
     // Answers may overtake each other.
     if (known && newest.generation < known.generation) return known
     const belief = known?.generation === newest.generation ? known : this.#follow(known, newest)
-    belief.settled ||= newest.settled
+    belief.established ||= newest.established
     belief.renew(askedAt, newest.reserved)
     return belief
   }

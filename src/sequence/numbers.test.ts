@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
-import { keptLog, ManualClock, settle } from '../support/fixtures.suite.js'
+import { keptLog, ManualClock, flushPromises } from '../support/fixtures.suite.js'
 import { BurstLogger } from '../support/logger.js'
 import type { Generation, GenerationRecord } from './generation-record.js'
 import { Numbers } from './numbers.js'
@@ -31,7 +31,7 @@ function bench(
     token: options.token ?? null,
     base: 0,
     reserved: 1_000,
-    settled: true,
+    established: true,
   }
   const record = {
     async read() {
@@ -42,9 +42,9 @@ function bench(
     },
     async open(old: number, token: Buffer | null) {
       opened.push([old, Buffer.isBuffer(token)])
-      return (newest = { ...newest, generation: old + 1, token, settled: false })
+      return (newest = { ...newest, generation: old + 1, token, established: false })
     },
-    settle: () => (world.silent ? new Promise<boolean>(() => undefined) : Promise.resolve(true)),
+    establish: () => (world.silent ? new Promise<boolean>(() => undefined) : Promise.resolve(true)),
     take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
   }
   const kept = { alive: 0 }
@@ -81,7 +81,7 @@ const unreachable = new DatabaseError('ECONNREFUSED', 'unreachable', 'no databas
 test('while the database answers nobody waits for a timer', async () => {
   const { numbers, reads } = bench()
   const all = Promise.all([numbers.next(), numbers.next(), numbers.next()])
-  await settle()
+  await flushPromises()
   assert.deepEqual(await Promise.race([all, 'late']), [1, 2, 3])
   assert.deepEqual(reads, [0])
   numbers.close()
@@ -201,11 +201,11 @@ test('after ten seconds of SQL alone the cache serves; a new sequence does not w
     world.forgets = forgets
     await clock.advance(7_000)
     await numbers.next()
-    await settle()
+    await flushPromises()
     assert.deepEqual(opened, [])
     await clock.advance(3_000)
     await numbers.next()
-    await settle()
+    await flushPromises()
     assert.deepEqual(opened, expected)
   }
   numbers.close()

@@ -12,7 +12,7 @@
  * generation `increment` sees to it. Between two: an operation is sent for those who wait at that
  * moment, and only while this process believes the generation to be the newest, that is, within
  * BELIEF_MS of having asked SQL. Numbers of a new generation are handed out only once its row says
- * `settled`, which a process writes that has known of it for SETTLE_MS: by then all beliefs in
+ * `established`, which a process writes that has known of it for ESTABLISH_MS: by then all beliefs in
  * earlier generations, asked for before it was committed, are over. So an operation in an old
  * generation was sent, and its callers had called, before any number of a new one was answered.
  * Clocks are compared with themselves only; what would break this part (and never the first) is a
@@ -28,7 +28,7 @@ import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
-import { type Belief, BELIEF_MS, SETTLE_MS } from './belief.js'
+import { type Belief, BELIEF_MS, ESTABLISH_MS } from './belief.js'
 import { CacheCounters } from './cache-counters.js'
 import { type Caller, Callers } from './callers.js'
 import type { GenerationRecord } from './generation-record.js'
@@ -131,7 +131,7 @@ export class Numbers {
     const { belief } = this.#newest
     if (!belief) return this.#ask()
     if (belief.token !== null && !cache) return this.#newest.open(belief, null)
-    if (!belief.settled) return this.#settle(belief)
+    if (!belief.established) return this.#establish(belief)
     if (belief.token === null || !cache) return this.#takeFromRow(belief)
     if (this.#elapsed() >= belief.until) return this.#ask()
     return this.#takeFromCache(cache.counters, belief.token, belief)
@@ -148,10 +148,10 @@ export class Numbers {
     await this.#pause(RETRY_MS)
   }
 
-  async #settle(belief: Belief): Promise<void> {
-    const early = belief.since + SETTLE_MS - this.#elapsed()
+  async #establish(belief: Belief): Promise<void> {
+    const early = belief.since + ESTABLISH_MS - this.#elapsed()
     if (early > 0) return this.#pause(early)
-    if (!(await this.#newest.settle(belief))) return this.#ask()
+    if (!(await this.#newest.establish(belief))) return this.#ask()
   }
 
   async #takeFromCache(counters: CacheCounters, token: Buffer, belief: Belief): Promise<void> {

@@ -46,14 +46,14 @@ export class ManualClock implements Clock {
   /** Moves on by `ms`, calling what falls due, and lets promises settle in between. */
   async advance(ms: number): Promise<void> {
     const end = this.#elapsed + ms
-    await settle()
+    await flushPromises()
     for (;;) {
       const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
       this.#moveTo(next?.at ?? end)
-      if (!next) return settle()
+      if (!next) return flushPromises()
       this.#timers = this.#timers.filter((other) => other !== next)
       next.callback()
-      await settle()
+      await flushPromises()
     }
   }
 
@@ -68,7 +68,7 @@ export class ManualClock implements Clock {
 }
 
 /** Lets promises that need no real waiting settle. */
-export async function settle(): Promise<void> {
+export async function flushPromises(): Promise<void> {
   for (let i = 0; i < 3; i++) await turn()
 }
 

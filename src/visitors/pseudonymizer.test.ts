@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { BurstLogger } from '../support/logger.js'
-import { type KeptLog, ManualClock, keptLog, settle } from '../support/fixtures.suite.js'
+import { type KeptLog, ManualClock, keptLog, flushPromises } from '../support/fixtures.suite.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { Pseudonymizer } from './pseudonymizer.js'
 
@@ -99,7 +99,7 @@ test('processes give a visitor the same hash if they share a cache, and only the
     start(cache, clock),
     start(memory({ now: clock.elapsed }), clock),
   ]
-  await settle()
+  await flushPromises()
   assert.equal(hashOf(one, 'anna'), hashOf(two, 'anna'))
   assert.notEqual(hashOf(one, 'anna'), hashOf(other, 'anna'))
 })
@@ -108,7 +108,7 @@ test('a salt that the cache has lost is put back within half a minute', async ()
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
   const one = start(cache, clock)
-  await settle()
+  await flushPromises()
   const salt = await cache.get(KEY)
   const before = hashOf(one, 'anna')
   assert.equal(salt?.length, 32)
@@ -122,7 +122,7 @@ test('when the cache has another salt, all take that one', async () => {
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
   const one = start(cache, clock)
-  await settle()
+  await flushPromises()
   const before = hashOf(one, 'anna')
   await cache.delete(KEY)
   const two = start(cache, clock)
@@ -136,7 +136,7 @@ test('what is no salt is replaced', async () => {
   const cache = memory({ now: clock.elapsed })
   await cache.set(KEY, Buffer.from('foreign'), 60)
   const one = start(cache, clock)
-  await settle()
+  await flushPromises()
   assert(hashOf(one, 'anna'))
   assert.equal((await cache.get(KEY))?.length, 32)
 })
@@ -145,7 +145,7 @@ test('the salt changes with the UTC day, and leaves the cache two days later', a
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
   const one = start(cache, clock)
-  await settle()
+  await flushPromises()
   const before = hashOf(one, 'anna')
   await clock.advance(DAY / 2 - 1)
   assert.equal(hashOf(one, 'anna'), before)
@@ -175,10 +175,10 @@ test('a salt that is asked for as the day ends is not taken for the next one', a
   await clock.advance(1)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
   answer()
-  await settle()
+  await flushPromises()
   assert.equal(one.visits.length, 0, 'it waits for the new one')
   answer()
-  await settle()
+  await flushPromises()
   assert(one.visits[0]?.visitor)
   assert.equal((await inner.get('wide-cache:activity:salt:2026-05-18'))?.length, 32)
   assert.notDeepEqual(await inner.get('wide-cache:activity:salt:2026-05-18'), await inner.get(KEY))
@@ -203,7 +203,7 @@ test('while the cache is down visits have no visitor, and the log says so once',
   cache.fault = () => 'down'
   const one = start(cache, clock)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
-  await settle()
+  await flushPromises()
   assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
   await clock.advance(20_000)
   assert.equal(hashOf(one, 'anna'), undefined)
@@ -220,7 +220,7 @@ test('a cache that goes away later does not matter, and is asked twice a minute'
   const clock = new ManualClock(NOON)
   const cache = shared(clock)
   const one = start(cache, clock)
-  await settle()
+  await flushPromises()
   const before = hashOf(one, 'anna')
   const operations = cache.operations
   cache.fault = () => 'down'
@@ -266,7 +266,7 @@ test('closing while the salt is asked for, and then the cache, warns of nothing'
   const one = start(closing, clock)
   one.pseudonymizer.close()
   closeCache()
-  await settle()
+  await flushPromises()
   assert.deepEqual(one.log.lines, [])
   assert.equal(clock.pending, 0)
 })
@@ -274,7 +274,7 @@ test('closing while the salt is asked for, and then the cache, warns of nothing'
 test('identities of any length and any bytes have hashes of their own', async () => {
   const clock = new ManualClock(NOON)
   const one = start(memory({ now: clock.elapsed }), clock)
-  await settle()
+  await flushPromises()
   const identities = [
     '',
     '\0',

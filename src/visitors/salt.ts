@@ -29,7 +29,7 @@ const RETRY_MS = 1_000
  */
 export class DailySalt {
   readonly #cache: Cache
-  readonly #keyPrefix: string
+  readonly #keyStart: string
   readonly #clock: Clock
   readonly #logger: BurstLogger
   readonly #answered: (salt: Buffer | undefined) => void
@@ -51,7 +51,7 @@ export class DailySalt {
     answered: (salt: Buffer | undefined) => void
   }) {
     this.#cache = parts.cache
-    this.#keyPrefix = `wide-cache:${parts.name}:salt:`
+    this.#keyStart = `wide-cache:${parts.name}:salt:`
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#answered = parts.answered
@@ -90,7 +90,7 @@ export class DailySalt {
     let found: Buffer | undefined
     try {
       found = await this.#exchange(
-        `${this.#keyPrefix}${new Date(day * DAY_MS).toISOString().slice(0, 10)}`,
+        `${this.#keyStart}${new Date(day * DAY_MS).toISOString().slice(0, 10)}`,
       )
       this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
     } catch (error) {

@@ -18,7 +18,7 @@ function bench() {
     cache,
     environment: { ...systemEnvironment, clock },
     key: 'test',
-    keyPrefix: async () => 'wide-cache:test:',
+    keyStart: async () => 'wide-cache:test:',
     ttlSeconds: TTL_SECONDS,
     async query() {
       world.queries++

@@ -28,7 +28,7 @@ function reading(cache: Cache, query: () => Promise<number>, clock = movableCloc
       cache,
       environment: { ...systemEnvironment, clock },
       key: 'test',
-      keyPrefix: async () => 'wide-cache:test:',
+      keyStart: async () => 'wide-cache:test:',
       ttlSeconds: 2,
       query,
     }),

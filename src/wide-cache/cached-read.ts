@@ -25,24 +25,24 @@ export interface CachedReadParts {
   readonly cache: Cache
   readonly environment: Environment
   /** What all keys of the name begin with. */
-  readonly keyPrefix: () => Promise<string>
+  readonly keyStart: () => Promise<string>
   readonly ttlSeconds: number
 }
 
 /**
  * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many
- * callers ask: the one that finds the turn free takes it and reads; all others take what the cache
+ * callers ask: the one that takes the lease reads; all others take what the cache
  * holds, and the last good figures while SQL is away. Without a cache each process reads once a
  * period for itself.
  */
 export class CachedRead<Figures> {
   readonly #cache: Cache
   readonly #environment: Environment
-  readonly #keyPrefix: () => Promise<string>
+  readonly #keyStart: () => Promise<string>
   /** Tells the figures from others of the name. */
   readonly #key: string
   /** As last known: what all keys of the figures begin with. */
-  #prefix: string | undefined
+  #knownKeyStart: string | undefined
   readonly #ttlSeconds: number
   readonly #query: () => Promise<Figures>
   #memo: (Known<Figures> & { readonly until: number }) | undefined
@@ -51,13 +51,13 @@ export class CachedRead<Figures> {
   constructor(parts: CachedReadParts & { key: string; query: () => Promise<Figures> }) {
     this.#cache = parts.cache
     this.#environment = parts.environment
-    this.#keyPrefix = parts.keyPrefix
+    this.#keyStart = parts.keyStart
     this.#key = parts.key
     this.#ttlSeconds = parts.ttlSeconds
     this.#query = parts.query
   }
 
-  /** The figures. @throws what the query, or `keyPrefix`, throws, if there never were any. */
+  /** The figures. @throws what the query, or `keyStart`, throws, if there never were any. */
   read(): Promise<Figures> {
     if (this.#memo && this.#environment.clock.elapsed() < this.#memo.until) {
       return Promise.resolve(this.#memo.figures)
@@ -79,15 +79,15 @@ export class CachedRead<Figures> {
 
   async #refresh(): Promise<Figures> {
     try {
-      this.#prefix = await this.#keyPrefix()
+      this.#knownKeyStart = await this.#keyStart()
     } catch (error) {
       return this.#lastGood(error)
     }
-    const turn = await this.#takeTurn()
-    if (turn === 'of another') {
+    const lease = await this.#takeLease()
+    if (lease === 'of another') {
       const found = await this.#waitForOther()
       if (found) return found.figures
-    } else if (turn === 'ours' && !this.#memo) {
+    } else if (lease === 'ours' && !this.#memo) {
       // Callers who lose patience while the query is under way get these.
       await this.#recall(0)
     }
@@ -97,15 +97,15 @@ export class CachedRead<Figures> {
     } catch (error) {
       return this.#lastGood(error)
     }
-    const isShared = turn === 'ours' && (await this.#share(figures))
+    const isShared = lease === 'ours' && (await this.#share(figures))
     return this.#remember(figures, isShared ? this.#memoMs : this.#ttlSeconds * 1000)
   }
 
-  /** Whose turn it is to read; `undefined` if the cache does not answer. */
-  async #takeTurn(): Promise<'ours' | 'of another' | undefined> {
+  /** Who has the lease, and reads; `undefined` if the cache does not answer. */
+  async #takeLease(): Promise<'ours' | 'of another' | undefined> {
     try {
       const isOurs = await this.#cache.add(
-        `${this.#prefix}read:${this.#key}:turn`,
+        `${this.#knownKeyStart}read:${this.#key}:lease`,
         Buffer.from('1'),
         this.#ttlSeconds,
       )
@@ -133,7 +133,11 @@ export class CachedRead<Figures> {
   async #share(figures: Figures): Promise<boolean> {
     try {
       const value = Buffer.from(JSON.stringify(figures))
-      await this.#cache.set(`${this.#prefix}read:${this.#key}:figures`, value, LAST_GOOD_SECONDS)
+      await this.#cache.set(
+        `${this.#knownKeyStart}read:${this.#key}:figures`,
+        value,
+        LAST_GOOD_SECONDS,
+      )
       return true
     } catch {
       return false
@@ -146,7 +150,7 @@ export class CachedRead<Figures> {
    */
   async #recall(ms: number): Promise<Known<Figures> | 'none' | undefined> {
     try {
-      const value = await this.#cache.get(`${this.#prefix}read:${this.#key}:figures`)
+      const value = await this.#cache.get(`${this.#knownKeyStart}read:${this.#key}:figures`)
       if (!value) return 'none'
       return { figures: this.#remember(JSON.parse(value.toString()) as Figures, ms) }
     } catch {
@@ -156,7 +160,7 @@ export class CachedRead<Figures> {
 
   /** The newest figures there are. @throws `error` if there are none */
   async #lastGood(error: unknown): Promise<Figures> {
-    const found = this.#prefix === undefined ? undefined : await this.#recall(MEMO_MS)
+    const found = this.#knownKeyStart === undefined ? undefined : await this.#recall(MEMO_MS)
     if (found && found !== 'none') return found.figures
     if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
     throw error

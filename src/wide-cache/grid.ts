@@ -15,15 +15,15 @@ export class Grid implements Geometry {
   readonly layerSeconds: number
   /** The cache key of the list of marks; see marks.ts. */
   readonly marksKey: string
-  readonly #cellPrefix: string
+  readonly #cellKeyStart: string
 
   constructor(id: Buffer, { width, layerSeconds }: Geometry) {
     this.id = id
     this.width = width
     this.layerSeconds = layerSeconds
-    const prefix = keyPrefix(id)
-    this.marksKey = `${prefix}marks`
-    this.#cellPrefix = `${prefix}cell:`
+    const start = keyStart(id)
+    this.marksKey = `${start}marks`
+    this.#cellKeyStart = `${start}cell:`
   }
 
   /** The layer of a moment in milliseconds since the Unix epoch. */
@@ -43,11 +43,11 @@ export class Grid implements Geometry {
 
   /** The cache key of a cell. */
   cellKey(layer: number, column: number): string {
-    return `${this.#cellPrefix}${layer}:${column}`
+    return `${this.#cellKeyStart}${layer}:${column}`
   }
 }
 
 /** What all cache keys of the grid with this id begin with. */
-export function keyPrefix(id: Buffer): string {
+export function keyStart(id: Buffer): string {
   return `wide-cache:${id.toString('hex')}:`
 }

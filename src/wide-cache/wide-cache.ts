@@ -10,7 +10,7 @@ import { ClockWatch } from './clock-watch.js'
 import { Collector } from './collector/collector.js'
 import { stampOf } from './frame.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
-import { keyPrefix } from './grid.js'
+import { keyStart } from './grid.js'
 import { GridRecord } from './ledger/grid-record.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { Ledger } from './ledger/ledger.js'
@@ -169,7 +169,7 @@ export class WideCache<Row, Figures = unknown> {
     this.#cachedReads = new CachedReads({
       ...parts,
       ttlSeconds: settings.readTtlSeconds,
-      keyPrefix: () => this.#database.whenReady(async () => keyPrefix(this.#record.grid!.id)),
+      keyStart: () => this.#database.whenReady(async () => keyStart(this.#record.grid!.id)),
     })
     if (settings.collect !== false) {
       this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)

@@ -31,15 +31,15 @@ export const PLANTED_BUGS: readonly SequenceBug[] = [
   {
     name: 'a new generation is used at once',
     file: '../sequence/generation-record.ts',
-    find: 'settled: row.token === null && row.settled',
-    replace: 'settled: true',
+    find: 'established: row.token === null && row.established',
+    replace: 'established: true',
     told: SMALLER,
   },
   {
-    name: 'a new generation is settled too early',
+    name: 'a new generation is established too early',
     file: '../sequence/belief.ts',
-    find: 'SETTLE_MS = 700',
-    replace: 'SETTLE_MS = 100',
+    find: 'ESTABLISH_MS = 700',
+    replace: 'ESTABLISH_MS = 100',
     told: SMALLER,
   },
   {

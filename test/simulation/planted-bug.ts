@@ -8,7 +8,7 @@ export interface Replacement {
 
 /** No bug: batches so small that a simulated layer makes several. */
 export const SMALL_BATCHES: Replacement = {
-  file: 'ledger/batches.ts',
+  file: 'ledger/frame-batches.ts',
   find: 'const BATCH_FRAMES = 2_000',
   replace: 'const BATCH_FRAMES = 2',
 }

@@ -80,7 +80,7 @@ CREATE TABLE IF NOT EXISTS export_queue_entries (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- Hashes that nobody else may export until a time: their exporter is at work, or has failed and rests.
-CREATE TABLE IF NOT EXISTS export_queue_holds (
+CREATE TABLE IF NOT EXISTS export_queue_leases (
   queue VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   holder BINARY(16) NOT NULL,
   first_hash BIGINT NOT NULL,

@@ -78,7 +78,7 @@ CREATE TABLE IF NOT EXISTS export_queue_entries (
 CREATE INDEX IF NOT EXISTS export_queue_entries_hash ON export_queue_entries (queue, hash, version);
 
 -- Hashes that nobody else may export until a time: their exporter is at work, or has failed and rests.
-CREATE TABLE IF NOT EXISTS export_queue_holds (
+CREATE TABLE IF NOT EXISTS export_queue_leases (
   queue TEXT NOT NULL,
   holder BLOB NOT NULL,
   first_hash INTEGER NOT NULL,

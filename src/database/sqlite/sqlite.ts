@@ -1,6 +1,6 @@
 /**
  * The embedded database: SQLite through the optional package libsql, in a thread of its own. One
- * connection, used in turns: a statement waits for the transaction before it, so `work` is to be
+ * connection, used by one at a time: a statement waits for the transaction before it, so `work` is to be
  * short and to speak only to its `tx`. Other processes may share the file; a writer waits up to 10
  * s for another process's.
  */
@@ -20,7 +20,7 @@ import {
 import { databaseNow } from '../dialect.js'
 import { migrate, migrationsFolder, PARTS, type MigrationHost } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
-import { Turns } from '../turns.js'
+import { Mutex } from '../mutex.js'
 import { checkedValues } from '../values.js'
 import { SqliteSession } from './session.js'
 
@@ -48,7 +48,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   readonly maxStatementBytes = MAX_STATEMENT_BYTES
   readonly #file: string
   readonly #lifetime = new Lifetime(closedError)
-  readonly #turns = new Turns()
+  readonly #mutex = new Mutex()
   #session: SqliteSession | undefined
 
   constructor(file: string) {
@@ -61,7 +61,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    return this.#inTurn((session) => statement(session, sql, parameters))
+    return this.#exclusively((session) => statement(session, sql, parameters))
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -72,7 +72,7 @@ export class SqliteDatabase implements Database, MigrationHost {
     work: (tx: Transaction) => Promise<T>,
     check?: (sql: string) => void,
   ): Promise<T> {
-    return this.#inTurn(async (session) => {
+    return this.#exclusively(async (session) => {
       // IMMEDIATE: a transaction that reads first and writes later would fail when another has
       // written meanwhile.
       await session.query('BEGIN IMMEDIATE', [])
@@ -123,9 +123,9 @@ export class SqliteDatabase implements Database, MigrationHost {
     })
   }
 
-  #inTurn<T>(work: (session: SqliteSession) => Promise<T>): Promise<T> {
+  #exclusively<T>(work: (session: SqliteSession) => Promise<T>): Promise<T> {
     return this.#lifetime.run(() =>
-      this.#turns.run(async () => {
+      this.#mutex.run(async () => {
         if (!this.#session || this.#session.dead) this.#session = new SqliteSession(this.#file)
         const session = this.#session
         session.hold()

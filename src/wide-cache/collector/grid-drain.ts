@@ -5,7 +5,7 @@ import type { BurstLogger } from '../../support/logger.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { Frame } from '../frame.js'
 import type { Grid } from '../grid.js'
-import { batchesOf, byWriter } from '../ledger/batches.js'
+import { frameBatches, byWriter } from '../ledger/frame-batches.js'
 import type { Raise } from '../ledger/grid-record.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
@@ -169,7 +169,7 @@ export class GridDrain {
     report: DrainReport,
     raise: Raise | undefined,
   ): Promise<void> {
-    const batches = batchesOf(byWriter(frames), this.#parts.maxCommitRows)
+    const batches = frameBatches(byWriter(frames), this.#parts.maxCommitRows)
     if (batches.length === 0 && raise) batches.push([])
     let locked: DatabaseError | undefined
     for (const [index, batch] of batches.entries()) {

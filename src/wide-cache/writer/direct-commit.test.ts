@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseError } from '../../database/database.js'
 import { systemEnvironment } from '../../support/environment.js'
-import { keptLog, ManualClock, settle } from '../../support/fixtures.suite.js'
+import { keptLog, ManualClock, flushPromises } from '../../support/fixtures.suite.js'
 import { BurstLogger } from '../../support/logger.js'
 import type { Frame } from '../frame.js'
 import type { Settled } from '../ledger/ledger.js'
@@ -96,7 +96,7 @@ test('there is one commit at a time', async () => {
     release = resolve
   })
   const both = [direct.commit(frames.slice(0, 3)), direct.commit(frames.slice(0, 4))]
-  await settle()
+  await flushPromises()
   assert.equal(commits.length, 1)
   release()
   await Promise.all(both)

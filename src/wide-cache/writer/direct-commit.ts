@@ -1,7 +1,7 @@
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
-import { batchesOf } from '../ledger/batches.js'
+import { frameBatches } from '../ledger/frame-batches.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import type { HeldFrame, Outbox } from './outbox.js'
 
@@ -77,7 +77,7 @@ export class DirectCommit {
   }
 
   async #settle(frames: readonly HeldFrame[]): Promise<void> {
-    for (const batch of batchesOf(
+    for (const batch of frameBatches(
       frames.filter((frame) => this.#outbox.has(frame)),
       this.#parts.maxCommitRows,
     )) {

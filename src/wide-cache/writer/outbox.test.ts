@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { batchesOf } from '../ledger/batches.js'
+import { frameBatches } from '../ledger/frame-batches.js'
 import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
 
 /** A frame that takes 1,000 bytes, if not said otherwise. */
@@ -64,7 +64,7 @@ test('what has been removed takes no room, also if it is removed twice', () => {
 
 test('batches keep the order and stay within their bounds of rows and frames', () => {
   const rows = [1600, 400, 1, 2400, 10, ...Array<number>(4200).fill(1)]
-  const batches = batchesOf(
+  const batches = frameBatches(
     rows.map((rowCount) => ({ rowCount })),
     2_005,
   )

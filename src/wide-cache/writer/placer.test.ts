@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
 import { systemEnvironment } from '../../support/environment.js'
-import { ManualClock, settle } from '../../support/fixtures.suite.js'
+import { ManualClock, flushPromises } from '../../support/fixtures.suite.js'
 import type { Frame } from '../frame.js'
 import { Grid } from '../grid.js'
 import { Placer } from './placer.js'
@@ -82,19 +82,19 @@ test('a frame is appended to a random cell of the present layer, or makes it', a
   const { place, calls, clock } = bench({ answers: 'append', random: 0.5 })
   await clock.advance(25_000)
   const appended = place(30_000)
-  await settle()
+  await flushPromises()
   assert.deepEqual([appended.placed, calls], [true, ['append 3']])
   const making = bench({ answers: 'add' })
   await making.clock.advance(25_000)
   const made = making.place(30_000)
-  await settle()
+  await flushPromises()
   assert.deepEqual(
     [made.placed, making.calls, making.added],
     [true, ['append 0', 'add 0'], [{ key: making.grid.cellKey(2, 0), ttl: TTL }]],
   )
   const raced = bench({ answers: 'late' })
   const late = raced.place()
-  await settle()
+  await flushPromises()
   assert.deepEqual([late.placed, raced.calls], [true, ['append 0', 'add 0', 'append 0']])
 })
 
@@ -104,7 +104,7 @@ test('where a column does not answer or refuses, the others are tried in their o
     random: 0.2,
   })
   const state = place()
-  await settle()
+  await flushPromises()
   assert.deepEqual([state.placed, placer.down], [true, false])
   assert.deepEqual(
     calls.filter((call) => call.startsWith('append')).map((call) => Number(call.at(-1))),
@@ -115,7 +115,7 @@ test('where a column does not answer or refuses, the others are tried in their o
 test('three refusals end a try, made again until the deadline; the cache is not down', async () => {
   const { place, calls, clock, placer } = bench({ answers: 'refuses' })
   const state = place(2_000)
-  await settle()
+  await flushPromises()
   assert.deepEqual(
     calls.filter((call) => call.startsWith('add')),
     ['add 0', 'add 1', 'add 2'],
@@ -134,28 +134,28 @@ test('three refusals end a try, made again until the deadline; the cache is not 
 test('when no column answers, the cache is down and tried once a second only', async () => {
   const { place, calls, clock, placer, world } = bench({ answers: 'fails' })
   const first = place()
-  await settle()
+  await flushPromises()
   assert.deepEqual([first.placed, placer.down, calls.length], [false, true, 6])
   assert.match(placer.why, /no cache server answers \(.*no connection/)
   await clock.advance(999)
   const second = place()
-  await settle()
+  await flushPromises()
   assert.deepEqual([second.placed, calls.length], [false, 6])
   await clock.advance(1)
   const [probing, other] = [place(), place()]
-  await settle()
+  await flushPromises()
   assert.deepEqual([probing.placed, other.placed, calls.length], [false, false, 12])
   await clock.advance(1_000)
   world.answers = 'append'
   const last = place(9_000)
-  await settle()
+  await flushPromises()
   assert.deepEqual([last.placed, placer.down], [true, false])
 })
 
 test('a frame that is no longer wanted is not placed', async () => {
   const { place, calls, clock, world } = bench({ answers: 'refuses' })
   const state = place()
-  await settle()
+  await flushPromises()
   world.wanted = false
   await clock.advance(500)
   assert.deepEqual([state.placed, calls.length], [false, 9])
@@ -166,7 +166,7 @@ test('where the collectors use another cache nothing is placed', async () => {
   assert.equal(placer.down, false)
   world.apart = true
   const state = place()
-  await settle()
+  await flushPromises()
   assert.deepEqual(
     [state.placed, calls, placer.down, placer.why],
     [false, [], true, 'the collectors use another cache'],
@@ -182,7 +182,7 @@ test('before SQL has told the grid a frame waits for it, until its deadline', as
     [undefined, 'the database had not been reached before'],
   )
   waiting.enter()
-  await settle()
+  await flushPromises()
   assert.equal(state.placed, true)
   const never = bench({ answers: 'append', known: false })
   const late = never.place()

@@ -7,7 +7,7 @@ const BATCH_FRAMES = 2_000
  * Cuts frames into batches of at most {@link BATCH_FRAMES} frames and `maxRows` rows (a frame with
  * more is alone).
  */
-export function batchesOf<F extends { readonly rowCount: number }>(
+export function frameBatches<F extends { readonly rowCount: number }>(
   frames: Iterable<F>,
   maxRows: number,
 ): F[][] {

@@ -1,26 +1,26 @@
-/** One connection, many users: each has it to itself, in the order of asking. */
+/** A mutex: one connection, many users; each has it to itself, in the order of asking. */
 import { DatabaseError } from './database.js'
 
-/** The most users that wait for their turn. */
+/** The most users that wait. */
 export const QUEUE_LIMIT = 1_000
-/** How long a user waits for its turn. */
-export const TURN_TIMEOUT_MS = 60_000
+/** How long a user waits. */
+export const WAIT_TIMEOUT_MS = 60_000
 
-export class Turns {
+export class Mutex {
   readonly #waiting = new Set<() => void>()
   #taken = false
 
   /** Runs `work` when all that came before have settled. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    await this.#turn()
+    await this.#acquire()
     try {
       return await work()
     } finally {
-      this.#pass()
+      this.#release()
     }
   }
 
-  #turn(): Promise<void> {
+  #acquire(): Promise<void> {
     if (!this.#taken) {
       this.#taken = true
       return Promise.resolve()
@@ -39,16 +39,16 @@ export class Turns {
         this.#waiting.delete(called)
         reject(
           full(
-            `No turn within ${TURN_TIMEOUT_MS / 1000} s. Within a transaction, use its tx, ` +
+            `Not free within ${WAIT_TIMEOUT_MS / 1000} s. Within a transaction, use its tx, ` +
               'not the database: the database waits for the transaction to end',
           ),
         )
-      }, TURN_TIMEOUT_MS)
+      }, WAIT_TIMEOUT_MS)
       this.#waiting.add(called)
     })
   }
 
-  #pass(): void {
+  #release(): void {
     const [next] = this.#waiting
     if (!next) {
       this.#taken = false

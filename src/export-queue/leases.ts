@@ -1,9 +1,9 @@
 /**
- * Holds: who may export a range of hashes, kept in SQL so that no transaction is open while an
- * exporter is at work. A hold lasts ten seconds by the database's clock and is renewed as long as
+ * Leases: who may export a range of hashes, kept in SQL so that no transaction is open while an
+ * exporter is at work. A lease lasts ten seconds by the database's clock and is renewed as long as
  * its exporter works, however slow it is; it ends with the deletion of what was exported. After a
  * failure it stays, renewed by nobody, until the range may be tried again. Only a process that
- * stands still for longer than a hold, or is cut off from the database for as long, may be
+ * stands still for longer than a lease, or is cut off from the database for as long, may be
  * overtaken; versions tell its late entries from the newer ones.
  */
 import type { HashRange } from '../buckets/buckets.js'
@@ -12,12 +12,12 @@ import type { Transaction } from '../database/database.js'
 import type { Environment } from '../support/environment.js'
 
 /** After the death of a process its bucket rests so long. */
-const HOLD_MS = 10_000
+const LEASE_MS = 10_000
 const RENEW_MS = 3_000
 const FIRST_REST_MS = 1_000
 const LONGEST_REST_MS = 300_000
 
-export class Holds {
+export class Leases {
   readonly #database: MigratedDatabase
   readonly #queue: string
   readonly #environment: Environment
@@ -29,20 +29,20 @@ export class Holds {
   }
 
   /**
-   * A hold on this range, whose bucket is locked; `undefined` while there is another one on any
+   * A lease on this range, whose bucket is locked; `undefined` while there is another one on any
    * part of it.
    */
   async take(tx: Transaction, { first, last }: HashRange): Promise<Buffer | undefined> {
     const now = await tx.now()
     const { rows } = await tx.query(
-      'SELECT holder, failures FROM export_queue_holds ' +
+      'SELECT holder, failures FROM export_queue_leases ' +
         'WHERE queue = ? AND first_hash <= ? AND last_hash >= ?',
       [this.#queue, last, first],
     )
     let failures = 0
     for (const row of rows) {
       const { affectedRows } = await tx.query(
-        'DELETE FROM export_queue_holds WHERE queue = ? AND holder = ? AND held_until <= ?',
+        'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? AND held_until <= ?',
         [this.#queue, row['holder'] ?? null, now],
       )
       // It holds still, or again.
@@ -51,14 +51,14 @@ export class Holds {
     }
     const holder = this.#environment.newId()
     await tx.query(
-      'INSERT INTO export_queue_holds ' +
+      'INSERT INTO export_queue_leases ' +
         '(queue, holder, first_hash, last_hash, held_until, failures) VALUES (?, ?, ?, ?, ?, ?)',
-      [this.#queue, holder, first, last, now + HOLD_MS, failures],
+      [this.#queue, holder, first, last, now + LEASE_MS, failures],
     )
     return holder
   }
 
-  /** Renews the hold while `work` is under way. */
+  /** Renews the lease while `work` is under way. */
   async during<T>(holder: Buffer, work: () => Promise<T>): Promise<T> {
     let timer = this.#environment.clock.after(RENEW_MS, renew)
     let renewing: Promise<void> = Promise.resolve()
@@ -75,15 +75,15 @@ export class Holds {
     } finally {
       over = true
       timer.cancel()
-      // One that comes late must not undo what is said of the hold next.
+      // One that comes late must not undo what is said of the lease next.
       await renewing
     }
   }
 
-  /** Gives the hold back; `false` if it has been lost to another one. */
+  /** Gives the lease back; `false` if it has been lost to another one. */
   async end(tx: Transaction, holder: Buffer): Promise<boolean> {
     const { affectedRows } = await tx.query(
-      'DELETE FROM export_queue_holds WHERE queue = ? AND holder = ?',
+      'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ?',
       [this.#queue, holder],
     )
     return affectedRows === 1
@@ -97,27 +97,27 @@ export class Holds {
     await this.#database.transaction(async (tx) => {
       const {
         rows: [row],
-      } = await tx.query('SELECT failures FROM export_queue_holds WHERE queue = ? AND holder = ?', [
-        this.#queue,
-        holder,
-      ])
+      } = await tx.query(
+        'SELECT failures FROM export_queue_leases WHERE queue = ? AND holder = ?',
+        [this.#queue, holder],
+      )
       if (!row) return
       const failures = Number(row['failures'])
       const until = (await tx.now()) + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
       await tx.query(
-        'UPDATE export_queue_holds SET held_until = ?, failures = ? WHERE queue = ? AND holder = ?',
+        'UPDATE export_queue_leases SET held_until = ?, failures = ? WHERE queue = ? AND holder = ?',
         [until, failures + 1, this.#queue, holder],
       )
     })
   }
 
-  /** Never rejects: the next renewal may succeed, and a hold that is lost is noticed at its end. */
+  /** Never rejects: the next renewal may succeed, and a lease that is lost is noticed at its end. */
   async #extend(holder: Buffer): Promise<void> {
     const { database } = this.#database
     try {
-      const until = (await database.now()) + HOLD_MS
+      const until = (await database.now()) + LEASE_MS
       await database.query(
-        'UPDATE export_queue_holds SET held_until = ? WHERE queue = ? AND holder = ?',
+        'UPDATE export_queue_leases SET held_until = ? WHERE queue = ? AND holder = ?',
         [until, this.#queue, holder],
       )
     } catch {}

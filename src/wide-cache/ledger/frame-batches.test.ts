@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { batchesOf, byWriter } from './batches.js'
+import { frameBatches, byWriter } from './frame-batches.js'
 
 const frames = (...rowCounts: readonly number[]): { rowCount: number }[] =>
   rowCounts.map((rowCount) => ({ rowCount }))
@@ -8,20 +8,20 @@ const rows = (batches: readonly { rowCount: number }[][]): number[][] =>
   batches.map((batch) => batch.map(({ rowCount }) => rowCount))
 
 test('a batch is filled with frames up to its row limit; a larger frame is alone', () => {
-  assert.deepEqual(batchesOf([], 10), [])
-  assert.deepEqual(rows(batchesOf(frames(4, 6, 1, 9, 10, 11, 1), 10)), [
+  assert.deepEqual(frameBatches([], 10), [])
+  assert.deepEqual(rows(frameBatches(frames(4, 6, 1, 9, 10, 11, 1), 10)), [
     [4, 6],
     [1, 9],
     [10],
     [11],
     [1],
   ])
-  assert.deepEqual(rows(batchesOf(frames(11, 1, 9, 1), 10)), [[11], [1, 9], [1]])
+  assert.deepEqual(rows(frameBatches(frames(11, 1, 9, 1), 10)), [[11], [1, 9], [1]])
 })
 
 test('a batch has 2,000 frames at most', () => {
   assert.deepEqual(
-    batchesOf(frames(...Array<number>(4_001).fill(1)), 1e9).map(({ length }) => length),
+    frameBatches(frames(...Array<number>(4_001).fill(1)), 1e9).map(({ length }) => length),
     [2_000, 2_000, 1],
   )
 })
