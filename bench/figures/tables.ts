@@ -13,6 +13,7 @@ import type { Figures } from './measured.js'
 import { relatives } from './relatives.js'
 import { outages, overhead, overheadBehind, steps } from './requests.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
+import { storage } from './storage.js'
 
 export const TABLES: ReadonlyMap<string, Figures> = new Map(
   Object.entries({
@@ -28,6 +29,7 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     collecting,
     'collecting-dimensions': collectingDimensions,
     retention,
+    storage,
     reading,
     'reading-history': readingHistory,
     'reading-at-once': readingAtOnce,

@@ -1,8 +1,8 @@
 /**
  * How fast one collector empties the grid, beside what the database takes at most, without and with
- * the sums that it keeps, and beside one INSERT a visit; what the ready-made dimensions add; and how fast the retention removes what it
- * brought. The backlog is that of a site of four processes with 1,000 visits a second each, whose
- * collector was away.
+ * the sums that it keeps, and beside one INSERT a visit; what the ready-made dimensions add; how
+ * fast the retention removes what it brought; and what it all takes on the disk. The backlog is
+ * that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
@@ -10,6 +10,7 @@ import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
 import { checkLedger, checkRows, checkSums } from '../drain/check.js'
 import { removeAll } from '../drain/retention.js'
+import { sizesOf } from '../drain/storage.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Part, Report } from '../harness/part.js'
@@ -33,6 +34,8 @@ const PEERS = new Map([
 const SPEED = { metric: 'rows/s', better: 'more' } as const
 const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
 const CALL = { metric: 'ms a call', better: 'less' } as const
+const BYTES = { metric: 'bytes/row', better: 'less' } as const
+const STORAGE = 'storage'
 const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
 
 /** The promises. Memory is what it is from the first backlog that fills a fetch on. */
@@ -201,6 +204,10 @@ async function run(bench: Bench): Promise<Report> {
   for (const { rows, ms } of await removeAll(database, sql)) {
     bench.samples.add(RETENTION, largest, SPEED, (rows / ms) * 1000)
     bench.samples.add(RETENTION, largest, CALL, ms)
+  }
+  bench.progress('storage')
+  for (const { table, bytesARow } of await sizesOf(sql, collected)) {
+    bench.samples.add(table, STORAGE, BYTES, bytesARow)
   }
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)

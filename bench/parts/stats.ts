@@ -1,7 +1,7 @@
 /**
  * What the figures of the last ten minutes, the history and the top pages cost when they are read
- * anew, beside counting the rows, as the visits in the window grow, and as the visitors do; and what 1,000 callers at once cost who
- * find no figures anywhere.
+ * anew, beside counting the rows, as the visits in the window grow, and as the visitors do; and
+ * what 1,000 callers at once cost who find no answer anywhere.
  */
 import { type Connection, type RowDataPacket, createConnection } from 'mysql2/promise'
 import type { Memcached } from '../../test/servers/memcached.js'

@@ -149,8 +149,8 @@ export async function countVisitors(sql: Connection, from: number): Promise<numb
 /** What a site without sums asks for its history; returns the views of all hours. */
 export async function groupByHour(sql: Connection, from: number): Promise<number> {
   const [rows] = await sql.query<RowDataPacket[]>(
-    `SELECT created_at DIV ${HOUR_MS} AS hour, COUNT(*) AS n, COUNT(DISTINCT visitor) AS visitors ` +
-      `${FROM_WINDOW} GROUP BY hour`,
+    `SELECT created_at DIV ${HOUR_MS} AS hour, COUNT(*) AS n, ` +
+      `COUNT(DISTINCT visitor) AS visitors ${FROM_WINDOW} GROUP BY hour`,
     [from],
   )
   return rows.reduce((sum, row) => sum + Number(row['n']), 0)

@@ -1,0 +1,52 @@
+/** What a row of each table of the activity takes on the disk, with its indexes. */
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+
+/** So many that the pages of a table that are not full do not show. */
+const ROWS = 50_000
+
+const PAGE = "CONCAT('/forum/threads/', 1000 + 37 * (seq % 500), '-a-title-of-some-length')"
+const VISITOR = 'LEFT(UNHEX(SHA1(seq)), 12)'
+
+/** Columns and values of row number `seq`. Visitors come in no order, all else in that of time. */
+const TABLES = {
+  activities: ['name, created_at, visitor, page', `'activity', 1e12 + seq, ${VISITOR}, ${PAGE}`],
+  activity_seconds: ['name, second, views', "'activity', 1e9 + seq, 1"],
+  activity_visitors: [
+    'name, day, visitor, last_second, hours',
+    `'activity', 20000, ${VISITOR}, 1e9 + seq, 1`,
+  ],
+  activity_hours: ['name, hour, views, late, visitors', "'activity', seq, 1, 0, 1"],
+  activity_days: ['name, day, views, late, visitors', "'activity', seq, 1, 0, 1"],
+  activity_hour_values: [
+    'name, dimension, hour, value, views',
+    `'activity', 'page', seq DIV 500, ${PAGE}, 1`,
+  ],
+  activity_day_values: [
+    'name, dimension, day, value, views',
+    `'activity', 'page', seq DIV 500, ${PAGE}, 1`,
+  ],
+} as const
+
+export interface TableSize {
+  readonly table: string
+  readonly bytesARow: number
+}
+
+/** Fills the tables of a database that nobody uses, and looks how large they are then. */
+export async function sizesOf(sql: Connection, database: string): Promise<TableSize[]> {
+  const sizes: TableSize[] = []
+  for (const [table, [columns, values]] of Object.entries(TABLES)) {
+    await sql.query(`TRUNCATE ${database}.${table}`)
+    await sql.query(
+      `INSERT INTO ${database}.${table} (${columns}) SELECT ${values} FROM seq_1_to_${ROWS}`,
+    )
+    await sql.query(`ANALYZE TABLE ${database}.${table}`)
+    const [[row]] = await sql.query<RowDataPacket[]>(
+      'SELECT data_length + index_length AS bytes FROM information_schema.tables ' +
+        'WHERE table_schema = ? AND table_name = ?',
+      [database, table],
+    )
+    sizes.push({ table, bytesARow: Number(row!['bytes']) / ROWS })
+  }
+  return sizes
+}

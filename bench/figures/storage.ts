@@ -1,0 +1,52 @@
+/** What a site's visits, and what stays of them, take on the disk: measured by the part `drain`. */
+import { number } from '../harness/table.js'
+import { type Figures, metric, settingsOf } from './measured.js'
+
+const SECONDS_A_DAY = 86_400
+const SETTING = 'storage'
+const RATES = [10, 100, 1_000]
+const MIB = 2 ** 20
+
+/** Of a day's visits, how many a visitor makes; and the different values of all dimensions. */
+const VISITS_A_VISITOR = 10
+const VALUES_AN_HOUR = 800
+const VALUES_A_DAY = 1_300
+
+const YEAR = 'a year'
+
+/** How many rows there are at a rate of visits, and what they are the rows of. */
+const KEPT: readonly (readonly [
+  table: string,
+  kept: string,
+  rows: (visitsASecond: number) => number,
+])[] = [
+  ['activities', '24 hours', (rate) => rate * SECONDS_A_DAY],
+  ['activity_seconds', '24 hours', () => SECONDS_A_DAY],
+  ['activity_visitors', '24 hours', (rate) => (rate * SECONDS_A_DAY) / VISITS_A_VISITOR],
+  ['activity_hour_values', '8 days', () => 8 * 24 * VALUES_AN_HOUR],
+  ['activity_hours', YEAR, () => 365 * 24],
+  ['activity_days', YEAR, () => 365],
+  ['activity_day_values', YEAR, () => 365 * VALUES_A_DAY],
+]
+
+export const storage: Figures = (read) => {
+  const measured = read('drain')
+  return {
+    rows: KEPT.filter(([table]) => settingsOf(measured, table).includes(SETTING)).map(
+      ([table, kept, rows]) => {
+        const bytes = measured.samples.spread(table, SETTING, metric('bytes/row')).median
+        return {
+          table: `\`${table}\``,
+          'bytes a row': number(Math.round(bytes)),
+          'rows of': kept,
+          ...Object.fromEntries(
+            RATES.map((rate) => [
+              `MiB at ${number(rate)} visits/s`,
+              number((rows(rate) * bytes) / MIB),
+            ]),
+          ),
+        }
+      },
+    ),
+  }
+}
