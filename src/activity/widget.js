@@ -7,6 +7,14 @@
  * dark or light; `--site-activity-*` below and the parts `figures`, `number` and `stale` change the
  * looks. Words and numbers are in the language of the page, by `lang`; `text` gives other words.
  * Each answer is also an event `figures`, with the figures in its `detail`.
+ *
+ * @typedef {{ visitors: number, pageViews: number, windowSeconds: number, asOf: string,
+ *   stale: boolean }} Figures
+ * @typedef {Partial<Figures> | null | undefined} Answer what the endpoint has said, if it has
+ * @typedef {{ text: string, hour: string, minute: string, second: string,
+ *   before: (window: string, time: string) => string }} Words
+ * @typedef {{ tag: string, words: Words, ours: Intl.PluralRules, theirs: Intl.PluralRules,
+ *   numbers: Intl.NumberFormat, times: Intl.DateTimeFormat }} Speaker
  */
 ;(() => {
   const NAME = 'site-activity'
@@ -58,6 +66,8 @@
    * Words by language: visitors and page views by plural form; the window by unit, as one and many;
    * and the same with the time at which old figures end. "#" is the number. The third form is for
    * whole millions: "1 000 000 de visiteurs".
+   *
+   * @satisfies {Record<string, Words>}
    */
   const WORDS = {
     en: {
@@ -118,20 +128,24 @@
       before: (window, time) => `${window.replace('afgelopen ', '')} voor ${time}`,
     },
   }
-  const UNITS = [
+  const UNITS = /** @type {const} */ ([
     [3600, 'hour'],
     [60, 'minute'],
-    [1, 'second'],
-  ]
+  ])
   /** `{visitors}`, `{visitors|reader|readers}`; no form has a brace. */
   const PLACE = /\{(\w+)(?:\|([^{}]*))?\}/
   const FORMS = ['one', 'other', 'many']
 
-  /** What formats in a language: its numbers and times, and our words of it or the English ones. */
+  /**
+   * What formats in a language: its numbers and times, and our words of it or the English ones.
+   *
+   * @param {string} tag
+   * @returns {Speaker}
+   */
   function speaker(tag) {
-    const [locale] = tagsOf(tag)
+    const locale = localeOf(tag)
     const base = locale.split('-')[0]
-    const language = Object.hasOwn(WORDS, base) ? base : 'en'
+    const language = isOurs(base) ? base : 'en'
     return {
       tag,
       words: WORDS[language],
@@ -146,16 +160,25 @@
     }
   }
 
-  /** The language tag, in the form that Intl wants; English where it is none. */
-  function tagsOf(tag) {
+  /** @param {string | undefined} language @returns {language is keyof typeof WORDS} */
+  function isOurs(language) {
+    return language !== undefined && Object.hasOwn(WORDS, language)
+  }
+
+  /** The language tag, in the form that Intl wants; English where it is none. @param {string} tag */
+  function localeOf(tag) {
     try {
-      return Intl.getCanonicalLocales(tag.replaceAll('_', '-') || 'en')
+      return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0] ?? 'en'
     } catch {
-      return ['en']
+      return 'en'
     }
   }
 
-  /** "one|other|many", or each with its plural category before it: "one: x|few: y|other: z". */
+  /**
+   * "one|other|many", or each with its plural category before it: "one: x|few: y|other: z".
+   *
+   * @param {string[]} forms @param {Intl.PluralRules} rules @param {number} count
+   */
   function formOf(forms, rules, count) {
     const category = rules.select(count)
     const named = forms.map((form) => /^\s*(zero|one|two|few|many|other):\s*(.*)$/s.exec(form))
@@ -164,21 +187,27 @@
     return forms[FORMS.indexOf(category)] ?? forms[1] ?? forms[0]
   }
 
-  /** "in the last 10 minutes", or "in the 10 minutes before 12:00" */
+  /**
+   * "in the last 10 minutes", or "in the 10 minutes before 12:00"
+   *
+   * @param {Speaker} speaker @param {number} seconds @param {string} time
+   */
   function windowOf({ words, numbers }, seconds, time) {
-    const [size, unit] = UNITS.find(([size]) => seconds % size === 0)
+    const [size, unit] = UNITS.find(([size]) => seconds % size === 0) ?? [1, 'second']
     const count = seconds / size
-    const [one, many] = words[unit].split('|')
+    const [one = '', many = one] = words[unit].split('|')
     const window = count === 1 ? one : many.replace('#', numbers.format(count))
     return time ? words.before(window, time) : window
   }
 
+  /** @param {Answer} value @returns {value is Figures} */
   function areFigures(value) {
     return [value?.visitors, value?.pageViews, value?.windowSeconds].every(
-      (number) => Number.isSafeInteger(number) && number >= 0,
+      (number) => Number.isSafeInteger(number) && Number(number) >= 0,
     )
   }
 
+  /** @param {string} tag @param {string} name @param {(string | Node)[]} children */
   function part(tag, name, ...children) {
     const element = document.createElement(tag)
     element.part = name
@@ -186,12 +215,16 @@
     return element
   }
 
-  /** The language of an element: its own, or that of what it is in. */
+  /** The language of an element: its own, or that of what it is in. @param {Element} element */
   function languageOf(element) {
-    for (let at = element; at;) {
+    /** @type {Element | undefined} */
+    let at = element
+    while (at) {
+      /** @type {HTMLElement | null} */
       const nearest = at.closest('[lang]')
       if (nearest) return nearest.lang
-      at = at.getRootNode().host
+      const root = at.getRootNode()
+      at = root instanceof ShadowRoot ? root.host : undefined
     }
     return ''
   }
@@ -202,15 +235,20 @@
     #before = document.createElement('slot')
     #line = part('span', 'figures')
     #status = document.createElement('span')
+    /** @type {Figures | undefined} */
     #figures
     #good = false
+    /** @type {Speaker | undefined} */
     #speaker
     #text = ''
     #announcedText = ''
     #announcedAt = 0
     #refreshedAt = -Infinity
+    /** @type {number | undefined} */
     #timer
+    /** @type {number | undefined} */
     #silence
+    /** @type {AbortController | undefined} */
     #request
     #onVisibility = () => this.#plan()
     #onOnline = () => this.#refreshSoon()
@@ -237,6 +275,7 @@
       this.#request?.abort()
     }
 
+    /** @param {string} name */
     attributeChangedCallback(name) {
       if (name === 'src') this.#refreshSoon()
       else this.#render()
@@ -269,6 +308,7 @@
         const response = await fetch(this.getAttribute('src') || '/activity', {
           signal: request.signal,
         })
+        /** @type {Answer} */
         const figures = response.ok ? await response.json() : undefined
         if (request === this.#request) this.#show(figures)
       } catch {
@@ -278,10 +318,14 @@
       if (request === this.#request) this.#plan()
     }
 
-    /** Takes the answer: new figures, or the last ones again, which are then old. */
+    /**
+     * Takes the answer: new figures, or the last ones again, which are then old.
+     *
+     * @param {Answer} figures
+     */
     #show(figures) {
       this.#good = areFigures(figures)
-      if (this.#good) this.#figures = figures
+      if (areFigures(figures)) this.#figures = figures
       this.#render()
       if (!this.#good) return
       this.dispatchEvent(
@@ -292,8 +336,8 @@
     /** Writes the line; old figures are marked, and have their time. */
     #render() {
       const figures = this.#figures
-      const stale = !this.#good || figures.stale === true
       if (!figures) return
+      const stale = !this.#good || figures.stale === true
       this.#line.part.toggle('stale', stale)
       const tag = languageOf(this)
       if (this.#speaker?.tag !== tag) this.#speaker = speaker(tag)
@@ -304,6 +348,7 @@
       this.#announce()
     }
 
+    /** @param {Speaker} speaker @param {Figures} figures @param {boolean} stale */
     #pieces(speaker, figures, stale) {
       const { words, numbers, times, ours, theirs } = speaker
       const own = this.getAttribute('text')
