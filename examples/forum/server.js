@@ -22,6 +22,11 @@ const hurry = { drainAfterLayers: 1, collect: '*/2 * * * * *' }
 const activity = createActivity({ ...hurry, statsTtlSeconds: 2 })
 const hits = createHits({ ...hurry, name: 'threads' })
 
+/** The figures of the last minutes, `undefined` at first. The activity caches them itself. */
+const figures = newestOf(undefined, 0, () => activity.stats())
+/** The views of all threads, by id. */
+const views = newestOf(new Map(), VIEWS_MS, () => hits.counts(threads().map(({ id }) => id)))
+
 const app = express()
 app.disable('x-powered-by')
 // The simulated visitors come through 127.0.0.1 and name their addresses in X-Forwarded-For.
@@ -154,37 +159,26 @@ function close() {
 }
 
 /**
- * The newest figures there are, for pages rendered here; `undefined` at first. A page does not wait
- * for its visitor counter: it takes what the last one has asked for.
+ * Returns a function that returns the newest value known: what `ask` has resolved to last, `first`
+ * before. A page does not wait for its figures: it takes what an earlier page has asked for.
+ *
+ * @param everyMs how long pages share a value before one of them asks again
  */
-let newest
-function figures() {
-  activity.stats().then(
-    (stats) => {
-      newest = stats
-    },
-    () => {},
-  )
-  return newest
-}
-
-/**
- * The views of all threads, by id, two seconds old at most while pages are asked for; none at
- * first.
- */
-let newestViews = new Map()
-let viewsAskedAt = -Infinity
-function views() {
-  if (performance.now() - viewsAskedAt > VIEWS_MS) {
-    viewsAskedAt = performance.now()
-    hits.counts(threads().map(({ id }) => id)).then(
-      (counts) => {
-        newestViews = counts
-      },
-      () => {},
-    )
+function newestOf(first, everyMs, ask) {
+  let newest = first
+  let askedAt = -Infinity
+  return () => {
+    if (performance.now() - askedAt > everyMs) {
+      askedAt = performance.now()
+      ask().then(
+        (value) => {
+          newest = value
+        },
+        () => {},
+      )
+    }
+    return newest
   }
-  return newestViews
 }
 
 function settings() {
