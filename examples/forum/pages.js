@@ -80,7 +80,8 @@ function page(title, figures, content) {
         <main>${content}</main>
         <footer>
           A demonstration of wide-cache. The figures above are collected from this site's own
-          requests; as JSON: <a href="/activity">/activity</a>
+          requests; as JSON: <a href="/activity">/activity</a>. More of them are on the
+          <a href="/admin/activity">dashboard</a>, for those who run the site.
         </footer>
       </body>
     </html> `.toString()
@@ -120,15 +121,39 @@ export function forumPage(threads, views, figures) {
   )
 }
 
-/** @param rejected a reply that was not taken, with the reason, to be mended in the form */
-export function threadPage(thread, views, figures, rejected) {
+/** A bar for each day, the last one today. */
+function history(days) {
+  const most = Math.max(1, ...days.map(({ hits }) => hits))
+  return html`<figure class="history">
+    <svg
+      viewBox="0 0 ${10 * days.length} 40"
+      role="img"
+      aria-label="Views by day, oldest first: ${days.map(({ hits }) => hits).join(', ')}"
+    >
+      ${days.map(({ start, hits }, i) => {
+        const height = 1 + Math.round((39 * hits) / most)
+        return html`<rect x="${10 * i}" y="${40 - height}" width="8" height="${height}" rx="1">
+          <title>${start.slice(0, 10)}: ${counted(hits, 'view')}</title>
+        </rect>`
+      })}
+    </svg>
+    <figcaption>Views by day, ${days.length} days</figcaption>
+  </figure>`
+}
+
+/**
+ * @param readers how often the thread has been read, in all and by day; neither known at first
+ * @param rejected a reply that was not taken, with the reason, to be mended in the form
+ */
+export function threadPage(thread, { views, days }, figures, rejected) {
   return page(
     `${thread.title} – The Workbench`,
     figures,
     html` <p class="trail">
         <a href="/">All threads</a> › <span class="topic">${thread.topic}</span> ·
-        <span class="views">${counted(views.get(thread.id) ?? 0, 'view')}</span>
+        <span class="views">${counted(views ?? 0, 'view')}</span>
       </p>
+      ${days && history(days)}
       <h1>${thread.title}</h1>
       ${thread.posts.map(
         (post) =>

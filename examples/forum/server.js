@@ -6,26 +6,52 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import express from 'express'
-import { createActivity, createHits } from 'wide-cache'
+import {
+  campaign,
+  country,
+  createActivity,
+  createHits,
+  deviceClass,
+  referrerHost,
+} from 'wide-cache'
 import { MAX_AUTHOR, MAX_TEXT, addReply, threadById, threads } from './content.js'
 import { forumPage, messagePage, threadPage } from './pages.js'
 import { startTraffic } from './traffic.js'
 
 const { port, traffic } = settings()
 
-/** How long all pages show the same views of threads. */
+/** How long all pages show the same views and histories of threads. */
 const VIEWS_MS = 2000
+const HISTORY_DAYS = 14
+const DASHBOARD = '/admin/activity'
 
 // createActivity() alone would do. This is in more of a hurry than a site needs to be: its figures
 // are ten seconds old instead of up to fifty.
 const hurry = { drainAfterLayers: 1, collect: '*/2 * * * * *' }
-const activity = createActivity({ ...hurry, statsTtlSeconds: 2 })
+const activity = createActivity({
+  ...hurry,
+  statsTtlSeconds: 2,
+  dimensions: {
+    referrer: referrerHost(),
+    campaign: campaign(),
+    // A CDN would send it; here the simulated visitors do.
+    country: country('cf-ipcountry'),
+    device: deviceClass(),
+  },
+  skip: (req) => req.path.startsWith(DASHBOARD),
+})
 const hits = createHits({ ...hurry, name: 'threads' })
 
 /** The figures of the last minutes, `undefined` at first. The activity caches them itself. */
 const figures = newestOf(undefined, 0, () => activity.stats())
 /** The views of all threads, by id. */
 const views = newestOf(new Map(), VIEWS_MS, () => hits.counts(threads().map(({ id }) => id)))
+/** The views of each of the last days, by thread. */
+const histories = newestOf(new Map(), VIEWS_MS, async () => {
+  const ids = threads().map(({ id }) => id)
+  const days = await Promise.all(ids.map((id) => hits.history(id, { days: HISTORY_DAYS })))
+  return new Map(ids.map((id, i) => [id, days[i]]))
+})
 
 const app = express()
 app.disable('x-powered-by')
@@ -44,6 +70,7 @@ app.use((_req, res, next) => {
 })
 app.use(activity.middleware())
 app.use('/activity', activity.router())
+app.use(DASHBOARD, activity.dashboard({ authorize: isLocal, hits: [hits] }))
 app.use(
   '/assets',
   express.static(fileURLToPath(new URL('./assets', import.meta.url)), {
@@ -59,7 +86,7 @@ app.get('/', (_req, res) => {
 app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), (req, res, next) => {
   const thread = threadById(req.params.id)
   if (!thread) return next()
-  res.send(threadPage(thread, views(), figures()))
+  res.send(threadPage(thread, readersOf(thread), figures()))
 })
 
 app.post(
@@ -75,7 +102,8 @@ app.post(
       const message =
         `A reply needs a name of at most ${MAX_AUTHOR} characters and a text ` +
         `of at most ${MAX_TEXT}.`
-      return res.status(400).send(threadPage(thread, views(), figures(), { author, text, message }))
+      const rejected = { author, text, message }
+      return res.status(400).send(threadPage(thread, readersOf(thread), figures(), rejected))
     }
     const reply = addReply(thread, author, text)
     res.redirect(303, `/threads/${thread.id}#reply-${reply.number}`)
@@ -124,14 +152,15 @@ server.on('error', async (error) => {
 })
 
 server.listen(port, () => {
-  const own = `http://127.0.0.1:${server.address().port}`
+  const { port } = server.address()
   console.log(
-    `The forum is on http://localhost:${server.address().port}` +
+    `The forum is on http://localhost:${port}` +
       (traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''),
   )
+  console.log(`Its dashboard is on http://localhost:${port}${DASHBOARD}`)
   if (traffic) {
     stopTraffic = startTraffic(
-      own,
+      `http://127.0.0.1:${port}`,
       threads().map(({ id }) => `/threads/${id}`),
     )
   }
@@ -156,6 +185,24 @@ async function stop() {
 
 function close() {
   return Promise.all([activity.close(), hits.close()])
+}
+
+/** How often a thread has been read, in all and on each of the last days. */
+function readersOf({ id }) {
+  return { views: views().get(id), days: histories().get(id) }
+}
+
+/**
+ * Whether a request comes from this machine, through no proxy. The forum has no accounts; a site
+ * would look at its session: `(req) => req.session?.user?.isAdmin === true`.
+ */
+function isLocal(req) {
+  return (
+    ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(req.socket.remoteAddress) &&
+    /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(req.headers.host ?? '') &&
+    req.httpVersion !== '1.0' &&
+    !['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in req.headers)
+  )
 }
 
 /**

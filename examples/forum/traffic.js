@@ -1,5 +1,6 @@
-// Simulated visitors, who make real requests to the forum: some people who read a few threads and
-// go, and a search engine's robot, which is not counted. No part of what a site needs.
+// Simulated visitors, who make real requests to the forum: some people who come from somewhere, read
+// a few threads and go, and a search engine's robot, which is not counted. No part of what a site
+// needs.
 
 const VISITORS_AT_ONCE = 12
 const FIRST_ARRIVALS_MS = 300
@@ -17,8 +18,25 @@ const BROWSERS = [
     'Gecko) Version/18.5 Mobile/15E148 Safari/604.1',
   'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 ' +
     'Mobile Safari/537.36',
+  'Mozilla/5.0 (Linux; Android 15; SM-X910) AppleWebKit/537.36 (KHTML, like Gecko) ' +
+    'Chrome/141.0.0.0 Safari/537.36',
 ]
 const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+
+/** Where visitors come from; the first ones most often. */
+const SOURCES = [
+  { referrer: 'https://search.example/' },
+  {},
+  { referrer: 'https://news.example/item?id=4711' },
+  {
+    referrer: 'https://social.example/feed',
+    query: '?utm_source=social&utm_medium=post&utm_campaign=workbench',
+  },
+  { query: '?utm_source=newsletter&utm_medium=email&utm_campaign=november' },
+  { referrer: 'https://bicycles.example/links' },
+]
+/** Their countries, in the header of a CDN; the first ones most often. `XX`: it does not know. */
+const COUNTRIES = ['DE', 'US', 'NL', 'FR', 'BR', 'JP', 'NG', 'IN', 'XX']
 
 /** Starts them; returns what stops them. */
 export function startTraffic(origin, paths) {
@@ -35,25 +53,32 @@ export function startTraffic(origin, paths) {
     await pause(number * FIRST_ARRIVALS_MS)
     while (!stopped) {
       const isRobot = number === 0
-      await visit(isRobot ? ROBOT : oneOf(BROWSERS), address())
+      await visit({
+        'user-agent': isRobot ? ROBOT : oneOf(BROWSERS),
+        'x-forwarded-for': address(),
+        'cf-ipcountry': earlyOf(COUNTRIES),
+        accept: 'text/html',
+      })
       await pause(between(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS))
     }
   }
 
-  async function visit(userAgent, address) {
-    const headers = { 'user-agent': userAgent, 'x-forwarded-for': address, accept: 'text/html' }
-    let path = '/'
+  async function visit(visitor) {
+    let { referrer, query = '' } = earlyOf(SOURCES)
+    let path = Math.random() < 0.5 ? '/' : earlyOf(paths)
     for (let pages = between(1, MOST_PAGES); pages > 0 && !stopped; pages--) {
       try {
-        const response = await fetch(origin + path, {
-          headers,
+        const response = await fetch(origin + path + query, {
+          headers: referrer ? { ...visitor, referer: referrer } : visitor,
           signal: AbortSignal.timeout(TIMEOUT_MS),
         })
         await response.text()
       } catch {
         // The forum is busy or has stopped; the visitor reads on.
       }
-      path = Math.random() < 0.3 ? '/' : oneOf(paths)
+      referrer = origin + path
+      query = ''
+      path = Math.random() < 0.3 ? '/' : earlyOf(paths)
       await pause(between(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS))
     }
   }
@@ -83,4 +108,9 @@ function between(least, most) {
 
 function oneOf(things) {
   return things[between(0, things.length - 1)]
+}
+
+/** One of them, the first ones more often than the last ones. */
+function earlyOf(things) {
+  return things[Math.floor(things.length * Math.random() ** 2)]
 }

@@ -126,7 +126,7 @@ test('the widget shows both figures in the top-right corner, and refreshes itsel
   assert.deepEqual(complaints, [])
   assert.match(
     forum.output(),
-    /^The forum is on [^\n]+\n$/,
+    /^The forum is on [^\n]+\nIts dashboard is on [^\n]+\n$/,
     'the forum itself has nothing to complain of either',
   )
   await page.close()

@@ -108,7 +108,7 @@ test('requests that never end do not keep it from ending', async () => {
   // A request that comes later is answered later, so the forum has met the first one.
   await figuresOf(forum.origin)
   assert.equal(await forum.stop(), 0, forum.output())
-  assert.equal(forum.output().split('\n').length, 2, forum.output())
+  assert.equal(forum.output().split('\n').length, 3, forum.output())
 })
 
 test('a port in use, an invalid port and an unknown flag have plain errors', async () => {
