@@ -1,6 +1,6 @@
 /**
- * The widget as people meet it: in Chromium, on the running demo, under its
- * Content-Security-Policy.
+ * The widget and the dashboard as people meet them: in Chromium, on the running demo, under their
+ * Content-Security-Policies.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -173,6 +173,70 @@ test('a reply is posted, is shown, and is text whatever is in it', async () => {
   assert.equal(await post.locator('strong').textContent(), '<b>Anna</b>')
   assert.equal(await post.locator('p:not(.byline)').textContent(), text)
   assert.doesNotMatch(await page.title(), /taken/)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+/** A visit by a tablet in Germany that a newsletter has brought, and the values it has. */
+const TABLET =
+  'Mozilla/5.0 (Linux; Android 15; SM-X910) AppleWebKit/537.36 (KHTML, like Gecko) ' +
+  'Chrome/141.0.0.0 Safari/537.36'
+const VALUES = {
+  page: '/',
+  referrer: 'forum-test.example',
+  campaign: 'forum-test/email',
+  country: 'DE',
+  device: 'tablet',
+}
+
+test('each panel of the dashboard is filled from the activity', async () => {
+  await fetch(`${forum.origin}/?utm_source=forum-test&utm_medium=email`, {
+    headers: { 'user-agent': TABLET, referer: 'https://forum-test.example/', 'cf-ipcountry': 'DE' },
+  })
+  const isKnown = async ([dimension, value]: [string, string]): Promise<boolean> => {
+    const path = `/admin/activity/top.json?dimension=${dimension}&n=1000`
+    const answer = await fetch(forum.origin + path)
+    return answer.ok && (await answer.text()).includes(JSON.stringify(value))
+  }
+  const end = performance.now() + FIGURES_MS
+  for (const entry of Object.entries(VALUES)) {
+    while (!(await isKnown(entry)) && performance.now() < end) await delay(250)
+  }
+
+  const { page, complaints } = await open('/admin/activity')
+  const shown = (panel: string, text: string | RegExp) =>
+    page.locator(panel).getByText(text).first().waitFor()
+  await shown('#status', 'Live')
+  await shown('#now', /^\d[\d,]* ?page views?$/)
+  await shown('#hours .sub', /^[1-9][\d,]* page views/)
+  await shown('#days .sub', /^[1-9][\d,]* page views/)
+  await page.locator('[data-dimension=device] tbody tr').first().waitFor()
+  for (const [dimension, value] of Object.entries({ ...VALUES, country: 'Germany' })) {
+    await shown(`[data-dimension=${dimension}] tbody`, value)
+  }
+  await shown('[data-hits=threads] tbody', /^\d-[a-z-]+$/)
+  await shown('#grid .sub', /frames?, .* in \d+ layers? of 3 seconds/)
+  await shown('#ledger', /The ledger balances/)
+
+  await page.setViewportSize({ width: 360, height: 740 })
+  const width = await page.evaluate('document.documentElement.scrollWidth')
+  assert.equal(width, 360, 'nothing is wider than a phone')
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('a thread has a bar for each of the last days', async () => {
+  const { page, complaints } = await open('/')
+  await page.locator('.threads a').first().click()
+  const bars = page.locator('.history rect')
+  const end = performance.now() + FIGURES_MS
+  const today = async () => (await bars.allTextContents()).at(-1)?.trim() ?? ''
+  while (!/: [1-9][\d,]* views?$/.test(await today())) {
+    assert(performance.now() < end, await today())
+    await delay(250)
+    await page.reload()
+  }
+  assert.equal(await bars.count(), 14)
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { get } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -35,6 +36,7 @@ test('on memcached and MariaDB only real visitors count, and it stops in order',
     ['/', 'curl/8.0'],
     ['/nowhere', BROWSER],
     ['/assets/forum.css', BROWSER],
+    ['/admin/activity', BROWSER],
   ] as const) {
     await (await fetch(forum.origin + path, { headers: { 'user-agent': agent } })).text()
   }
@@ -66,6 +68,25 @@ test('a thread shows its views, each visitor once, on its own page and in the li
   const expected = [[2], [2]]
   while (!isDeepStrictEqual(await views(), expected) && performance.now() < end) await delay(500)
   assert.deepEqual(await views(), expected)
+  assert.equal(await forum.stop(), 0, forum.output())
+})
+
+test('the dashboard is for requests from the machine itself', async () => {
+  const forum = await startForum(['--no-traffic'])
+  assert.match(forum.output(), /^Its dashboard is on http:\/\/localhost:\d+\/admin\/activity$/m)
+  const statusOf = async (headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      // fetch() would not send another Host.
+      get(`${forum.origin}/admin/activity/`, { headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      }).on('error', reject)
+    })
+  const { port } = new URL(forum.origin)
+  assert.equal(await statusOf({}), 200)
+  assert.equal(await statusOf({ host: `localhost:${port}` }), 200)
+  assert.equal(await statusOf({ host: `forum.example:${port}` }), 403)
+  assert.equal(await statusOf({ 'x-forwarded-for': '192.0.2.1' }), 403)
   assert.equal(await forum.stop(), 0, forum.output())
 })
 
