@@ -85,9 +85,7 @@ export interface Activity {
    * after its day was closed (about an hour after its end) counts at the start of the oldest open
    * day. At most a year of hours or ten years of days. Cached as {@link stats} is.
    *
-   * @throws TypeError, RangeError naming the field that is wrong; what the database throws @example
-   * const week = await activity.history({ from: Date.now() - 7 * 86_400_000, to: Date.now(), by:
-   * 'day' })
+   * @throws TypeError, RangeError naming the field that is wrong; what the database throws
    */
   history(query: HistoryQuery): Promise<ActivityPeriod[]>
   /**
@@ -97,8 +95,7 @@ export interface Activity {
    * Cached as {@link stats} is.
    *
    * @throws TypeError, RangeError for an unknown dimension or a wrong field; what the database
-   * throws @example const pages = await activity.top('page', { from: Date.now() - 86_400_000, to:
-   * Date.now(), n: 5 })
+   * throws
    */
   top(dimension: string, query: TopQuery): Promise<ValueViews[]>
   /**

@@ -13,6 +13,7 @@ export type Period = 'hour' | 'day'
 export interface ActivityPeriod {
   /** When it began, in ISO 8601. */
   readonly start: string
+  /** Page views of the period. */
   readonly pageViews: number
   /** Different visitors of the period. A visitor of two days is two visitors. */
   readonly visitors: number
@@ -22,6 +23,7 @@ export interface ActivityPeriod {
 export interface ValueViews {
   /** `null`: visits without a value. `(other)`: the values that are not listed one by one. */
   readonly value: string | null
+  /** Page views with this value. */
   readonly pageViews: number
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../support/clock.js'
+import type { LiveCell } from '../wide-cache/live.js'
 import type { WideCache } from '../wide-cache/wide-cache.js'
 import type { ActivityStats } from './stats.js'
 import type { Visit } from './visit.js'
@@ -7,20 +8,30 @@ import type { Visit } from './visit.js'
 export interface LiveActivityLayer {
   /** When the layer began, in ISO 8601. */
   readonly start: string
+  /** Page views in its cells. */
   readonly pageViews: number
   /** What each cell holds, by columns. */
-  readonly cells: readonly { readonly frames: number; readonly bytes: number }[]
+  readonly cells: readonly LiveCell[]
+}
+
+/** One page of the newest layers. */
+export interface LivePage {
+  /** The page, as it is stored. */
+  readonly page: string
+  /** Its views in these layers. */
+  readonly pageViews: number
 }
 
 /** Visits that are in the cache and not in the figures yet. Not settled: they may still change. */
 export interface LiveActivity {
   /** The figures are complete up to this moment; the layers come after it. In ISO 8601. */
   readonly asOf: string
+  /** Seconds that each layer lasts. */
   readonly layerSeconds: number
   /** Oldest first, at most 20. A visit is in one within a second. */
   readonly layers: readonly LiveActivityLayer[]
   /** The pages with the most views in these layers, at most 20. */
-  readonly pages: readonly { readonly page: string; readonly pageViews: number }[]
+  readonly pages: readonly LivePage[]
   /** There was more than 8 MB to read, so that only some columns were: counts are of those. */
   readonly sampled: boolean
 }

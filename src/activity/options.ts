@@ -54,8 +54,14 @@ export interface ActivityOptions extends GridOptions {
    * What visits are told apart by beside their pages, each a function of the request that returns a
    * short text, or `undefined` where there is no value. At most 16, with names of 1 to 32 letters,
    * digits, `_`, `.`, `-`; values are cut at 255 bytes. Each is summed by itself, never with
-   * another one, so no sum speaks of a person. Asked after the response. @default {} @example
+   * another one, so no sum speaks of a person. Asked after the response.
+   * @default none
+   * @example
+   * ```js
+   * import { createActivity, deviceClass, referrerHost } from 'wide-cache'
+   *
    * createActivity({ dimensions: { referrer: referrerHost(), device: deviceClass() } })
+   * ```
    */
   dimensions?: Readonly<Record<string, Dimension>> | undefined
   /**

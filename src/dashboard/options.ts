@@ -9,14 +9,14 @@ export interface DashboardOptions {
    * an error and a rejection refuse the request. Not given: only `NODE_ENV=development` on the
    * machine itself may see it.
    *
-   * @example
-   * activity.dashboard({ authorize: (req) => req.session?.user?.isAdmin === true })
+   * @default nobody, but for a developer on the machine itself
    */
   authorize?: Authorize | undefined
   /** Hits whose most viewed items the dashboard shows. @default none */
   hits?: readonly DashboardHits[] | undefined
 }
 
+/** Says whether a request may see the dashboard. */
 export type Authorize = (req: Request) => boolean | Promise<boolean>
 
 export interface DashboardSettings {

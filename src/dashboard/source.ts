@@ -82,6 +82,8 @@ export interface LiveLayer {
 
 /** Named hits, with their most viewed items. */
 export interface DashboardHits {
+  /** The heading of the list. */
   readonly name: string
+  /** The `n` most viewed items, the first with the most. */
   top(n: number): Promise<readonly (readonly [item: string, hits: number])[]>
 }

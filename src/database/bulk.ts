@@ -30,9 +30,10 @@ const QUOTE_BYTES = 3
  * costs more than a statement more.
  *
  * @param sqlFor the statement for `count` rows; each row more makes it longer by the same text
- * @example const sqlFor = (count: number) => insert('hits', ['item', 'n'], count) for (const { sql,
- * values } of statementsOf(rows, sqlFor, { maxBytes: tx.maxStatementBytes })) await tx.query(sql,
- * values)
+ * @example
+ * const sqlFor = (count: number) => insert('hits', ['item', 'n'], count)
+ * const limits = { maxBytes: tx.maxStatementBytes }
+ * for (const { sql, values } of statementsOf(rows, sqlFor, limits)) await tx.query(sql, values)
  */
 export function* statementsOf(
   rows: Iterable<readonly SqlValue[]>,

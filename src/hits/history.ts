@@ -17,6 +17,7 @@ export const DEFAULT_DAYS = 30
 export interface HitsDay {
   /** When the day began, in ISO 8601. */
   readonly start: string
+  /** Hits of the day. */
   readonly hits: number
 }
 

@@ -1,5 +1,8 @@
 /** A timer that a {@link Clock} has started. */
-export type Timer = { readonly cancel: () => void }
+export interface Timer {
+  /** Stops it. After it has run: does nothing. */
+  readonly cancel: () => void
+}
 
 /**
  * Time as the protocol sees it, handed in so that a simulation can own it. `now()` is the wall

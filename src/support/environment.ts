@@ -6,6 +6,7 @@ import { type Clock, systemClock } from './clock.js'
  * can own it.
  */
 export interface Environment {
+  /** Time. */
   readonly clock: Clock
   /** A random number, 0 <= n < 1. */
   random(): number

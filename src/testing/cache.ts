@@ -31,7 +31,7 @@ export interface CacheUnderTest {
    * closes it.
    */
   readonly create: () => Cache | Promise<Cache>
-  /** @default none beyond the port */
+  /** What the adapter can and cannot do. @default none beyond the port */
   readonly capabilities?: CacheCapabilities | undefined
 }
 

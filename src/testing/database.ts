@@ -34,7 +34,7 @@ export interface DatabaseUnderTest {
    * function is a use of its own, as another process would have it. The suite closes them all.
    */
   readonly create: () => Promise<() => Database>
-  /** @default none beyond the port */
+  /** What the adapter can and cannot do. @default none beyond the port */
   readonly capabilities?: DatabaseCapabilities | undefined
 }
 

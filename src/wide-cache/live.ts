@@ -7,7 +7,9 @@ import { frameKey } from './ledger/ledger.js'
 
 /** What a cell holds. */
 export interface LiveCell {
+  /** Frames in it, those that are elsewhere too among them. */
   readonly frames: number
+  /** Its length. */
   readonly bytes: number
 }
 

@@ -12,7 +12,11 @@ const ENCODED = /[%+]/
  * missing at the end are left out; none of the three: no value.
  *
  * @example
+ * ```js
+ * import { campaign, createActivity } from 'wide-cache'
+ *
  * createActivity({ dimensions: { campaign: campaign() } })
+ * ```
  */
 export function campaign(): (req: Request) => string | undefined {
   return readyMade(({ originalUrl }) => {

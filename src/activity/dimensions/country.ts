@@ -16,7 +16,11 @@ const UNKNOWN = 'XX'
  *   `x-vercel-ip-country`, `fastly-geo-country` …
  * @throws TypeError, RangeError if `header` is no name of a header
  * @example
+ * ```js
+ * import { country, createActivity } from 'wide-cache'
+ *
  * createActivity({ dimensions: { country: country('cf-ipcountry') } })
+ * ```
  */
 export function country(header: string): (req: Request) => string | undefined {
   const allowed = 'the name of a header, such as cf-ipcountry'

@@ -17,7 +17,11 @@ const PHONE = /\b(?:Mobi|Mobile|iPhone|iPod|Phone)\b|\bOpera Mini\b/
  * iPad can pass for a desktop. No user agent: no value.
  *
  * @example
+ * ```js
+ * import { createActivity, deviceClass } from 'wide-cache'
+ *
  * createActivity({ dimensions: { device: deviceClass() } })
+ * ```
  */
 export function deviceClass(): (req: Request) => 'phone' | 'tablet' | 'desktop' | undefined {
   const classes = new Memo(REMEMBERED, classOf)

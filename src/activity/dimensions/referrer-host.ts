@@ -20,7 +20,11 @@ const MAX_LOOKED_AT = 512
  *
  * @throws TypeError naming the option that is wrong
  * @example
+ * ```js
+ * import { createActivity, referrerHost } from 'wide-cache'
+ *
  * createActivity({ dimensions: { referrer: referrerHost({ ownHosts: ['www.example.com'] }) } })
+ * ```
  */
 export function referrerHost(
   options: ReferrerHostOptions = {},
