@@ -1,6 +1,6 @@
-// Simulated visitors, who make real requests to the forum: some people who come from somewhere, read
-// a few threads and go, and a search engine's robot, which is not counted. No part of what a site
-// needs.
+// Simulated visitors, who make real requests to the forum: some people who come from somewhere,
+// read a few threads and go, and a search engine's robot, which is not counted. No part of what a
+// site needs.
 
 const VISITORS_AT_ONCE = 12
 const FIRST_ARRIVALS_MS = 300

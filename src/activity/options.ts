@@ -60,7 +60,10 @@ export interface ActivityOptions extends GridOptions {
    * ```js
    * import { createActivity, deviceClass, referrerHost } from 'wide-cache'
    *
-   * createActivity({ dimensions: { referrer: referrerHost(), device: deviceClass() } })
+   * const dimensions = { referrer: referrerHost(), device: deviceClass() }
+   * const activity = createActivity({ dimensions })
+   * // …
+   * await activity.close()
    * ```
    */
   dimensions?: Readonly<Record<string, Dimension>> | undefined

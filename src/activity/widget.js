@@ -165,7 +165,9 @@
     return language !== undefined && Object.hasOwn(WORDS, language)
   }
 
-  /** The language tag, in the form that Intl wants; English where it is none. @param {string} tag */
+  /**
+   * The language tag, in the form that Intl wants; English where it is none. @param {string} tag
+   */
   function localeOf(tag) {
     try {
       return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0] ?? 'en'

@@ -105,13 +105,16 @@ export class Leases {
       const failures = Number(row['failures'])
       const until = (await tx.now()) + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
       await tx.query(
-        'UPDATE export_queue_leases SET held_until = ?, failures = ? WHERE queue = ? AND holder = ?',
+        'UPDATE export_queue_leases SET held_until = ?, failures = ? ' +
+          'WHERE queue = ? AND holder = ?',
         [until, failures + 1, this.#queue, holder],
       )
     })
   }
 
-  /** Never rejects: the next renewal may succeed, and a lease that is lost is noticed at its end. */
+  /**
+   * Never rejects: the next renewal may succeed, and a lease that is lost is noticed at its end.
+   */
   async #extend(holder: Buffer): Promise<void> {
     const { database } = this.#database
     try {

@@ -60,8 +60,8 @@ export class GenerationRecord {
 
   /**
    * Opens the generation after `old`, unless somebody else has; returns the newest one. It is
-   * established from the start only if nobody can believe in an earlier one: a take without a cache is
-   * checked at the row.
+   * established from the start only if nobody can believe in an earlier one: a take without a cache
+   * is checked at the row.
    */
   open(old: number, token: Buffer | null): Promise<Generation> {
     return this.#database.transaction(async (tx) => {

@@ -12,8 +12,8 @@
  * generation `increment` sees to it. Between two: an operation is sent for those who wait at that
  * moment, and only while this process believes the generation to be the newest, that is, within
  * BELIEF_MS of having asked SQL. Numbers of a new generation are handed out only once its row says
- * `established`, which a process writes that has known of it for ESTABLISH_MS: by then all beliefs in
- * earlier generations, asked for before it was committed, are over. So an operation in an old
+ * `established`, which a process writes that has known of it for ESTABLISH_MS: by then all beliefs
+ * in earlier generations, asked for before it was committed, are over. So an operation in an old
  * generation was sent, and its callers had called, before any number of a new one was answered.
  * Clocks are compared with themselves only; what would break this part (and never the first) is a
  * machine whose monotonic clock stands still for long while it runs, and then goes on.

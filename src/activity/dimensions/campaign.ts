@@ -15,7 +15,9 @@ const ENCODED = /[%+]/
  * ```js
  * import { campaign, createActivity } from 'wide-cache'
  *
- * createActivity({ dimensions: { campaign: campaign() } })
+ * const activity = createActivity({ dimensions: { campaign: campaign() } })
+ * // …
+ * await activity.close()
  * ```
  */
 export function campaign(): (req: Request) => string | undefined {

@@ -19,7 +19,9 @@ const UNKNOWN = 'XX'
  * ```js
  * import { country, createActivity } from 'wide-cache'
  *
- * createActivity({ dimensions: { country: country('cf-ipcountry') } })
+ * const activity = createActivity({ dimensions: { country: country('cf-ipcountry') } })
+ * // …
+ * await activity.close()
  * ```
  */
 export function country(header: string): (req: Request) => string | undefined {

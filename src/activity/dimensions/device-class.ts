@@ -20,7 +20,9 @@ const PHONE = /\b(?:Mobi|Mobile|iPhone|iPod|Phone)\b|\bOpera Mini\b/
  * ```js
  * import { createActivity, deviceClass } from 'wide-cache'
  *
- * createActivity({ dimensions: { device: deviceClass() } })
+ * const activity = createActivity({ dimensions: { device: deviceClass() } })
+ * // …
+ * await activity.close()
  * ```
  */
 export function deviceClass(): (req: Request) => 'phone' | 'tablet' | 'desktop' | undefined {

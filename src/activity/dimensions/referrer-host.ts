@@ -23,7 +23,10 @@ const MAX_LOOKED_AT = 512
  * ```js
  * import { createActivity, referrerHost } from 'wide-cache'
  *
- * createActivity({ dimensions: { referrer: referrerHost({ ownHosts: ['www.example.com'] }) } })
+ * const referrer = referrerHost({ ownHosts: ['www.example.com'] })
+ * const activity = createActivity({ dimensions: { referrer } })
+ * // …
+ * await activity.close()
  * ```
  */
 export function referrerHost(
