@@ -42,8 +42,6 @@ export class Numbering {
     if (!this.#id) {
       this.#id = this.#parts.environment.newId()
       this.#idHex = this.#id.toString('hex')
-      // Early: before that no frame can be placed. The log is the caller's.
-      this.#parts.ledger.enter().catch(() => undefined)
     }
     return this.#id
   }
@@ -70,6 +68,8 @@ export class Numbering {
   ): FrameHeader {
     this.#renew(oldest !== undefined)
     void this.id
+    // Early: before that no frame can be placed. The log is the caller's.
+    if (this.#sequence === 0) this.#parts.ledger.enter().catch(() => undefined)
     const header = {
       writer: this.#idHex,
       sequence: this.#sequence,

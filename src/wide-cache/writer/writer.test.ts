@@ -24,6 +24,8 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
     quarantined: new Set<number>(),
     stoodStill: 0,
     takesSums: true,
+    /** How often the grid was entered, for which the tables are migrated. */
+    entered: 0,
   }
   const placed: number[] = []
   const committed: { writer: string; sequence: number }[] = []
@@ -69,7 +71,10 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
         return sql(() => world.prefix)
       },
       quarantinedOf: () => sql(() => world.quarantined),
-      enter: () => sql(() => undefined),
+      enter: () =>
+        sql(() => {
+          world.entered++
+        }),
       compare: () => sql(() => undefined),
     },
     codec: jsonCodec<string>(),
@@ -116,6 +121,15 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
 }
 
 const idOf = (number: number): string => Buffer.alloc(16, number).toString('hex')
+
+test('reading the sums of a writer enters nothing in SQL; its first frame does', async () => {
+  const { visit, world, writer } = bench()
+  writer.append('x')
+  assert.equal(writer.totals()?.issued, 1)
+  assert.equal(world.entered, 0)
+  await visit()
+  assert(world.entered > 0)
+})
 
 test('after a silent day a writer whose frames are all in the ledger takes a new id', async () => {
   const { visit, world, clock, writer, said } = bench()
