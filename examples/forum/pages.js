@@ -182,7 +182,11 @@ export function threadPage(thread, { views, days }, figures, rejected) {
           <textarea name="text" maxlength="2000" rows="5" required>${rejected?.text}</textarea>
         </label>
         <button>Post reply</button>
-      </form>`,
+      </form>
+      <p class="badge">
+        A badge for other pages:
+        <img src="/badges/${thread.id}.svg" alt="Views of this thread" height="20" />
+      </p>`,
   )
 }
 

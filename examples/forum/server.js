@@ -72,6 +72,8 @@ app.use((_req, res, next) => {
 app.use(activity.middleware())
 app.use('/activity', activity.router())
 app.use(DASHBOARD, activity.dashboard({ authorize: isLocal, hits: [hits] }))
+// Pictures with the views of a thread, for pages elsewhere.
+app.use('/badges', hits.router({ allow: (id) => threadById(id) !== undefined }))
 app.use(
   '/assets',
   express.static(fileURLToPath(new URL('./assets', import.meta.url)), {

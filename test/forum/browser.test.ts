@@ -228,6 +228,8 @@ test('each panel of the dashboard is filled from the activity', async () => {
 test('a thread has a bar for each of the last days', async () => {
   const { page, complaints } = await open('/')
   await page.locator('.threads a').first().click()
+  const badge = "document.querySelector('.badge img')"
+  assert(Number(await page.evaluate(`${badge}.decode().then(() => ${badge}.naturalWidth)`)) > 0)
   const bars = page.locator('.history rect')
   const end = performance.now() + FIGURES_MS
   const today = async () => (await bars.allTextContents()).at(-1)?.trim() ?? ''
