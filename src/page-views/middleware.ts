@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, RequestHandler, Response } from './express.js'
 import type { BurstLogger } from '../support/logger.js'
 import { Guard, kindOf } from '../visitors/guard.js'
 import { Mount } from './mount.js'

@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { Request } from './express.js'
 
 /**
  * The address of a request as it is where a middleware is mounted. Routers rewrite these fields

@@ -3,7 +3,7 @@
  * what was really sent. The table "What counts as a page view" of docs/activity.md has the whole
  * rule; a test runs each of its rows.
  */
-import type { Request, Response } from 'express'
+import type { Request, Response } from './express.js'
 import { isbot } from 'isbot'
 import { Memo } from './memo.js'
 
