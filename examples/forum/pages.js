@@ -133,7 +133,7 @@ function history(days) {
       ${days.map(({ start, hits }, i) => {
         const height = 1 + Math.round((39 * hits) / most)
         return html`<rect x="${10 * i}" y="${40 - height}" width="8" height="${height}" rx="1">
-          <title>${start.slice(0, 10)}: ${counted(hits, 'view')}</title>
+          <title>Views on ${start.slice(0, 10)}: ${hits.toLocaleString('en')}</title>
         </rect>`
       })}
     </svg>

@@ -233,7 +233,7 @@ test('a thread has a bar for each of the last days', async () => {
   const bars = page.locator('.history rect')
   const end = performance.now() + FIGURES_MS
   const today = async () => (await bars.allTextContents()).at(-1)?.trim() ?? ''
-  while (!/: [1-9][\d,]* views?$/.test(await today())) {
+  while (!/: [1-9][\d,]*$/.test(await today())) {
     assert(performance.now() < end, await today())
     await delay(250)
     await page.reload()
