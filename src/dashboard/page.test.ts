@@ -199,7 +199,9 @@ test("numbers, dates and days are those of the browser's language and zone", { s
       await shows(page.locator('[data-dimension=country] tbody tr'), /^Deutschland2\.160$/)
       await shows(page.locator('#days'), /by days in America\/New_York, visitors by days in UTC/)
       await page.locator('#days summary').first().click()
-      const [, [, views] = []] = await rowsOf(page.locator('#days table').first())
+      const table = page.locator('#days table').first()
+      await table.locator('tbody tr').last().waitFor()
+      const [, [, views] = []] = await rowsOf(table)
       const midnight = await page.evaluate(`{
         const today = new Date(${BEGIN})
         const year = today.getFullYear()
