@@ -86,6 +86,17 @@ export interface Activity {
    * day. At most a year of hours or ten years of days. Cached as {@link stats} is.
    *
    * @throws TypeError, RangeError naming the field that is wrong; what the database throws
+   *
+   * @example
+   * ```js
+   * import { createActivity } from 'wide-cache'
+   *
+   * const activity = createActivity()
+   * const to = Date.now()
+   * const week = await activity.history({ from: to - 7 * 86_400_000, to, by: 'day' })
+   * console.log(week.length) // 8: two days of the range are not whole
+   * await activity.close()
+   * ```
    */
   history(query: HistoryQuery): Promise<ActivityPeriod[]>
   /**
@@ -96,6 +107,16 @@ export interface Activity {
    *
    * @throws TypeError, RangeError for an unknown dimension or a wrong field; what the database
    * throws
+   *
+   * @example
+   * ```js
+   * import { createActivity } from 'wide-cache'
+   *
+   * const activity = createActivity()
+   * const to = Date.now()
+   * console.log(await activity.top('page', { from: to - 86_400_000, to, n: 5 }))
+   * await activity.close()
+   * ```
    */
   top(dimension: string, query: TopQuery): Promise<ValueViews[]>
   /**
