@@ -6,12 +6,16 @@ import { VISITOR_BYTES } from '../../src/visitors/visitor.js'
 
 const HOUR_MS = 3_600_000
 const DAYS = 30
-/** Page views of a usual hour on a usual day; the growth over the days, and weekdays from Sunday. */
+/**
+ * Page views of a usual hour on a usual day; the growth over the days, and weekdays from Sunday.
+ */
 const USUAL = 1_100
 const GROWTH = 0.6
 const WEEK = [0.7, 0.95, 1, 1.05, 1, 0.9, 0.65]
 
-/** A value, and its share of the page views; where the shares leave something, there is no value. */
+/**
+ * A value, and its share of the page views; where the shares leave something, there is no value.
+ */
 type Shares = readonly (readonly [value: string, share: number])[]
 
 const PAGES: Shares = [
