@@ -9,8 +9,9 @@ import { SMALL_BATCHES } from './planted-bug.js'
 import { runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 
-const SEEDS = fewOrMany(2_000, 20_000)
-const SEEDS_OF_SMALL_BATCHES = fewOrMany(300, 3_000)
+const SEEDS = fewOrMany(600, 20_000)
+const SEEDS_OF_SMALL_BATCHES = fewOrMany(150, 3_000)
+const SEEDS_OF_TRACES = fewOrMany(20, 40)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 
 async function keepsItsPromises(source: string, seeds: number): Promise<void> {
@@ -33,7 +34,7 @@ async function keepsItsPromises(source: string, seeds: number): Promise<void> {
 test('same seed, same trace', async () => {
   const heart = await loadHeart(SOURCE)
   const alone = []
-  for (let seed = 0; seed < 40; seed++) alone.push(await simulate(heart, seed))
+  for (let seed = 0; seed < SEEDS_OF_TRACES; seed++) alone.push(await simulate(heart, seed))
   const atOnce = await Promise.all(alone.map((_, seed) => simulate(heart, seed)))
   assert.deepEqual(atOnce, alone)
   assert.equal(new Set(alone.map(({ hash }) => hash)).size, alone.length)
