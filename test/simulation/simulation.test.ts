@@ -9,8 +9,8 @@ import { SMALL_BATCHES } from './planted-bug.js'
 import { runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 
-const SEEDS = fewOrMany(600, 20_000)
-const SEEDS_OF_SMALL_BATCHES = fewOrMany(150, 3_000)
+const SEEDS = fewOrMany(300, 20_000)
+const SEEDS_OF_SMALL_BATCHES = fewOrMany(60, 3_000)
 const SEEDS_OF_TRACES = fewOrMany(20, 40)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 

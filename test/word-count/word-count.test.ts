@@ -68,7 +68,7 @@ async function crashes(database: string, external: string): Promise<void> {
     }
     await Promise.all(workers.map(kill))
     // What the killed held is free in ten seconds; here at once.
-    await words.database.query('UPDATE export_queue_holds SET held_until = 0')
+    await words.database.query('UPDATE export_queue_leases SET held_until = 0')
     const deadline = performance.now() + LONGEST_MS
     const open = async (): Promise<number> => {
       const {
