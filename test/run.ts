@@ -56,8 +56,9 @@ try {
   process.exit(1)
 }
 
-for (const file of [...LONGEST, ...ONLY_OF_ALL])
+for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
   assert(existsSync(join(ROOT, file)), `there is no ${file}`)
+}
 
 const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
 // The files run in child processes, which inherit the environment and this process's --import tsx.
