@@ -20,7 +20,7 @@ import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILE_TIMEOUT_MS = 600_000
 const FILE_TIMEOUT_OF_ALL_MS = 3_600_000
-const FILES_AT_ONCE = 4
+const FILES_AT_ONCE = 3
 const SLOWEST_SHOWN = 20
 
 /**
