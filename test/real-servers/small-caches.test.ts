@@ -53,7 +53,13 @@ describe('nothing is lost', { concurrency: true }, () => {
       const memcached = await startMemcached(options)
       const sql = mysql(await sharedMysqlUrl())
       await createRecorded(sql)
-      const grid = { name: uniqueName(), cellTtlSeconds: 60, logger: keptLog() }
+      const grid = {
+        name: uniqueName(),
+        cellTtlSeconds: 60,
+        // A busy machine takes a while for what goes straight to SQL.
+        closeTimeoutMs: 30_000,
+        logger: keptLog(),
+      }
       const cache = `memcached://${memcached.address}`
       const writer = openRecorded({ cache, database: sql, collect: false }, grid)
       const collector = openRecorded({ cache, database: sql, collect: EACH_SECOND }, grid)
