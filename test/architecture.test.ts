@@ -145,7 +145,8 @@ describe('the house', () => {
       assert.deepEqual(
         [...reached].filter(
           (file) =>
-            ['activity', 'hits', 'page-views'].includes(roomOf(file)) || file === 'index.ts',
+            ['activity', 'dashboard', 'hits', 'page-views'].includes(roomOf(file)) ||
+            file === 'index.ts',
         ),
         [],
       )

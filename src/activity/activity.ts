@@ -19,7 +19,7 @@ import { WideCache } from '../wide-cache/wide-cache.js'
 import { HOURS_A_DAY } from './books.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
-import { type LiveActivity, LiveView } from './live.js'
+import { type LiveActivity, liveView } from './live.js'
 import { activityMiddleware, type ViewedPage } from './middleware.js'
 import {
   type ActivityOptions,
@@ -189,7 +189,7 @@ export class SiteActivity implements Activity {
   readonly #logger: BurstLogger
   readonly #guard: Guard
   readonly #pseudonymizer: Pseudonymizer<ViewedPage>
-  readonly #live: LiveView
+  readonly #live: () => Promise<LiveActivity>
   readonly #middleware: () => RequestHandler
   readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
@@ -216,7 +216,7 @@ export class SiteActivity implements Activity {
         tables: ['activity'],
       },
     )
-    this.#live = new LiveView(this.#wide, clock)
+    this.#live = liveView(this.#wide, clock)
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#logger = logger
     const warning = cacheWarning(this.#wide.cache)
@@ -288,7 +288,7 @@ export class SiteActivity implements Activity {
   }
 
   live(): Promise<LiveActivity> {
-    return this.#lifetime.run(() => this.#live.read())
+    return this.#lifetime.run(() => this.#live())
   }
 
   dashboard(options: DashboardOptions = {}): Router {

@@ -6,8 +6,6 @@
 import type { Queryable, Transaction } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
 
-export const HOUR_MS = 3_600_000
-export const DAY_MS = 24 * HOUR_MS
 export const HOURS_A_DAY = 24
 
 /** Enters `views` more views, and returns the oldest day that is open. */

@@ -2,7 +2,8 @@
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { insert, upsert } from '../database/dialect.js'
 import { writeRows } from '../database/bulk.js'
-import { DAY_MS, HOURS_A_DAY, openBooks } from './books.js'
+import { HOURS_A_DAY, openBooks } from './books.js'
+import { DAY_MS } from '../support/clock.js'
 import { dimensionsOf } from './values.js'
 
 /** Values of a dimension that a closed day lists one by one. */

@@ -2,7 +2,8 @@
  * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
  */
 import type { Queryable, SqlRow } from '../database/database.js'
-import { DAY_MS, HOUR_MS, HOURS_A_DAY } from './books.js'
+import { HOURS_A_DAY } from './books.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { visitorsByHour } from './closing.js'
 import { OTHER } from './sums.js'
 

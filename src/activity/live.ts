@@ -1,4 +1,5 @@
 import type { Clock } from '../support/clock.js'
+import { shared } from '../support/shared.js'
 import type { LiveCell } from '../wide-cache/live.js'
 import type { WideCache } from '../wide-cache/wide-cache.js'
 import type { ActivityStats } from './stats.js'
@@ -41,32 +42,19 @@ const SHARED_MS = 1_000
 
 const MAX_PAGES = 20
 
-/** Reads the cells of the newest layers from the cache, once a second for all callers. */
-export class LiveView {
-  readonly #wide: WideCache<Visit, ActivityStats>
-  readonly #clock: Clock
-  #answer: Promise<LiveActivity> | undefined
-  #until = -Infinity
-
-  constructor(wide: WideCache<Visit, ActivityStats>, clock: Clock) {
-    this.#wide = wide
-    this.#clock = clock
-  }
-
-  /** @throws CacheError if the cache does not answer; what the database throws, without figures */
-  read(): Promise<LiveActivity> {
-    const elapsed = this.#clock.elapsed()
-    if (!this.#answer || elapsed >= this.#until) {
-      this.#until = elapsed + SHARED_MS
-      this.#answer = this.#read()
-    }
-    return this.#answer
-  }
-
-  async #read(): Promise<LiveActivity> {
-    const { asOf } = await this.#wide.read()
+/**
+ * Reads the cells of the newest layers from the cache, once a second for all callers.
+ *
+ * @throws CacheError if the cache does not answer; what the database throws, without figures
+ */
+export function liveView(
+  wide: WideCache<Visit, ActivityStats>,
+  clock: Clock,
+): () => Promise<LiveActivity> {
+  return shared(clock, SHARED_MS, async () => {
+    const { asOf } = await wide.read()
     const views = new Map<string, number>()
-    const tail = await this.#wide.readLive(Date.parse(asOf), ({ page }) => {
+    const tail = await wide.readLive(Date.parse(asOf), ({ page }) => {
       views.set(page, (views.get(page) ?? 0) + 1)
     })
     return {
@@ -83,5 +71,5 @@ export class LiveView {
         .map(([page, pageViews]) => ({ page, pageViews })),
       sampled: tail.sampled,
     }
-  }
+  })
 }

@@ -1,6 +1,7 @@
 /** What callers of `history()` and `top()` ask for, checked and cut to whole hours or days. */
 import { integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
-import { HOUR_MS, HOURS_A_DAY } from './books.js'
+import { HOURS_A_DAY } from './books.js'
+import { HOUR_MS } from '../support/clock.js'
 import { type Period, PERIOD_MS, type PeriodRange } from './history.js'
 
 /** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */

@@ -6,7 +6,8 @@ import {
 } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/options.js'
-import { DAY_MS, HOUR_MS, HOURS_A_DAY, openDayOf } from './books.js'
+import { HOURS_A_DAY, openDayOf } from './books.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { closeDays } from './closing.js'
 import { foldValues, removeValues } from './values.js'
 

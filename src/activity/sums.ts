@@ -1,6 +1,7 @@
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES, type Visit } from './visit.js'
-import { HOUR_MS, HOURS_A_DAY } from './books.js'
+import { HOURS_A_DAY } from './books.js'
+import { HOUR_MS } from '../support/clock.js'
 
 /** A visitor of a day. */
 export interface SeenVisitor {

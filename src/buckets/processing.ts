@@ -4,7 +4,7 @@
  * by another when its lease is over.
  */
 import { type Database, DatabaseError } from '../database/database.js'
-import type { Timer } from '../support/clock.js'
+import { DAY_MS, type Timer } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
 import { integer, wrongType } from '../support/options.js'
@@ -19,7 +19,6 @@ const CLOSE_MS = 5_000
 const RELEASE_MS = 1_000
 
 const LEAST_MS = 10
-const DAY_MS = 24 * 3600 * 1000
 const ALLOWED = 'milliseconds, a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
 
 /** @throws TypeError, RangeError naming the option */

@@ -2,11 +2,11 @@
  * The row of a lane in SQL, with the number that its last committed transaction has entered. Rows
  * are made for each lane, and removed long after their lanes are out of use.
  */
+import { DAY_MS } from '../support/clock.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Queryable } from '../database/database.js'
 import { placeholders, type RowUpdate } from '../database/dialect.js'
 
-const DAY_MS = 24 * 3600 * 1000
 /** A lane is left for a new one after so long, so that its row is known to be out of use later. */
 export const LANE_MS: number = DAY_MS
 /** Rows are kept so long after their creation. */

@@ -8,7 +8,7 @@ import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { kindOf } from '../visitors/guard.js'
 import type { Authorize } from './options.js'
-import { within } from './shared.js'
+import { answerWithin } from '../support/shared.js'
 
 /** `not set up`: there is no `authorize`, and the request does not come from the machine itself. */
 export type Verdict = 'allowed' | 'refused' | 'not set up'
@@ -43,7 +43,7 @@ export function gate(
     }
     let answer: unknown
     try {
-      const asked: unknown = await within(clock, TIMEOUT_MS, async () => authorize(req))
+      const asked: unknown = await answerWithin(clock, TIMEOUT_MS, async () => authorize(req))
       answer = asked
     } catch (error) {
       return refuse(`threw ${kindOf(error)}`)

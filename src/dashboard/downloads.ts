@@ -2,10 +2,10 @@
  * The CSV files, in pieces: a long history is never held as a whole, and is read only as fast as it
  * is taken.
  */
+import { DAY_MS } from '../support/clock.js'
 import { csvRow } from '../support/csv.js'
 import type { DashboardSource, Period, Range } from './source.js'
 
-const DAY_MS = 24 * 3_600_000
 /** What one query of the database brings: about 750 hours, or a year of days. */
 const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }
 

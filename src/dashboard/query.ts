@@ -1,4 +1,5 @@
 /** The query of a request, read and checked. What is wrong is named, with what is allowed. */
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { Period, Range } from './source.js'
 
 /** A query that is wrong: becomes an answer 400. */
@@ -17,8 +18,6 @@ export class QueryError extends Error {
   }
 }
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const DEFAULT_DAYS = 30
 const DEFAULT_N = 10
 const MAX_N = 1_000

@@ -14,7 +14,7 @@ import { type Download, historyDownload, topDownload } from './downloads.js'
 import { setHeaders } from './headers.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
 import { historyQuery, QueryError, topQuery } from './query.js'
-import { shared, within } from './shared.js'
+import { answerWithin, shared } from '../support/shared.js'
 import type { DashboardSource } from './source.js'
 
 /** How long a question to the source may take; the panel is then without figures for once. */
@@ -49,7 +49,7 @@ export function dashboardRouter(
   /** The figures, or `null` where there are none; the log says why, once in a burst. */
   async function figures<T>(what: string, work: () => Promise<T>): Promise<T | null> {
     try {
-      return await within(clock, TIMEOUT_MS, work)
+      return await answerWithin(clock, TIMEOUT_MS, work)
     } catch (error) {
       logger.warn(
         `dashboard ${what}`,

@@ -1,3 +1,5 @@
+import type { LedgerReport } from '../wide-cache/ledger/report.js'
+
 /**
  * What the dashboard needs of an activity and of hits. Only the shape counts: the dashboard knows
  * neither.
@@ -12,7 +14,7 @@ export interface DashboardSource {
   history(range: Range & { readonly by: Period }): Promise<readonly Sums[]>
   /** The most viewed values; `null` for visits without a value. */
   top(dimension: string, range: Range & { readonly n: number }): Promise<readonly Ranked[]>
-  ledger(): Promise<Ledger>
+  ledger(): Promise<LedgerReport>
 }
 
 export type Period = 'hour' | 'day'
@@ -44,17 +46,6 @@ export interface Sums {
 export interface Ranked {
   readonly value: string | null
   readonly pageViews: number
-}
-
-/** What became of all rows. */
-export interface Ledger {
-  readonly issued: number
-  readonly committed: number
-  readonly duplicate: number
-  readonly quarantined: number
-  readonly dropped: number
-  readonly outstanding: number
-  readonly lost: number
 }
 
 /** What the cells hold. Nothing in it is settled: it may still change. */

@@ -1,10 +1,8 @@
 /** Hits by the hour and by the UTC day, written in the transaction that counts them. */
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { listsOf, writeRows } from '../database/bulk.js'
 import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
 import { placeholders, type Statement, upsert } from '../database/dialect.js'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** Hours that hits are kept by the hour. */
 export const KEPT_HOURS = 8 * 24

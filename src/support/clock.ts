@@ -1,3 +1,7 @@
+/** Lengths of time in milliseconds. */
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
+
 /** A timer that a {@link Clock} has started. */
 export interface Timer {
   /** Stops it. After it has run: does nothing. */

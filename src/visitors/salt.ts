@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Cache } from '../cache/cache.js'
-import type { Clock, Timer } from '../support/clock.js'
+import { DAY_MS, type Clock, type Timer } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
-const DAY_MS = 24 * 3600 * 1000
 const SALT_BYTES = 32
 
 /**

@@ -3,7 +3,7 @@
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
 -- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds and of keep_seconds (how long
 -- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
--- history_days is how long values of dimensions are kept by the hour, the most counts, too.
+-- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
 CREATE TABLE IF NOT EXISTS wide_cache_uses (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

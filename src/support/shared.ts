@@ -1,7 +1,7 @@
-import type { Clock } from '../support/clock.js'
+import type { Clock } from './clock.js'
 
 /** The value of `work`. Rejects if there is none after `ms`; the work goes on unattended. */
-export function within<T>(clock: Clock, ms: number, work: () => Promise<T>): Promise<T> {
+export function answerWithin<T>(clock: Clock, ms: number, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => reject(new TimedOutError()))
     work()

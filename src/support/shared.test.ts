@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, flushPromises } from '../support/fixtures.suite.js'
-import { shared, within } from './shared.js'
+import { ManualClock, flushPromises } from './fixtures.suite.js'
+import { answerWithin, shared } from './shared.js'
 
 test('calls share one answer while it is fetched, and for its time', async () => {
   const clock = new ManualClock(0)
@@ -42,11 +42,11 @@ test('a failure is not kept', async () => {
 
 test('work that takes too long rejects, and its timer does not stay', async () => {
   const clock = new ManualClock(0)
-  const late = within(clock, 1_000, () => new Promise(() => undefined))
+  const late = answerWithin(clock, 1_000, () => new Promise(() => undefined))
   const rejected = assert.rejects(late, { name: 'TimedOutError' })
   await clock.advance(1_000)
   await rejected
-  assert.equal(await within(clock, 1_000, async () => 7), 7)
+  assert.equal(await answerWithin(clock, 1_000, async () => 7), 7)
   await flushPromises()
   assert.equal(clock.pending, 0)
 })
