@@ -22,8 +22,8 @@ const DEFAULT_DAYS = 30
 const DEFAULT_N = 10
 const MAX_N = 1_000
 const MAX_SHOWN = 80
-/** A bound for the work that one request can ask for. */
-const MAX_RANGE_DAYS = 20 * 366
+/** What one answer of an activity may span. */
+const MAX_DAYS: Readonly<Record<Period, number>> = { hour: 366, day: 3_660 }
 const LAST_TIME = Date.UTC(9999, 11, 31)
 
 const TIMES =
@@ -36,7 +36,7 @@ const MILLISECONDS = /^\d{1,15}$/
 export function historyQuery(url: string, now: number): Range & { readonly by: Period } {
   const query = parametersOf(url, ['from', 'to', 'by'])
   const by = periodOf(query.get('by'))
-  return { ...rangeOf(query, now, by === 'day' ? DAY_MS : HOUR_MS), by }
+  return { ...rangeOf(query, now, by === 'day' ? DAY_MS : HOUR_MS, MAX_DAYS[by]), by }
 }
 
 /** `dimension`, `from`, `to` and `n`; the range is widened to whole hours. */
@@ -50,7 +50,7 @@ export function topQuery(
   if (dimension === null || !dimensions.includes(dimension)) {
     throw new QueryError('dimension', dimension, dimensions.join(', '))
   }
-  return { ...rangeOf(query, now, HOUR_MS), dimension, n: countOf(query.get('n')) }
+  return { ...rangeOf(query, now, HOUR_MS, MAX_DAYS.day), dimension, n: countOf(query.get('n')) }
 }
 
 /**
@@ -80,7 +80,7 @@ function periodOf(value: string | null): Period {
   return value
 }
 
-function rangeOf(query: URLSearchParams, now: number, step: number): Range {
+function rangeOf(query: URLSearchParams, now: number, step: number, maxDays: number): Range {
   const until = timeOf('to', query.get('to')) ?? now
   const since = timeOf('from', query.get('from')) ?? Math.max(0, until - DEFAULT_DAYS * DAY_MS)
   if (since >= until) {
@@ -92,8 +92,8 @@ function rangeOf(query: URLSearchParams, now: number, step: number): Range {
   }
   const from = Math.floor(since / step) * step
   const to = Math.ceil(until / step) * step
-  if (to - from > MAX_RANGE_DAYS * DAY_MS) {
-    throw new QueryError('from', query.get('from'), `at most ${MAX_RANGE_DAYS} days before "to"`)
+  if (to - from > maxDays * DAY_MS) {
+    throw new QueryError('from', query.get('from'), `at most ${maxDays} days before "to"`)
   }
   return { from, to }
 }

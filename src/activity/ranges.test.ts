@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { historyQuery as askedForHistory, QueryError, topQuery } from '../dashboard/query.js'
+import { DAY_MS } from '../support/clock.js'
+import { historyQuery, topQuery as checkedTop } from './ranges.js'
+
+const NOW = Date.UTC(2026, 4, 17, 12)
+
+/** Ranges around all bounds: a year of hours, ten years of days. */
+const ranges = fc.record({
+  to: fc.integer({ min: NOW - 400 * DAY_MS, max: NOW }),
+  days: fc.oneof(...[30, 365, 3_659].map((days) => fc.integer({ min: days - 1, max: days + 3 }))),
+})
+
+/** What `ask` makes of a request, or `undefined` if the dashboard refuses it with a 400. */
+function letThrough<T>(ask: () => T): T | undefined {
+  try {
+    return ask()
+  } catch (error) {
+    assert(error instanceof QueryError, String(error))
+    return undefined
+  }
+}
+
+test('history() and top() take every range that the dashboard lets through', () => {
+  let taken = 0
+  fc.assert(
+    fc.property(ranges, ({ to, days }) => {
+      const range = `from=${to - days * DAY_MS}&to=${to}`
+      for (const by of ['hour', 'day']) {
+        const asked = letThrough(() => askedForHistory(`/?${range}&by=${by}`, NOW))
+        if (asked) taken += historyQuery(asked).range.to
+      }
+      const top = letThrough(() => topQuery(`/?${range}&dimension=page`, NOW, ['page']))
+      if (top) taken += checkedTop({ from: top.from, to: top.to, n: top.n }).n
+    }),
+  )
+  assert(taken > 0)
+})
