@@ -58,7 +58,9 @@ const devices = ['phone', 'desktop', 'tablet']
  */
 export function dimensionsAt(i) {
   const chance = mixed(~i)
-  const few = (values) => values[Math.floor(values.length * (mixed(chance) / 2 ** 32) ** 3)]
+  /** A value of its own for each dimension: nothing follows from another one. */
+  const few = (values) =>
+    values[Math.floor(values.length * (mixed(chance ^ values.length) / 2 ** 32) ** 3)]
   const dimensions = ['country', few(countries), 'device', few(devices)]
   if (chance % 2 === 0) dimensions.unshift('referrer', few(referrers))
   if (chance % 10 === 0) dimensions.unshift('campaign', few(campaigns))
