@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
+import { packDimensions } from '../../src/activity/dimensions/packed.js'
 import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'
@@ -110,7 +111,8 @@ export async function fill(
 const room = Buffer.alloc(2048)
 
 function rowOf(from: number, i: number, dimensions: boolean): Buffer {
-  const visit = { ...visitAt(from, i), dimensions: dimensions ? dimensionsAt(i) : undefined }
+  const packed = dimensions ? packDimensions(dimensionsAt(i)) : undefined
+  const visit = { ...visitAt(from, i), dimensions: packed }
   const end = visitCodec.encode(visit, room, ROW_LENGTH_BYTES)
   room.writeUInt32BE(end - ROW_LENGTH_BYTES, 0)
   return Buffer.from(room.subarray(0, end))

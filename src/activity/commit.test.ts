@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction } from '../database/database.js'
 import { watchTurns } from '../../test/servers/longest-turn.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
+import { packDimensions } from './dimensions/packed.js'
 import type { Visit } from './visit.js'
 
 const LONGEST_TURN_MS = 20
@@ -28,12 +29,14 @@ function visitsOf(count: number): Visit[] {
     time: NOW - 10_000 + Math.floor(((i * 7919) % count) / 4),
     visitor: Buffer.from(String(i % 10_000).padStart(12, '0')),
     page: `/threads/${i % 500}`,
-    dimensions: Object.entries({
-      referrer: `www.site-${i % 200}.example`,
-      campaign: `newsletter/email/${i % 30}`,
-      country: `C${i % 60}`,
-      device: i % 3 ? 'phone' : 'desktop',
-    }).flat(),
+    dimensions: packDimensions(
+      Object.entries({
+        referrer: `www.site-${i % 200}.example`,
+        campaign: `newsletter/email/${i % 30}`,
+        country: `C${i % 60}`,
+        device: i % 3 ? 'phone' : 'desktop',
+      }).flat(),
+    ),
   }))
 }
 

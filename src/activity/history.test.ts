@@ -10,6 +10,7 @@ import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitVisits } from './commit.js'
+import { packDimensions, packedPairs, unpackPair } from './dimensions/packed.js'
 import { type ActivityPeriod, type Period, PERIOD_MS, readHistory, readTop } from './history.js'
 import { removeOldVisits } from './retention.js'
 import { readStats } from './stats.js'
@@ -85,9 +86,9 @@ class Recount {
 
   top(dimension: string, from: number, to: number): Map<string | null, number> {
     const counts = new Map<string | null, number>()
-    for (const { page, dimensions = [] } of this.#of(from, to)) {
-      const at = dimensions.indexOf(dimension)
-      const value = dimension === 'page' ? page : at < 0 ? null : dimensions[at + 1]!
+    for (const { page, dimensions = '' } of this.#of(from, to)) {
+      const values = new Map(packedPairs(dimensions).map(unpackPair))
+      const value = dimension === 'page' ? page : (values.get(dimension) ?? null)
       counts.set(value, (counts.get(value) ?? 0) + 1)
     }
     return counts
@@ -125,11 +126,11 @@ const visitsAt = fc.array(
     ),
     visitor: fc.option(fc.integer({ min: 0, max: 5 }).map(visitorOf), { freq: 5 }),
     page: fc.constantFrom('/', '/a', '/b', '/😀'),
-    dimensions: fc.constantFrom<(string[] | undefined)[]>(
+    dimensions: fc.constantFrom(
       undefined,
-      ['referrer', 'example.com'],
-      ['referrer', 'example.org', 'device', 'phone'],
-      ['device', 'tablet'],
+      packDimensions(['referrer', 'example.com']),
+      packDimensions(['referrer', 'example.org', 'device', 'phone']),
+      packDimensions(['device', 'tablet']),
     ),
   }),
   { maxLength: 30 },
@@ -354,7 +355,7 @@ for (const [dialect, url] of [
           time: START + (i % 24) * HOUR_MS,
           visitor: null,
           page: `/${i}`,
-          dimensions: i < 100 ? ['device', 'phone'] : undefined,
+          dimensions: i < 100 ? packDimensions(['device', 'phone']) : undefined,
         })),
       ).flat()
       await commit(db, name, visits, START + DAY_MS - 1)

@@ -15,6 +15,7 @@ import {
 import { campaign } from './dimensions/campaign.js'
 import { country } from './dimensions/country.js'
 import { deviceClass } from './dimensions/device-class.js'
+import { packedPairs, unpackPair } from './dimensions/packed.js'
 import { referrerHost } from './dimensions/referrer-host.js'
 import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
@@ -39,7 +40,7 @@ function tracker(options: ActivityOptions = {}): {
       counted.push({
         identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`,
         page,
-        ...(dimensions && { dimensions }),
+        ...(dimensions && { dimensions: packedPairs(dimensions).flatMap(unpackPair) }),
       }),
     logger,
   )

@@ -10,7 +10,8 @@ import { pageOf, pathOf } from './page.js'
 /** What a page view counts for. */
 export interface ViewedPage {
   readonly page: string
-  readonly dimensions: readonly string[] | undefined
+  /** Packed. */
+  readonly dimensions: string | undefined
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitVisits } from './commit.js'
+import { packDimensions } from './dimensions/packed.js'
 import { readTop } from './history.js'
 import { removeValue } from './remove-value.js'
 import { removeOldVisits } from './retention.js'
@@ -34,7 +35,7 @@ for (const [dialect, url] of [
           time: START + day * DAY_MS + (index % 2) * HOUR_MS,
           visitor: null,
           page,
-          dimensions: ['referrer', index % 2 ? '/secret' : 'example.com'],
+          dimensions: packDimensions(['referrer', index % 2 ? '/secret' : 'example.com']),
         }))
       const commit = (visits: readonly Visit[], now: number) =>
         database.transaction((tx) => commitVisits(visits, tx, { name, now }))

@@ -8,7 +8,7 @@ import { placeholders, upsert } from '../database/dialect.js'
 import { openBooks } from './books.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
-import { MAX_VALUE_BYTES } from './visit.js'
+import { MAX_VALUE_BYTES } from './dimensions/packed.js'
 
 /** The page of visits whose own page has been removed. */
 export const REMOVED_PAGE = '(removed)'

@@ -1,5 +1,6 @@
 import { fitText } from './text.js'
-import { MAX_VALUE_BYTES, type Visit } from './visit.js'
+import { MAX_VALUE_BYTES, packedPairs, unpackPair } from './dimensions/packed.js'
+import type { Visit } from './visit.js'
 import { HOURS_A_DAY } from './books.js'
 import { HOUR_MS } from '../support/clock.js'
 
@@ -18,54 +19,77 @@ export const PAGE = 'page'
 /** What `top()` calls the values that are not listed one by one. */
 export const OTHER = '(other)'
 
-/** The values of a dimension in an hour. */
-class Counts {
-  /** By the value as it is stored. */
-  readonly #counts = new Map<string, { views: number }>()
-  /** The same by the value as it has come, so that each is made fit once. */
-  readonly #asTheyCame = new Map<string, { views: number }>()
+/** The views of a value. */
+interface Count {
+  views: number
+}
 
-  add(value: string): void {
-    const count = this.#asTheyCame.get(value) ?? this.#enter(value)
-    count.views++
+/** The values of all dimensions in an hour. Each text that comes is made fit once. */
+class HourCounts {
+  /** By dimension, and by the value as it is stored. */
+  readonly byDimension = new Map<string, Map<string, Count>>()
+  readonly #ofPages = new Map<string, Count>()
+  /** By packed dimensions, which many visits share, and by each packed pair. */
+  readonly #ofDimensions = new Map<string, readonly Count[]>()
+  readonly #ofPairs = new Map<string, Count>()
+
+  add(page: string, packed: string | undefined): void {
+    const ofPage = this.#ofPages.get(page) ?? this.#enterPage(page)
+    ofPage.views++
+    if (packed === undefined) return
+    const counts = this.#ofDimensions.get(packed) ?? this.#enterDimensions(packed)
+    for (const count of counts) count.views++
   }
 
-  *[Symbol.iterator](): Generator<readonly [value: string, views: number]> {
-    for (const [value, { views }] of this.#counts) yield [value, views]
+  #enterPage(page: string): Count {
+    const count = this.#countOf(PAGE, page)
+    this.#ofPages.set(page, count)
+    return count
   }
 
-  #enter(value: string): { views: number } {
+  #enterDimensions(packed: string): readonly Count[] {
+    const counts = packedPairs(packed).map(
+      (pair) => this.#ofPairs.get(pair) ?? this.#enterPair(pair),
+    )
+    this.#ofDimensions.set(packed, counts)
+    return counts
+  }
+
+  #enterPair(pair: string): Count {
+    const [dimension, value] = unpackPair(pair)
+    const count = this.#countOf(dimension, value)
+    this.#ofPairs.set(pair, count)
+    return count
+  }
+
+  #countOf(dimension: string, value: string): Count {
     const fit = value === OTHER ? '' : fitText(value, MAX_VALUE_BYTES)
-    const count = this.#counts.get(fit) ?? { views: 0 }
-    this.#counts.set(fit, count)
-    this.#asTheyCame.set(value, count)
+    let counts = this.byDimension.get(dimension)
+    if (!counts) this.byDimension.set(dimension, (counts = new Map()))
+    let count = counts.get(fit)
+    if (!count) counts.set(fit, (count = { views: 0 }))
     return count
   }
 }
 
 type VisitorsOfDay = Map<string, SeenVisitor>
-type CountsByDimension = Map<string, Counts>
 
 /** Adds up what visits are to be found by: the visitors of each day, the values of each hour. */
 export class Sums {
   readonly #visitors = new Map<number, VisitorsOfDay>()
-  readonly #values = new Map<number, CountsByDimension>()
+  readonly #values = new Map<number, HourCounts>()
   /** Of the second that the last visit was in. */
   #second = -1
   #hourBit = 0
   #ofDay: VisitorsOfDay = new Map()
-  #ofHour: CountsByDimension = new Map()
+  #ofHour = new HourCounts()
 
   /** Visits come in the order of their times. */
   add({ visitor, page, dimensions }: Visit, time: number): void {
     const second = Math.floor(time / 1000)
     if (second !== this.#second) this.#turnTo(second)
     if (visitor) this.#see(visitor)
-    this.#count(PAGE, page)
-    if (!dimensions) return
-    for (let at = 0; at < dimensions.length; at += 2) {
-      this.#count(dimensions[at]!, dimensions[at + 1]!)
-    }
+    this.#ofHour.add(page, dimensions)
   }
 
   /** Days ascending, each with its visitors ascending by their bytes. */
@@ -77,10 +101,10 @@ export class Sums {
   /** Dimensions and hours ascending, each with its values. */
   *values(): Generator<readonly [dimension: string, hour: number, value: string, views: number]> {
     const hours = [...this.#values].sort(([a], [b]) => a - b)
-    const dimensions = new Set(hours.flatMap(([, ofHour]) => [...ofHour.keys()]))
+    const dimensions = new Set(hours.flatMap(([, ofHour]) => [...ofHour.byDimension.keys()]))
     for (const dimension of [...dimensions].sort()) {
       for (const [hour, ofHour] of hours) {
-        for (const [value, views] of ofHour.get(dimension) ?? []) {
+        for (const [value, { views }] of ofHour.byDimension.get(dimension) ?? []) {
           yield [dimension, hour, value, views]
         }
       }
@@ -94,7 +118,7 @@ export class Sums {
     this.#hourBit = 1 << (hour % HOURS_A_DAY)
     this.#ofDay = this.#visitors.get(day) ?? new Map()
     this.#visitors.set(day, this.#ofDay)
-    this.#ofHour = this.#values.get(hour) ?? new Map()
+    this.#ofHour = this.#values.get(hour) ?? new HourCounts()
     this.#values.set(hour, this.#ofHour)
   }
 
@@ -107,12 +131,6 @@ export class Sums {
       seen.second = this.#second
       seen.hours |= this.#hourBit
     }
-  }
-
-  #count(dimension: string, value: string): void {
-    let counts = this.#ofHour.get(dimension)
-    if (!counts) this.#ofHour.set(dimension, (counts = new Counts()))
-    counts.add(value)
   }
 }
 

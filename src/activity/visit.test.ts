@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { pageOf } from './page.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
 import { fitText } from './text.js'
-import { MAX_DIMENSIONS, MAX_TIME, MAX_VALUE_BYTES, type Visit, visitCodec } from './visit.js'
+import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packDimensions } from './dimensions/packed.js'
+import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 
 const value = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 300 })
@@ -25,7 +26,7 @@ const visits = fc.record(
           minLength: 1,
           maxLength: MAX_DIMENSIONS,
         })
-        .map((pairs) => pairs.flat()),
+        .map((pairs) => packDimensions(pairs.flat())),
       { nil: undefined },
     ),
   },
@@ -74,6 +75,12 @@ test('bytes that are no visit are refused', () => {
     [0, 1, 2, 3, 4, 5],
     [1, 0, 0, 0, 0, 0, 0, 9, 9],
     [2, 0, 0, 0, 0, 0, 0],
+    // Dimensions: none, an empty name, a name alone, longer than they say, longer than the visit.
+    [2, 0, 0, 0, 0, 0, 0, 0, 0],
+    [2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 97],
+    [2, 0, 0, 0, 0, 0, 0, 0, 2, 1, 97],
+    [2, 0, 0, 0, 0, 0, 0, 0, 4, 1, 97, 2, 97],
+    [2, 0, 0, 0, 0, 0, 0, 0, 5, 1, 97, 1, 97],
     [123, 34, 97, 34, 58, 49, 125],
   ]) {
     assert.throws(() => visitCodec.decode(Buffer.from(bytes)), /no visit/)

@@ -15,6 +15,7 @@ import { WideCache } from '../wide-cache/wide-cache.js'
 import { SiteActivity } from './activity.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
+import { packDimensions, packedPairs, unpackPair } from './dimensions/packed.js'
 import type { ActivityPeriod, Period } from './history.js'
 import { activitySettings } from './options.js'
 import { removeOldVisits } from './retention.js'
@@ -77,14 +78,13 @@ class Recount {
   /** The views of each value, by dimension and period; of closed days only the first ones. */
   values(ms: number): Map<string, number> {
     const byPlace = new Map<string, Map<string, number>>()
-    for (const { time, page, dimensions = [] } of this.#visits) {
+    for (const { time, page, dimensions = '' } of this.#visits) {
       if (ms === DAY_MS && time >= this.#openFrom) continue
-      const all = ['page', page, ...dimensions]
-      for (let at = 0; at < all.length; at += 2) {
-        const place = `${all[at]} ${Math.floor(time / ms)}`
+      for (const [name, text] of [['page', page], ...packedPairs(dimensions).map(unpackPair)]) {
+        const place = `${name} ${Math.floor(time / ms)}`
         const values = byPlace.get(place) ?? new Map<string, number>()
         byPlace.set(place, values)
-        const value = all[at + 1] === OTHER ? '' : fitText(all[at + 1]!, 255)
+        const value = text === OTHER ? '' : fitText(text!, 255)
         values.set(value, (values.get(value) ?? 0) + 1)
       }
     }
@@ -112,11 +112,11 @@ const visits = fc.array(
     ),
     visitor: fc.option(fc.integer({ min: 0, max: 6 }), { freq: 5 }),
     page: fc.constantFrom('/', '/a', '/b', '/日本', OTHER, `/${'é'.repeat(200)}`),
-    dimensions: fc.constantFrom<(string[] | undefined)[]>(
+    dimensions: fc.constantFrom(
       undefined,
-      ['referrer', 'example.com'],
-      ['referrer', 'example.org', 'device', 'phone'],
-      ['device', 'tablet'],
+      packDimensions(['referrer', 'example.com']),
+      packDimensions(['referrer', 'example.org', 'device', 'phone']),
+      packDimensions(['device', 'tablet']),
     ),
   }),
   { maxLength: 25 },

@@ -1,5 +1,6 @@
 /** Visits of the last 30 days, made up: a new forum has none, and its charts would be empty. */
 import { commitVisits, MAX_COMMIT_ROWS } from '../../src/activity/commit.js'
+import { packDimensions } from '../../src/activity/dimensions/packed.js'
 import type { Visit } from '../../src/activity/visit.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { VISITOR_BYTES } from '../../src/visitors/visitor.js'
@@ -82,10 +83,12 @@ function visitsUntil(now: number): Visit[] {
         time: hour * HOUR_MS + Math.floor((HOUR_MS * i) / views),
         visitor: visitorOf(hour, views),
         page: one(PAGES) ?? '/',
-        dimensions: Object.entries(DIMENSIONS).flatMap(([dimension, shares]) => {
-          const value = one(shares)
-          return value === undefined ? [] : [dimension, value]
-        }),
+        dimensions: packDimensions(
+          Object.entries(DIMENSIONS).flatMap(([dimension, shares]) => {
+            const value = one(shares)
+            return value === undefined ? [] : [dimension, value]
+          }),
+        ),
       })
     }
   }

@@ -3,7 +3,7 @@ import { nameOf, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
-import { MAX_DIMENSIONS, MAX_VALUE_BYTES } from '../visit.js'
+import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from './packed.js'
 
 /** A short text that tells something about a page view, such as a country; or no value. */
 export type Dimension = (req: Request) => string | null | undefined
@@ -32,25 +32,23 @@ export function checkedDimensions(given: unknown): Readonly<Record<string, Dimen
 /**
  * Asks for the values of a page view. A function that fails costs its value, never the visit.
  *
- * @returns names, each followed by its value; `undefined` if there is no value at all
+ * @returns names and values, packed; `undefined` if there is no value at all
  */
 export function valuesOf(
   dimensions: Readonly<Record<string, Dimension>>,
   guard: Guard,
-): (req: Request) => readonly string[] | undefined {
+): (req: Request) => string | undefined {
   const asked = Object.entries(dimensions).map(([name, ask]) => ({
-    name,
+    packedName: packText(name),
     ask,
     option: `dimensions.${name}`,
   }))
   return (req) => {
-    let values: string[] | undefined
-    for (const { name, ask, option } of asked) {
+    let packed = ''
+    for (const { packedName, ask, option } of asked) {
       const value = guard.optionalText(option, 'the visit has no value there', () => ask(req))
-      if (!value) continue
-      values ??= []
-      values.push(name, fitText(value, MAX_VALUE_BYTES))
+      if (value) packed += packedName + packText(fitText(value, MAX_VALUE_BYTES))
     }
-    return values
+    return packed || undefined
   }
 }
