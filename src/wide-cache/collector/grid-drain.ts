@@ -47,8 +47,12 @@ export interface DrainParts {
   readonly stamp: number
 }
 
-/** Bytes of cells read at a time, about, and the most layers that they may come from. */
-const READ_BYTES = 2 * 1024 * 1024
+/**
+ * As many layers are read at a time as fill a commit, or hold this many rows where commits are
+ * smaller. Bytes and layers are bounded, too.
+ */
+const READ_ROWS = 20_000
+const READ_BYTES = 6 * 1024 * 1024
 const READ_LAYERS = 64
 
 /** Layers read first, when it is not known how full they are: those of a collecting period. */
@@ -115,7 +119,7 @@ export class GridDrain {
       }
       if (this.#againFrom !== undefined && !stays) this.#againFrom = to + 1
       from = to + 1
-      layers = layersToRead(layers, read.bytes)
+      layers = this.#layersToRead(layers, read)
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     this.#reader.forgetSilence(silent)
@@ -133,6 +137,14 @@ export class GridDrain {
       const { frames } = await this.#read(layer, layer, report, new Set())
       await this.#commit(frames, report, undefined)
     }
+  }
+
+  /** How many layers to read next, after some that held so much. */
+  #layersToRead(layers: number, { bytes, frames }: LayersRead): number {
+    const rows = frames.reduce((sum, { rowCount }) => sum + rowCount, 0)
+    const ofRows = Math.max(this.#parts.maxCommitRows, READ_ROWS) / Math.max(1, rows)
+    const ofBytes = READ_BYTES / Math.max(1, bytes)
+    return Math.max(1, Math.min(READ_LAYERS, Math.floor(layers * Math.min(ofRows, ofBytes))))
   }
 
   #oldestToDrain(watermark: number, newest: number): number {
@@ -213,10 +225,4 @@ export class GridDrain {
         'wide_cache_quarantine',
     )
   }
-}
-
-/** How many layers to read next, after some that held `bytes`. */
-function layersToRead(layers: number, bytes: number): number {
-  const wanted = Math.floor((READ_BYTES / Math.max(1, bytes)) * layers)
-  return Math.max(1, Math.min(READ_LAYERS, wanted))
 }
