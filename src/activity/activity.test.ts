@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import request from 'supertest'
 import { type Cache } from '../cache/cache.js'
@@ -282,6 +283,8 @@ test('with cache and database unreachable, requests are served and count later',
   for (let i = 0; i < 5; i++) await request(app).get('/').set('user-agent', BROWSER).expect(200)
   await request(app).get('/activity').expect(503)
   reachable = true
+  // The failure is the answer for a second.
+  await delay(1_000)
   await request(app).get('/activity').expect(200)
   await activity.close()
   const { rows } = await database.query('SELECT visitor FROM activities')

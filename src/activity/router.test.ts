@@ -31,6 +31,7 @@ for (const [name, express] of expresses) {
       .expect('Content-Type', /application\/json/)
     assert.deepEqual(body, FIGURES)
     assert.equal(headers['cache-control'], 'public, max-age=10')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
     const short = await request(site(async () => FIGURES, 2)).get('/activity/')
     assert.equal(short.headers['cache-control'], 'public, max-age=2')
   })

@@ -35,7 +35,11 @@ export function activityRouter(
           const body = JSON.stringify(figures)
           // Express answers 304 by the ETag set here; its own may be switched off.
           res
-            .set({ 'Cache-Control': cacheControl, ETag: etagOf(body) })
+            .set({
+              'Cache-Control': cacheControl,
+              ETag: etagOf(body),
+              'X-Content-Type-Options': 'nosniff',
+            })
             .type('json')
             .send(body)
         },

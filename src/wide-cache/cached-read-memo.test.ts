@@ -75,3 +75,17 @@ test("without the cache's figures a process serves its own while the query fails
   assert.equal(await read.read(), 1)
   assert.equal(world.queries, 2, 'asked once')
 })
+
+test('where there never were figures, SQL is asked once a second, however many ask', async () => {
+  const { clock, world, read } = bench()
+  world.fails = true
+  // Nobody else reads: the lease ends with the failure's second.
+  for (let i = 0; i < 50; i++) {
+    await assert.rejects(read.read(), /SQL is away/)
+    await clock.advance(10)
+  }
+  assert.equal(world.queries, 1)
+  world.fails = false
+  await clock.advance(TTL_SECONDS * 1000)
+  assert.equal(await read.read(), 2)
+})

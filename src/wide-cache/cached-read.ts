@@ -33,7 +33,7 @@ export interface CachedReadParts {
  * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many
  * callers ask: the one that takes the lease reads; all others take what the cache
  * holds, and the last good figures while SQL is away. Without a cache each process reads once a
- * period for itself.
+ * period for itself. Where there never were any figures, a process asks once a second at most.
  */
 export class CachedRead<Figures> {
   readonly #cache: Cache
@@ -47,6 +47,8 @@ export class CachedRead<Figures> {
   readonly #query: () => Promise<Figures>
   #memo: (Known<Figures> & { readonly until: number }) | undefined
   #answer: Promise<Figures> | undefined
+  /** Why there are no figures at all, and until when that is the answer. */
+  #failure: { readonly error: unknown; readonly until: number } | undefined
 
   constructor(parts: CachedReadParts & { key: string; query: () => Promise<Figures> }) {
     this.#cache = parts.cache
@@ -59,9 +61,9 @@ export class CachedRead<Figures> {
 
   /** The figures. @throws what the query, or `keyStart`, throws, if there never were any. */
   read(): Promise<Figures> {
-    if (this.#memo && this.#environment.clock.elapsed() < this.#memo.until) {
-      return Promise.resolve(this.#memo.figures)
-    }
+    const now = this.#environment.clock.elapsed()
+    if (this.#memo && now < this.#memo.until) return Promise.resolve(this.#memo.figures)
+    if (this.#failure && now < this.#failure.until) return Promise.reject(this.#failure.error)
     this.#answer ??= this.#ask()
     return this.#answer
   }
@@ -163,6 +165,8 @@ export class CachedRead<Figures> {
     const found = this.#knownKeyStart === undefined ? undefined : await this.#recall(MEMO_MS)
     if (found && found !== 'none') return found.figures
     if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
+    // Or each request would ask a database that is in trouble.
+    this.#failure = { error, until: this.#environment.clock.elapsed() + MEMO_MS }
     throw error
   }
 
