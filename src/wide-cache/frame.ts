@@ -94,7 +94,7 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
   if (end > cell.length) return undefined
   const bytes = cell.subarray(offset, end)
   if (bytes.readUInt32BE(CHECKSUM_AT) !== checksum(bytes, stamp)) return undefined
-  return {
+  const frame = {
     writer: bytes.toString('hex', 4, 20),
     sequence: bytes.readUIntBE(20, 6),
     issued: bytes.readUIntBE(26, 6),
@@ -104,6 +104,17 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
     rowCount: bytes.readUInt32BE(50),
     bytes,
   }
+  return isPossible(frame) ? frame : undefined
+}
+
+/** Whether a writer can have sealed it: a checksum is no proof, because anyone can make one. */
+function isPossible({ sequence, issued, floor, floorIssued, rowCount, bytes }: Frame): boolean {
+  return (
+    rowCount > 0 &&
+    rowCount * ROW_LENGTH_BYTES <= bytes.length - HEADER_BYTES &&
+    floor <= sequence &&
+    floorIssued <= issued
+  )
 }
 
 /**

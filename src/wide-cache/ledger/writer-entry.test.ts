@@ -242,3 +242,12 @@ test('only ranges that have changed are written', () => {
     /ranges are above the prefix and apart/,
   )
 })
+
+test('frames that contradict each other lose nothing, and stop no commit', () => {
+  // Forged: eleven rows in two frames, and a floor above them that says that three were issued.
+  const entry = new WriterEntry('ab', { ...NEW, aging_floor: 9, aging_issued: 3, aging_since: 1 })
+  entry.take({ sequence: 2, issued: 0, rowCount: 10 })
+  entry.take({ sequence: 6, issued: 2, rowCount: 1 })
+  entry.compact(1 + TTL + 1, TTL, true)
+  assert.deepEqual([entry.prefix, entry.lost, entry.taken], [8, 0, 11])
+})
