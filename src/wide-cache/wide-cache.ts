@@ -261,7 +261,8 @@ export class WideCache<Row, Figures = unknown> {
           clock,
           stamp: this.#stamp,
         },
-        { since, now: clock.now() },
+        // `asOf` is so much before the end of the newest drained layer.
+        { since: since + this.#settings.flushMs, now: clock.now() },
         onRow,
       )
     })
@@ -368,7 +369,13 @@ export class WideCache<Row, Figures = unknown> {
 
   /** Up to when all is in SQL, and whether that is longer ago than it should be. */
   async #complete(): Promise<{ asOf: number; stale: boolean }> {
-    const { name, directSeconds, periodSeconds: ownPeriod, drainAfterLayers } = this.#settings
+    const {
+      name,
+      directSeconds,
+      periodSeconds: ownPeriod,
+      drainAfterLayers,
+      flushMs,
+    } = this.#settings
     const now = await this.#watch.now(this.database)
     let drained = now
     let due = now
@@ -395,8 +402,9 @@ export class WideCache<Row, Figures = unknown> {
           remedyFor(this.#use.kind),
       )
     }
-    const asOf = Math.max(drained, direct)
-    return { asOf, stale: asOf < due }
+    // A row waits in the open frame for `flushMs`, and is placed in the layer of that moment.
+    const asOf = Math.max(drained - flushMs, direct)
+    return { asOf, stale: asOf < due - flushMs }
   }
 }
 
