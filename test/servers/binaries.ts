@@ -18,6 +18,12 @@ const PROGRAMS = {
 
 export type Program = keyof typeof PROGRAMS
 
+/**
+ * Path of the database server that the tests run on, MySQL or MariaDB. Unset: the one that is
+ * installed.
+ */
+export const MYSQLD_VARIABLE = 'WIDE_CACHE_TEST_MYSQLD'
+
 /** Debian keeps servers outside a user's PATH. */
 const SYSTEM_FOLDERS = [
   '/usr/sbin',
@@ -38,18 +44,25 @@ export function executable(...names: string[]): string | undefined {
 
 /** The path of a program. @throws Error that says what to install */
 export function binary(program: Program): string {
-  const path = executable(...PROGRAMS[program].names)
+  const path = found(program)
   if (!path) throw missing([program])
   return path
 }
 
+function found(program: Program): string | undefined {
+  const named = program === 'mariadb' ? process.env[MYSQLD_VARIABLE] : undefined
+  if (!named) return executable(...PROGRAMS[program].names)
+  if (isExecutable(named)) return named
+  throw new Error(`${MYSQLD_VARIABLE} names no program that can be run: ${named}`)
+}
+
 /** Sees to it that these programs are there. @throws Error that says what to install */
 export function ensureBinaries(programs: readonly Program[]): void {
-  const absent = programs.filter((program) => !executable(...PROGRAMS[program].names))
+  const absent = programs.filter((program) => !found(program))
   if (absent.length === 0) return
   if (process.getuid?.() !== 0 || !executable('apt-get')) throw missing(absent)
   install(absent.map((program) => PROGRAMS[program].debianPackage))
-  const stillAbsent = absent.filter((program) => !executable(...PROGRAMS[program].names))
+  const stillAbsent = absent.filter((program) => !found(program))
   if (stillAbsent.length > 0) throw missing(stillAbsent)
 }
 

@@ -3,9 +3,9 @@
  * by rsync.
  */
 import { existsSync } from 'node:fs'
-import { binary, executable } from './binaries.js'
+import { executable } from './binaries.js'
 import { freePort } from './free-port.js'
-import { type MariaDb, startMariadb } from './mariadb.js'
+import { type MariaDb, onMariadb, startMariadb } from './mariadb.js'
 
 /** Comes with Debian's mariadb-server. */
 const PROVIDERS = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so']
@@ -18,7 +18,7 @@ const SYSTEM_USER = 'mysql'
 
 /** What is missing here for a cluster, or `undefined`. */
 export function galeraLacks(): string | undefined {
-  if (!binary('mariadb').endsWith('mariadbd')) return 'MariaDB'
+  if (!onMariadb()) return 'MariaDB'
   if (!PROVIDERS.some(existsSync)) return 'galera-4'
   return ['rsync', 'wsrep_sst_rsync', 'ss', 'lsof'].find((program) => !executable(program))
 }

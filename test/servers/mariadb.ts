@@ -1,7 +1,7 @@
 /** A MariaDB (or MySQL) server of its own for tests: temporary folder, free port, small buffers. */
 import { execFileSync, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
@@ -30,7 +30,6 @@ const OPTIONS = [
   '--innodb-buffer-pool-size=64M',
   '--max-connections=200',
   '--skip-name-resolve',
-  '--performance-schema=OFF',
   // MySQL's second protocol has a port of its own; MariaDB does not know it.
   '--loose-mysqlx=OFF',
 ]
@@ -49,6 +48,11 @@ export interface MariaDb {
   kill(): Promise<void>
   /** Stops it if it runs, and starts it again on the same port and data. */
   restart(): Promise<void>
+}
+
+/** Whether the tests run on MariaDB, and not on MySQL. */
+export function onMariadb(): boolean {
+  return basename(realpathSync(binary('mariadb'))) === 'mariadbd'
 }
 
 /** Starts a server with an empty database `test`. As root, it runs as `systemUser`. */
@@ -74,7 +78,11 @@ export async function startMariadb(
     '--bind-address=127.0.0.1',
     `--pid-file=${join(folder, 'pid')}`,
     tmpdir,
+    // A packaged MySQL names a folder that only its installation makes.
+    `--secure-file-priv=${folder}`,
     ...OPTIONS,
+    // MySQL tells only there who holds a lock.
+    ...(onMariadb() ? ['--performance-schema=OFF'] : []),
     ...options,
   ]
 

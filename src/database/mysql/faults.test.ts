@@ -88,9 +88,10 @@ const SERVERS = {
   impatient: [
     '--wait-timeout=1',
     '--net-read-timeout=1',
-    '--idle-transaction-timeout=1',
-    '--idle-write-transaction-timeout=1',
-    '--idle-readonly-transaction-timeout=1',
+    // MySQL has none of these.
+    '--loose-idle-transaction-timeout=1',
+    '--loose-idle-write-transaction-timeout=1',
+    '--loose-idle-readonly-transaction-timeout=1',
   ],
   oldPrimary: [],
   newPrimary: [],

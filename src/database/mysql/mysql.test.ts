@@ -16,7 +16,7 @@ import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './options.js'
 import { MysqlSession } from './session.js'
 import { freePort } from '../../../test/servers/free-port.js'
-import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
+import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 testDatabase({
@@ -40,7 +40,7 @@ testMigrations({
 let hostile: Promise<MariaDb> | undefined
 function hostileServer(): Promise<MariaDb> {
   hostile ??= startMariadb([
-    '--sql-mode=ORACLE,NO_BACKSLASH_ESCAPES,ANSI_QUOTES',
+    `--sql-mode=${onMariadb() ? 'ORACLE' : 'ANSI'},NO_BACKSLASH_ESCAPES,ANSI_QUOTES`,
     '--autocommit=0',
     '--transaction-isolation=SERIALIZABLE',
     '--character-set-server=latin1',
