@@ -21,7 +21,7 @@ const QUERY = (waits: string): string => `
   JOIN information_schema.innodb_trx AS waiting ON waiting.trx_id = waits.requesting
   JOIN information_schema.innodb_trx AS holding ON holding.trx_id = waits.blocking
   JOIN information_schema.processlist AS process ON process.id = holding.trx_mysql_thread_id
-  ORDER BY holding.trx_started LIMIT ${MAX_PAIRS}`
+  ORDER BY holding.trx_started, holding.trx_id LIMIT ${MAX_PAIRS}`
 
 /** MySQL 8 has moved the table, and MariaDB has not. */
 const QUERIES = {
