@@ -10,6 +10,7 @@ import { packageFile } from '../support/package-file.js'
 import { DatabaseError, type Dialect, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
 import { refuseForeignTables } from './foreign-tables.js'
+import { enterIdentity, IDENTITY_TABLE } from './identity.js'
 
 /** How long a process waits for another one that is migrating. */
 export const MIGRATION_LOCK_SECONDS = 30
@@ -79,17 +80,25 @@ export async function migrate(
     try {
       return await host.exclusively((queryable) => bringUp(queryable, migrations))
     } catch (error) {
-      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+      if (!(error instanceof DatabaseError) || !isOthers(error)) throw error
       if (performance.now() > deadline) throw migrationsBusy()
     }
   }
+}
+
+/**
+ * Another process has the lock, or has just recorded the same: the nodes of a Galera cluster do not
+ * know of each other's locks.
+ */
+function isOthers({ kind, code }: DatabaseError): boolean {
+  return kind === 'lock' || code === 'ER_DUP_ENTRY'
 }
 
 async function bringUp(
   queryable: Queryable,
   migrations: ReadonlyMap<string, readonly Migration[]>,
 ): Promise<void> {
-  await refuseForeignTables(queryable, [RECORD])
+  await refuseForeignTables(queryable, [RECORD, IDENTITY_TABLE])
   // A statement that fails would fail the transaction.
   const isThere = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
   const applied = isThere ? await versionsOf(queryable) : new Map<string, number>()
@@ -109,6 +118,8 @@ async function bringUp(
     missing.flatMap(({ statements }) => statements),
   )
   await queryable.query(RECORD)
+  await queryable.query(IDENTITY_TABLE)
+  await enterIdentity(queryable)
   for (const { part, version, name, statements } of missing) {
     for (const statement of statements) await queryable.query(statement)
     const now = await queryable.now()

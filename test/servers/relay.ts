@@ -21,12 +21,18 @@ export class Relay {
     return this.#port
   }
 
-  listen(): Promise<void> {
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /** Takes connections, on a free port or on the one that it had before. */
+  listen(port = 0): Promise<void> {
     return new Promise((resolve, reject) => {
       const server = createServer({ noDelay: true }, (client) => this.#accept(client))
       this.#server = server
       server.once('error', reject)
-      server.listen(0, '127.0.0.1', () => {
+      server.listen(port, '127.0.0.1', () => {
         const address = server.address()
         if (typeof address === 'object' && address) this.#port = address.port
         resolve()
@@ -58,6 +64,13 @@ export class Relay {
     this.#connections.clear()
   }
 
+  /** Refuses new connections; those that are open stay. */
+  refuse(): void {
+    this.#server?.close()
+    this.#server = undefined
+  }
+
+  /** Cuts all connections and refuses new ones, until it listens again. */
   async close(): Promise<void> {
     for (const socket of [
       ...this.#orphans,
@@ -67,6 +80,7 @@ export class Relay {
       socket.destroy()
     }
     const server = this.#server
+    this.#server = undefined
     if (server) await new Promise((resolve) => server.close(resolve))
   }
 

@@ -71,15 +71,24 @@ const READ_ONLY = new Set([
   'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
   'ER_READ_ONLY_MODE',
 ])
+/** A node that has lost its Galera cluster refuses all statements (1047). */
+const OUT_OF_CLUSTER = 'ER_UNKNOWN_COM_ERROR'
 /** No answer in time: ours, and nobody else's. */
 const SILENCE = 'ETIMEDOUT'
 
 /**
- * Whether the connections beside the one that failed so are likely to have the same fault: a
- * read-only server, or a silent one.
+ * Whether the connections beside the one that failed so are likely to have the same fault: a server
+ * that is the wrong one, or silent.
  */
 export function condemnsOthers(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.code === SILENCE || READ_ONLY.has(error.code))
+  return isWrongServer(error) || (error instanceof DatabaseError && error.code === SILENCE)
+}
+
+/** Whether the server is read-only, or no longer part of its cluster. */
+export function isWrongServer(error: unknown): boolean {
+  return (
+    error instanceof DatabaseError && (READ_ONLY.has(error.code) || error.code === OUT_OF_CLUSTER)
+  )
 }
 
 /** The error of a server that has not answered. */

@@ -74,6 +74,8 @@ async function proxied(url: string): Promise<{ url: string; proxy: SwitchableTcp
   return { url: through.href, proxy }
 }
 
+const silent = { info() {}, warn() {}, error() {} }
+
 function open(url: string): MysqlDatabase {
   const database = new MysqlDatabase(url)
   cleanUps.push(() => database.close())
@@ -118,6 +120,14 @@ async function tableOn(url: string): Promise<MysqlDatabase> {
   await database.query('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB')
   await database.query('INSERT INTO t VALUES (1, 0), (2, 0)')
   return database
+}
+
+/** Makes both tell the same id, as replication does. */
+async function sameDatabase(url: string, replica: string): Promise<void> {
+  const [one, other] = [open(url), open(replica)]
+  await Promise.all([one, other].map((database) => database.migrate(['sequence'])))
+  const { rows } = await one.query('SELECT id FROM wide_cache_identity')
+  await other.query('UPDATE wide_cache_identity SET id = ?', [rows[0]?.['id'] ?? null])
 }
 
 const add = (database: MysqlDatabase): Promise<unknown> =>
@@ -259,6 +269,11 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     const [limitedUrl] = await Promise.all([limited(old.url()), limited(now.url())])
     const { url, proxy } = await proxied(limitedUrl)
     const database = open(url)
+    const ofBoth = limitedUrl.replace(`:${old.port}/`, `:${old.port},127.0.0.1:${now.port}/`)
+    const moving = new MysqlDatabase(ofBoth, 'database', silent)
+    cleanUps.push(() => moving.close())
+    await sameDatabase(old.url(), now.url())
+    await add(moving)
     await add(database)
     await warmUp(database)
 
@@ -277,6 +292,14 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     assert.deepEqual(new Set(ports), new Set([now.port]), 'nobody reads from the old one any more')
     await Promise.all(Array.from({ length: 10 }, () => add(database)))
     assert.equal((await open(now.url()).query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n'], 10)
+
+    // The same with both hosts in the URL, and no address that is switched.
+    await rejects(add(moving), 'capacity', 'ER_OPTION_PREVENTS_STATEMENT')
+    await add(moving)
+    const fresh = new MysqlDatabase(ofBoth, 'database', silent)
+    cleanUps.push(() => fresh.close())
+    await add(fresh)
+    assert.equal((await fresh.query('SELECT @@port AS port')).rows[0]?.['port'], now.port)
   })
 
   test('binlog_format=STATEMENT refuses migrations, with a remedy; MIXED is fine', async () => {

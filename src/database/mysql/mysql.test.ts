@@ -63,7 +63,7 @@ after(async () => {
 
 /** Runs `use` on a session as the pool has it, without what a Database or a transaction checks. */
 async function onSession<T>(url: string, use: (session: MysqlSession) => Promise<T>): Promise<T> {
-  const pool = createPool(poolOptions(url))
+  const pool = createPool(poolOptions(url)[0]!)
   const connection = await new Promise<PoolConnection>((resolve, reject) =>
     pool.getConnection((error, got) => (error ? reject(error) : resolve(got))),
   )

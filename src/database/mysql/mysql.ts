@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { CLOSE_TIMEOUT_MS, Lifetime } from '../../support/lifetime.js'
-import type { Logger } from '../../support/logger.js'
+import { BurstLogger, type Logger } from '../../support/logger.js'
 import { within } from '../../support/within.js'
 import { warnOnce } from '../../support/warn-once.js'
 import { closedError } from '../closed.js'
@@ -30,8 +30,9 @@ import { OpenTransaction } from '../open-transaction.js'
 import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
 import { poolOptions, type MysqlOptions } from './options.js'
 import type { MysqlSession } from './session.js'
-import { MysqlSessions } from './sessions.js'
+import { MysqlHosts } from './hosts.js'
 
+export type { MysqlHost } from './host-list.js'
 export type { MysqlOptions } from './options.js'
 
 /**
@@ -44,7 +45,8 @@ const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]
 /**
  * A MySQL (8.0+) or MariaDB (10.6+) database. Connects at the first use.
  *
- * @param given `mysql://user:password@host:port/database` or the same as options. Of a URL's
+ * @param given `mysql://user:password@host:port/database` or the same as options. Several hosts,
+ * `host:port,host:port`, are servers of one database; a process uses one at a time. Of a URL's
  * parameters `connection_limit`, `socket` and those about TLS (`ssl`, `ssl-mode`, `sslaccept`,
  * `ssl-ca`, …) are followed, in all common spellings.
  * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the
@@ -57,17 +59,17 @@ export function mysql(given: string | MysqlOptions): Database {
 export class MysqlDatabase implements Database, MigrationHost {
   readonly dialect = 'mysql'
   readonly #schema: string
-  readonly #sessions: MysqlSessions
+  readonly #sessions: MysqlHosts
   readonly #lifetime = new Lifetime(closedError)
 
   /**
    * @param option what the user knows a URL as, for messages
-   * @param logger told of parts of a URL that are ignored
+   * @param logger told of parts of a URL that are ignored, and of moves to another host
    */
   constructor(given: string | MysqlOptions, option?: string, logger: Logger = console) {
     const options = poolOptions(given, option, (message) => warnOnce(logger, message))
-    this.#schema = options.database ?? ''
-    this.#sessions = new MysqlSessions(options)
+    this.#schema = options[0]?.database ?? ''
+    this.#sessions = new MysqlHosts(options, new BurstLogger(logger, () => performance.now()))
   }
 
   get maxStatementBytes(): number {

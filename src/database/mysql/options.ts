@@ -4,6 +4,7 @@
  */
 import type { PoolOptions } from 'mysql2'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
+import { checkedHosts, DEFAULT_PORT, type MysqlHost } from './host-list.js'
 import { QUEUE_LIMIT, mysqlValue } from './session.js'
 import { mysqlUrl } from './url.js'
 
@@ -13,6 +14,11 @@ export interface MysqlOptions {
   readonly host?: string | undefined
   /** TCP port of the server. @default 3306 */
   readonly port?: number | undefined
+  /**
+   * Several servers that have one database, instead of host and port: 1 to 16. The process uses one
+   * at a time. @default host and port
+   */
+  readonly hosts?: readonly MysqlHost[] | undefined
   /** Path of a Unix socket, instead of host and port. @default host and port */
   readonly socketPath?: string | undefined
   /** Name of the account. @default `''` */
@@ -37,6 +43,7 @@ export interface MysqlOptions {
 const KNOWN = [
   'host',
   'port',
+  'hosts',
   'socketPath',
   'user',
   'password',
@@ -48,7 +55,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
 
 /**
- * The options for mysql2's pool.
+ * The options for mysql2's pools, one for each host.
  *
  * @param option what the user knows a URL as, for messages
  * @param warn told of parts of a URL that are ignored
@@ -58,7 +65,7 @@ export function poolOptions(
   from: string | MysqlOptions,
   option = 'database',
   warn: (message: string) => void = () => undefined,
-): PoolOptions {
+): PoolOptions[] {
   const options = typeof from === 'string' ? mysqlUrl(from, option, warn) : from
   onlyKnown('mysql', options, KNOWN)
   for (const name of ['host', 'socketPath', 'user', 'password', 'database'] as const) {
@@ -73,11 +80,24 @@ export function poolOptions(
       'the name of a schema; as a URL: mysql://user:password@host:port/database',
     )
   }
-  const { host = 'localhost', port = 3306, connectionLimit = 5, ...others } = given(options)
-  return {
+  const { host, port, hosts, connectionLimit = 5, ...others } = given(options)
+  if (hosts && (host !== undefined || port !== undefined || others.socketPath !== undefined)) {
+    throw wrongValue(
+      'hosts',
+      'given beside host, port or socket',
+      'hosts alone, or host and port, or a socket',
+    )
+  }
+  const servers = hosts
+    ? checkedHosts(typeof from === 'string' ? option : 'hosts', hosts)
+    : [
+        {
+          host: host ?? 'localhost',
+          port: integer('port', port ?? DEFAULT_PORT, 1, 65_535),
+        },
+      ]
+  const common = {
     ...others,
-    host,
-    port: integer('port', port, 1, 65_535),
     connectionLimit: integer('connectionLimit', connectionLimit, 1, 1_000),
     queueLimit: QUEUE_LIMIT,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -94,6 +114,7 @@ export function poolOptions(
     multipleStatements: false,
     typeCast: mysqlValue,
   }
+  return servers.map((server) => ({ ...common, ...server }))
 }
 
 /** A value of a wrong type, unshown. */

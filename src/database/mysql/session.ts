@@ -17,7 +17,7 @@ export const QUEUE_LIMIT = 1_000
  */
 export const QUERY_TIMEOUT_MS = 60_000
 /** For statements that wait for nothing: a connection that has gone silent is noticed by these. */
-const BEGIN_TIMEOUT_MS = 10_000
+export const BEGIN_TIMEOUT_MS = 10_000
 const LOCK_WAIT_SECONDS = 20
 /**
  * A statement that has taken so long probably waits for a lock, and there is time yet to see whose

@@ -35,6 +35,11 @@ export class MysqlSessions {
     this.#whoHolds = lockHolders(options)
   }
 
+  /** The server, in the words of messages. */
+  get place(): string {
+    return this.#place.name
+  }
+
   get maxStatementBytes(): number {
     return this.#maxStatementBytes === Infinity ? ASSUMED_STATEMENT_BYTES : this.#maxStatementBytes
   }
@@ -61,8 +66,12 @@ export class MysqlSessions {
    */
   end(session: MysqlSession, error: unknown): void {
     session.destroy(error)
-    if (!condemnsOthers(error)) return
-    for (const other of this.#sessions.values()) other.condemn(error)
+    if (condemnsOthers(error)) this.condemn(error)
+  }
+
+  /** Has all sessions closed: those that are in use once they are free. */
+  condemn(reason: unknown): void {
+    for (const session of this.#sessions.values()) session.condemn(reason)
   }
 
   async close(): Promise<void> {

@@ -16,11 +16,12 @@ const pem = (name: string): string => {
 /** What comes of the parameters, and the warnings. */
 function read(parameters: string) {
   const warnings: string[] = []
-  const { ssl, connectionLimit, socketPath } = poolOptions(
+  const [options] = poolOptions(
     `mysql://anna:s3cret@10.0.0.7/site?${parameters}`,
     'database',
     (message) => warnings.push(message),
   )
+  const { ssl, connectionLimit, socketPath } = options!
   assert(!warnings.some((warning) => /s3cret|anna|PEM/.test(warning)))
   return { ssl, connectionLimit, socketPath, warnings }
 }
@@ -81,7 +82,7 @@ test('parameters about what is fixed here are ignored without a word', () => {
     [warnings, found],
     [[], { ssl: undefined, connectionLimit: 5, socketPath: undefined }],
   )
-  assert.equal(poolOptions('mysql://h/d?multipleStatements=true').multipleStatements, false)
+  assert.equal(poolOptions('mysql://h/d?multipleStatements=true')[0]!.multipleStatements, false)
 })
 
 test('unknown parameters are named in one warning, and never their values', () => {
@@ -99,4 +100,57 @@ test('TLS that is only preferred, and a file that is not there, are said', () =>
   )
   assert.deepEqual(ssl, IDENTITY)
   assert.match(warnings.join(), /parameter sslcert names cannot be read \(ENOENT\)/)
+})
+
+test('several hosts share all else that the URL says', () => {
+  const url = 'mysql://anna:s3%2Ccret@a,[2001:db8::1]:3307,10.0.0.9:3306/site?ssl-mode=required'
+  const found = poolOptions(url)
+  assert.deepEqual(
+    found.map(({ host, port }) => [host, port]),
+    [
+      ['a', 3306],
+      ['2001:db8::1', 3307],
+      ['10.0.0.9', 3306],
+    ],
+  )
+  for (const { user, password, database, ssl } of found) {
+    assert.deepEqual([user, password, database, ssl], ['anna', 's3,cret', 'site', UNVERIFIED])
+  }
+  const hosts = [{ host: 'a' }, { host: 'a', port: 3307 }]
+  assert.deepEqual(
+    poolOptions({ hosts, database: 'site' }).map(({ host, port }) => [host, port]),
+    [
+      ['a', 3306],
+      ['a', 3307],
+    ],
+  )
+})
+
+test('a wrong list of hosts is refused by what is wrong with it, without a secret', () => {
+  const many = Array.from({ length: 17 }, (_, i) => `host${i}`).join(',')
+  for (const [authority, why] of [
+    ['a,,b', /host 2 of 3 cannot be read/],
+    ['a,b:x', /host 2 of 2 cannot be read/],
+    ['a:3306,b,A', /has a host twice/],
+    [many, /a list of 17 hosts.*1 to 16/],
+    ['a,b:0', /option "port" is 0/],
+    ['a:70000,b', /host 1 of 2 cannot be read/],
+  ] as const) {
+    assert.throws(() => poolOptions(`mysql://anna:s3cret@${authority}/site`), {
+      name: 'RangeError',
+      code: 'ERR_WIDE_CACHE_OPTION',
+      message: why,
+    })
+    assert.throws(
+      () => poolOptions(`mysql://anna:s3cret@${authority}/site`),
+      ({ message }: Error) => !/s3cret|anna/.test(message),
+    )
+  }
+  assert.throws(
+    () => poolOptions('mysql://a,b/site?socket=/run/mysqld.sock'),
+    /"hosts" is .*; allowed: hosts alone/,
+  )
+  for (const hosts of [[], [{}], [{ host: 'a', prt: 1 }], 'a'] as never[]) {
+    assert.throws(() => poolOptions({ hosts, database: 'site' }), { code: 'ERR_WIDE_CACHE_OPTION' })
+  }
 })

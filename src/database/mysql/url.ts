@@ -6,11 +6,13 @@
  */
 import { readFileSync } from 'node:fs'
 import { wrongValue } from '../../support/options.js'
+import { urlsOfHosts } from './host-list.js'
 import type { MysqlOptions } from './options.js'
 
 const ALLOWED_URL =
-  'mysql://user:password@host:port/database (special characters percent-encoded), with ' +
-  '?ssl-mode=required, ?socket=… or ?connection_limit=… where wanted'
+  'mysql://user:password@host:port/database or mysql://user:password@host:port,host:port/database ' +
+  '(special characters percent-encoded), with ?ssl-mode=required, ?socket=… or ' +
+  '?connection_limit=… where wanted'
 
 /** How much TLS is asked for, from nothing to all, in MySQL's own words. */
 const MODES = ['disabled', 'preferred', 'required', 'verify_ca', 'verify_identity'] as const
@@ -121,9 +123,13 @@ export function mysqlUrl(
   option: string,
   warn: (message: string) => void,
 ): MysqlOptions {
-  // `new URL` puts what it was given, password and all, into its error.
-  if (!URL.canParse(text)) throw wrongValue(option, 'a URL that cannot be read', ALLOWED_URL)
-  const url = new URL(text)
+  const urls = urlsOfHosts(text).map((one, index, all) => {
+    // `new URL` puts what it was given, password and all, into its error.
+    if (URL.canParse(one)) return new URL(one)
+    const which = all.length > 1 ? `whose host ${index + 1} of ${all.length}` : 'that'
+    throw wrongValue(option, `a URL ${which} cannot be read`, ALLOWED_URL)
+  })
+  const [url] = urls as [URL]
   if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') {
     throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
   }
@@ -137,9 +143,12 @@ export function mysqlUrl(
   const warning = (what: string) => warn(`wide-cache: option "${option}": ${what}`)
   const parameters = parametersOf(url, warning)
   const limit = parameters.get('connectionlimit')
+  const hosts = urls.map(({ hostname, port }) => ({
+    host: decoded(hostname.replace(/^\[(.*)\]$/, '$1')),
+    port: port === '' ? undefined : Number(port),
+  }))
   return {
-    host: decoded(url.hostname.replace(/^\[(.*)\]$/, '$1')),
-    port: url.port === '' ? undefined : Number(url.port),
+    ...(hosts.length > 1 ? { hosts } : hosts[0]),
     user: decoded(url.username),
     password: decoded(url.password),
     database: decoded(url.pathname.slice(1)) ?? '',

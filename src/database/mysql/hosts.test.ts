@@ -1,0 +1,130 @@
+/**
+ * One database behind two addresses of one server: what a process does when an address refuses, and
+ * when another database is behind it.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { type Relay, startRelay } from '../../../test/servers/relay.js'
+import { rejects } from '../../testing/rejects.js'
+import { MysqlDatabase } from './mysql.js'
+
+const MOST_CONNECTIONS = 5
+
+const cleanUps: (() => unknown)[] = []
+after(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+})
+
+/** A migrated database behind two addresses, and what an operator sees and does. */
+async function twoHosts() {
+  const direct = await sharedMysqlUrl()
+  const { port, username, password, pathname } = new URL(direct)
+  const relays = [await startRelay(Number(port)), await startRelay(Number(port))] as const
+  const hosts = relays.map((relay) => `127.0.0.1:${relay.port}`)
+  const lines: string[] = []
+  const log = (line: string): void => void lines.push(line)
+  const administrator = new MysqlDatabase(direct)
+  const database = new MysqlDatabase(
+    `mysql://${username}:${password}@${hosts.join()}${pathname}`,
+    'database',
+    { info: log, warn: log, error: log },
+  )
+  cleanUps.push(
+    () => relays.map((relay) => relay.close()),
+    () => administrator.close(),
+    () => database.close(),
+  )
+  await administrator.migrate()
+  return { database, administrator, relays, lines }
+}
+
+/** Through which of the relays a connection is open. */
+function used(relays: readonly Relay[]): number[] {
+  return relays.flatMap((relay, index) => (relay.connections > 0 ? [index] : []))
+}
+
+/** What `ask` resolves with once no connection is left that has been cut. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; tries < MOST_CONNECTIONS; tries++) await ask().catch(() => undefined)
+  return ask()
+}
+
+test('a process stays with the host that it has, and moves when that one refuses', async () => {
+  const { database, relays, lines } = await twoHosts()
+  const [first, second] = relays
+  const one = () => database.query('SELECT 1 AS one')
+  await Promise.all([one(), one(), one()])
+  assert.deepEqual(used(relays), [0])
+  assert.deepEqual(lines, [])
+
+  await first.close()
+  assert.deepEqual((await answered(one)).rows, [{ one: 1 }])
+  assert.deepEqual(used(relays), [1])
+  assert.equal(lines.length, 1)
+  assert.match(lines[0]!, /now used through mysql:\/\/127.* instead of .*ECONNREFUSED/)
+
+  await first.listen(first.port)
+  for (let i = 0; i < 5; i++) await one()
+  assert.deepEqual(used(relays), [1], 'it does not move back by itself')
+
+  await second.close()
+  await answered(one)
+  assert.deepEqual(used(relays), [0])
+
+  await first.close()
+  await assert.rejects(answered(one))
+  const error = await rejects(one(), 'unreachable', 'ECONNREFUSED')
+  assert.match(error.message, /^No host of the database can be used: .*refused.*; .*/i)
+  assert(error.message.includes(`:${first.port}/`) && error.message.includes(`:${second.port}/`))
+  assert(error.unsent)
+})
+
+test('a host with another database is refused by name, and used once it has the same', async () => {
+  const { database, administrator, relays, lines } = await twoHosts()
+  const [first] = relays
+  await database.migrate()
+  const [{ id } = {}] = (await administrator.query('SELECT id FROM wide_cache_identity')).rows
+  assert.equal(String(id).length, 36)
+  const rename = (to: unknown) =>
+    administrator.query('UPDATE wide_cache_identity SET id = ?', [String(to)])
+
+  await first.close()
+  await rename('that of another database')
+  await database.query('SELECT 1').catch(() => undefined)
+  for (let i = 0; i < 3; i++) {
+    const error = await rejects(database.query('DELETE FROM wide_cache_grids'), 'unreachable')
+    assert.match(error.message, /has another database than mysql:/)
+  }
+  await administrator.query('ALTER TABLE wide_cache_identity RENAME TO elsewhere')
+  await rejects(database.migrate(), 'unreachable')
+  assert.equal(lines.filter((line) => /has another database than/.test(line)).length, 1)
+
+  await administrator.query('ALTER TABLE elsewhere RENAME TO wide_cache_identity')
+  await rename(id)
+  await database.query('SELECT 1')
+})
+
+test('a transaction that is under way when its host is left ends on it', async () => {
+  const { database, relays } = await twoHosts()
+  const [first] = relays
+  await database.query('CREATE TABLE t (n INT PRIMARY KEY) ENGINE=InnoDB')
+  let begun = (): void => {}
+  let goOn = (): void => {}
+  const isBegun = new Promise<void>((resolve) => (begun = resolve))
+  const mayGoOn = new Promise<void>((resolve) => (goOn = resolve))
+  const transaction = database.transaction(async (tx) => {
+    await tx.query('INSERT INTO t VALUES (1)')
+    begun()
+    await mayGoOn
+    await tx.query('INSERT INTO t VALUES (2)')
+  })
+  await isBegun
+  first.refuse()
+  await Promise.all([database.query('SELECT SLEEP(0.1)'), database.query('SELECT 1')])
+  assert.deepEqual(used(relays), [0, 1])
+  goOn()
+  await transaction
+  assert.equal((await database.query('SELECT COUNT(*) AS n FROM t')).rows[0]?.['n'], 2)
+  assert.deepEqual(used(relays), [1])
+})

@@ -1,0 +1,148 @@
+/**
+ * The servers of one database: a Galera cluster, Group Replication, a primary and its standby. A
+ * process uses one at a time. It stays with that one, and moves to the next when it refuses
+ * connections, is read-only, has left its cluster, or is gone. Before it uses another server, that
+ * one has to be writable, to know all that the cluster has committed, and to have the same database
+ * by its {@link identityOf}.
+ */
+import type { PoolOptions } from 'mysql2'
+import { messageOf } from '../../support/errors.js'
+import type { BurstLogger } from '../../support/logger.js'
+import { DatabaseError } from '../database.js'
+import { identityOf } from '../identity.js'
+import { isWrongServer, unsent } from './errors.js'
+import { BEGIN_TIMEOUT_MS, type MysqlSession } from './session.js'
+import { MysqlSessions } from './sessions.js'
+
+/** Errors of this process itself, which no other server mends. */
+const OWN = /^DATABASE_(?:CLOSED|QUEUE_FULL|DRIVER_MISSING)$/
+
+export class MysqlHosts {
+  readonly #hosts: readonly MysqlSessions[]
+  readonly #logger: BurstLogger
+  readonly #hostOf = new WeakMap<MysqlSession, MysqlSessions>()
+  #current: MysqlSessions
+  /** The server that has been found to be the right one, as long as it is the current one. */
+  #admitted: MysqlSessions | undefined
+  /** The server that was admitted last, and why it was left. */
+  #previous: MysqlSessions | undefined
+  #reason = ''
+  /** The id of the database; `undefined` until a server has told one. */
+  #identity: string | undefined
+
+  /** `options`: of each server, at least one. */
+  constructor(options: readonly PoolOptions[], logger: BurstLogger) {
+    this.#hosts = options.map((one) => new MysqlSessions(one))
+    this.#current = this.#hosts[0]!
+    this.#logger = logger
+  }
+
+  get maxStatementBytes(): number {
+    return this.#current.maxStatementBytes
+  }
+
+  /**
+   * A session on the current server, for its caller alone until it is recycled or ended by
+   * {@link end}. Tries each server once.
+   */
+  async acquire(): Promise<MysqlSession> {
+    const failures: DatabaseError[] = []
+    for (;;) {
+      const host = this.#current
+      try {
+        return await this.#acquireFrom(host)
+      } catch (error) {
+        if (!(error instanceof DatabaseError) || OWN.test(error.code)) throw error
+        failures.push(error)
+        this.#leave(host, error)
+        if (failures.length >= this.#hosts.length) throw allFailed(failures)
+      }
+    }
+  }
+
+  /** Cuts the session's connection because of `error`, and leaves a server that is the wrong one. */
+  end(session: MysqlSession, error: unknown): void {
+    const host = this.#hostOf.get(session)
+    host?.end(session, error)
+    if (host && isWrongServer(error)) this.#leave(host, error)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.close()))
+  }
+
+  async #acquireFrom(host: MysqlSessions): Promise<MysqlSession> {
+    const session = await host.acquire()
+    this.#hostOf.set(session, host)
+    if (this.#hosts.length === 1 || this.#admitted === host) return session
+    try {
+      if (this.#current !== host) throw left(host)
+      await this.#admit(host, session)
+      return session
+    } catch (error) {
+      host.end(session, error)
+      throw unsent(error)
+    }
+  }
+
+  /** @throws DatabaseError if this server is not to be used */
+  async #admit(host: MysqlSessions, session: MysqlSession): Promise<void> {
+    const query = (sql: string) => session.query(sql, [], BEGIN_TIMEOUT_MS)
+    const { rows } = await query("SHOW VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")
+    const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
+    if ((settings.get('read_only') ?? 'OFF') !== 'OFF') throw readOnly(host)
+    // What the cluster has committed may not have come to this node yet: the next statement waits.
+    if (settings.get('wsrep_on') === 'ON') await query('SET SESSION wsrep_sync_wait = 1')
+    const identity = await identityOf(query)
+    if (this.#identity !== undefined && identity !== this.#identity) throw this.#foreign(host)
+    // Before the tables have been made, each connection asks again.
+    if (identity === undefined || this.#current !== host) return
+    this.#identity = identity
+    this.#admitted = host
+    if (this.#previous && this.#previous !== host) {
+      this.#logger.warn(
+        `moved to ${host.place}`,
+        `wide-cache: the database is now used through ${host.place} instead of ` +
+          `${this.#previous.place}. Check that server: ${this.#reason}`,
+      )
+    }
+    this.#previous = host
+  }
+
+  /** Goes on to the next server, unless that has been done. */
+  #leave(host: MysqlSessions, reason: unknown): void {
+    if (this.#current !== host || this.#hosts.length === 1) return
+    this.#current = this.#hosts[(this.#hosts.indexOf(host) + 1) % this.#hosts.length]!
+    if (this.#admitted === host) this.#reason = messageOf(reason)
+    this.#admitted = undefined
+    host.condemn(reason)
+  }
+
+  #foreign(host: MysqlSessions): DatabaseError {
+    const message =
+      `${host.place} has another database than ${this.#previous?.place}: its grids and counters ` +
+      'are others. It is not used. Name servers that replicate one database, or take it out of ' +
+      'the list of hosts'
+    this.#logger.warnOnce(`foreign ${host.place}`, `wide-cache: ${message}`)
+    return new DatabaseError('DATABASE_OTHER', 'unreachable', message)
+  }
+}
+
+function readOnly(host: MysqlSessions): DatabaseError {
+  return new DatabaseError('DATABASE_READ_ONLY', 'capacity', `${host.place} is read-only`)
+}
+
+function left(host: MysqlSessions): DatabaseError {
+  return new DatabaseError('DATABASE_MOVED', 'unreachable', `${host.place} is no longer used`)
+}
+
+/** One error for those of all servers. It passes by itself if one of them does. */
+function allFailed(failures: readonly DatabaseError[]): DatabaseError {
+  const [first] = failures as [DatabaseError]
+  if (failures.length === 1) return first
+  const { code, kind } = failures.find((failure) => failure.kind !== 'usage') ?? first
+  const messages = failures.map(({ message }) => message).join('; ')
+  return new DatabaseError(code, kind, `No host of the database can be used: ${messages}`, {
+    unsent: failures.every((failure) => failure.unsent),
+  })
+}
