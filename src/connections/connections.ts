@@ -1,7 +1,8 @@
 /**
  * The database and the cache of one object, from its creation to its `close()`. Every class opens,
  * owns, migrates and closes them here: what was opened from a URL, or by default, is closed with
- * the object; a database or cache that the user has made stays open.
+ * the object; a database or cache that the user has made stays open. Objects with the same URL of a
+ * MySQL server share its connections, which end with the last of them.
  */
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
@@ -14,6 +15,7 @@ import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import type { Logger } from '../support/logger.js'
 import { within } from '../support/within.js'
 import { MigratedDatabase } from './migrated-database.js'
+import { sharedDatabase } from './shared-database.js'
 
 /** How long, past its time, closing waits for connections to end that do not answer. */
 const RELEASE_MS = 500
@@ -45,7 +47,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
     parts: readonly string[],
     uses: { logger?: Logger; enter?: () => Promise<void> } = {},
   ): MigratedDatabase {
-    const { database, owned } = openDatabase(given, uses.logger)
+    const { database, owned } = openDatabase(given, uses.logger, process.env, sharedDatabase)
     if (owned) this.#owned.push(database)
     return new MigratedDatabase(database, parts, this.#environment, uses.enter)
   }

@@ -15,32 +15,42 @@ const ALLOWED =
   'or a Database'
 const SCHEMES = ['mysql', 'mariadb', 'sqlite']
 
+/** Makes the database of a URL that has a pool of connections, or finds the one that is open. */
+type OpenPool = (url: string, make: () => Database) => Database
+
 /**
  * The database; `owned` if it was made here and is to be closed here. Not given:
  * `WIDE_CACHE_DATABASE_URL`, or else `DATABASE_URL`, or else an SQLite file in the working
  * directory. A `DATABASE_URL` for another kind of database is some other library's: it counts as
  * not given, and `logger` is told.
  *
+ * @param openPool lets callers share a pool of connections. By default each has its own.
  * @throws TypeError, RangeError naming the option and its scheme; the rest of a URL is never shown.
  */
 export function openDatabase(
   given: string | Database | undefined,
   logger: Logger = console,
   env: NodeJS.ProcessEnv = process.env,
+  openPool: OpenPool = (_url, make) => make(),
 ): { database: Database; owned: boolean } {
-  if (given === undefined) return { database: byEnvironment(env, logger), owned: true }
-  if (typeof given === 'string') return { database: byUrl('database', given, logger), owned: true }
+  const open = (option: string, url: string) => byUrl(option, url, logger, openPool)
+  if (given === undefined) return { database: byEnvironment(env, logger, open), owned: true }
+  if (typeof given === 'string') return { database: open('database', given), owned: true }
   if (isDatabase(given)) return { database: given, owned: false }
   throw wrongType('database', given, ALLOWED)
 }
 
-function byEnvironment(env: NodeJS.ProcessEnv, logger: Logger): Database {
+function byEnvironment(
+  env: NodeJS.ProcessEnv,
+  logger: Logger,
+  open: (option: string, url: string) => Database,
+): Database {
   const own = variable(env, 'WIDE_CACHE_DATABASE_URL')
-  if (own) return byUrl('database (environment variable WIDE_CACHE_DATABASE_URL)', own, logger)
+  if (own) return open('database (environment variable WIDE_CACHE_DATABASE_URL)', own)
   const shared = variable(env, 'DATABASE_URL')
   const scheme = schemeOf(shared)
   if (scheme && SCHEMES.includes(scheme)) {
-    return byUrl('database (environment variable DATABASE_URL)', shared, logger)
+    return open('database (environment variable DATABASE_URL)', shared)
   }
   if (shared) {
     const what = scheme ? `is a ${scheme}: URL` : 'is no URL'
@@ -52,15 +62,15 @@ function byEnvironment(env: NodeJS.ProcessEnv, logger: Logger): Database {
         'mysql://user:password@host/database or to sqlite:./file.db',
     )
   }
-  return byUrl('database', EMBEDDED_DEFAULT, logger)
+  return open('database', EMBEDDED_DEFAULT)
 }
 
-function byUrl(option: string, url: string, logger: Logger): Database {
+function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool): Database {
   const scheme = schemeOf(url)
   switch (scheme) {
     case 'mysql':
     case 'mariadb':
-      return new MysqlDatabase(url, option, logger)
+      return openPool(url, () => new MysqlDatabase(url, option, logger))
     case 'sqlite': {
       const file = url.slice('sqlite:'.length).replace(/^\/\//, '')
       if (file === '') throw wrongValue(option, 'sqlite:', ALLOWED)

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { startRelay } from '../../test/servers/relay.js'
+import { DatabaseError } from '../database/database.js'
+import { systemEnvironment } from '../support/environment.js'
+import { Connections } from './connections.js'
+import { sharedDatabase } from './shared-database.js'
+
+function connect(url: string) {
+  const connections = new Connections('Thing', 'mine', systemEnvironment)
+  const { database } = connections.openDatabase(url, [])
+  return { database, close: () => connections.close(() => connections.finish()) }
+}
+
+test('objects with one URL share connections, which end with the last of them', async () => {
+  const relay = await startRelay(Number(new URL(await sharedMysqlUrl()).port))
+  const direct = new URL(await sharedMysqlUrl())
+  direct.port = String(relay.port)
+  const url = direct.href
+  const objects = [connect(url), connect(url), connect(url)] as const
+  const busy = () => objects.map(({ database }) => database.query('SELECT SLEEP(0.1)'))
+  await Promise.all([...busy(), ...busy(), ...busy()])
+  assert.equal(relay.connections, 5, 'the most connections are those of the process')
+
+  const other = connect(`${url}?connection_limit=1`)
+  await Promise.all([other.database.query('SELECT 1'), other.database.query('SELECT 1')])
+  assert.equal(relay.connections, 6, 'options that differ have connections of their own')
+  await other.close()
+
+  const [first, second, last] = objects
+  const running = second.database.query('SELECT SLEEP(0.1)')
+  await Promise.all([first.close(), first.database.close(), first.close()])
+  await assert.rejects(first.database.query('SELECT 1'), { code: 'DATABASE_CLOSED' })
+  await assert.rejects(
+    first.database.transaction(async () => assert.fail('it is closed')),
+    DatabaseError,
+  )
+  await running
+  await second.close()
+  await last.database.query('SELECT 1')
+  await last.close()
+  await until(() => relay.connections === 0)
+
+  const again = connect(url)
+  await again.database.query('SELECT 1')
+  assert.equal(relay.connections, 1)
+  await again.close()
+  await relay.close()
+})
+
+test('what could not be opened is not shared', () => {
+  const open = (): never => {
+    throw new RangeError('refused')
+  }
+  assert.throws(() => sharedDatabase('mysql://a/b', open), /refused/)
+  assert.throws(() => sharedDatabase('mysql://a/b', open), /refused/)
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate)
+}
