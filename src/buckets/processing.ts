@@ -3,6 +3,7 @@
  * which saves the others the work; two at a time would do no harm. A process that dies is followed
  * by another when its lease is over.
  */
+import { warnOfFailure } from '../connections/warn-failure.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { DAY_MS, type Timer } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
@@ -124,8 +125,10 @@ export class Processing {
       // Its owner has closed the database, and so has no more use for this.
       if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
       const why = error instanceof Error ? error.message : String(error)
-      logger.warn(
+      warnOfFailure(
+        logger,
         'process',
+        error,
         `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`,
       )
     }

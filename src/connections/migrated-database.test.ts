@@ -47,6 +47,17 @@ test('a migration that failed is tried again by the next use', async () => {
   await inner.close()
 })
 
+test('entering runs again where another transaction was in its way', async () => {
+  const inner = sqlite(':memory:')
+  let entries = 0
+  const database = new MigratedDatabase(inner, ['sequence'], systemEnvironment, async () => {
+    if (++entries < 3) throw new DatabaseError('ER_LOCK_DEADLOCK', 'lock', 'conflict')
+  })
+  await database.query(READ)
+  assert.equal(entries, 3)
+  await inner.close()
+})
+
 test('after a table was missing the next use migrates, after other errors not', async () => {
   const { inner, counts, database } = bench()
   await database.migrate()

@@ -9,7 +9,7 @@ import {
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
-/** Tries of one transaction; with the waits between them a second and a half. */
+/** Tries of one piece of work; with the waits between them a second and a half. */
 const TRIES = 8
 const FIRST_WAIT_MS = 10
 const LAST_WAIT_MS = 500
@@ -28,7 +28,8 @@ export class MigratedDatabase {
 
   /**
    * @param parts the parts of the package whose tables are used
-   * @param enter what is to be done each time the tables have been migrated, before they are used
+   * @param enter what is to be done each time the tables have been migrated, before they are used;
+   * may run again where another transaction was in its way
    */
   constructor(
     database: Database,
@@ -85,13 +86,14 @@ export class MigratedDatabase {
    * it has been done. Passes any other failure on.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.whenReady(() => this.#transaction(work))
+    return this.whenReady(() => this.#unlocked(() => this.database.transaction(work)))
   }
 
-  async #transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  /** Runs `work`, and again where another transaction was in its way. */
+  async #unlocked<T>(work: () => Promise<T>): Promise<T> {
     for (let tries = 1, wait = FIRST_WAIT_MS; ; tries++, wait = Math.min(2 * wait, LAST_WAIT_MS)) {
       try {
-        return await this.database.transaction(work)
+        return await work()
       } catch (error) {
         if (tries >= TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') {
           throw error
@@ -104,6 +106,6 @@ export class MigratedDatabase {
 
   async #prepare(): Promise<void> {
     await this.database.migrate(this.#parts)
-    await this.#enter()
+    await this.#unlocked(this.#enter)
   }
 }

@@ -65,3 +65,13 @@ test('a recovery is said once, only after a trouble, and starts a new burst', ()
   logger.warn('cache', 'down')
   assert.deepEqual(lines, ['down', 'well', 'down'])
 })
+
+test('what passes by itself is printed only when it lasts', () => {
+  const { logger, lines } = recording()
+  for (let i = 1; i <= 2; i++) logger.warnLasting('sql', 3, `conflict ${i}`)
+  logger.recovered('sql', 'well')
+  assert.deepEqual(lines, [])
+  for (let i = 3; i <= 6; i++) logger.warnLasting('sql', 3, `conflict ${i}`)
+  logger.recovered('sql', 'well')
+  assert.deepEqual(lines, ['conflict 5', 'well'])
+})

@@ -20,6 +20,8 @@ export class BurstLogger {
   readonly #elapsed: () => number
   readonly #troubles = new Map<string, { last: number; silenced: number }>()
   readonly #warnedOf = new Set<string>()
+  /** Failures in a row, by trouble. */
+  readonly #lasting = new Map<string, number>()
 
   constructor(logger: Logger, elapsed: () => number) {
     this.#logger = logger
@@ -56,6 +58,16 @@ export class BurstLogger {
   }
 
   /**
+   * Prints `message` as {@link warn} does, but only from the `times`-th one in a row that no
+   * {@link recovered} interrupts: what passes by itself is no news.
+   */
+  warnLasting(trouble: string, times: number, message: string): void {
+    const count = (this.#lasting.get(trouble) ?? 0) + 1
+    this.#lasting.set(trouble, count)
+    if (count >= times) this.warn(trouble, message)
+  }
+
+  /**
    * Prints `message`, unless `trouble` has been printed here before: for set-up mistakes, which
    * stay until a restart.
    */
@@ -69,6 +81,7 @@ export class BurstLogger {
    * Says that a trouble is over: its next message starts a new burst. Prints only if there was one.
    */
   recovered(trouble: string, message: string): void {
+    this.#lasting.delete(trouble)
     if (this.#troubles.delete(trouble)) this.#print('info', message)
   }
 

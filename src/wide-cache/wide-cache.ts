@@ -1,6 +1,7 @@
 import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
+import { warnOfFailure } from '../connections/warn-failure.js'
 import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
@@ -342,8 +343,10 @@ export class WideCache<Row, Figures = unknown> {
       })
       this.#logger.recovered('collect', 'wide-cache: collecting again')
     } catch (error) {
-      this.#logger.warn(
+      warnOfFailure(
+        this.#logger,
         'collect',
+        error,
         `wide-cache: collecting "${this.#settings.name}" failed and will be tried again: ` +
           `${messageOf(error)}`,
       )

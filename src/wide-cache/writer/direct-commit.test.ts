@@ -145,3 +145,17 @@ test('what comes after a commit may fail too, and is tried again', async () => {
   assert.equal(tries, 2)
   assert.equal(log.lines.length, 1, 'nothing was committed, so nothing is said of it')
 })
+
+test('a single conflict with another transaction is not worth a line', async () => {
+  const { direct, clock, log } = bench()
+  const conflict = async (): Promise<void> => {
+    throw new DatabaseError('ER_LOCK_DEADLOCK', 'lock', 'conflict')
+  }
+  for (let i = 0; i < 4; i++) {
+    await direct.attempt([], conflict)
+    await clock.advance(30_000)
+  }
+  assert.deepEqual(log.lines, [])
+  await direct.attempt([], conflict)
+  assert.equal(log.lines.length, 1)
+})

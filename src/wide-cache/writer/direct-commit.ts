@@ -1,3 +1,4 @@
+import { warnOfFailure } from '../../connections/warn-failure.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
@@ -68,8 +69,10 @@ export class DirectCommit {
     } catch (error) {
       this.#backoff = Math.min(BACKOFF_LAST_MS, Math.max(BACKOFF_FIRST_MS, this.#backoff * 2))
       this.#notBefore = now + this.#backoff * (0.5 + random())
-      logger.warn(
+      warnOfFailure(
+        logger,
         'direct commit',
+        error,
         `wide-cache: ${frames.length} frames could not be committed straight to SQL and are ` +
           `kept: ${messageOf(error)}`,
       )
