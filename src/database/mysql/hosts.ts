@@ -103,7 +103,7 @@ export class MysqlHosts {
       this.#logger.warn(
         `moved to ${host.place}`,
         `wide-cache: the database is now used through ${host.place} instead of ` +
-          `${this.#previous.place}. Check that server: ${this.#reason}`,
+          `${this.#previous.place}. The reason: ${this.#reason}`,
       )
     }
     this.#previous = host
