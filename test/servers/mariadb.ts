@@ -1,9 +1,10 @@
 /** A MariaDB (or MySQL) server of its own for tests: temporary folder, free port, small buffers. */
-import { execFileSync, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { createConnection } from 'mysql2/promise'
 import { binary, executable } from './binaries.js'
 import { freePort } from './free-port.js'
@@ -67,7 +68,7 @@ export async function startMariadb(
   if (user.length > 0 && systemUser !== 'root') execFileSync('chown', [systemUser, folder])
   // Servers that start at once clear away each other's files in a folder that they share.
   const tmpdir = `--tmpdir=${folder}`
-  initialise(program, data, [...user, tmpdir])
+  await initialise(program, data, [...user, tmpdir])
   const port = await freePort()
   const args = [
     '--no-defaults',
@@ -139,7 +140,12 @@ export async function freshDatabase(url: string): Promise<string> {
   return fresh.href
 }
 
-function initialise(program: string, data: string, options: readonly string[]): void {
+/** Not synchronously: other tests of the process have connections that would become too old. */
+async function initialise(
+  program: string,
+  data: string,
+  options: readonly string[],
+): Promise<void> {
   mkdirSync(data)
   const installer =
     basename(program) === 'mariadbd'
@@ -158,7 +164,7 @@ function initialise(program: string, data: string, options: readonly string[]): 
       ]
     : [program, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, ...options]]
   try {
-    execFileSync(command, args, { stdio: 'pipe', timeout: START_TIMEOUT_MS })
+    await promisify(execFile)(command, args, { timeout: START_TIMEOUT_MS })
   } catch (error) {
     removeFolder(data)
     throw error

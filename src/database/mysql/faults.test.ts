@@ -82,10 +82,7 @@ function open(url: string): MysqlDatabase {
   return database
 }
 
-/**
- * Started before all tests: to make a server's folder stops this process, and the clocks of the
- * tests with it.
- */
+/** Started before all tests: to make a server's folder takes the machine from tests of times. */
 const SERVERS = {
   impatient: [
     '--wait-timeout=1',
