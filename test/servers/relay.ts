@@ -8,6 +8,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export class Relay {
   #server: Server | undefined
   #port = 0
+  #swallows = false
   #targetPort: number
   /** The server's side of each connection, by the client's. */
   readonly #connections = new Map<Socket, Socket>()
@@ -64,6 +65,11 @@ export class Relay {
     this.#connections.clear()
   }
 
+  /** Takes new connections from now on, and never answers them. */
+  swallow(): void {
+    this.#swallows = true
+  }
+
   /** Refuses new connections; those that are open stay. */
   refuse(): void {
     this.#server?.close()
@@ -85,6 +91,10 @@ export class Relay {
   }
 
   #accept(client: Socket): void {
+    if (this.#swallows) {
+      this.#orphans.add(client.on('error', () => undefined).resume())
+      return
+    }
     const upstream = connect({ port: this.#targetPort, host: '127.0.0.1', noDelay: true })
     this.#connections.set(client, upstream)
     client.on('data', (data) => upstream.write(data))

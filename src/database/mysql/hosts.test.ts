@@ -10,6 +10,7 @@ import { rejects } from '../../testing/rejects.js'
 import { MysqlDatabase } from './mysql.js'
 
 const MOST_CONNECTIONS = 5
+const WAITED_ONCE_MS = 15_000
 
 const cleanUps: (() => unknown)[] = []
 after(async () => {
@@ -126,5 +127,14 @@ test('a transaction that is under way when its host is left ends on it', async (
   goOn()
   await transaction
   assert.equal((await database.query('SELECT COUNT(*) AS n FROM t')).rows[0]?.['n'], 2)
+  assert.deepEqual(used(relays), [1])
+})
+
+test('who waits for a silent host goes on to the next with the first to give up', async () => {
+  const { database, relays } = await twoHosts()
+  relays[0].swallow()
+  const began = performance.now()
+  await Promise.all(Array.from({ length: 30 }, () => database.query('SELECT 1')))
+  assert(performance.now() - began < WAITED_ONCE_MS, 'not five at a time, 5 s each')
   assert.deepEqual(used(relays), [1])
 })

@@ -115,7 +115,7 @@ export class MysqlHosts {
     this.#current = this.#hosts[(this.#hosts.indexOf(host) + 1) % this.#hosts.length]!
     if (this.#admitted === host) this.#reason = messageOf(reason)
     this.#admitted = undefined
-    host.condemn(reason)
+    host.leave(left(host))
   }
 
   #foreign(host: MysqlSessions): DatabaseError {

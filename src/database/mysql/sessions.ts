@@ -25,6 +25,8 @@ export class MysqlSessions {
   readonly #whoHolds: (connectionId: number) => Promise<string | undefined>
   /** Connections that are of no use any more: one may end while the pool hands it over. */
   readonly #ended = new WeakSet<PoolConnection>()
+  /** Ends the waits for a connection. */
+  readonly #waiting = new Set<(reason: unknown) => void>()
   /** The smallest of all connections so far. */
   #maxStatementBytes = Infinity
   #pool: Promise<Pool> | undefined
@@ -53,7 +55,7 @@ export class MysqlSessions {
     const pool = await this.#pool
     // No more rounds than connections: each but the last is for one that has ended.
     for (;;) {
-      const connection = await connectionOf(pool, this.#place)
+      const connection = await this.#connectionOf(pool)
       if (this.#ended.has(connection)) continue
       const known = this.#sessions.get(connection)
       if (!known) return this.#begin(connection)
@@ -74,6 +76,12 @@ export class MysqlSessions {
     for (const session of this.#sessions.values()) session.condemn(reason)
   }
 
+  /** Has all sessions closed, and rejects those who wait for one, because of `reason`. */
+  leave(reason: unknown): void {
+    this.condemn(reason)
+    for (const fail of this.#waiting) fail(reason)
+  }
+
   async close(): Promise<void> {
     const pool = await this.#pool
     if (!pool) return
@@ -81,6 +89,28 @@ export class MysqlSessions {
     for (const session of all()) if (session.busy) session.destroy(cutOffError())
     await within(QUIT_TIMEOUT_MS, new Promise((resolve) => pool.end(resolve)))
     for (const session of all()) session.destroy(cutOffError())
+  }
+
+  /** A connection of the pool, if one comes free in time. */
+  #connectionOf(pool: Pool): Promise<PoolConnection> {
+    return new Promise((resolve, reject) => {
+      let late = false
+      const fail = (reason: unknown): void => {
+        late = true
+        clearTimeout(timer)
+        this.#waiting.delete(fail)
+        reject(reason)
+      }
+      this.#waiting.add(fail)
+      const timer = setTimeout(() => fail(noneFree()), ACQUIRE_TIMEOUT_MS)
+      pool.getConnection((error, connection) => {
+        if (late) return connection?.destroy()
+        if (error) return fail(fromPool(error, this.#place))
+        clearTimeout(timer)
+        this.#waiting.delete(fail)
+        resolve(connection)
+      })
+    })
   }
 
   async #begin(connection: PoolConnection): Promise<MysqlSession> {
@@ -101,29 +131,6 @@ export class MysqlSessions {
   }
 }
 
-/** A connection of the pool, if one comes free in time. */
-function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
-  return new Promise((resolve, reject) => {
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
-      reject(
-        new DatabaseError(
-          'DATABASE_QUEUE_FULL',
-          'capacity',
-          `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`,
-        ),
-      )
-    }, ACQUIRE_TIMEOUT_MS)
-    pool.getConnection((error, connection) => {
-      clearTimeout(timer)
-      if (late) connection?.release()
-      else if (error) reject(fromPool(error, place))
-      else resolve(connection)
-    })
-  })
-}
-
 /**
  * A full queue, or a closed pool, is the pool's own word; all else is a connection that could not
  * be made.
@@ -131,4 +138,12 @@ function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
 function fromPool(error: unknown, place: Place): DatabaseError {
   const known = mysqlError(error)
   return known.code.startsWith('DATABASE_') ? known : connectionError(error, place)
+}
+
+function noneFree(): DatabaseError {
+  return new DatabaseError(
+    'DATABASE_QUEUE_FULL',
+    'capacity',
+    `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`,
+  )
 }
