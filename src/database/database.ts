@@ -119,16 +119,19 @@ export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind
   /** There was no connection, so nothing was sent: the outcome is known, whatever the kind. */
   readonly unsent: boolean
+  /** `host:port` or the socket of the server that has failed, where there is one. */
+  readonly server: string | undefined
 
   constructor(
     code: string,
     kind: DatabaseErrorKind,
     message: string,
-    options: ErrorOptions & { unsent?: boolean } = {},
+    options: ErrorOptions & { unsent?: boolean; server?: string | undefined } = {},
   ) {
     super(message, options)
     this.code = code
     this.kind = kind
     this.unsent = options.unsent ?? false
+    this.server = options.server
   }
 }

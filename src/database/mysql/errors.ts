@@ -102,7 +102,10 @@ export function silence(timeoutMs: number): DatabaseError {
  */
 export function unsent(error: unknown): unknown {
   return error instanceof DatabaseError
-    ? new DatabaseError(error.code, error.kind, error.message, { unsent: true })
+    ? new DatabaseError(error.code, error.kind, error.message, {
+        unsent: true,
+        server: error.server,
+      })
     : error
 }
 

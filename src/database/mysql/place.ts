@@ -10,6 +10,8 @@ import { mysqlError, serverSays } from './errors.js'
 export interface Place {
   /** `mysql://host:3306/schema`, or the socket and the schema. */
   readonly name: string
+  /** `host:3306`, or the socket. */
+  readonly server: string
   readonly schema: string
   readonly user: string | undefined
   readonly connectTimeoutMs: number
@@ -59,9 +61,12 @@ export function placeOf({
   user,
   connectTimeout = 0,
 }: PoolOptions): Place {
-  const server = socketPath ?? `mysql://${host?.includes(':') ? `[${host}]` : host}:${port}`
+  const server = socketPath ?? `${host?.includes(':') ? `[${host}]` : host}:${port}`
   return {
-    name: socketPath ? `MySQL at ${server}, schema "${database}",` : `${server}/${database}`,
+    name: socketPath
+      ? `MySQL at ${server}, schema "${database}",`
+      : `mysql://${server}/${database}`,
+    server,
     schema: database,
     user,
     connectTimeoutMs: connectTimeout,
@@ -82,6 +87,7 @@ export function connectionError(error: unknown, place: Place): DatabaseError {
           : (CHECK[code] ?? message)
     return new DatabaseError(code, kind, `${place.name} cannot be reached (${code}): ${check}`, {
       unsent: true,
+      server: place.server,
     })
   }
   // At this point the server has seen names and no values.
@@ -91,12 +97,15 @@ export function connectionError(error: unknown, place: Place): DatabaseError {
     code,
     kind,
     `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`,
-    { unsent: true },
+    { unsent: true, server: place.server },
   )
 }
 
-/** The error of a statement, with the server where that is what has failed. */
-export function located(error: DatabaseError, place: string): DatabaseError {
-  if (error.kind !== 'unreachable' || error.message.includes(place)) return error
-  return new DatabaseError(error.code, error.kind, `${place}: ${error.message}`)
+/** The error of a statement, with its server; in the message, too, where that has failed. */
+export function located(
+  { code, kind, message, unsent }: DatabaseError,
+  { name, server }: Pick<Place, 'name' | 'server'>,
+): DatabaseError {
+  const isTold = kind !== 'unreachable' || message.includes(name)
+  return new DatabaseError(code, kind, isTold ? message : `${name}: ${message}`, { unsent, server })
 }

@@ -7,7 +7,7 @@ import type { PoolConnection, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { checkedValues, exactInteger } from '../values.js'
 import { mysqlError, silence, withHolder } from './errors.js'
-import { located } from './place.js'
+import { located, type Place } from './place.js'
 
 /** The most callers that wait for a connection. */
 export const QUEUE_LIMIT = 1_000
@@ -85,7 +85,7 @@ export class MysqlSession {
   readonly #pending = new Set<(error: unknown) => void>()
   #maxStatementBytes = Infinity
   readonly #whoHolds: WhoHolds
-  readonly #place: string
+  readonly #place: Pick<Place, 'name' | 'server'>
   /** The server's name for this connection. */
   #id = 0
   /** Something since then may have changed the state. */
@@ -104,7 +104,7 @@ export class MysqlSession {
     connection: PoolConnection,
     gone: () => void,
     whoHolds: WhoHolds = async () => undefined,
-    place = 'MySQL',
+    place: Pick<Place, 'name' | 'server'> = { name: 'MySQL', server: 'mysql' },
   ) {
     this.#connection = connection
     this.#gone = gone

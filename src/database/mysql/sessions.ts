@@ -118,7 +118,7 @@ export class MysqlSessions {
       this.#sessions.delete(connection)
       this.#ended.add(connection)
     }
-    const session = new MysqlSession(connection, gone, this.#whoHolds, this.#place.name)
+    const session = new MysqlSession(connection, gone, this.#whoHolds, this.#place)
     this.#sessions.set(connection, session)
     try {
       await session.begin()
