@@ -1,0 +1,52 @@
+/**
+ * Metrics and their values. The names are those of Prometheus; OpenTelemetry has them with dots, see
+ * open-telemetry.ts.
+ */
+
+/** What tells the series of one metric apart, by name. */
+export type Labels = Readonly<Record<string, string>>
+
+/** One metric, as its table in docs/metrics.md has it. */
+export interface Metric {
+  /** Begins with `wide_cache_`, and ends with its unit and, of a counter, with `_total`. */
+  readonly name: string
+  /** A counter never falls while its process lives; a gauge may. */
+  readonly type: 'counter' | 'gauge'
+  /** One sentence. */
+  readonly help: string
+}
+
+/** The value of one series. */
+export interface Sample {
+  readonly labels: Labels
+  readonly value: number
+}
+
+/** A metric and all its series, as they are now. */
+export interface Reading {
+  readonly metric: Metric
+  readonly samples: readonly Sample[]
+}
+
+/** Metrics by the words that the code has for them. */
+export type MetricTable = Readonly<Record<string, Metric>>
+
+export function counter(name: string, help: string): Metric {
+  return { name: `wide_cache_${name}_total`, type: 'counter', help }
+}
+
+export function gauge(name: string, help: string): Metric {
+  return { name: `wide_cache_${name}`, type: 'gauge', help }
+}
+
+/** The values of a table's metrics, all with the same labels; `undefined`: not known. */
+export function readingsOf<Table extends MetricTable>(
+  table: Table,
+  labels: Labels,
+  values: Readonly<Record<keyof Table, number | undefined>>,
+): Reading[] {
+  return Object.entries(table).flatMap(([key, metric]) => {
+    const value = values[key]
+    return value === undefined ? [] : [{ metric, samples: [{ labels, value }] }]
+  })
+}

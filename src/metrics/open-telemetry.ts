@@ -1,0 +1,112 @@
+/**
+ * Metrics for OpenTelemetry: observable instruments of a meter, which are all observed in one
+ * callback. The meter is typed by its shape, so the package needs nothing of OpenTelemetry.
+ */
+import { wrongType } from '../support/options.js'
+import type { Labels, Metric, Reading } from './metric.js'
+
+/** An observable instrument of a meter. */
+export type Instrument = object
+
+/** Takes the values of instruments. */
+export interface InstrumentValues {
+  observe(instrument: Instrument, value: number, attributes?: Labels): void
+}
+
+/** Called at each collection. */
+export type InstrumentCallback = (values: InstrumentValues) => Promise<void> | void
+
+/** What is said of an instrument. */
+export interface InstrumentOptions {
+  /** One sentence. */
+  description?: string
+  /** By the UCUM: `s`, `By`. */
+  unit?: string
+}
+
+/** What is needed of the `Meter` of `@opentelemetry/api`. */
+export interface MetricsMeter {
+  createObservableCounter(name: string, options?: InstrumentOptions): Instrument
+  createObservableGauge(name: string, options?: InstrumentOptions): Instrument
+  addBatchObservableCallback(callback: InstrumentCallback, instruments: Instrument[]): void
+  removeBatchObservableCallback(callback: InstrumentCallback, instruments: Instrument[]): void
+}
+
+const METHODS = [
+  'createObservableCounter',
+  'createObservableGauge',
+  'addBatchObservableCallback',
+  'removeBatchObservableCallback',
+] as const satisfies readonly (keyof MetricsMeter)[]
+
+/** Units by the suffixes of names. */
+const UNITS: Readonly<Record<string, string>> = { _seconds: 's', _bytes: 'By' }
+
+/**
+ * Has `meter` observe `metrics`, whose values are `read` once a collection. Returns what ends it.
+ *
+ * @throws TypeError
+ */
+export function observeBy(
+  meter: MetricsMeter,
+  metrics: readonly Metric[],
+  read: () => Promise<readonly Reading[]>,
+): () => void {
+  const methods: Partial<Record<string, unknown>> = { ...methodsOf(meter) }
+  if (METHODS.some((name) => typeof methods[name] !== 'function')) {
+    throw wrongType(
+      'meter',
+      meter,
+      'a meter of OpenTelemetry, as metrics.getMeter(name) returns it',
+    )
+  }
+  const instruments = new Map(
+    metrics.map((metric) => [metric.name, instrumentOf(meter, metric)] as const),
+  )
+  const all = [...instruments.values()]
+  const callback: InstrumentCallback = async (values) => {
+    for (const { metric, samples } of await read()) {
+      const instrument = instruments.get(metric.name)
+      if (!instrument) continue
+      for (const { labels, value } of samples) values.observe(instrument, value, labels)
+    }
+  }
+  meter.addBatchObservableCallback(callback, all)
+  return () => meter.removeBatchObservableCallback(callback, all)
+}
+
+function methodsOf(meter: unknown): Record<string, unknown> {
+  if (typeof meter !== 'object' || meter === null) return {}
+  const shape = meter as Record<string, unknown>
+  return Object.fromEntries(METHODS.map((name) => [name, shape[name]]))
+}
+
+function instrumentOf(meter: MetricsMeter, { name, type, help }: Metric): Instrument {
+  const options = { description: help, ...unitOf(name) }
+  const dotted = instrumentName(name)
+  return type === 'counter'
+    ? meter.createObservableCounter(dotted, options)
+    : meter.createObservableGauge(dotted, options)
+}
+
+/**
+ * The name of a metric in OpenTelemetry: `wide_cache.lag` of `wide_cache_lag_seconds`. Exporters to
+ * Prometheus make the former name of it, with the unit and `_total`.
+ */
+export function instrumentName(name: string): string {
+  const bare = name.replace(/_total$/, '')
+  return bare
+    .replace(suffixOf(bare), '')
+    .replace(/^wide_cache_(process_)?/, (start) =>
+      start.replace(/_$/, '.').replace('cache_', 'cache.'),
+    )
+}
+
+function suffixOf(name: string): string {
+  return Object.keys(UNITS).find((suffix) => name.endsWith(suffix)) ?? ''
+}
+
+function unitOf(name: string): { unit?: string } {
+  const unit = UNITS[suffixOf(name.replace(/_total$/, ''))]
+  return unit === undefined ? {} : { unit }
+}
