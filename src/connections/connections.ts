@@ -39,17 +39,23 @@ export class Connections<Report = void> extends Lifetime<Report> {
    *
    * @param parts the parts of the package whose tables are used
    * @param uses.logger told of what is ignored in a URL
+   * @param uses.through what all use of the database is to go through
    * @param uses.enter what is to be done each time the tables have been migrated
    * @throws TypeError, RangeError naming the option
    */
   openDatabase(
     given: string | Database | undefined,
     parts: readonly string[],
-    uses: { logger?: Logger; enter?: () => Promise<void> } = {},
+    uses: {
+      logger?: Logger
+      through?: (database: Database) => Database
+      enter?: () => Promise<void>
+    } = {},
   ): MigratedDatabase {
     const { database, owned } = openDatabase(given, uses.logger, process.env, sharedDatabase)
     if (owned) this.#owned.push(database)
-    return new MigratedDatabase(database, parts, this.#environment, uses.enter)
+    const { through = (same) => same } = uses
+    return new MigratedDatabase(through(database), parts, this.#environment, uses.enter)
   }
 
   /** Opens what the option `cache` asks for. @throws TypeError, RangeError naming the option */

@@ -13,6 +13,10 @@ export interface Environment {
   /** A new id of 16 bytes, unlike any other. */
   newId(): Buffer
   /**
+   * Milliseconds for which the event loop has been busy since the start. Not given: not known.
+   */
+  busyMs?(): number
+  /**
    * Keeps the process from ending until what it returns is called: the clock's timers alone do not.
    * Not given: nothing to keep.
    */
@@ -34,6 +38,7 @@ export const systemEnvironment: Environment = {
   clock: systemClock,
   random: Math.random,
   newId: () => v7(undefined, Buffer.alloc(16)),
+  busyMs: () => performance.eventLoopUtilization().active,
   keepAlive() {
     const handle = setInterval(() => undefined, 60_000)
     return () => clearInterval(handle)

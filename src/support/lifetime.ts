@@ -18,6 +18,11 @@ export class Lifetime<Report = void> {
     this.#closed = closed
   }
 
+  /** Whether closing has not begun. */
+  get isOpen(): boolean {
+    return this.#open
+  }
+
   /** Runs `work`; rejects once closing has begun. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     this.check()

@@ -1,0 +1,216 @@
+/**
+ * A database and a cache whose failures are counted by server, for metrics and for `health()`. They
+ * pass on each promise that they get, so they cost no turn.
+ */
+import assert from 'node:assert/strict'
+import { type Cache, CacheError } from '../cache/cache.js'
+import {
+  type Database,
+  DatabaseError,
+  type Dialect,
+  type QueryResult,
+  type SqlValue,
+  type Transaction,
+} from '../database/database.js'
+import type { Clock } from '../support/clock.js'
+
+/** Servers told apart; a list of servers is shorter. */
+const MAX_SERVERS = 100
+
+/** Failures of the operations of one process. */
+export class ErrorCounts {
+  readonly #clock: Clock
+  readonly #servers = new Map<string, { errors: number; lastAt: number }>()
+  #conflicts = 0
+  #failingSince: number | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Operations that gave no usable answer, by `host:port`. */
+  get byServer(): ReadonlyMap<string, number> {
+    return new Map([...this.#servers].map(([server, { errors }]) => [server, errors]))
+  }
+
+  /** Transactions that another one's locks have stopped; they are tried again. */
+  get conflicts(): number {
+    return this.#conflicts
+  }
+
+  /** For how many milliseconds no operation has succeeded since one failed; `undefined`: none. */
+  get failingMs(): number | undefined {
+    return this.#failingSince === undefined ? undefined : this.#clock.elapsed() - this.#failingSince
+  }
+
+  /** The servers that have failed within the last `ms` milliseconds. */
+  failedWithin(ms: number): string[] {
+    const since = this.#clock.elapsed() - ms
+    return [...this.#servers].filter(([, { lastAt }]) => lastAt >= since).map(([server]) => server)
+  }
+
+  /** An operation has been answered. */
+  succeeded(): void {
+    this.#failingSince = undefined
+  }
+
+  failed(server: string): void {
+    const lastAt = this.#clock.elapsed()
+    this.#failingSince ??= lastAt
+    const name = this.#servers.has(server) || this.#servers.size < MAX_SERVERS ? server : 'others'
+    this.#servers.set(name, { errors: (this.#servers.get(name)?.errors ?? 0) + 1, lastAt })
+  }
+
+  conflict(): void {
+    this.#conflicts++
+  }
+}
+
+/** Errors that the server has sent for what it was asked, or that were made without asking it. */
+const ANSWERS: readonly string[] = ['lock', 'data']
+
+/** {@link Database}, with its failures counted. */
+export class CountingDatabase implements Database {
+  readonly errors: ErrorCounts
+  readonly #database: Database
+
+  private constructor(database: Database, clock: Clock) {
+    this.#database = database
+    this.errors = new ErrorCounts(clock)
+  }
+
+  /** The same database, counting; what counts already counts once. */
+  static of(database: Database, clock: Clock): CountingDatabase {
+    return database instanceof CountingDatabase ? database : new CountingDatabase(database, clock)
+  }
+
+  get dialect(): Dialect {
+    return this.#database.dialect
+  }
+
+  get maxStatementBytes(): number {
+    return this.#database.maxStatementBytes
+  }
+
+  query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
+    return this.#watched(this.#database.query(sql, parameters))
+  }
+
+  now(): Promise<number> {
+    return this.#watched(this.#database.now())
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#watched(this.#database.transaction(work))
+  }
+
+  migrate(parts?: readonly string[]): Promise<void> {
+    return this.#watched(this.#database.migrate(parts))
+  }
+
+  close(): Promise<void> {
+    return this.#database.close()
+  }
+
+  #watched<T>(answer: Promise<T>): Promise<T> {
+    answer.then(
+      () => this.errors.succeeded(),
+      (error: unknown) => this.#failed(error),
+    )
+    return answer
+  }
+
+  #failed(error: unknown): void {
+    if (!(error instanceof DatabaseError) || error.code === 'DATABASE_CLOSED') return
+    if (error.kind === 'lock') this.errors.conflict()
+    if (ANSWERS.includes(error.kind)) this.errors.succeeded()
+    else this.errors.failed(error.server ?? this.dialect)
+  }
+}
+
+/** Whether another object has the failures of `database` counted, and tells of them. */
+export function isCounting(database: unknown): boolean {
+  return database instanceof CountingDatabase
+}
+
+/** The failures of a database that {@link CountingDatabase.of} has returned. */
+export function errorsOf(database: Database): ErrorCounts {
+  assert(database instanceof CountingDatabase)
+  return database.errors
+}
+
+/** {@link Cache}, with its failures counted. */
+export class CountingCache implements Cache {
+  readonly errors: ErrorCounts
+  readonly #cache: Cache
+
+  constructor(cache: Cache, clock: Clock) {
+    this.#cache = cache
+    this.errors = new ErrorCounts(clock)
+  }
+
+  get scope(): 'shared' | 'private' {
+    return this.#cache.scope
+  }
+
+  get(key: string): Promise<Buffer | undefined> {
+    return this.#watched(this.#cache.get(key))
+  }
+
+  getMany(
+    keys: readonly string[],
+    onUnanswered?: (key: string, error: CacheError) => void,
+  ): Promise<Map<string, Buffer>> {
+    if (!onUnanswered) return this.#watched(this.#cache.getMany(keys))
+    let unanswered = 0
+    const answer = this.#cache.getMany(keys, (key, error) => {
+      unanswered++
+      this.#failed(error)
+      onUnanswered(key, error)
+    })
+    return this.#watched(answer, () => unanswered < keys.length)
+  }
+
+  set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
+    return this.#watched(this.#cache.set(key, value, ttlSeconds))
+  }
+
+  add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
+    return this.#watched(this.#cache.add(key, value, ttlSeconds))
+  }
+
+  append(key: string, value: Buffer): Promise<boolean> {
+    return this.#watched(this.#cache.append(key, value))
+  }
+
+  delete(key: string): Promise<boolean> {
+    return this.#watched(this.#cache.delete(key))
+  }
+
+  increment(
+    key: string,
+    delta?: number,
+    onMiss?: { initial: number; ttlSeconds: number },
+  ): Promise<number | undefined> {
+    return this.#watched(this.#cache.increment(key, delta, onMiss))
+  }
+
+  close(): Promise<void> {
+    return this.#cache.close()
+  }
+
+  #watched<T>(answer: Promise<T>, isAnswered: () => boolean = () => true): Promise<T> {
+    answer.then(
+      () => {
+        if (isAnswered()) this.errors.succeeded()
+      },
+      (error: unknown) => this.#failed(error),
+    )
+    return answer
+  }
+
+  #failed(error: unknown): void {
+    if (!(error instanceof CacheError) || error.code === 'CACHE_CLOSED') return
+    this.errors.failed(error.server ?? 'memory')
+  }
+}
