@@ -50,6 +50,11 @@ export class ClockWatch {
     return database
   }
 
+  /** The database's clock now, by its last reading; `undefined` before the first. */
+  get estimate(): number | undefined {
+    return this.#last && this.#last.database + this.#clock.elapsed() - this.#last.answered
+  }
+
   /** For how many milliseconds the database's clock has run steadily, up to the last reading. */
   get steadyMs(): number {
     return this.#last ? this.#last.answered - this.#steadySince : 0

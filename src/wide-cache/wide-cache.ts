@@ -1,11 +1,15 @@
 import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
+import { CountingCache, CountingDatabase, errorsOf } from '../connections/counting.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { warnOfFailure } from '../connections/warn-failure.js'
 import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
+import { observeBy, type MetricsMeter } from '../metrics/open-telemetry.js'
+import { prometheusText } from '../metrics/prometheus.js'
+import { CachedRead } from './cached-read.js'
 import { CachedReads } from './cached-reads.js'
 import { ClockWatch } from './clock-watch.js'
 import { Collector } from './collector/collector.js'
@@ -24,6 +28,10 @@ import {
   settingsOf,
   type WideCacheOptions,
 } from './options.js'
+import type { Health } from './operations/health.js'
+import { type NameState, readNameState } from './operations/name-state.js'
+import { Operations, WIDE_CACHE_METRICS } from './operations/operations.js'
+import { Runs } from './operations/runs.js'
 import { removeOldEntries } from './ledger/retention.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type Schedule, schedule } from './schedule.js'
@@ -33,6 +41,10 @@ import { Writer } from './writer/writer.js'
 
 /** The key of what `read()` reads. */
 const FIGURES = 'figures'
+
+/** The key of the state of the name, and how long one reading of it serves all processes. */
+const STATE = 'state'
+const STATE_TTL_SECONDS = 10
 
 /** How often what is old is removed, unless there is more than one call takes. */
 const RETENTION_EVERY_MS = 60_000
@@ -90,6 +102,9 @@ export class WideCache<Row, Figures = unknown> {
   readonly #collector: Collector
   readonly #cachedReads: CachedReads
   readonly #stamp: number
+  readonly #runs: Runs
+  readonly #operations: Operations
+  readonly #observed: (() => void)[] = []
   readonly #schedule: Schedule | undefined
   readonly #createdAt: number
   #draining: Promise<unknown> = Promise.resolve()
@@ -108,9 +123,11 @@ export class WideCache<Row, Figures = unknown> {
     const { kind = settings.kind, tables = [] } = own
     const { keepSeconds = 0, historyDays = 0, repeatSeconds = 0 } = own
     this.#connections = new Connections('WideCache', settings.name, environment)
-    const cache = this.#connections.openCache(options.cache)
+    const { clock, newId } = environment
+    const cache = new CountingCache(this.#connections.openCache(options.cache), clock)
     this.#database = this.#connections.openDatabase(options.database, ['wide-cache', ...tables], {
       logger: settings.logger,
+      through: (opened) => CountingDatabase.of(opened, clock),
       enter: () => this.#enter(),
     })
     const { database } = this.#database
@@ -125,15 +142,16 @@ export class WideCache<Row, Figures = unknown> {
       historyDays,
       repeatSeconds,
     }
-    this.#createdAt = environment.clock.elapsed()
-    this.#logger = new BurstLogger(settings.logger, () => environment.clock.elapsed())
-    const { clock, newId } = environment
+    this.#createdAt = clock.elapsed()
+    this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
+    this.#runs = new Runs(environment)
     this.#watch = new ClockWatch(clock, this.#logger)
+    const owner = newId()
     this.#record = new GridRecord({
       database,
       name: settings.name,
       geometry: settings,
-      owner: newId(),
+      owner,
       scope: cache.scope,
       newId,
     })
@@ -167,10 +185,26 @@ export class WideCache<Row, Figures = unknown> {
       },
     })
     this.#collector = new Collector({ ...parts, ledger, marks: this.#marks })
-    this.#cachedReads = new CachedReads({
+    const reads = {
       ...parts,
-      ttlSeconds: settings.readTtlSeconds,
       keyStart: () => this.#database.whenReady(async () => keyStart(this.#record.grid!.id)),
+    }
+    this.#cachedReads = new CachedReads({ ...reads, ttlSeconds: settings.readTtlSeconds })
+    const state = new CachedRead({
+      ...reads,
+      key: STATE,
+      ttlSeconds: STATE_TTL_SECONDS,
+      query: () => this.#database.whenReady(() => this.#readState()),
+    })
+    this.#operations = new Operations({
+      ...parts,
+      privateTo: cache.scope === 'private' ? owner.toString('hex') : null,
+      cacheErrors: cache.errors,
+      databaseErrors: errorsOf(database),
+      writer: this.#writer,
+      runs: this.#runs,
+      readState: () => state.read(),
+      isOpen: () => this.#connections.isOpen,
     })
     if (settings.collect !== false) {
       this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
@@ -204,7 +238,7 @@ export class WideCache<Row, Figures = unknown> {
 
   async #drain(options: { all?: boolean }): Promise<DrainReport> {
     const mine = this.#draining.then(() =>
-      this.#database.whenReady(() => this.#collector.drain(options)),
+      this.#runs.count(() => this.#database.whenReady(() => this.#collector.drain(options))),
     )
     this.#draining = mine.catch(() => undefined)
     return keptAlive(this.#environment, () => mine)
@@ -270,6 +304,45 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
+   * Returns its metrics as text for Prometheus: what SQL says of the name, at most about 10 s old
+   * and the same from every process, and what this process says of itself. Never waits for SQL for
+   * longer than 3 s; as long as SQL is away, its last figures are served with their age.
+   */
+  metrics(): Promise<string> {
+    return this.#connections.run(() =>
+      keptAlive(this.#environment, async () => prometheusText(await this.#operations.readings())),
+    )
+  }
+
+  /**
+   * Has a meter of OpenTelemetry observe the same figures, until `close()`. They are read once a
+   * collection.
+   *
+   * @throws TypeError
+   */
+  instrument(meter: MetricsMeter): void {
+    this.#connections.check()
+    this.#observed.push(observeBy(meter, WIDE_CACHE_METRICS, () => this.#operations.readings()))
+  }
+
+  /**
+   * Tells whether this process does its part, from what it knows: waits for no server. Trouble with
+   * tracking never makes it not ready, and has a sentence in `reasons`.
+   */
+  health(): Health {
+    return this.#operations.health()
+  }
+
+  /**
+   * Why a process that only collects is not ready; empty if it is.
+   *
+   * @internal
+   */
+  collectingTroubles(): Promise<string[]> {
+    return this.#connections.run(() => this.#operations.collectingTroubles())
+  }
+
+  /**
    * Brings the tables up to this version and enters the grid. Done by itself before the first use
    * of SQL.
    */
@@ -290,6 +363,7 @@ export class WideCache<Row, Figures = unknown> {
     const { clock } = this.#environment
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
     this.#schedule?.stop()
+    for (const end of this.#observed) end()
     const report = await this.#writer.close()
     await Promise.race([Promise.all([this.#collecting, this.#connections.idle()]), timeout])
     await this.#writer.end(timeout)
@@ -307,6 +381,11 @@ export class WideCache<Row, Figures = unknown> {
       await this.#watch.now(this.database),
       this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds,
     )
+  }
+
+  async #readState(): Promise<NameState | null> {
+    const now = await this.#watch.now(this.database)
+    return (await readNameState(this.database, this.#settings.name, now)) ?? null
   }
 
   #ledgerReport(): Promise<LedgerReport> {
@@ -328,7 +407,10 @@ export class WideCache<Row, Figures = unknown> {
     try {
       await this.#database.whenReady(async () => {
         const now = await this.#watch.now(this.database)
-        if (!(await this.#record.lease(now, this.#settings.periodSeconds))) return this.#compare()
+        if (!(await this.#record.lease(now, this.#settings.periodSeconds))) {
+          this.#runs.standBy()
+          return this.#compare()
+        }
         let run: Run | undefined
         try {
           const began = this.#environment.clock.elapsed()

@@ -25,12 +25,24 @@ export class DirectCommit {
   readonly #parts: DirectCommitParts
   readonly #outbox: Outbox
   #underWay: Promise<void> | undefined
+  #commits = 0
+  #rows = 0
   #backoff = 0
   #notBefore = 0
 
   constructor(parts: DirectCommitParts, outbox: Outbox) {
     this.#parts = parts
     this.#outbox = outbox
+  }
+
+  /** Transactions that have committed frames, or put them into quarantine, so far. */
+  get commits(): number {
+    return this.#commits
+  }
+
+  /** Their rows. */
+  get rows(): number {
+    return this.#rows
   }
 
   /**
@@ -85,6 +97,8 @@ export class DirectCommit {
       this.#parts.maxCommitRows,
     )) {
       const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
+      this.#commits++
+      for (const { rowCount } of batch) this.#rows += rowCount
       for (const frame of batch) {
         this.#outbox.remove(frame)
         this.#outbox.confirm(prefixes.get(frame.writer) ?? -1)

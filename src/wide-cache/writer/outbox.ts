@@ -33,6 +33,11 @@ export class Outbox {
     return this.#frames.size
   }
 
+  /** Bytes that the frames held take in memory, about. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** The oldest frame held. Its sequence number is the floor. */
   get oldest(): HeldFrame | undefined {
     for (const frame of this.#frames.values()) return frame

@@ -47,6 +47,24 @@ export interface WriterParts<Row> {
   readonly maxCommitRows: number
 }
 
+/** What one process's sending side has done so far, and what it holds. */
+export interface WriterFigures {
+  /** Rows given to `append`. */
+  readonly issued: number
+  /** Rows of them that were dropped. */
+  readonly dropped: number
+  /** How long ago the last one was, in milliseconds; `Infinity`: there was none. */
+  readonly droppedAgoMs: number
+  readonly outboxFrames: number
+  readonly outboxBytes: number
+  /** Age of the oldest frame that is not confirmed, in milliseconds; 0: there is none. */
+  readonly unconfirmedMs: number
+  /** Transactions that brought frames straight to SQL. */
+  readonly directCommits: number
+  /** Their rows. */
+  readonly directRows: number
+}
+
 /** Rows at which a frame is sent at once, so that SQL takes any frame in one statement. */
 const MAX_FRAME_ROWS = 1_000
 
@@ -65,6 +83,9 @@ export class Writer<Row> {
   readonly #straight: StraightLog
   readonly #upkeep: Upkeep
   #flushTimer: Timer | undefined
+  #issued = 0
+  #dropped = 0
+  #droppedAt = -Infinity
   #closed = false
   #closing: Promise<CloseReport> | undefined
   /** close() has resolved: nothing that comes is counted any more. */
@@ -93,8 +114,25 @@ export class Writer<Row> {
     return this.#numbering.totals(this.#open.rowCount)
   }
 
+  /** What it has done so far, under all its ids, and what it holds. */
+  get figures(): WriterFigures {
+    const elapsed = this.#parts.environment.clock.elapsed()
+    const oldest = this.#outbox.oldest
+    return {
+      issued: this.#issued,
+      dropped: this.#dropped,
+      droppedAgoMs: elapsed - this.#droppedAt,
+      outboxFrames: this.#outbox.size,
+      outboxBytes: this.#outbox.bytes,
+      unconfirmedMs: oldest ? elapsed - oldest.closedAt : 0,
+      directCommits: this.#direct.commits,
+      directRows: this.#direct.rows,
+    }
+  }
+
   /** Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick. */
   append(row: Row): void {
+    this.#issued++
     if (this.#closed || !this.#hasRoom()) return this.#drop()
     let fits: boolean
     try {
@@ -168,6 +206,8 @@ export class Writer<Row> {
   }
 
   #drop(): void {
+    this.#dropped++
+    this.#droppedAt = this.#parts.environment.clock.elapsed()
     this.#numbering.drop(1)
     if (this.#ended) {
       this.#parts.logger.warn(

@@ -1,0 +1,162 @@
+/** The metrics of a wide cache: what SQL says of its name, and what its process says of itself. */
+import { counter, gauge, type Reading, readingsOf } from '../../metrics/metric.js'
+import type { ErrorCounts } from '../../connections/counting.js'
+import { cacheErrorReading, databaseErrorReadings } from '../../connections/error-metrics.js'
+import type { Run } from '../ledger/grid-record.js'
+import type { WriterFigures } from '../writer/writer.js'
+import type { GridFigures, NameState } from './name-state.js'
+import type { RunFigures } from './runs.js'
+
+/** From SQL alone, so the same from every process. */
+export const NAME_METRICS = {
+  issued: counter('issued', 'Rows that were recorded, dropped ones too, as far as SQL has heard.'),
+  committed: counter('committed', 'Rows that are in their tables.'),
+  duplicate: counter('duplicate', 'Rows that came to SQL again and were not committed again.'),
+  dropped: counter('dropped', 'Rows that their writers refused, as far as SQL has heard.'),
+  lost: counter('lost', 'Rows that are known to be lost for good.'),
+  outstanding: gauge('outstanding_rows', 'Rows that are on their way to SQL.'),
+  owed: gauge(
+    'owed_rows',
+    'Rows missing of writers that have vanished. They are lost, unless such a writer comes back.',
+  ),
+  quarantined: gauge('quarantined_rows', 'Rows that SQL refused and that are not in their tables.'),
+  quarantineFrames: gauge('quarantine_frames', 'Frames that lie in wide_cache_quarantine.'),
+  quarantineForeign: gauge(
+    'quarantine_foreign_pieces',
+    'Pieces of bytes that are no frame and lie in wide_cache_quarantine.',
+  ),
+  writers: gauge('writers', 'Writers that SQL has heard of within the time that a cell lives.'),
+  grids: gauge('grids', 'Grids that collectors with this cache drain.'),
+  lag: gauge('lag_seconds', 'Age of the end of the newest drained layer, of the slowest grid.'),
+  layersWaiting: gauge(
+    'layers_waiting',
+    'Layers that have ended and are not drained, of the slowest grid. Some always wait.',
+  ),
+  lastRunAge: gauge(
+    'last_run_age_seconds',
+    'Seconds since the last collecting run that succeeded.',
+  ),
+  lastRunRows: gauge('last_run_rows', 'Rows that the last collecting run committed.'),
+  lastRunSeconds: gauge('last_run_duration_seconds', 'Seconds that the last collecting run took.'),
+} as const
+
+/** Of one process. Its counters begin at zero when it starts. */
+export const PROCESS_METRICS = {
+  issued: counter('process_issued', 'Rows that this process has recorded, dropped ones too.'),
+  dropped: counter('process_dropped', 'Rows of them that it has dropped.'),
+  outboxFrames: gauge('process_outbox_frames', 'Frames that its outbox holds.'),
+  outboxBytes: gauge('process_outbox_bytes', 'Memory that these frames take.'),
+  unconfirmedAge: gauge(
+    'process_unconfirmed_age_seconds',
+    'Age of the oldest frame that SQL has not confirmed; 0 if all are.',
+  ),
+  directCommits: counter('process_direct_commits', 'Its transactions of direct commits.'),
+  directRows: counter('process_direct_rows', 'Rows that its direct commits brought to SQL.'),
+  drains: counter('process_drains', 'Drains of this process that succeeded.'),
+  drainFailures: counter('process_drain_failures', 'Drains of this process that failed.'),
+  drainedRows: counter('process_drained_rows', 'Rows that its drains committed.'),
+  drainSeconds: counter('process_drain_seconds', 'Seconds that its drains took.'),
+  drainBusySeconds: counter(
+    'process_drain_busy_seconds',
+    'Seconds of its drains in which the event loop was busy, with requests too.',
+  ),
+  figuresAge: gauge(
+    'process_figures_age_seconds',
+    'Seconds since the figures from SQL on this page were read.',
+  ),
+} as const
+
+/**
+ * What SQL says of a name, `ageMs` after it was read.
+ *
+ * @param grids those that collectors with this process's cache drain
+ */
+export function nameReadings(
+  { name, readAt, ledger, quarantine }: NameState,
+  grids: readonly GridFigures[],
+  ageMs: number,
+): Reading[] {
+  const run = lastRunOf(grids)
+  return readingsOf(
+    NAME_METRICS,
+    { name },
+    {
+      issued: ledger.issued,
+      committed: ledger.committed,
+      duplicate: ledger.duplicate,
+      dropped: ledger.dropped,
+      lost: ledger.lost,
+      outstanding: ledger.outstanding,
+      owed: ledger.owed,
+      quarantined: ledger.quarantined,
+      quarantineFrames: quarantine.frames,
+      quarantineForeign: quarantine.foreign,
+      writers: ledger.writersSeen,
+      grids: grids.length,
+      lag: seconds(lagMsOf(grids, ageMs)),
+      layersWaiting: greatest(grids.map(({ layersWaiting }) => layersWaiting)),
+      lastRunAge: seconds(run && Math.max(0, readAt - run.at) + ageMs),
+      lastRunRows: run?.rows,
+      lastRunSeconds: seconds(run?.ms),
+    },
+  )
+}
+
+/** How far the slowest grid lags, `ageMs` after they were read; `undefined`: there are none. */
+export function lagMsOf(grids: readonly GridFigures[], ageMs: number): number | undefined {
+  const lag = greatest(grids.map(({ lagMs }) => lagMs))
+  return lag === undefined ? undefined : lag + ageMs
+}
+
+/** The last run of some grids. */
+function lastRunOf(grids: readonly GridFigures[]): Run | undefined {
+  const runs = grids.flatMap(({ run }) => run ?? [])
+  return runs.sort((a, b) => b.at - a.at)[0]
+}
+
+/** What a process says of itself. */
+export interface ProcessFigures {
+  readonly writer: WriterFigures
+  readonly runs: RunFigures
+  readonly cacheErrors: ErrorCounts
+  readonly databaseErrors: ErrorCounts
+  /** Age of the figures from SQL, in milliseconds; `undefined`: there are none. */
+  readonly figuresAgeMs: number | undefined
+}
+
+export function processReadings(
+  name: string,
+  { writer, runs, cacheErrors, databaseErrors, figuresAgeMs }: ProcessFigures,
+): Reading[] {
+  return [
+    ...readingsOf(
+      PROCESS_METRICS,
+      { name },
+      {
+        issued: writer.issued,
+        dropped: writer.dropped,
+        outboxFrames: writer.outboxFrames,
+        outboxBytes: writer.outboxBytes,
+        unconfirmedAge: seconds(writer.unconfirmedMs),
+        directCommits: writer.directCommits,
+        directRows: writer.directRows,
+        drains: runs.drains,
+        drainFailures: runs.failures,
+        drainedRows: runs.rows,
+        drainSeconds: seconds(runs.ms),
+        drainBusySeconds: seconds(runs.busyMs),
+        figuresAge: seconds(figuresAgeMs),
+      },
+    ),
+    cacheErrorReading(name, cacheErrors),
+    ...databaseErrorReadings(name, databaseErrors),
+  ]
+}
+
+function greatest(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : Math.max(...numbers)
+}
+
+function seconds<T extends number | undefined>(ms: T): number | T {
+  return ms === undefined ? ms : ms / 1000
+}

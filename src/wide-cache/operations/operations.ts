@@ -1,0 +1,108 @@
+import type { ErrorCounts } from '../../connections/counting.js'
+import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../connections/error-metrics.js'
+import { ageOf, type Known, LastKnown } from '../../metrics/last-known.js'
+import type { Metric, Reading } from '../../metrics/metric.js'
+import type { Clock } from '../../support/clock.js'
+import type { ClockWatch } from '../clock-watch.js'
+import type { WriterFigures } from '../writer/writer.js'
+import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
+import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
+import type { GridFigures, NameState } from './name-state.js'
+import type { Runs } from './runs.js'
+
+/** How old figures may be that a collector is judged by. */
+const STALE_MS = 60_000
+
+interface OperationsParts {
+  readonly name: string
+  readonly clock: Clock
+  readonly watch: ClockWatch
+  /** The process whose own grids count; `null`: those in shared caches do. */
+  readonly privateTo: string | null
+  readonly directSeconds: number
+  readonly cacheErrors: ErrorCounts
+  readonly databaseErrors: ErrorCounts
+  readonly writer: { readonly figures: WriterFigures }
+  readonly runs: Runs
+  /** Reads the state of the name, cached. */
+  readonly readState: () => Promise<NameState | null>
+  /** Whether it has not been closed. */
+  readonly isOpen: () => boolean
+}
+
+/** All metrics of a wide cache. */
+export const WIDE_CACHE_METRICS: readonly Metric[] = [
+  ...Object.values(NAME_METRICS),
+  ...Object.values(PROCESS_METRICS),
+  ...CACHE_ERROR_METRICS,
+  ...DATABASE_ERROR_METRICS,
+]
+
+/** What those who operate a wide cache ask it: its metrics, and how it is. */
+export class Operations {
+  readonly #parts: OperationsParts
+  readonly #state: LastKnown<NameState>
+
+  constructor(parts: OperationsParts) {
+    this.#parts = parts
+    this.#state = new LastKnown(parts.clock, () => this.#read())
+  }
+
+  /** All metrics; without those from SQL if SQL has never answered. Never rejects. */
+  async readings(): Promise<Reading[]> {
+    const { name, clock, writer, runs, cacheErrors, databaseErrors } = this.#parts
+    const known = await this.#state.get()
+    const figuresAgeMs = known && ageOf(known, clock.elapsed())
+    const ofProcess = processReadings(name, {
+      writer: writer.figures,
+      runs: runs.figures,
+      cacheErrors,
+      databaseErrors,
+      figuresAgeMs,
+    })
+    if (!known || figuresAgeMs === undefined) return ofProcess
+    return [...nameReadings(known.figures, this.#own(known.figures), figuresAgeMs), ...ofProcess]
+  }
+
+  /** How this process is, by what it knows already. Has newer figures read for the next time. */
+  health(): Health {
+    const { writer, cacheErrors, databaseErrors, runs, directSeconds, isOpen } = this.#parts
+    if (!isOpen()) return CLOSED
+    void this.#state.get()
+    const reasons = troublesOf({
+      writer: writer.figures,
+      cacheErrors,
+      databaseErrors,
+      drainsFailingMs: runs.failingMs,
+      lagMs: this.#lagMs(this.#state.known),
+      directSeconds,
+    })
+    return { live: true, ready: true, reasons }
+  }
+
+  /** Why a process that only collects is not ready. Never rejects. */
+  async collectingTroubles(): Promise<string[]> {
+    const lagMs = this.#lagMs(await this.#state.get())
+    if (lagMs === undefined) return ['how far collecting lags is not known: SQL does not answer']
+    return lagTroubles({ lagMs, directSeconds: this.#parts.directSeconds })
+  }
+
+  #lagMs(known: Known<NameState> | undefined): number | undefined {
+    const ageMs = known && ageOf(known, this.#parts.clock.elapsed())
+    if (!known || ageMs === undefined || ageMs > STALE_MS) return undefined
+    return lagMsOf(this.#own(known.figures), ageMs)
+  }
+
+  /** The grids that collectors with this process's cache drain. */
+  #own({ grids }: NameState): readonly GridFigures[] {
+    return grids.filter(({ privateTo }) => privateTo === this.#parts.privateTo)
+  }
+
+  async #read(): Promise<Known<NameState> | undefined> {
+    const { clock, watch, readState } = this.#parts
+    const figures = await readState()
+    if (!figures) return undefined
+    const now = watch.estimate ?? figures.readAt
+    return { figures, at: clock.elapsed() - Math.max(0, now - figures.readAt) }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Environment } from '../../support/environment.js'
+import type { DrainReport } from '../collector/grid-drain.js'
+
+/** What the drains of one process have done so far. */
+export interface RunFigures {
+  /** Drains that have succeeded. */
+  readonly drains: number
+  /** Drains that have failed. */
+  readonly failures: number
+  /** Rows that they have committed. */
+  readonly rows: number
+  /** Milliseconds they took. */
+  readonly ms: number
+  /** Milliseconds of them for which the event loop was busy, with whatever. */
+  readonly busyMs: number
+}
+
+/** Counts the drains of one process. */
+export class Runs {
+  readonly #environment: Environment
+  #figures: RunFigures = { drains: 0, failures: 0, rows: 0, ms: 0, busyMs: 0 }
+  #failingSince: number | undefined
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  get figures(): RunFigures {
+    return this.#figures
+  }
+
+  /** For how long drains have failed, in milliseconds; `undefined`: the last one has not. */
+  get failingMs(): number | undefined {
+    return this.#failingSince === undefined
+      ? undefined
+      : this.#environment.clock.elapsed() - this.#failingSince
+  }
+
+  /** Another process is at it: what failed here is its to do. */
+  standBy(): void {
+    this.#failingSince = undefined
+  }
+
+  /** Counts a drain. @throws what it throws */
+  async count(drain: () => Promise<DrainReport>): Promise<DrainReport> {
+    const { clock } = this.#environment
+    const busy = (): number => this.#environment.busyMs?.() ?? 0
+    const [began, busyBefore] = [clock.elapsed(), busy()]
+    try {
+      const report = await drain()
+      const { drains, rows, ms, busyMs } = this.#figures
+      this.#figures = {
+        ...this.#figures,
+        drains: drains + 1,
+        rows: rows + report.committed,
+        ms: ms + clock.elapsed() - began,
+        busyMs: busyMs + busy() - busyBefore,
+      }
+      this.#failingSince = undefined
+      return report
+    } catch (error) {
+      this.#figures = { ...this.#figures, failures: this.#figures.failures + 1 }
+      this.#failingSince ??= clock.elapsed()
+      throw error
+    }
+  }
+}
