@@ -1,0 +1,133 @@
+/** The metrics of a map or an export queue: what SQL holds, and what this process has done. */
+import type { ErrorCounts } from '../connections/counting.js'
+import { DATABASE_ERROR_METRICS, databaseErrorReadings } from '../connections/error-metrics.js'
+import { ageOf, LastKnown } from '../metrics/last-known.js'
+import {
+  counter,
+  gauge,
+  type Metric,
+  type MetricTable,
+  type Reading,
+  readingsOf,
+} from '../metrics/metric.js'
+import { type MetricsMeter, observeBy } from '../metrics/open-telemetry.js'
+import { prometheusText } from '../metrics/prometheus.js'
+import type { Clock } from '../support/clock.js'
+import { shared } from '../support/shared.js'
+
+/** How long one reading of SQL serves this process. */
+const READ_EVERY_MS = 10_000
+
+/** The most rows that are counted at a time, so that a long queue costs no more. */
+export const MAX_COUNTED = 100_000
+
+/** The metrics of a process that processes what is queued. */
+interface ProcessTable extends MetricTable {
+  readonly runs: Metric
+  readonly failures: Metric
+  readonly taken: Metric
+  readonly seconds: Metric
+  readonly figuresAge: Metric
+}
+
+/** @param what as in the names of the metrics; `taken`: what processing takes from the queue */
+export function processTable(what: string, taken: string): ProcessTable {
+  return {
+    runs: counter(`process_${what}_runs`, 'Processing runs of this process that succeeded.'),
+    failures: counter(`process_${what}_failures`, 'Processing runs of this process that failed.'),
+    taken: counter(`process_${what}_${taken}`, `The ${taken} that its runs took from the queue.`),
+    seconds: counter(`process_${what}_seconds`, 'Seconds that its runs took.'),
+    figuresAge: gauge(
+      `process_${what}_figures_age_seconds`,
+      'Seconds since the figures from SQL on this page were read.',
+    ),
+  }
+}
+
+interface Parts<Stored extends MetricTable> {
+  /** The map or queue. */
+  readonly id: string
+  readonly clock: Clock
+  /** Metrics that SQL has. */
+  readonly stored: Stored
+  readonly read: () => Promise<Readonly<Record<keyof Stored, number>>>
+  readonly process: ProcessTable
+  /** Of its database; `undefined`: another object tells of them. */
+  readonly errors: ErrorCounts | undefined
+}
+
+export class BucketMetrics<Stored extends MetricTable> {
+  readonly #parts: Parts<Stored>
+  readonly #figures: LastKnown<Readonly<Record<keyof Stored, number>>>
+  readonly #observed: (() => void)[] = []
+  #runs = 0
+  #failures = 0
+  #taken = 0
+  #ms = 0
+
+  constructor(parts: Parts<Stored>) {
+    const { clock, read } = parts
+    this.#parts = parts
+    this.#figures = new LastKnown(
+      clock,
+      shared(clock, READ_EVERY_MS, async () => {
+        const at = clock.elapsed()
+        return { figures: await read(), at }
+      }),
+    )
+  }
+
+  /** Counts a processing run, which resolves with how many it has taken. @throws what it throws */
+  async count(run: () => Promise<number>): Promise<number> {
+    const { clock } = this.#parts
+    const began = clock.elapsed()
+    try {
+      const taken = await run()
+      this.#runs++
+      this.#taken += taken
+      return taken
+    } catch (error) {
+      this.#failures++
+      throw error
+    } finally {
+      this.#ms += clock.elapsed() - began
+    }
+  }
+
+  async text(): Promise<string> {
+    return prometheusText(await this.#readings())
+  }
+
+  /** @throws TypeError */
+  instrument(meter: MetricsMeter): void {
+    const { stored, process, errors } = this.#parts
+    const metrics = [
+      ...Object.values(stored),
+      ...Object.values(process),
+      ...(errors ? DATABASE_ERROR_METRICS : []),
+    ]
+    this.#observed.push(observeBy(meter, metrics, () => this.#readings()))
+  }
+
+  /** Ends what {@link instrument} has begun. */
+  end(): void {
+    for (const end of this.#observed) end()
+  }
+
+  async #readings(): Promise<Reading[]> {
+    const { id, clock, stored, process, errors } = this.#parts
+    const known = await this.#figures.get()
+    const name = { name: id }
+    return [
+      ...(known ? readingsOf(stored, name, known.figures) : []),
+      ...readingsOf(process, name, {
+        runs: this.#runs,
+        failures: this.#failures,
+        taken: this.#taken,
+        seconds: this.#ms / 1000,
+        figuresAge: known && ageOf(known, clock.elapsed()) / 1000,
+      }),
+      ...(errors ? databaseErrorReadings(id, errors) : []),
+    ]
+  }
+}

@@ -1,0 +1,36 @@
+import { MAX_COUNTED, processTable } from '../buckets/bucket-metrics.js'
+import type { Queryable } from '../database/database.js'
+import { counter, gauge } from '../metrics/metric.js'
+
+/** What SQL says of an export queue. */
+export const EXPORT_METRICS = {
+  queued: gauge(
+    'export_queued_entries',
+    `Entries that wait to be exported; ${MAX_COUNTED} stands for more.`,
+  ),
+  failing: gauge('export_failing_ranges', 'Ranges of keys whose exporter failed last.'),
+  versions: counter('export_versions', 'Versions that entries were given, before their export.'),
+} as const
+
+export const EXPORT_PROCESS_METRICS = processTable('export', 'entries')
+
+/** @throws DatabaseError */
+export async function readExportFigures(
+  database: Pick<Queryable, 'query'>,
+  queue: string,
+): Promise<Record<keyof typeof EXPORT_METRICS, number>> {
+  const {
+    rows: [row],
+  } = await database.query(
+    'SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM export_queue_entries WHERE queue = ? ' +
+      `LIMIT ${MAX_COUNTED}) AS waiting) AS queued, ` +
+      '(SELECT COUNT(*) FROM export_queue_leases WHERE queue = ? AND failures > 0) AS failing, ' +
+      '(SELECT last_version FROM export_queue_versions WHERE queue = ?) AS versions',
+    [queue, queue, queue],
+  )
+  return {
+    queued: Number(row?.['queued']),
+    failing: Number(row?.['failing']),
+    versions: Number(row?.['versions'] ?? 0),
+  }
+}
