@@ -46,6 +46,14 @@ export type { HitsDay } from './hits/history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
 export type { HitsRouterOptions } from './hits/router.js'
+export type {
+  Instrument,
+  InstrumentCallback,
+  InstrumentOptions,
+  InstrumentValues,
+  MetricsMeter,
+} from './metrics/open-telemetry.js'
+export { joinMetrics, type MetricsSource } from './metrics/prometheus.js'
 export type { Clock, Timer } from './support/clock.js'
 export { ClosedError } from './support/closed-error.js'
 export type { Environment } from './support/environment.js'
@@ -60,6 +68,7 @@ export type {
   WideCacheOptions,
 } from './wide-cache/options.js'
 export type { LedgerReport } from './wide-cache/ledger/report.js'
+export type { Health } from './wide-cache/operations/health.js'
 export { KindDiffersError } from './wide-cache/ledger/use.js'
 export { type OwnUse, WideCache } from './wide-cache/wide-cache.js'
 export type { CloseReport } from './wide-cache/writer/closing.js'

@@ -24,6 +24,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['buckets'],
   ['page-views', 'wide-cache'],
   ['visitors', 'connections'],
+  ['metrics'],
   ['cache', 'database'],
   ['support'],
 ]

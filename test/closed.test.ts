@@ -36,6 +36,14 @@ interface Kind {
 const name = 'ended'
 const logger = keptLog()
 
+/** A meter that observes nothing. */
+const meter = {
+  createObservableCounter: () => ({}),
+  createObservableGauge: () => ({}),
+  addBatchObservableCallback: () => undefined,
+  removeBatchObservableCallback: () => undefined,
+}
+
 /** By the name under which the package exports it. */
 const KINDS: Readonly<Record<string, Kind>> = {
   createActivity: {
@@ -45,6 +53,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       record: [{ page: '/' }],
       history: [{ from: 0, to: 1, by: 'day' }],
       top: ['page', { from: 0, to: 1 }],
+      instrument: [meter],
       drain: [{ all: true }],
     },
   },
@@ -61,6 +70,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       history: ['a'],
       delete: ['a'],
       rename: ['a', 'b'],
+      instrument: [meter],
       drain: [{ all: true }],
     },
   },
@@ -79,6 +89,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       drain: [{ all: true }],
       readCached: ['key', async () => 7],
       readLive: [0, () => undefined],
+      instrument: [meter],
     },
   },
   ShardedCounter: {
@@ -106,7 +117,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         combine: (_key: string, sum: number | undefined, updates) =>
           updates.reduce((a, b) => a + b, sum ?? 0),
       }),
-    args: { update: [[['a', 1]]], get: ['a'], changeBuckets: [7] },
+    args: { update: [[['a', 1]]], get: ['a'], changeBuckets: [7], instrument: [meter] },
   },
   ExportQueue: {
     what: `ExportQueue "${name}"`,
@@ -114,6 +125,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       new wideCache.ExportQueue({ database, id: name, logger, exporter: () => undefined }),
     args: {
       changeBuckets: [7],
+      instrument: [meter],
       add: ['a', 1, { query: () => undefined, beforeCommit: () => undefined }],
     },
   },
@@ -125,11 +137,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
  */
 const PORTS = ['memcached', 'memory', 'mysql', 'sqlite']
 /** Functions that make nothing to close. */
-const OTHERS = ['campaign', 'country', 'deviceClass', 'jsonCodec', 'referrerHost']
+const OTHERS = ['campaign', 'country', 'deviceClass', 'joinMetrics', 'jsonCodec', 'referrerHost']
+
 /** They never throw, whatever happens. */
-const NEVER_REFUSED = ['record', 'append', 'middleware']
+const NEVER_REFUSED = ['record', 'append', 'middleware', 'health']
 /** They are not asynchronous, and throw. */
-const THROW = ['router', 'dashboard']
+const THROW = ['router', 'dashboard', 'instrument']
 
 /** Files in `folder` that this process has open. */
 function openFiles(folder: string): number {

@@ -7,12 +7,14 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Lifetime } from '../support/lifetime.js'
 import { BurstLogger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
+import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Guard, identityOf, kindOf } from '../visitors/guard.js'
 import { Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from '../page-views/last-responses.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
+import { CLOSED, type Health } from '../wide-cache/operations/health.js'
 import type { RetentionContext } from '../wide-cache/options.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
@@ -147,6 +149,38 @@ export interface Activity {
   drain(options?: { all?: boolean }): Promise<DrainReport>
   /** What became of all visits. */
   ledger(): Promise<LedgerReport>
+  /**
+   * Returns its metrics as text for Prometheus: what SQL says, at most about 10 s old and the same
+   * from every process, and what this process says of itself. Never waits for SQL for longer than
+   * 3 s; as long as SQL is away, its last figures are served with their age. `joinMetrics` joins
+   * those of several objects to one page.
+   *
+   * @example
+   * ```js
+   * import express from 'express'
+   * import { createActivity } from 'wide-cache'
+   *
+   * const activity = createActivity()
+   * const inside = express()
+   * inside.get('/metrics', async (req, res) => {
+   *   res.type('text/plain; version=0.0.4').send(await activity.metrics())
+   * })
+   * inside.listen(9464, '127.0.0.1')
+   * ```
+   */
+  metrics(): Promise<string>
+  /**
+   * Has a meter of OpenTelemetry observe the same figures, until `close()`. They are read once a
+   * collection.
+   *
+   * @throws TypeError
+   */
+  instrument(meter: MetricsMeter): void
+  /**
+   * Tells whether this process does its part, from what it knows: waits for no server. Trouble with
+   * tracking never makes it not ready, and has a sentence in `reasons`.
+   */
+  health(): Health
   /** Brings the tables up to this version; done by itself before SQL is first used. */
   migrate(): Promise<void>
   /**
@@ -318,6 +352,24 @@ export class SiteActivity implements Activity {
 
   ledger(): Promise<LedgerReport> {
     return this.#lifetime.run(() => this.#wide.ledger())
+  }
+
+  metrics(): Promise<string> {
+    return this.#lifetime.run(() => this.#wide.metrics())
+  }
+
+  instrument(meter: MetricsMeter): void {
+    this.#lifetime.check()
+    this.#wide.instrument(meter)
+  }
+
+  health(): Health {
+    return this.#lifetime.isOpen ? this.#wide.health() : CLOSED
+  }
+
+  /** Why a process that only collects is not ready; empty if it is. */
+  collectingTroubles(): Promise<string[]> {
+    return this.#lifetime.run(() => this.#wide.collectingTroubles())
   }
 
   migrate(): Promise<void> {

@@ -1,5 +1,9 @@
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { Connections } from '../connections/connections.js'
+import { CountingDatabase } from '../connections/counting.js'
+import type { MetricsMeter } from '../metrics/open-telemetry.js'
+import { joinMetrics } from '../metrics/prometheus.js'
+import { CLOSED, type Health } from '../wide-cache/operations/health.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
@@ -156,6 +160,25 @@ export interface Hits {
   drain(options?: { all?: boolean }): Promise<DrainReport>
   /** What became of all that was recorded, repeats included. */
   ledger(): Promise<LedgerReport>
+  /**
+   * Returns its metrics as text for Prometheus, those of the grid `hits.<name>` and of the map
+   * beside it: what SQL says, at most about 10 s old and the same from every process, and what this
+   * process says of itself. Never waits for SQL for longer than 3 s. `joinMetrics` joins those of
+   * several objects to one page.
+   */
+  metrics(): Promise<string>
+  /**
+   * Has a meter of OpenTelemetry observe the same figures, until `close()`. They are read once a
+   * collection.
+   *
+   * @throws TypeError
+   */
+  instrument(meter: MetricsMeter): void
+  /**
+   * Tells whether this process does its part, from what it knows: waits for no server. Trouble with
+   * tracking never makes it not ready, and has a sentence in `reasons`.
+   */
+  health(): Health
   /** Brings the tables up to this version; done by itself before SQL is first used. */
   migrate(): Promise<void>
   /**
@@ -222,6 +245,7 @@ export class ItemHits implements Hits {
     this.#connections = new Connections('Hits', name, environment)
     this.#database = this.#connections.openDatabase(settings.grid.database, ['hits'], {
       logger: settings.logger,
+      through: (opened) => CountingDatabase.of(opened, clock),
     })
     const { database } = this.#database
     this.#map = new CollisionFreeMap<string, number>(
@@ -377,6 +401,25 @@ export class ItemHits implements Hits {
 
   ledger(): Promise<LedgerReport> {
     return this.#connections.run(() => this.#wide.ledger())
+  }
+
+  metrics(): Promise<string> {
+    return this.#connections.run(() => joinMetrics(this.#wide, this.#map))
+  }
+
+  instrument(meter: MetricsMeter): void {
+    this.#connections.check()
+    this.#wide.instrument(meter)
+    this.#map.instrument(meter)
+  }
+
+  health(): Health {
+    return this.#connections.isOpen ? this.#wide.health() : CLOSED
+  }
+
+  /** Why a process that only collects is not ready; empty if it is. */
+  collectingTroubles(): Promise<string[]> {
+    return this.#connections.run(() => this.#wide.collectingTroubles())
   }
 
   migrate(): Promise<void> {
