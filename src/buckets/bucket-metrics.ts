@@ -22,7 +22,7 @@ const READ_EVERY_MS = 10_000
 export const MAX_COUNTED = 100_000
 
 /** The metrics of a process that processes what is queued. */
-interface ProcessTable extends MetricTable {
+export interface ProcessTable extends MetricTable {
   readonly runs: Metric
   readonly failures: Metric
   readonly taken: Metric
