@@ -30,7 +30,7 @@ test('the help names every command and every flag', () => {
   for (const flag of Object.keys(NOTHING)) {
     assert(USAGE.includes(`--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `))
   }
-  assert(USAGE.includes('--cache '))
+  assert(USAGE.includes('--cache ') && USAGE.includes('--listen '))
 })
 
 test('migrate takes a database, or leaves it to the environment', () => {
@@ -45,6 +45,7 @@ test('a flag of collect that is not given is an option not given', () => {
   assert.deepEqual(commandOf(['collect']), {
     command: 'collect',
     cache: undefined,
+    listen: undefined,
     options: NOTHING,
   })
 })
@@ -60,11 +61,13 @@ test('each flag of collect becomes its option, numbers as numbers', () => {
     'retention-hours': '48',
     collect: '* * * * * *',
     cache: 'h:11211',
+    listen: '127.0.0.1:9464',
   }
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   assert.deepEqual(commandOf(['collect', ...args]), {
     command: 'collect',
     cache: 'h:11211',
+    listen: '127.0.0.1:9464',
     options: {
       database: 'mysql://u@h/d',
       name: 'threads',
@@ -127,13 +130,17 @@ describe('collect refuses wrong options before it opens anything:', () => {
     ['servers of another scheme', ['--cache', 'http://u:s3cret@h'], /"cache"/],
     ['a private cache', ['--cache', 'memory:'], /nothing to collect here/],
     ['another database', ['--database', 'postgres://u:s3cret@h/d'], /"database" is "postgres:…"/],
+    ['no place to listen', ['--listen', 's3cret'], /^--listen wants host:port/],
   ]
   for (const [name, args, message] of cases) {
     test(name, async () => {
       const log = keptLog()
       const asked = commandOf(['collect', '--cache', 'memcached://127.0.0.1:1', ...args])
       assert(asked.command === 'collect')
-      await assertRefused(collect(asked.cache, asked.options, log, AbortSignal.abort()), message)
+      await assertRefused(
+        collect(asked.cache, asked.options, log, AbortSignal.abort(), asked.listen),
+        message,
+      )
       assert.deepEqual(log.lines, [])
     })
   }

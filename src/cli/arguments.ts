@@ -32,6 +32,8 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
+  --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
+                              127.0.0.1 (default: does not listen)
 
 Flags of export:
   --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z
@@ -64,6 +66,7 @@ export type Command =
   | {
       readonly command: 'collect'
       readonly cache: string | undefined
+      readonly listen: string | undefined
       readonly options: CollectOptions
     }
   | { readonly command: 'export'; readonly options: ExportOptions }
@@ -113,6 +116,7 @@ const FLAGS = {
     'cell-ttl-seconds',
     'retention-hours',
     'collect',
+    'listen',
   ],
   migrate: [],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
@@ -132,6 +136,7 @@ const OWN = {
   'cell-ttl-seconds': string,
   'retention-hours': string,
   collect: string,
+  listen: string,
   from: string,
   to: string,
   format: string,
@@ -174,6 +179,7 @@ export function commandOf(args: readonly string[]): Command {
       return {
         command,
         cache: values.cache,
+        listen: values.listen,
         options: {
           database,
           name,

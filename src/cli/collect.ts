@@ -9,38 +9,43 @@ import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { createHits } from '../hits/hits.js'
-import { GRID_NAME_START } from '../hits/options.js'
+import { ItemHits } from '../hits/hits.js'
+import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
 import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
+import { addressOf, listen, type Listening, placeOf } from './listen.js'
+import { type Collected, servedBy } from './served.js'
 
 /** How often the database is asked which names there are, and again when it is not there. */
 const LOOK_EVERY_MS = 2_000
 
-interface Closing {
+interface Collector extends Collected {
   close(): Promise<void>
 }
 
 /** The collector of a name, and the use that it was started for. */
 interface Running {
   readonly use: SharedUse
-  readonly collector: Closing
+  readonly collector: Collector
 }
 
 /**
- * Collects until `stop` is aborted. @throws what no waiting mends: wrong options, a missing right.
+ * Collects until `stop` is aborted, and listens at `where`. @throws what no waiting mends: wrong
+ * options, a missing right.
  */
 export async function collect(
   cacheUrl: string | undefined,
   options: CollectOptions,
   logger: Logger,
   stop: AbortSignal,
+  where?: string,
 ): Promise<void> {
   // Of all flags, before anything is opened.
   activitySettings({ ...options, logger })
+  const address = where === undefined ? undefined : addressOf(where)
   const { cache } = openCache(cacheUrl)
   try {
     if (cache.scope === 'private') {
@@ -52,9 +57,13 @@ export async function collect(
     }
     const { database } = openDatabase(options.database, logger)
     const collectors = new Collectors(cache, database, options, logger, stop)
+    let listening: Listening | undefined
     try {
+      listening = address && (await listen(address, collectors.served))
+      if (listening) logger.info(`wide-cache: listening on http://${placeOf(listening)}`)
       await collectors.follow()
     } finally {
+      await listening?.close()
       await collectors.close()
       await database.close()
     }
@@ -75,6 +84,13 @@ class Collectors {
   readonly #burst: BurstLogger
   readonly #stop: AbortSignal
   readonly #running = new Map<string, Running>()
+  /** Why it is not known what is to be collected. */
+  #blind: string | undefined = 'the database has not been asked yet'
+  /** What is told over HTTP. */
+  readonly served = servedBy(
+    () => [...this.#running].map(([name, { collector }]) => [name, collector] as const),
+    () => this.#blind,
+  )
 
   constructor(
     cache: Cache,
@@ -127,9 +143,11 @@ class Collectors {
         )
       }
       for (const use of uses) await this.#see(use)
+      this.#blind = undefined
       this.#burst.recovered('look', 'wide-cache: the database answers again')
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
+      this.#blind = 'the database does not answer'
       this.#burst.warn(
         'look',
         'wide-cache: asking the database what is to be collected failed and will be tried ' +
@@ -162,7 +180,7 @@ class Collectors {
   }
 
   /** @throws TypeError, RangeError for flags that do not fit its grid; UsageError */
-  #start({ name, kind, ...recorded }: SharedUse): Closing {
+  #start({ name, kind, ...recorded }: SharedUse): Collector {
     const {
       retentionHours,
       width = recorded.width,
@@ -190,7 +208,7 @@ class Collectors {
       )
     }
     if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
-      return createHits({ ...grid, name: name.slice(GRID_NAME_START.length) })
+      return new ItemHits(hitsSettings({ ...grid, name: name.slice(GRID_NAME_START.length) }))
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +

@@ -42,7 +42,7 @@ async function run(): Promise<void> {
     case 'migrate':
       return migrate(asked.database)
     case 'collect':
-      return collect(asked.cache, asked.options, logger, signalled())
+      return collect(asked.cache, asked.options, logger, signalled(), asked.listen)
     case 'export':
       return exportSums(asked.options, logger, process.stdout)
     case 'remove-value':

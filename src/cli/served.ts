@@ -1,0 +1,33 @@
+/** What the objects that a command collects say over HTTP, all together. */
+import { joinMetrics } from '../metrics/prometheus.js'
+import type { Served } from './listen.js'
+
+/** What is collected under a name. */
+export interface Collected {
+  metrics(): Promise<string>
+  collectingTroubles(): Promise<string[]>
+}
+
+/**
+ * @param collected all that is collected at a time, by name
+ * @param blind why that is not known; `undefined`: it is
+ */
+export function servedBy(
+  collected: () => Iterable<readonly [name: string, Collected]>,
+  blind: () => string | undefined = () => undefined,
+): Served {
+  return {
+    metrics: () =>
+      joinMetrics(
+        // One that is just being closed has nothing to say.
+        ...[...collected()].map(([, one]) => ({ metrics: () => one.metrics().catch(() => '') })),
+      ),
+    async troubles() {
+      const why = blind()
+      const all = [...collected()].map(async ([name, one]) =>
+        (await one.collectingTroubles().catch(() => [])).map((trouble) => `${name}: ${trouble}`),
+      )
+      return [...(why === undefined ? [] : [why]), ...(await Promise.all(all)).flat()]
+    },
+  }
+}
