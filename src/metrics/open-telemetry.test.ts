@@ -61,18 +61,18 @@ test('instruments have the names and units of OpenTelemetry', () => {
   assert.deepEqual(meter.made, [
     {
       type: 'counter',
-      name: 'wide_cache.process.drain',
+      name: 'wide_cache.process.drain_seconds',
       options: { description: 'Seconds.', unit: 's' },
     },
     {
       type: 'gauge',
-      name: 'wide_cache.process.outbox',
+      name: 'wide_cache.process.outbox_bytes',
       options: { description: 'Bytes.', unit: 'By' },
     },
     { type: 'counter', name: 'wide_cache.lost', options: { description: 'Lost.' } },
   ])
   assert.deepEqual([...meter.callbacks.values()], [meter.made])
-  assert.equal(instrumentName('wide_cache_lag_seconds'), 'wide_cache.lag')
+  assert.equal(instrumentName('wide_cache_lag_seconds'), 'wide_cache.lag_seconds')
 })
 
 test('one read serves a collection, until it ends', async () => {

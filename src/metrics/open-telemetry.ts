@@ -90,23 +90,18 @@ function instrumentOf(meter: MetricsMeter, { name, type, help }: Metric): Instru
 }
 
 /**
- * The name of a metric in OpenTelemetry: `wide_cache.lag` of `wide_cache_lag_seconds`. Exporters to
- * Prometheus make the former name of it, with the unit and `_total`.
+ * The name of a metric in OpenTelemetry: `wide_cache.lost` of `wide_cache_lost_total`. It keeps its
+ * unit, so that exporters to Prometheus make the former name of it, whether they append units or
+ * not.
  */
 export function instrumentName(name: string): string {
-  const bare = name.replace(/_total$/, '')
-  return bare
-    .replace(suffixOf(bare), '')
-    .replace(/^wide_cache_(process_)?/, (start) =>
-      start.replace(/_$/, '.').replace('cache_', 'cache.'),
-    )
-}
-
-function suffixOf(name: string): string {
-  return Object.keys(UNITS).find((suffix) => name.endsWith(suffix)) ?? ''
+  return name
+    .replace(/_total$/, '')
+    .replace(/^wide_cache_process_/, 'wide_cache.process.')
+    .replace(/^wide_cache_/, 'wide_cache.')
 }
 
 function unitOf(name: string): { unit?: string } {
-  const unit = UNITS[suffixOf(name.replace(/_total$/, ''))]
+  const unit = UNITS[/_[a-z]+$/.exec(name.replace(/_total$/, ''))?.[0] ?? '']
   return unit === undefined ? {} : { unit }
 }
