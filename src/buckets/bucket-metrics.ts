@@ -31,14 +31,27 @@ export interface ProcessTable extends MetricTable {
 }
 
 /** @param what as in the names of the metrics; `taken`: what processing takes from the queue */
-export function processTable(what: string, taken: string): ProcessTable {
+export function processTable(what: string, taken: string, unit: string): ProcessTable {
   return {
-    runs: counter(`process_${what}_runs`, 'Processing runs of this process that succeeded.'),
-    failures: counter(`process_${what}_failures`, 'Processing runs of this process that failed.'),
-    taken: counter(`process_${what}_${taken}`, `The ${taken} that its runs took from the queue.`),
-    seconds: counter(`process_${what}_seconds`, 'Seconds that its runs took.'),
+    runs: counter(
+      `process_${what}_runs`,
+      '{run}',
+      'Processing runs of this process that succeeded.',
+    ),
+    failures: counter(
+      `process_${what}_failures`,
+      '{run}',
+      'Processing runs of this process that failed.',
+    ),
+    taken: counter(
+      `process_${what}_${taken}`,
+      unit,
+      `The ${taken} that its runs took from the queue.`,
+    ),
+    seconds: counter(`process_${what}_seconds`, 's', 'Seconds that its runs took.'),
     figuresAge: gauge(
       `process_${what}_figures_age_seconds`,
+      's',
       'Seconds since the figures from SQL on this page were read.',
     ),
   }

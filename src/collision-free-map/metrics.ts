@@ -6,12 +6,17 @@ import { gauge } from '../metrics/metric.js'
 export const MAP_METRICS = {
   queued: gauge(
     'map_queued_updates',
+    '{update}',
     `Updates that wait to be combined; ${MAX_COUNTED} stands for more.`,
   ),
-  parked: gauge('map_parked_updates', 'Updates that could not be combined and were set aside.'),
+  parked: gauge(
+    'map_parked_updates',
+    '{update}',
+    'Updates that could not be combined and were set aside.',
+  ),
 } as const
 
-export const MAP_PROCESS_METRICS = processTable('map', 'updates')
+export const MAP_PROCESS_METRICS = processTable('map', 'updates', '{update}')
 
 /** @throws DatabaseError */
 export async function readMapFigures(

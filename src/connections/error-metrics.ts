@@ -5,14 +5,17 @@ import type { ErrorCounts } from './counting.js'
 /** With the label `server`, which is `host:port`. */
 const CACHE_ERRORS = counter(
   'process_cache_errors',
+  '{error}',
   'Cache operations of this process that got no usable answer.',
 )
 const DATABASE_ERRORS = counter(
   'process_database_errors',
+  '{error}',
   'Statements and transactions of this process that failed.',
 )
 const CONFLICTS = counter(
   'process_database_conflicts',
+  '{conflict}',
   'Transactions of this process that met the locks of another one. They are retried.',
 )
 

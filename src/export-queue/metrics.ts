@@ -6,13 +6,18 @@ import { counter, gauge } from '../metrics/metric.js'
 export const EXPORT_METRICS = {
   queued: gauge(
     'export_queued_entries',
+    '{entry}',
     `Entries that wait to be exported; ${MAX_COUNTED} stands for more.`,
   ),
-  failing: gauge('export_failing_ranges', 'Ranges of keys whose exporter failed last.'),
-  versions: counter('export_versions', 'Versions that entries were given, before their export.'),
+  failing: gauge('export_failing_ranges', '{range}', 'Ranges of keys whose exporter failed last.'),
+  versions: counter(
+    'export_versions',
+    '{version}',
+    'Versions that entries were given, before their export.',
+  ),
 } as const
 
-export const EXPORT_PROCESS_METRICS = processTable('export', 'entries')
+export const EXPORT_PROCESS_METRICS = processTable('export', 'entries', '{entry}')
 
 /** @throws DatabaseError */
 export async function readExportFigures(

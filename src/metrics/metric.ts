@@ -12,7 +12,9 @@ export interface Metric {
   readonly name: string
   /** A counter never falls while its process lives; a gauge may. */
   readonly type: 'counter' | 'gauge'
-  /** One sentence. */
+  /** By the UCUM, as OpenTelemetry has it: `s`, `By`, or what is counted, such as `{row}`. */
+  readonly unit: string
+  /** One sentence, or two. */
   readonly help: string
 }
 
@@ -31,12 +33,12 @@ export interface Reading {
 /** Metrics by the words that the code has for them. */
 export type MetricTable = Readonly<Record<string, Metric>>
 
-export function counter(name: string, help: string): Metric {
-  return { name: `wide_cache_${name}_total`, type: 'counter', help }
+export function counter(name: string, unit: string, help: string): Metric {
+  return { name: `wide_cache_${name}_total`, type: 'counter', unit, help }
 }
 
-export function gauge(name: string, help: string): Metric {
-  return { name: `wide_cache_${name}`, type: 'gauge', help }
+export function gauge(name: string, unit: string, help: string): Metric {
+  return { name: `wide_cache_${name}`, type: 'gauge', unit, help }
 }
 
 /** The values of a table's metrics, all with the same labels; `undefined`: not known. */

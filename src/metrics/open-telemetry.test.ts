@@ -50,9 +50,9 @@ class KeptMeter implements MetricsMeter {
 }
 
 const METRICS = [
-  counter('process_drain_seconds', 'Seconds.'),
-  gauge('process_outbox_bytes', 'Bytes.'),
-  counter('lost', 'Lost.'),
+  counter('process_drain_seconds', 's', 'Seconds.'),
+  gauge('process_outbox_bytes', 'By', 'Bytes.'),
+  counter('lost', '{row}', 'Lost.'),
 ]
 
 test('instruments have the names and units of OpenTelemetry', () => {
@@ -69,7 +69,7 @@ test('instruments have the names and units of OpenTelemetry', () => {
       name: 'wide_cache.process.outbox_bytes',
       options: { description: 'Bytes.', unit: 'By' },
     },
-    { type: 'counter', name: 'wide_cache.lost', options: { description: 'Lost.' } },
+    { type: 'counter', name: 'wide_cache.lost', options: { description: 'Lost.', unit: '{row}' } },
   ])
   assert.deepEqual([...meter.callbacks.values()], [meter.made])
   assert.equal(instrumentName('wide_cache_lag_seconds'), 'wide_cache.lag_seconds')
@@ -83,7 +83,7 @@ test('one read serves a collection, until it ends', async () => {
     reads++
     return [
       { metric: METRICS[2]!, samples },
-      { metric: gauge('of_nobody', 'Not asked for.'), samples },
+      { metric: gauge('of_nobody', '{row}', 'Not asked for.'), samples },
     ]
   })
   assert.deepEqual(await meter.collect(), [

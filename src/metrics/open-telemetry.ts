@@ -20,7 +20,7 @@ export type InstrumentCallback = (values: InstrumentValues) => Promise<void> | v
 export interface InstrumentOptions {
   /** One sentence. */
   description?: string
-  /** By the UCUM: `s`, `By`. */
+  /** By the UCUM: `s`, `By`, or what is counted, such as `{row}`. */
   unit?: string
 }
 
@@ -38,9 +38,6 @@ const METHODS = [
   'addBatchObservableCallback',
   'removeBatchObservableCallback',
 ] as const satisfies readonly (keyof MetricsMeter)[]
-
-/** Units by the suffixes of names. */
-const UNITS: Readonly<Record<string, string>> = { _seconds: 's', _bytes: 'By' }
 
 /**
  * Has `meter` observe `metrics`, whose values are `read` once a collection. Returns what ends it.
@@ -81,8 +78,8 @@ function methodsOf(meter: unknown): Record<string, unknown> {
   return Object.fromEntries(METHODS.map((name) => [name, shape[name]]))
 }
 
-function instrumentOf(meter: MetricsMeter, { name, type, help }: Metric): Instrument {
-  const options = { description: help, ...unitOf(name) }
+function instrumentOf(meter: MetricsMeter, { name, type, unit, help }: Metric): Instrument {
+  const options = { description: help, unit }
   const dotted = instrumentName(name)
   return type === 'counter'
     ? meter.createObservableCounter(dotted, options)
@@ -99,9 +96,4 @@ export function instrumentName(name: string): string {
     .replace(/_total$/, '')
     .replace(/^wide_cache_process_/, 'wide_cache.process.')
     .replace(/^wide_cache_/, 'wide_cache.')
-}
-
-function unitOf(name: string): { unit?: string } {
-  const unit = UNITS[/_[a-z]+$/.exec(name.replace(/_total$/, ''))?.[0] ?? '']
-  return unit === undefined ? {} : { unit }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { counter, gauge, readingsOf } from './metric.js'
 import { joinMetrics, prometheusText } from './prometheus.js'
 
-const ROWS = counter('rows', 'Rows.')
+const ROWS = counter('rows', '{row}', 'Rows.')
 const source = (text: string) => ({ metrics: () => text })
 
 test('a page has a HELP, a TYPE and a line for each series', () => {
@@ -15,8 +15,8 @@ test('a page has a HELP, a TYPE and a line for each series', () => {
         { labels: { name: 'b', server: 'h:1' }, value: 0.5 },
       ],
     },
-    { metric: gauge('lag_seconds', 'Lag.'), samples: [{ labels: {}, value: 1e21 }] },
-    { metric: gauge('nothing', 'No series.'), samples: [] },
+    { metric: gauge('lag_seconds', 's', 'Lag.'), samples: [{ labels: {}, value: 1e21 }] },
+    { metric: gauge('nothing', '{row}', 'No series.'), samples: [] },
   ])
   assert.equal(
     page,
@@ -33,7 +33,7 @@ test('a page has a HELP, a TYPE and a line for each series', () => {
 test('no label, help or number breaks a line', () => {
   const page = prometheusText([
     {
-      metric: { name: 'x', type: 'gauge', help: 'a\\b\nc"d' },
+      metric: { name: 'x', type: 'gauge', unit: 's', help: 'a\\b\nc"d' },
       samples: [Infinity, -Infinity, NaN].map((value, n) => ({
         labels: { name: `${n}\\"\n}` },
         value,
@@ -48,7 +48,7 @@ test('no label, help or number breaks a line', () => {
 })
 
 test('a value that is not known has no line', () => {
-  const table = { known: ROWS, unknown: gauge('lag_seconds', 'Lag.') }
+  const table = { known: ROWS, unknown: gauge('lag_seconds', 's', 'Lag.') }
   assert.deepEqual(readingsOf(table, { name: 'a' }, { known: 0, unknown: undefined }), [
     { metric: ROWS, samples: [{ labels: { name: 'a' }, value: 0 }] },
   ])

@@ -9,59 +9,110 @@ import type { RunFigures } from './runs.js'
 
 /** From SQL alone, so the same from every process. */
 export const NAME_METRICS = {
-  issued: counter('issued', 'Rows that were recorded, dropped ones too, as far as SQL has heard.'),
-  committed: counter('committed', 'Rows that are in their tables.'),
-  duplicate: counter('duplicate', 'Rows that came to SQL again and were not committed again.'),
-  dropped: counter('dropped', 'Rows that their writers refused, as far as SQL has heard.'),
-  lost: counter('lost', 'Rows that are known to be lost for good.'),
-  outstanding: gauge('outstanding_rows', 'Rows that are on their way to SQL.'),
+  issued: counter(
+    'issued',
+    '{row}',
+    'Rows that were recorded, dropped ones too, as far as SQL has heard.',
+  ),
+  committed: counter('committed', '{row}', 'Rows that are in their tables.'),
+  duplicate: counter(
+    'duplicate',
+    '{row}',
+    'Rows that came to SQL again and were not committed again.',
+  ),
+  dropped: counter('dropped', '{row}', 'Rows that their writers refused, as far as SQL has heard.'),
+  lost: counter('lost', '{row}', 'Rows that are known to be lost for good.'),
+  outstanding: gauge('outstanding_rows', '{row}', 'Rows that are on their way to SQL.'),
   owed: gauge(
     'owed_rows',
+    '{row}',
     'Rows missing of writers that have vanished. They are lost, unless such a writer comes back.',
   ),
-  quarantined: gauge('quarantined_rows', 'Rows that SQL refused and that are not in their tables.'),
-  quarantineFrames: gauge('quarantine_frames', 'Frames that lie in wide_cache_quarantine.'),
+  quarantined: gauge(
+    'quarantined_rows',
+    '{row}',
+    'Rows that SQL refused and that are not in their tables.',
+  ),
+  quarantineFrames: gauge(
+    'quarantine_frames',
+    '{frame}',
+    'Frames that lie in wide_cache_quarantine.',
+  ),
   quarantineForeign: gauge(
     'quarantine_foreign_pieces',
+    '{piece}',
     'Pieces of bytes that are no frame and lie in wide_cache_quarantine.',
   ),
-  writers: gauge('writers', 'Writers that SQL has heard of within the time that a cell lives.'),
-  grids: gauge('grids', 'Grids that collectors with this cache drain.'),
-  lag: gauge('lag_seconds', 'Age of the end of the newest drained layer, of the slowest grid.'),
+  writers: gauge(
+    'writers',
+    '{writer}',
+    'Writers that SQL has heard of within the time that a cell lives.',
+  ),
+  grids: gauge('grids', '{grid}', 'Grids that collectors with this cache drain.'),
+  lag: gauge(
+    'lag_seconds',
+    's',
+    'Age of the end of the newest drained layer, of the slowest grid.',
+  ),
   layersWaiting: gauge(
     'layers_waiting',
+    '{layer}',
     'Layers that have ended and are not drained, of the slowest grid. Some always wait.',
   ),
   lastRunAge: gauge(
     'last_run_age_seconds',
+    's',
     'Seconds since the last collecting run that succeeded.',
   ),
-  lastRunRows: gauge('last_run_rows', 'Rows that the last collecting run committed.'),
-  lastRunSeconds: gauge('last_run_duration_seconds', 'Seconds that the last collecting run took.'),
+  lastRunRows: gauge('last_run_rows', '{row}', 'Rows that the last collecting run committed.'),
+  lastRunSeconds: gauge(
+    'last_run_duration_seconds',
+    's',
+    'Seconds that the last collecting run took.',
+  ),
 } as const
 
 /** Of one process. Its counters begin at zero when it starts. */
 export const PROCESS_METRICS = {
-  issued: counter('process_issued', 'Rows that this process has recorded, dropped ones too.'),
-  dropped: counter('process_dropped', 'Rows of them that it has dropped.'),
-  outboxFrames: gauge('process_outbox_frames', 'Frames that its outbox holds.'),
-  outboxBytes: gauge('process_outbox_bytes', 'Memory that these frames take.'),
+  issued: counter(
+    'process_issued',
+    '{row}',
+    'Rows that this process has recorded, dropped ones too.',
+  ),
+  dropped: counter('process_dropped', '{row}', 'Rows of them that it has dropped.'),
+  outboxFrames: gauge('process_outbox_frames', '{frame}', 'Frames that its outbox holds.'),
+  outboxBytes: gauge('process_outbox_bytes', 'By', 'Memory that these frames take.'),
   unconfirmedAge: gauge(
     'process_unconfirmed_age_seconds',
+    's',
     'Age of the oldest frame that SQL has not confirmed; 0 if all are.',
   ),
-  directCommits: counter('process_direct_commits', 'Its transactions of direct commits.'),
-  directRows: counter('process_direct_rows', 'Rows that its direct commits brought to SQL.'),
-  drains: counter('process_drains', 'Drains of this process that succeeded.'),
-  drainFailures: counter('process_drain_failures', 'Drains of this process that failed.'),
-  drainedRows: counter('process_drained_rows', 'Rows that its drains committed.'),
-  drainSeconds: counter('process_drain_seconds', 'Seconds that its drains took.'),
+  directCommits: counter(
+    'process_direct_commits',
+    '{transaction}',
+    'Its transactions of direct commits.',
+  ),
+  directRows: counter(
+    'process_direct_rows',
+    '{row}',
+    'Rows that its direct commits brought to SQL.',
+  ),
+  drains: counter('process_drains', '{drain}', 'Drains of this process that succeeded.'),
+  drainFailures: counter(
+    'process_drain_failures',
+    '{drain}',
+    'Drains of this process that failed.',
+  ),
+  drainedRows: counter('process_drained_rows', '{row}', 'Rows that its drains committed.'),
+  drainSeconds: counter('process_drain_seconds', 's', 'Seconds that its drains took.'),
   drainBusySeconds: counter(
     'process_drain_busy_seconds',
+    's',
     'Seconds of its drains in which the event loop was busy, with requests too.',
   ),
   figuresAge: gauge(
     'process_figures_age_seconds',
+    's',
     'Seconds since the figures from SQL on this page were read.',
   ),
 } as const
