@@ -49,7 +49,7 @@ export type { HitsRouterOptions } from './hits/router.js'
 export type {
   Instrument,
   InstrumentCallback,
-  InstrumentOptions,
+  InstrumentDescription,
   InstrumentValues,
   MetricsMeter,
 } from './metrics/open-telemetry.js'

@@ -57,7 +57,7 @@ test('failures are counted by server, by every method', async () => {
   await counting.close()
 })
 
-test('locks of others are conflicts; refused rows and a closed database are no failures', async () => {
+test('locks of others are conflicts; refused rows and a closed database no failures', async () => {
   const { failure, counting } = database()
   for (const kind of ['lock', 'lock', 'data'] as const) {
     failure.error = refused(kind)

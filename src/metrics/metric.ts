@@ -1,5 +1,5 @@
 /**
- * Metrics and their values. The names are those of Prometheus; OpenTelemetry has them with dots, see
+ * Metrics and their values. The names are those of Prometheus; for OpenTelemetry see
  * open-telemetry.ts.
  */
 

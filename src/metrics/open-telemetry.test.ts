@@ -5,21 +5,21 @@ import {
   type Instrument,
   type InstrumentCallback,
   instrumentName,
-  type InstrumentOptions,
+  type InstrumentDescription,
   type MetricsMeter,
   observeBy,
 } from './open-telemetry.js'
 
 /** A meter that keeps what it is given. */
 class KeptMeter implements MetricsMeter {
-  readonly made: { type: string; name: string; options: InstrumentOptions | undefined }[] = []
+  readonly made: { type: string; name: string; options: InstrumentDescription | undefined }[] = []
   readonly callbacks = new Map<InstrumentCallback, Instrument[]>()
 
-  createObservableCounter(name: string, options?: InstrumentOptions): Instrument {
+  createObservableCounter(name: string, options?: InstrumentDescription): Instrument {
     return this.#make('counter', name, options)
   }
 
-  createObservableGauge(name: string, options?: InstrumentOptions): Instrument {
+  createObservableGauge(name: string, options?: InstrumentDescription): Instrument {
     return this.#make('gauge', name, options)
   }
 
@@ -42,7 +42,7 @@ class KeptMeter implements MetricsMeter {
     return values
   }
 
-  #make(type: string, name: string, options: InstrumentOptions | undefined): Instrument {
+  #make(type: string, name: string, options: InstrumentDescription | undefined): Instrument {
     const instrument = { type, name, options }
     this.made.push(instrument)
     return instrument

@@ -10,6 +10,7 @@ export type Instrument = object
 
 /** Takes the values of instruments. */
 export interface InstrumentValues {
+  /** Takes the value of one series. */
   observe(instrument: Instrument, value: number, attributes?: Labels): void
 }
 
@@ -17,7 +18,7 @@ export interface InstrumentValues {
 export type InstrumentCallback = (values: InstrumentValues) => Promise<void> | void
 
 /** What is said of an instrument. */
-export interface InstrumentOptions {
+export interface InstrumentDescription {
   /** One sentence. */
   description?: string
   /** By the UCUM: `s`, `By`, or what is counted, such as `{row}`. */
@@ -26,9 +27,13 @@ export interface InstrumentOptions {
 
 /** What is needed of the `Meter` of `@opentelemetry/api`. */
 export interface MetricsMeter {
-  createObservableCounter(name: string, options?: InstrumentOptions): Instrument
-  createObservableGauge(name: string, options?: InstrumentOptions): Instrument
+  /** Makes an instrument whose values never fall. */
+  createObservableCounter(name: string, options?: InstrumentDescription): Instrument
+  /** Makes an instrument whose values may fall. */
+  createObservableGauge(name: string, options?: InstrumentDescription): Instrument
+  /** Has `callback` called at each collection, to observe `instruments`. */
   addBatchObservableCallback(callback: InstrumentCallback, instruments: Instrument[]): void
+  /** Has it called no more. */
   removeBatchObservableCallback(callback: InstrumentCallback, instruments: Instrument[]): void
 }
 

@@ -68,7 +68,7 @@ test('joined pages have each metric once, with all series of both', async () => 
   assert.equal(await joinMetrics(), '')
 })
 
-test('pages of other libraries keep their histograms, timestamps and metrics without a type', async () => {
+test('pages of others keep histograms, timestamps and metrics without a type', async () => {
   const histogram =
     '# HELP http_seconds Duration.\n# TYPE http_seconds histogram\n' +
     'http_seconds_bucket{le="0.1"} 1\nhttp_seconds_bucket{le="+Inf"} 2\n' +

@@ -52,7 +52,7 @@ function numberText(value: number): string {
  * const activity = createActivity()
  * const hits = createHits({ name: 'threads' })
  * const page = await joinMetrics(activity, hits)
- * console.log(page.match(/^# TYPE wide_cache_committed_total/gm).length) // 1
+ * console.log(page.match(/^# TYPE wide_cache_process_issued_total/gm)?.length) // 1
  * await Promise.all([activity.close(), hits.close()])
  * ```
  */

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import { MAP_METRICS, MAP_PROCESS_METRICS } from '../collision-free-map/metrics.js'
+import { DATABASE_ERROR_METRICS } from '../connections/error-metrics.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { mysql } from '../database/mysql/mysql.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { ExportQueue } from '../export-queue/export-queue.js'
+import { EXPORT_METRICS, EXPORT_PROCESS_METRICS } from '../export-queue/metrics.js'
+import type { MetricTable } from '../metrics/metric.js'
+import { systemClock } from '../support/clock.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+
+const logger = { info() {}, warn() {}, error() {} }
+
+/** Time that a test moves on, so that the next page reads SQL anew. */
+function movable() {
+  const time = { aheadMs: 0 }
+  const elapsed = (): number => performance.now() + time.aheadMs
+  const environment: Environment = { ...systemEnvironment, clock: { ...systemClock, elapsed } }
+  return { time, environment }
+}
+
+/** A database that fails while `broken.is`. */
+function breakable(database: Database, broken: { is: boolean }): Database {
+  return new Proxy(database, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown =>
+        broken.is && property !== 'close'
+          ? Promise.reject(new DatabaseError('GONE', 'unreachable', 'away', { server: 'd:3306' }))
+          : Reflect.apply(value, target, args)
+    },
+  })
+}
+
+/** The values of a page, by the words of its tables. */
+function valuesOf(page: string, ...tables: readonly MetricTable[]): Record<string, number> {
+  const values: Record<string, number> = {}
+  for (const [key, { name }] of tables.flatMap((table) => Object.entries(table))) {
+    const found = new RegExp(`^${name}\\{name="mine"\\} (\\S+)$`, 'm').exec(page)?.[1]
+    if (found !== undefined && !/seconds/.test(name)) values[key] = Number(found)
+  }
+  return values
+}
+
+const databases: [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+for (const [where, open] of databases) {
+  test(`${where}: a map tells what waits, what is parked, what its process did`, async () => {
+    const database = await open()
+    const { time, environment } = movable()
+    const map = new CollisionFreeMap(
+      {
+        id: 'mine',
+        database,
+        every: false,
+        logger,
+        combine(key: string, sum: number | undefined, updates: readonly number[]) {
+          if (key === 'bad') throw new Error('not combined')
+          return updates.reduce((a, b) => a + b, sum ?? 0)
+        },
+      },
+      environment,
+    )
+    const values = async () => {
+      time.aheadMs += 11_000
+      return valuesOf(await map.metrics(), MAP_METRICS, MAP_PROCESS_METRICS)
+    }
+    await map.update([
+      ['a', 1],
+      ['bad', 1],
+    ])
+    assert.deepEqual(await values(), { queued: 2, parked: 0, runs: 0, failures: 0, taken: 0 })
+    await map.process()
+    assert.deepEqual(await values(), { queued: 0, parked: 1, runs: 1, failures: 0, taken: 2 })
+    await map.close()
+    await database.close()
+  })
+
+  test(`${where}: so does an export queue`, async () => {
+    const database = await open()
+    const { time, environment } = movable()
+    let fails = true
+    const queue = new ExportQueue<string, number>(
+      {
+        id: 'mine',
+        database,
+        every: false,
+        logger,
+        exporter() {
+          if (fails) throw new Error('not exported')
+        },
+      },
+      environment,
+    )
+    await queue.migrate()
+    const values = async () => {
+      time.aheadMs += 11_000
+      return valuesOf(await queue.metrics(), EXPORT_METRICS, EXPORT_PROCESS_METRICS)
+    }
+    await database.transaction((tx) => queue.add('a', 1, tx))
+    const before = { queued: 1, failing: 0, versions: 0, runs: 0, failures: 0, taken: 0 }
+    assert.deepEqual(await values(), before)
+    await assert.rejects(queue.process())
+    assert.deepEqual(await values(), { ...before, failing: 1, versions: 1, failures: 1 })
+    fails = false
+    await database.query('UPDATE export_queue_leases SET held_until = 0')
+    await queue.process()
+    assert.deepEqual(await values(), {
+      ...before,
+      queued: 0,
+      versions: 1,
+      runs: 1,
+      failures: 1,
+      taken: 1,
+    })
+    await queue.close()
+    await database.close()
+  })
+}
+
+test('every metric is on the page; SQL is read once in 10 s; errors have a server', async () => {
+  const broken = { is: false }
+  const { time, environment } = movable()
+  const database = breakable(sqlite(':memory:'), broken)
+  const combine = (_key: string, sum: number | undefined) => sum ?? 0
+  const map = new CollisionFreeMap(
+    { id: 'mine', database, every: false, logger, combine },
+    environment,
+  )
+  const names = (page: string) => [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+  await map.migrate()
+  broken.is = true
+  await assert.rejects(map.process())
+  const without = await map.metrics()
+  assert(!without.includes('wide_cache_map_queued_updates'))
+  assert(without.includes('database_errors_total{name="mine",server="d:3306"}'))
+  broken.is = false
+  const all = [MAP_METRICS, MAP_PROCESS_METRICS].flatMap((table) => Object.values(table))
+  assert.deepEqual(
+    names(await map.metrics()),
+    [...all, ...DATABASE_ERROR_METRICS].map(({ name }) => name),
+  )
+  await map.update([['a', 1]])
+  assert.equal(valuesOf(await map.metrics(), MAP_METRICS)['queued'], 0, 'as it was read')
+  time.aheadMs += 11_000
+  assert.equal(valuesOf(await map.metrics(), MAP_METRICS)['queued'], 1)
+  await map.close()
+  await database.close()
+})

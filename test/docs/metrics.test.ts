@@ -1,0 +1,68 @@
+/**
+ * docs/metrics.md has every metric with its type, unit and meaning, and none that is not emitted.
+ * That each is emitted is tested beside its class.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { MAP_METRICS, MAP_PROCESS_METRICS } from '../../src/collision-free-map/metrics.js'
+import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../src/connections/error-metrics.js'
+import { EXPORT_METRICS, EXPORT_PROCESS_METRICS } from '../../src/export-queue/metrics.js'
+import type { Metric, MetricTable } from '../../src/metrics/metric.js'
+import { NAME_METRICS, PROCESS_METRICS } from '../../src/wide-cache/operations/metrics.js'
+import { pageOf } from './markdown.js'
+
+const all = (...tables: readonly MetricTable[]): Metric[] =>
+  tables.flatMap((table) => Object.values(table))
+
+/** By the headings of their sections. */
+const SECTIONS: Readonly<Record<string, readonly Metric[]>> = {
+  'Of a name, from SQL': all(NAME_METRICS),
+  'Of one process': all(PROCESS_METRICS),
+  'Errors of one process': [...CACHE_ERROR_METRICS, ...DATABASE_ERROR_METRICS],
+  'Of a collision-free map': all(MAP_METRICS, MAP_PROCESS_METRICS),
+  'Of an export queue': all(EXPORT_METRICS, EXPORT_PROCESS_METRICS),
+}
+
+const UNITS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes', '{entry}': 'entries' }
+
+function tableOf(metrics: readonly Metric[]): string {
+  const rows = metrics.map(({ name, type, unit, help }) => {
+    const many = UNITS[unit] ?? `${unit.replace(/[{}]/g, '')}s`
+    return `| \`${name}\` | ${type} | ${many} | ${help.replace(/\.$/, '')} |`
+  })
+  return ['| metric | type | unit | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
+}
+
+const sections = new Map(
+  pageOf('docs/metrics.md')
+    .text.split(/^### /m)
+    .slice(1)
+    .map((section) => {
+      const [heading = '', ...lines] = section.split('\n')
+      return [heading, lines.filter((line) => line.startsWith('|')).join('\n')] as const
+    }),
+)
+
+describe('docs/metrics.md has all metrics', () => {
+  test('it has a section for each part, and no other', () => {
+    assert.deepEqual([...sections.keys()], Object.keys(SECTIONS))
+  })
+
+  for (const [heading, metrics] of Object.entries(SECTIONS)) {
+    test(`${heading}: name, type, unit and meaning are those of the sources`, () => {
+      assert.equal(sections.get(heading), tableOf(metrics))
+    })
+  }
+
+  test('names follow the rules of Prometheus, and are used once', () => {
+    const metrics = Object.values(SECTIONS).flat()
+    for (const { name, type, unit } of metrics) {
+      assert.match(name, /^wide_cache_[a-z]+(?:_[a-z]+)*$/)
+      assert.equal(name.endsWith('_total'), type === 'counter', name)
+      const bare = name.replace(/_total$/, '')
+      assert.equal(bare.endsWith('_seconds'), unit === 's', name)
+      assert.equal(bare.endsWith('_bytes'), unit === 'By', name)
+    }
+    assert.equal(new Set(metrics.map(({ name }) => name)).size, metrics.length)
+  })
+})
