@@ -67,6 +67,23 @@ function textOf(heard: readonly unknown[]): string {
     .join('\n')
 }
 
+test('metrics count visits, and tell nothing of pages or visitors', async () => {
+  const activity = create()
+  activity.record({ page: '/secret-page', visitor: 'secret-visitor' })
+  await arrive(activity)
+  const page = await activity.metrics()
+  assert.match(page, /^wide_cache_committed_total\{name="activity"\} 1$/m)
+  assert.match(page, /^wide_cache_process_issued_total\{name="activity"\} 1$/m)
+  assert.doesNotMatch(page, /secret/)
+  assert.deepEqual(activity.health(), { live: true, ready: true, reasons: [] })
+  await activity.close()
+  assert.deepEqual(activity.health(), {
+    live: true,
+    ready: false,
+    reasons: ['it has been closed by close()'],
+  })
+})
+
 test('requests come back as figures and as rows', async () => {
   const { database } = openDatabase('sqlite::memory:')
   const activity = create({ database })

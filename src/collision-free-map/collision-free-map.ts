@@ -128,6 +128,15 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   /**
+   * What {@link metrics} and {@link instrument} tell, for an owner that ends it before the map.
+   *
+   * @internal
+   */
+  get bucketMetrics(): BucketMetrics<typeof MAP_METRICS> {
+    return this.#metrics
+  }
+
+  /**
    * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part
    * of the caller's transaction, and count if and only if that commits. They are inserted just
    * before its commit, so that updates of two transactions that change the same row come in the

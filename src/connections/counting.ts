@@ -113,7 +113,7 @@ export class CountingDatabase implements Database {
   }
 
   #watched<T>(answer: Promise<T>): Promise<T> {
-    answer.then(
+    Promise.resolve(answer).then(
       () => this.errors.succeeded(),
       (error: unknown) => this.#failed(error),
     )
@@ -200,7 +200,7 @@ export class CountingCache implements Cache {
   }
 
   #watched<T>(answer: Promise<T>, isAnswered: () => boolean = () => true): Promise<T> {
-    answer.then(
+    Promise.resolve(answer).then(
       () => {
         if (isAnswered()) this.errors.succeeded()
       },

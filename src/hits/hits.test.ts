@@ -28,6 +28,34 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
   await Promise.all([cache.close(), database.close()])
 })
 
+test('metrics tell of the grid and of the map, each series once, and of no item', async () => {
+  const hits = createHits({ name: 'told', cache: memory(), database: 'sqlite::memory:' })
+  hits.record('secret-item', { viewer: 'secret-viewer' })
+  await hits.flush()
+  await hits.drain({ all: true })
+  const page = await hits.metrics()
+  const series = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  assert(series.includes('wide_cache_committed_total{name="hits.told"} 1'))
+  assert(series.includes('wide_cache_map_queued_updates{name="hits.told"} 0'))
+  assert.equal(new Set(series.map((line) => line.replace(/ \S+$/, ''))).size, series.length)
+  assert.doesNotMatch(page, /secret/)
+  const names: string[] = []
+  const callbacks: unknown[] = []
+  hits.instrument({
+    createObservableCounter: (name) => ({ index: names.push(name) }),
+    createObservableGauge: (name) => ({ index: names.push(name) }),
+    addBatchObservableCallback: (callback) => void callbacks.push(callback),
+    removeBatchObservableCallback: (callback) =>
+      void callbacks.splice(callbacks.indexOf(callback), 1),
+  })
+  assert.equal(callbacks.length, 2)
+  assert.equal(new Set(names).size, names.length)
+  assert.deepEqual(hits.health(), { live: true, ready: true, reasons: [] })
+  await hits.close()
+  assert.equal(callbacks.length, 0)
+  assert.equal(hits.health().ready, false)
+})
+
 for (const [name, express] of expresses) {
   test(`${name}: views count whose connections have been cut just before close()`, async () => {
     const database = sqlite(':memory:')

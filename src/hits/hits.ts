@@ -434,6 +434,8 @@ export class ItemHits implements Hits {
     const { clock } = this.#environment
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
     this.#schedule?.stop()
+    // The map is not closed: a commit under way may need it.
+    this.#map.bucketMetrics.end()
     await lastResponses(clock)
     await this.#pseudonymizer.forwarded()
     this.#pseudonymizer.close()
