@@ -16,6 +16,7 @@ import { ensureBinaries } from './servers/binaries.js'
 import { startMariadb } from './servers/mariadb.js'
 import { startMemcached } from './servers/memcached.js'
 import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
+import { removeOld } from './typescript/compiled.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILE_TIMEOUT_MS = 600_000
@@ -56,12 +57,13 @@ try {
   process.exit(1)
 }
 
+removeOld()
 for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
   assert(existsSync(join(ROOT, file)), `there is no ${file}`)
 }
 
 const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
-// The files run in child processes, which inherit the environment and this process's --import tsx.
+// The files run in child processes, which inherit the environment and this process's --import.
 process.env[MYSQL_VARIABLE] = mariadb.url()
 process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
 if (all) process.env[ALL_VARIABLE] = '1'

@@ -16,6 +16,7 @@ import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { USAGE } from './arguments.js'
+import { TYPESCRIPT } from '../../test/typescript/exec-argv.js'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.url))
@@ -33,15 +34,11 @@ after(() => {
 
 /** Starts a program of the sources in an empty folder, with only the environment that is named. */
 function start(program: string, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), program, ...args],
-    {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [...TYPESCRIPT, program, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   running.add(child)
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
     child.once('close', (code, signal) => resolve(code ?? signal)),

@@ -12,6 +12,7 @@ import { startMemcached } from '../../test/servers/memcached.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { GlobalCounter } from './global-counter.js'
 import { ShardedCounter } from './sharded-counter.js'
+import { TYPESCRIPT } from '../../test/typescript/exec-argv.js'
 
 const PROCESSES = 4
 const PROGRAM = fileURLToPath(new URL('./counter-process.suite.ts', import.meta.url))
@@ -24,7 +25,7 @@ class CountingProcess {
   readonly #ended: Promise<unknown>
 
   constructor(kind: 'global' | 'sharded', database: string, cache: string) {
-    this.#child = fork(PROGRAM, [kind, database, cache], { execArgv: ['--import', 'tsx'] })
+    this.#child = fork(PROGRAM, [kind, database, cache], { execArgv: TYPESCRIPT })
     this.#ended = once(this.#child, 'exit')
     this.#child.on('message', (said: { begun?: number; value?: number; refused?: number }) => {
       if (said.begun) this.begun++

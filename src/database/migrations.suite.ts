@@ -13,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { RegisterTest } from '../testing/runner.js'
 import { rejects } from '../testing/rejects.js'
 import type { Database } from './database.js'
+import { TYPESCRIPT } from '../../test/typescript/exec-argv.js'
 
 /** An adapter that can be told where its migrations are. */
 export type MigratableDatabase = Database & {
@@ -127,7 +128,7 @@ async function migratingProcesses(
 ): Promise<Promise<void>[]> {
   const program = fileURLToPath(new URL('../../test/servers/migrating-process.ts', import.meta.url))
   const children = Array.from({ length: count }, () =>
-    spawn(process.execPath, ['--import', 'tsx', program, url, folder.href], {
+    spawn(process.execPath, [...TYPESCRIPT, program, url, folder.href], {
       stdio: ['pipe', 'pipe', 'inherit'],
     }),
   )

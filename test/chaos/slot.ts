@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ASSIGNMENT, type Assignment, type Order } from './assignment.js'
 import type { UsesOptions } from './uses.js'
+import { TYPESCRIPT } from '../typescript/exec-argv.js'
 
 /** One process from its start to its end. */
 export interface Life {
@@ -86,7 +87,7 @@ export class Slot {
     }
     const log = openSync(life.log, 'a')
     const child = fork(SCRIPT, {
-      execArgv: ['--import', 'tsx'],
+      execArgv: TYPESCRIPT,
       env: { ...process.env, [ASSIGNMENT]: JSON.stringify(assignment) },
       stdio: ['ignore', log, log, 'ipc'],
     })

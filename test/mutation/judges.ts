@@ -6,10 +6,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { TYPESCRIPT } from '../typescript/exec-argv.js'
 
 export interface Judge {
   readonly name: string
-  /** Arguments of `node --import tsx`, run in the workbench's folder. */
+  /** Arguments of Node for a program in TypeScript, run in the workbench's folder. */
   readonly args: readonly string[]
 }
 
@@ -100,7 +101,7 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
   // A process group of its own, so that what the tests have started ends with it.
   const child = spawn(
     process.execPath,
-    [`--max-old-space-size=${HEAP_MB}`, '--import', 'tsx', ...args],
+    [`--max-old-space-size=${HEAP_MB}`, ...TYPESCRIPT, ...args],
     {
       cwd: folder,
       detached: true,

@@ -57,12 +57,10 @@ export class Workbench {
     }
   }
 
-  /** Removes what killed tests have left. The compiled sources that tsx keeps stay. */
+  /** Removes what killed tests have left. */
   clear(): void {
     for (const name of readdirSync(join(this.folder, 'tmp'))) {
-      if (!name.startsWith('tsx-')) {
-        rmSync(join(this.folder, 'tmp', name), { recursive: true, force: true })
-      }
+      rmSync(join(this.folder, 'tmp', name), { recursive: true, force: true })
     }
   }
 

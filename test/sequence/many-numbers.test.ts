@@ -11,6 +11,7 @@ import { fewOrMany } from '../scale.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import type { Taken, Task } from './taking-process.js'
+import { TYPESCRIPT } from '../typescript/exec-argv.js'
 
 const NUMBERS = fewOrMany(1_000_000, 10_000_000)
 const PROCESSES = 4
@@ -53,7 +54,7 @@ test(`${NUMBERS} numbers, ${PROCESSES} processes, ${FLUSHES} flushes, one restar
         (_, i) =>
           new Promise<void>((resolve, reject) => {
             const child = fork(fileURLToPath(new URL('./taking-process.ts', import.meta.url)), {
-              execArgv: ['--import', 'tsx'],
+              execArgv: TYPESCRIPT,
               serialization: 'advanced',
             })
             children.push(child)

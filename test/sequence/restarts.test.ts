@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import type { Taken, Task } from './taking-process.js'
+import { TYPESCRIPT } from '../typescript/exec-argv.js'
 
 const PROCESSES = 3
 const CALLERS = 20
@@ -29,7 +30,7 @@ test('a process is replaced after SIGKILL, and the database too: no number twice
   /** Resolves when the process has taken `share` of its numbers, or has ended. */
   const start = (i: number, share: number) => {
     const child = fork(fileURLToPath(new URL('./taking-process.ts', import.meta.url)), {
-      execArgv: ['--import', 'tsx'],
+      execArgv: TYPESCRIPT,
       serialization: 'advanced',
     })
     children[i] = child

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { TYPESCRIPT } from '../typescript/exec-argv.js'
 
 /** A seed that breaks a promise. */
 export interface Failure {
@@ -43,7 +44,7 @@ export async function runSeeds(options: {
       (_, index) =>
         new Promise<void>((resolve, reject) => {
           const worker = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), {
-            execArgv: ['--import', 'tsx'],
+            execArgv: TYPESCRIPT,
           })
           const share: Share = { source, from: from + index, to: from + seeds, step: processes }
           worker.send(share)

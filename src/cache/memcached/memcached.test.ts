@@ -9,6 +9,7 @@ import { memcached } from './memcached.js'
 import { behindProxy, PATIENT } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
+import { TYPESCRIPT } from '../../../test/typescript/exec-argv.js'
 
 const MIB = 1024 * 1024
 const x = Buffer.from('x')
@@ -118,7 +119,7 @@ describe('memcached: log in and close', () => {
     `
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
-      ['--trace-warnings', '--import', 'tsx', '--input-type=module', '-e', script],
+      ['--trace-warnings', ...TYPESCRIPT, '--input-type=module', '-e', script],
       { timeout: 30_000 },
     )
     assert.equal(stdout, 'true')

@@ -15,6 +15,7 @@ import { testMigrations } from '../migrations.suite.js'
 import { sqliteError } from './errors.js'
 import { SqliteSession } from './session.js'
 import { SqliteDatabase, sqlite } from './sqlite.js'
+import { TYPESCRIPT } from '../../../test/typescript/exec-argv.js'
 
 const ROUNDS = 30
 
@@ -48,7 +49,7 @@ function inProcess(program: string, file: string): ChildProcess & { stdout: Read
   const text =
     `import { SqliteDatabase } from ${JSON.stringify(adapter)}; const file = ` +
     `${JSON.stringify(file)}; ${program}`
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', text], {
+  const child = spawn(process.execPath, [...TYPESCRIPT, '--input-type=module', '-e', text], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return child
