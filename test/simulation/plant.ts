@@ -6,17 +6,22 @@ import type { Replacement } from './planted-bug.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Makes a copy of `src` with something replaced, for as long as `use` runs. */
+/** The folders of `src` that the simulations use. */
+const SIMULATED = ['cache', 'connections', 'database', 'sequence', 'support', 'wide-cache']
+
+/** Makes a copy of what is simulated with something replaced, for as long as `use` runs. */
 export async function withReplaced<T>(
   replacements: readonly Replacement[],
   use: (source: string) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'wide-cache-planted-'))
   try {
-    cpSync(join(ROOT, 'src'), join(folder, 'src'), {
-      recursive: true,
-      filter: (path) => !path.endsWith('.test.ts'),
-    })
+    for (const part of SIMULATED) {
+      cpSync(join(ROOT, 'src', part), join(folder, 'src', part), {
+        recursive: true,
+        filter: (path) => !/\.(?:test|suite)\.ts$/.test(path),
+      })
+    }
     cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     for (const { file, find, replace } of replacements) {

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { PlainProcess } from '../simulated-world/plain-process.js'
 import { ALL } from '../scale.js'
-import { loadHeart } from './heart.js'
 import { withReplaced } from './plant.js'
 import type { PlantedBug } from './planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
-import { simulate } from './simulate.js'
+import type { Broken } from './search.js'
 
 /** How many seeds may pass before a bug is found. */
 const SEEDS = 500
+const SEARCH = new URL('./search.ts', import.meta.url)
+
+const simulation = new PlainProcess()
+after(() => simulation.end())
 
 /**
  * The seed that is known to find the bug, then all. In `npm run test:all` only the latter, so that
@@ -22,17 +26,14 @@ function seedsOf({ seed }: PlantedBug): number[] {
 for (const bug of PLANTED_BUGS) {
   test(`the simulation finds it when ${bug.name}`, (t) =>
     withReplaced([bug, ...(bug.with ? [bug.with] : [])], async (source) => {
-      const heart = await loadHeart(source)
-      for (const seed of seedsOf(bug)) {
-        const broken = await simulate(heart, seed).then(
-          () => undefined,
-          (error: unknown) => String(error),
-        )
-        if (broken === undefined) continue
-        assert.match(broken, bug.told, `seed ${seed}`)
-        t.diagnostic(`found by seed ${seed}`)
-        return
-      }
-      assert.fail(`${SEEDS} seeds pass`)
+      const broken = await simulation.call<Broken | undefined>(
+        SEARCH,
+        'firstBroken',
+        source,
+        seedsOf(bug),
+      )
+      assert(broken, `${SEEDS} seeds pass`)
+      assert.match(broken.told, bug.told, `seed ${broken.seed}`)
+      t.diagnostic(`found by seed ${broken.seed}`)
     }))
 }

@@ -3,15 +3,16 @@ import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fewOrMany } from '../scale.js'
-import { loadHeart } from './heart.js'
+import { PlainProcess } from '../simulated-world/plain-process.js'
 import { withReplaced } from './plant.js'
 import { SMALL_BATCHES } from './planted-bug.js'
 import { runSeeds } from './seeds.js'
-import { simulate } from './simulate.js'
+import type { Outcome } from './simulate.js'
 
 const SEEDS = fewOrMany(300, 20_000)
 const SEEDS_OF_SMALL_BATCHES = fewOrMany(60, 3_000)
-const SEEDS_OF_TRACES = fewOrMany(20, 40)
+const SEEDS_OF_TRACES = fewOrMany(10, 40)
+const SEARCH = new URL('./search.ts', import.meta.url)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 
 async function keepsItsPromises(source: string, seeds: number): Promise<void> {
@@ -32,10 +33,16 @@ async function keepsItsPromises(source: string, seeds: number): Promise<void> {
 }
 
 test('same seed, same trace', async () => {
-  const heart = await loadHeart(SOURCE)
-  const alone = []
-  for (let seed = 0; seed < SEEDS_OF_TRACES; seed++) alone.push(await simulate(heart, seed))
-  const atOnce = await Promise.all(alone.map((_, seed) => simulate(heart, seed)))
+  const outcomes = async (way: 'alone' | 'at once'): Promise<Outcome[]> => {
+    const simulation = new PlainProcess()
+    try {
+      return await simulation.call(SEARCH, 'outcomesOf', SOURCE, SEEDS_OF_TRACES, way)
+    } finally {
+      simulation.end()
+    }
+  }
+  const [alone, atOnce] = await Promise.all([outcomes('alone'), outcomes('at once')])
+  assert.equal(alone.length, SEEDS_OF_TRACES)
   assert.deepEqual(atOnce, alone)
   assert.equal(new Set(alone.map(({ hash }) => hash)).size, alone.length)
 })

@@ -1,0 +1,30 @@
+/** Runs seeds on one source, for tests: called in a plain process. */
+import { load, type Outcome, simulate } from './simulate.js'
+
+export interface Found {
+  readonly outcomes: readonly Outcome[]
+  readonly broken?: string
+}
+
+/** Runs `seeds` seeds in `lanes` worlds that take turns, until one breaks a promise. */
+export async function run(source: string, seeds: number, lanes: number): Promise<Found> {
+  const loaded = await load(source)
+  const outcomes: Outcome[] = []
+  let broken: string | undefined
+  let next = 0
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      while (next < seeds && broken === undefined) {
+        const seed = next++
+        try {
+          outcomes[seed] = await simulate(loaded, seed)
+        } catch (error) {
+          broken ??=
+            `seed ${seed}: ${String(error)}; again: node --import tsx ` +
+            `test/sequence/seeds.ts ${seed} 1`
+        }
+      }
+    }),
+  )
+  return broken === undefined ? { outcomes } : { outcomes, broken }
+}

@@ -1,0 +1,38 @@
+/** Runs seeds on one source, for tests: called in a plain process. */
+import { loadHeart } from './heart.js'
+import { type Outcome, simulate } from './simulate.js'
+
+/** The first seed that breaks a promise, and what the world says of it. */
+export interface Broken {
+  readonly seed: number
+  readonly told: string
+}
+
+export async function firstBroken(
+  source: string,
+  seeds: readonly number[],
+): Promise<Broken | undefined> {
+  const heart = await loadHeart(source)
+  for (const seed of seeds) {
+    try {
+      await simulate(heart, seed)
+    } catch (error) {
+      return { seed, told: String(error) }
+    }
+  }
+  return undefined
+}
+
+/** The outcomes of seeds 0 to `seeds - 1`, one after the other or in worlds that take turns. */
+export async function outcomesOf(
+  source: string,
+  seeds: number,
+  way: 'alone' | 'at once',
+): Promise<Outcome[]> {
+  const heart = await loadHeart(source)
+  const all = Array.from({ length: seeds }, (_, seed) => seed)
+  if (way === 'at once') return Promise.all(all.map((seed) => simulate(heart, seed)))
+  const outcomes = []
+  for (const seed of all) outcomes.push(await simulate(heart, seed))
+  return outcomes
+}
