@@ -13,7 +13,7 @@ import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { ALL_VARIABLE } from './scale.js'
 import { ensureBinaries } from './servers/binaries.js'
-import { startMariadb } from './servers/mariadb.js'
+import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
 import { startMemcached } from './servers/memcached.js'
 import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
 import { removeOld } from './typescript/compiled.js'
@@ -62,6 +62,7 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
   assert(existsSync(join(ROOT, file)), `there is no ${file}`)
 }
 
+process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
 const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
 // The files run in child processes, which inherit the environment and this process's --import.
 process.env[MYSQL_VARIABLE] = mariadb.url()

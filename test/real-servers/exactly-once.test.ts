@@ -1,5 +1,5 @@
 /**
- * Promises 1, 2, 3 and 6 on real servers: several processes, 200,000 rows, and one fault in
+ * Promises 1, 2, 3 and 6 on real servers: several processes, many rows, and one fault in
  * mid-run. Most of the time they wait for writers to commit what the fault has taken, so several
  * sites run at once.
  */

@@ -6,12 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
+import { fewOrMany } from '../scale.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { countRecorded, createRecorded, openRecorded } from './recorded.js'
 
 export const WRITERS = 4
-export const ROWS_A_WRITER = 50_000
+export const ROWS_A_WRITER = fewOrMany(20_000, 50_000)
 const COLLECTORS = 2
 
 /** How long what is recorded may take to come to SQL, faults and all. */
@@ -64,11 +65,11 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
     children.push(child)
     return child
   }
-  const collectors = Array.from({ length: COLLECTORS }, (_, i) =>
+  const collectors = Array.from({ length: COLLECTORS }, () =>
     start(
       './collector-process.ts',
       { collect: '* * * * * *' },
-      slowCommit && i === 0 ? { SLOW_COMMIT: '1' } : {},
+      slowCommit ? { SLOW_COMMIT: '1' } : {},
     ),
   )
   const writers = Array.from({ length: WRITERS }, (_, writer): WriterProcess => {
@@ -125,7 +126,7 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
       while (living.some(({ done }) => !done)) await delay(50)
       const began = performance.now()
       while ((await countRecorded(sql)) < expected && performance.now() - began < SETTLE_MS) {
-        await delay(250)
+        await delay(500)
       }
       await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))
       const { rows } = await sql.query(
