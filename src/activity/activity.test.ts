@@ -11,10 +11,12 @@ import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { type Activity, type RecordedVisit, createActivity } from './activity.js'
 import { BROWSER, cutOff, expresses, keptLog } from '../support/fixtures.suite.js'
 import type { ActivityOptions } from './options.js'
+import { readStats } from './stats.js'
 
 const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
 const opened: Activity[] = []
@@ -102,7 +104,15 @@ test('requests come back as figures and as rows', async () => {
   const { body } = await request(app).get('/activity').expect(200)
   assert.deepEqual(
     { ...body, asOf: '' },
-    { windowSeconds: 600, pageViews: 3, visitors: 2, asOf: '', stale: false },
+    {
+      windowSeconds: 600,
+      pageViews: 3,
+      visitors: 2,
+      asOf: '',
+      stale: false,
+      lower: 3,
+      upper: 3,
+    },
   )
   assert(Math.abs(Date.parse(body.asOf) - Date.now()) < 60_000)
   assert.deepEqual(await activity.stats(), body)
@@ -122,6 +132,45 @@ test('requests come back as figures and as rows', async () => {
   })
   await activity.close()
   await database.close()
+})
+
+test('upper has the rows known to be missing, and equals lower once they have come', async () => {
+  const { database } = openDatabase('sqlite::memory:')
+  const cache = new FaultyCache(memory())
+  const options = { database, cache, name: 'bounds', windowSeconds: 600 }
+  const bounds = async (activity: Activity) => {
+    await cache.flush()
+    const { pageViews, lower, upper } = await activity.stats()
+    assert.equal(lower, pageViews)
+    return [lower, upper]
+  }
+  const activity = create(options)
+  activity.record({ page: '/' })
+  await arrive(activity)
+  activity.record({ page: '/lost' })
+  await activity.flush()
+  await cache.flush()
+  activity.record({ page: '/' })
+  await arrive(activity)
+  assert.deepEqual(await bounds(activity), [2, 3])
+  // Of a process that is not seen in the window, nothing is in it.
+  const asOf = Date.now() + 601_000
+  const later = await readStats(database, { name: 'bounds', asOf, stale: false }, 600)
+  assert.deepEqual([later.lower, later.upper], [0, 0])
+  await activity.close()
+  const next = create(options)
+  assert.deepEqual(await bounds(next), [3, 3])
+  await next.close()
+  await database.close()
+})
+
+test('upper has the visits that their process has dropped', async () => {
+  const activity = create({ maxFrameBytes: 1_024 })
+  activity.record({ page: 'x'.repeat(1_024) })
+  activity.record({ page: '/' })
+  await arrive(activity)
+  const { lower, upper } = await activity.stats()
+  assert.deepEqual([lower, upper], [1, 2])
 })
 
 test('a visit recorded right after creation has a visitor: flush waits for the salt', async () => {

@@ -14,6 +14,8 @@ const FIGURES: ActivityStats = {
   visitors: 12,
   asOf: '2026-05-17T12:00:00.000Z',
   stale: false,
+  lower: 345,
+  upper: 350,
 }
 
 for (const [name, express] of expresses) {

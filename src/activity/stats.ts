@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/database.js'
+import { MISSING_SINCE } from '../wide-cache/ledger/sums.js'
 import type { ReadContext } from '../wide-cache/options.js'
 
 /** What went on in the window: all visits since `asOf - windowSeconds` that have been committed. */
@@ -13,11 +14,23 @@ export interface ActivityStats {
   readonly asOf: string
   /** The figures are older than they should be: no collector comes. */
   readonly stale: boolean
+  /** Page views of the window that are certain: those in SQL, the same number as `pageViews`. */
+  readonly lower: number
+  /**
+   * `lower`, and all rows that the ledger knows to be missing from processes seen since the window
+   * began: on their way, in quarantine, dropped or lost. Equal to `lower` on a healthy site. A
+   * process keeps what it has dropped or lost in `upper` as long as it is seen. Not in it, because
+   * nobody can know of them: visits of a process that was killed before their frame left it, or
+   * whose last frames the cache has lost, and visits that a living process holds while neither
+   * cache nor SQL takes them.
+   */
+  readonly upper: number
 }
 
 /**
- * Reads the figures from the sums: one row a second, one a visitor, however many visits there were.
- * One statement, so that both figures are of one moment.
+ * Reads the figures from the sums: one row a second, one a visitor, one a writer that has been seen
+ * since the window began, however many visits there were. One statement, so that all figures are of
+ * one moment.
  */
 export async function readStats(
   database: Queryable,
@@ -28,15 +41,19 @@ export async function readStats(
   const { rows } = await database.query(
     'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds ' +
       'WHERE name = ? AND second >= ?) AS page_views, ' +
-      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors',
-    [name, from, name, from],
+      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors, ' +
+      `(${MISSING_SINCE}) AS missing`,
+    [name, from, name, from, name, from * 1000],
   )
+  // A sum is a DECIMAL in MySQL, which comes as a string.
+  const pageViews = Number(rows[0]?.['page_views'])
   return {
     windowSeconds,
-    // A sum is a DECIMAL in MySQL, which comes as a string.
-    pageViews: Number(rows[0]?.['page_views']),
+    pageViews,
     visitors: Number(rows[0]?.['visitors']),
     asOf: new Date(asOf).toISOString(),
     stale,
+    lower: pageViews,
+    upper: pageViews + Number(rows[0]?.['missing']),
   }
 }

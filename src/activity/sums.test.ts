@@ -113,6 +113,8 @@ async function assertSumsAreRows(
       visitors: Number(counted.rows[0]?.['visitors']),
       asOf: new Date(asOf).toISOString(),
       stale: false,
+      lower: Number(counted.rows[0]?.['views']),
+      upper: Number(counted.rows[0]?.['views']),
     })
   }
   return rows.length

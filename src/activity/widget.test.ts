@@ -20,9 +20,12 @@ before(async () => {
 })
 after(() => browser?.close())
 
+/** What the element reads. */
+type Shown = Omit<ActivityStats, 'lower' | 'upper'>
+
 interface Scene {
   page: Page
-  figures: ActivityStats | undefined
+  figures: Shown | undefined
   asked: number
   /** What the browser complained of. */
   complaints: string[]
@@ -36,7 +39,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
   const router = activityRouter(async () => {
     scene.asked++
     if (!scene.figures) throw new Error('no figures')
-    return scene.figures
+    return { ...scene.figures, lower: scene.figures.pageViews, upper: scene.figures.pageViews }
   }, 1)
   app.use((_req, res, next) => {
     res.set('Content-Security-Policy', POLICY)
@@ -100,7 +103,7 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
 }
 
 /** Up to when figures are, as the widget writes it. */
-const timeOf = ({ asOf }: ActivityStats): string =>
+const timeOf = ({ asOf }: Shown): string =>
   new Date(asOf).toLocaleTimeString('en', {
     hour: '2-digit',
     minute: '2-digit',
