@@ -7,6 +7,7 @@
 import './support/package-file.js'
 
 export { type Activity, createActivity, type RecordedVisit } from './activity/activity.js'
+export type { ActivityCertificate, CertifiedLedger } from './activity/certificate.js'
 export { campaign } from './activity/dimensions/campaign.js'
 export { country } from './activity/dimensions/country.js'
 export { deviceClass } from './activity/dimensions/device-class.js'

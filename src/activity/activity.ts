@@ -18,7 +18,9 @@ import { CLOSED, type Health } from '../wide-cache/operations/health.js'
 import type { RetentionContext } from '../wide-cache/options.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
+import { watchBalance } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
+import { type ActivityCertificate, certificateLine, readCertificate } from './certificate.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
 import { type LiveActivity, liveView } from './live.js'
@@ -31,6 +33,7 @@ import {
 } from './options.js'
 import { pageOf } from './page.js'
 import {
+  dayNumber,
   type HistoryQuery,
   historyQuery,
   hourOf,
@@ -181,6 +184,27 @@ export interface Activity {
    * tracking never makes it not ready, and has a sentence in `reasons`.
    */
   health(): Health
+  /**
+   * What is certified of a UTC day: its figures, what the ledger said when it was closed, and
+   * whether they agree. Of a day that is open, today too, as far as it has come. Cached as
+   * {@link stats} is.
+   *
+   * @param day as in `2026-05-17`
+   * @throws TypeError, RangeError for what is no day, or one that has not begun; what the database
+   * throws
+   *
+   * @example
+   * ```js
+   * import { createActivity } from 'wide-cache'
+   *
+   * const activity = createActivity()
+   * const today = new Date().toISOString().slice(0, 10)
+   * const { balanced, findings } = await activity.certificate(today)
+   * console.log(balanced, findings) // true []
+   * await activity.close()
+   * ```
+   */
+  certificate(day: string): Promise<ActivityCertificate>
   /** Brings the tables up to this version; done by itself before SQL is first used. */
   migrate(): Promise<void>
   /**
@@ -372,6 +396,16 @@ export class SiteActivity implements Activity {
     return this.#lifetime.run(() => this.#wide.collectingTroubles())
   }
 
+  certificate(day: string): Promise<ActivityCertificate> {
+    return this.#lifetime.run(async () => {
+      const number = dayNumber('day', day, this.#environment.clock.now())
+      return this.#wide.readCached(`certificate:${number}`, async (database, { name }) => {
+        const vanishedBefore = (await database.now()) - this.#settings.vanishedSeconds * 1000
+        return readCertificate(database, name, number, vanishedBefore)
+      })
+    })
+  }
+
   migrate(): Promise<void> {
     return this.#lifetime.run(() => this.#wide.migrate())
   }
@@ -395,11 +429,17 @@ export class SiteActivity implements Activity {
   /** SQL has the longest times that a process has given. */
   async #removeOld(database: Database, context: RetentionContext): Promise<boolean> {
     const { name, historyDays, vanishedSeconds } = this.#settings
+    await watchBalance(database, name, this.#logger)
     const use = await useOf(database, name)
-    return removeOldVisits(database, context, {
+    const kept = {
       rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
       valuesDays: Math.max(historyDays, use?.historyDays ?? 0),
       vanishedSeconds: Math.max(vanishedSeconds, use?.cellTtlSeconds ?? 0),
+    }
+    return removeOldVisits(database, context, kept, (certificate) => {
+      const line = certificateLine(name, certificate)
+      if (certificate.balanced) this.#logger.info(line)
+      else this.#logger.error(line)
     })
   }
 

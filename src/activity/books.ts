@@ -5,6 +5,7 @@
  */
 import type { Queryable, Transaction } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
+import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
 
@@ -21,7 +22,23 @@ export async function openBooks(tx: Transaction, name: string, views: number): P
     ),
     [name, 0, views, 1],
   )
-  return openDayOf(tx, name)
+  const { rows } = await tx.query('SELECT open_day, changes FROM activity_books WHERE name = ?', [
+    name,
+  ])
+  if (rows[0]?.['changes'] === 1) await beginBooks(tx, name)
+  return Number(rows[0]?.['open_day'])
+}
+
+/**
+ * What the ledger has committed before the first visit, no hour has: under another kind of rows, or
+ * before the sums were removed. The transaction's own rows are not entered there yet.
+ */
+async function beginBooks(tx: Transaction, name: string): Promise<void> {
+  const { rows } = await tx.query(COMMITTED_SUM, [name])
+  await tx.query('UPDATE activity_books SET uncounted = ? WHERE name = ?', [
+    Number(rows[0]?.['committed']),
+    name,
+  ])
 }
 
 /** The oldest day that is open, counted from 1970; 0 before the first visit. */

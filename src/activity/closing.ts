@@ -3,6 +3,7 @@ import type { Database, Queryable, Transaction } from '../database/database.js'
 import { insert, upsert } from '../database/dialect.js'
 import { writeRows } from '../database/bulk.js'
 import { HOURS_A_DAY, openBooks } from './books.js'
+import { type ActivityCertificate, certify } from './certificate.js'
 import { DAY_MS } from '../support/clock.js'
 import { dimensionsOf } from './values.js'
 
@@ -14,7 +15,8 @@ const DAYS_A_CALL = 50
 
 /**
  * Closes all days that ended `vanishedSeconds` ago or earlier, when nothing of them can be on its
- * way any more. Any number of collectors may call it at once.
+ * way any more. Any number of collectors may call it at once. Each day with page views is
+ * certified, and `onCertified` hears of it once it is closed.
  *
  * @returns whether there are more than one call closes
  */
@@ -23,11 +25,17 @@ export async function closeDays(
   name: string,
   now: number,
   vanishedSeconds: number,
+  onCertified: (certificate: ActivityCertificate) => void,
 ): Promise<boolean> {
-  const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
+  const vanishedBefore = now - vanishedSeconds * 1000
+  const before = Math.floor(vanishedBefore / DAY_MS)
   for (let closed = 0; closed < DAYS_A_CALL; closed++) {
     if ((await nextToClose(database, name, before)) === undefined) return false
-    await database.transaction((tx) => close(tx, name, before))
+    const certificate = await database.transaction(async (tx) => {
+      const day = await close(tx, name, before)
+      return day === undefined ? undefined : certify(tx, name, day, vanishedBefore)
+    })
+    if (certificate) onCertified(certificate)
   }
   return true
 }
@@ -53,12 +61,13 @@ async function nextToClose(
   return Math.min(first + 1, before)
 }
 
-async function close(tx: Transaction, name: string, before: number): Promise<void> {
+/** Returns the day with page views that it has closed, if there was one. */
+async function close(tx: Transaction, name: string, before: number): Promise<number | undefined> {
   await openBooks(tx, name, 0)
   // Asked again under the lock: a commit may have brought visits of an older open day meanwhile,
   // or another collector may have been quicker.
   const until = await nextToClose(tx, name, before)
-  if (until === undefined) return
+  if (until === undefined) return undefined
   await tx.query('UPDATE activity_books SET open_day = ? WHERE name = ?', [until, name])
   const day = until - 1
   const visitors = await closeHours(tx, name, day)
@@ -68,8 +77,9 @@ async function close(tx: Transaction, name: string, before: number): Promise<voi
       'WHERE name = ? AND hour >= ? AND hour < ? GROUP BY name',
     [day, visitors, name, day * HOURS_A_DAY, until * HOURS_A_DAY],
   )
-  if (entered === 0) return
+  if (entered === 0) return undefined
   for (const dimension of await dimensionsOf(tx, name)) await closeValues(tx, name, dimension, day)
+  return day
 }
 
 /** Stores the visitors of each hour; returns those of the day. */

@@ -1,7 +1,7 @@
 /** What callers of `history()` and `top()` ask for, checked and cut to whole hours or days. */
 import { integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { HOURS_A_DAY } from './books.js'
-import { HOUR_MS } from '../support/clock.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { type Period, PERIOD_MS, type PeriodRange } from './history.js'
 
 /** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */
@@ -96,6 +96,21 @@ function momentOf(option: string, given: unknown): number {
 function checked(option: string, given: unknown, ms: number): number {
   if (ms >= 0 && ms <= MAX_MOMENT) return ms
   throw wrongValue(option, given, MOMENT)
+}
+
+/**
+ * The number of a UTC day, counted from 1970, that is written as `2026-05-17`.
+ *
+ * @throws TypeError, RangeError for what is no day, or one that has not begun
+ */
+export function dayNumber(option: string, day: unknown, now: number): number {
+  const today = new Date(now).toISOString().slice(0, 10)
+  const allowed = `a day in UTC that has begun, such as "${today}"`
+  if (typeof day !== 'string') throw wrongType(option, day, allowed)
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN
+  // Of 30 February, a Date makes 2 March.
+  if (ms >= 0 && ms <= now && new Date(ms).toISOString().startsWith(day)) return ms / DAY_MS
+  throw wrongValue(option, day, allowed)
 }
 
 /** The hour of a moment, counted from 1970. */

@@ -8,6 +8,7 @@ import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/options.js'
 import { HOURS_A_DAY, openDayOf } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './closing.js'
 import { foldValues, removeValues } from './values.js'
 
@@ -44,6 +45,8 @@ export interface Retention {
  * Closes the days that are over, and removes what is old: seconds with their rows, visitors of
  * closed days, and values by the hour. Totals stay.
  *
+ * `onCertified` hears of each day with page views that has been closed.
+ *
  * What is locked by others is left for the next call. Resolves with whether there is more than one
  * call removes.
  */
@@ -51,9 +54,10 @@ export async function removeOldVisits(
   database: Database,
   { now, name }: RetentionContext,
   { rowsMs, valuesDays, vanishedSeconds }: Retention,
+  onCertified: (certificate: ActivityCertificate) => void = () => {},
 ): Promise<boolean> {
   const more = [
-    await closeDays(database, name, now, vanishedSeconds),
+    await closeDays(database, name, now, vanishedSeconds, onCertified),
     await foldValues(database, name),
     await removeSeconds(database, name, Math.floor((now - rowsMs) / 1000)),
     await removeVisitors(database, name, Math.floor((now - rowsMs) / 1000)),

@@ -14,6 +14,7 @@ import { keptLog } from '../support/fixtures.suite.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { SiteActivity } from './activity.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { readCertificate } from './certificate.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './dimensions/packed.js'
 import type { ActivityPeriod, Period } from './history.js'
@@ -305,6 +306,7 @@ async function assertRecounted(world: World): Promise<void> {
     assert.deepEqual(await activity.history({ from, to, by }), recount.history(ms, from, to))
     assert.deepEqual(await valuesOf(world, by), recount.values(ms))
   }
+  await assertCertified(world)
   const views = recount.history(DAY_MS, from, to).reduce((sum, day) => sum + day.pageViews, 0)
   for (const dimension of ['page', 'referrer', 'device']) {
     const top = await activity.top(dimension, { from, to, n: 1_000 })
@@ -321,6 +323,20 @@ async function assertRecounted(world: World): Promise<void> {
     [world.name],
   )
   assert.equal(Number(rows[0]!['late']), recount.late)
+}
+
+/** Each day's certificate has its figures, and balances. */
+async function assertCertified({ database, name, recount, now }: World): Promise<void> {
+  const [from, to] = [Math.floor(START / DAY_MS) - 2, Math.floor(now / DAY_MS) + 1]
+  const days = recount.history(DAY_MS, from * DAY_MS, to * DAY_MS)
+  for (const [index, { start, pageViews, visitors }] of days.entries()) {
+    if (pageViews === 0 && index % 8 > 0) continue
+    const found = await readCertificate(database, name, from + index, 0)
+    assert.deepEqual(
+      [`${found.day}T00:00:00.000Z`, found.pageViews, found.visitors, found.findings],
+      [start, pageViews, visitors, []],
+    )
+  }
 }
 
 function wholeWay(pair: Pair): void {

@@ -32,11 +32,15 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
 
 -- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
 -- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
+-- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
+-- that it had before the first visit. difference: how many more it had than that when a collector last looked.
 CREATE TABLE IF NOT EXISTS activity_books (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   open_day BIGINT NOT NULL,
   views BIGINT NOT NULL,
   changes BIGINT NOT NULL,
+  uncounted BIGINT NOT NULL DEFAULT 0,
+  difference BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
@@ -57,6 +61,25 @@ CREATE TABLE IF NOT EXISTS activity_days (
   views BIGINT NOT NULL,
   late BIGINT NOT NULL,
   visitors BIGINT NOT NULL,
+  PRIMARY KEY (name, day)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- What else is certified of a day. Layers of which collectors have compared the rows with activity_seconds: how often they
+-- were equal, how often not, and when the last such layer began (a second since 1970). The others are NULL until the day is
+-- closed: the views of all hours, uncounted as in activity_books, and all rows of the ledger, as they were at the closing.
+CREATE TABLE IF NOT EXISTS activity_certificates (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  day BIGINT NOT NULL,
+  layers_equal BIGINT NOT NULL DEFAULT 0,
+  layers_unequal BIGINT NOT NULL DEFAULT 0,
+  unequal_second BIGINT NULL,
+  all_views BIGINT NULL,
+  uncounted BIGINT NULL,
+  issued BIGINT NULL,
+  committed BIGINT NULL,
+  quarantined BIGINT NULL,
+  dropped BIGINT NULL,
+  lost BIGINT NULL,
   PRIMARY KEY (name, day)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

@@ -31,11 +31,15 @@ CREATE INDEX IF NOT EXISTS activity_visitors_last_second ON activity_visitors (n
 
 -- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
 -- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
+-- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
+-- that it had before the first visit. difference: how many more it had than that when a collector last looked.
 CREATE TABLE IF NOT EXISTS activity_books (
   name TEXT NOT NULL,
   open_day INTEGER NOT NULL,
   views INTEGER NOT NULL,
   changes INTEGER NOT NULL,
+  uncounted INTEGER NOT NULL DEFAULT 0,
+  difference INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
@@ -56,6 +60,25 @@ CREATE TABLE IF NOT EXISTS activity_days (
   views INTEGER NOT NULL,
   late INTEGER NOT NULL,
   visitors INTEGER NOT NULL,
+  PRIMARY KEY (name, day)
+) WITHOUT ROWID;
+
+-- What else is certified of a day. Layers of which collectors have compared the rows with activity_seconds: how often they
+-- were equal, how often not, and when the last such layer began (a second since 1970). The others are NULL until the day is
+-- closed: the views of all hours, uncounted as in activity_books, and all rows of the ledger, as they were at the closing.
+CREATE TABLE IF NOT EXISTS activity_certificates (
+  name TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  layers_equal INTEGER NOT NULL DEFAULT 0,
+  layers_unequal INTEGER NOT NULL DEFAULT 0,
+  unequal_second INTEGER NULL,
+  all_views INTEGER NULL,
+  uncounted INTEGER NULL,
+  issued INTEGER NULL,
+  committed INTEGER NULL,
+  quarantined INTEGER NULL,
+  dropped INTEGER NULL,
+  lost INTEGER NULL,
   PRIMARY KEY (name, day)
 ) WITHOUT ROWID;
 

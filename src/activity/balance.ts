@@ -1,0 +1,102 @@
+/**
+ * The law that the books keep: the views of all hours, and the rows that the ledger had before the
+ * first visit, are the rows that the ledger has committed. All of them are written by the same
+ * transactions, so one statement finds them equal at any time.
+ */
+import { type Database, DatabaseError, type Queryable, type SqlRow } from '../database/database.js'
+import type { BurstLogger } from '../support/logger.js'
+import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
+
+/** The sides of the law, at one moment. */
+export interface Balance {
+  /** Page views of all hours. */
+  readonly allPageViews: number
+  /** Rows that the ledger had committed before the first visit. */
+  readonly uncounted: number
+  /** Rows that the ledger has committed. */
+  readonly committed: number
+}
+
+/** Page views of all hours of a name. Value: the name. */
+export const ALL_VIEWS = 'SELECT COALESCE(SUM(views), 0) FROM activity_hours WHERE name = ?'
+
+/** How many rows the ledger has more than the hours account for; 0 if the books balance. */
+export function differenceOf({ allPageViews, uncounted, committed }: Balance): number {
+  return committed - allPageViews - uncounted
+}
+
+/** Why the books do not balance; `undefined` if they do. */
+export function whyUnbalanced(balance: Balance): string | undefined {
+  if (differenceOf(balance) === 0) return undefined
+  const { allPageViews, uncounted, committed } = balance
+  const before = uncounted > 0 ? ` and had ${uncounted} before the first visit` : ''
+  return (
+    `the hours have ${allPageViews} page views, and the ledger has committed ${committed} ` +
+    `rows${before}`
+  )
+}
+
+/**
+ * Compares both sides, and keeps the difference in `activity_books`. Logs once when the books stop
+ * balancing, and once when they balance again, however many collectors look.
+ */
+export async function watchBalance(
+  database: Database,
+  name: string,
+  logger: BurstLogger,
+): Promise<void> {
+  const found = await readBalance(database, name)
+  if (!found) return
+  const { balance, known } = found
+  const difference = differenceOf(balance)
+  if (difference === known || !(await keepDifference(database, name, known, difference))) return
+  const why = whyUnbalanced(balance)
+  if (why) {
+    logger.error(
+      `wide-cache: the books of "${name}" do not balance: ${why}; somebody or something has ` +
+        'changed the tables beside wide-cache; "wide-cache certificate" tells which days differ',
+    )
+  } else {
+    logger.info(`wide-cache: the books of "${name}" balance again`)
+  }
+}
+
+async function readBalance(
+  queryable: Queryable,
+  name: string,
+): Promise<{ balance: Balance; known: number } | undefined> {
+  const { rows } = await queryable.query(
+    `SELECT uncounted, difference, (${ALL_VIEWS}) AS all_views, (${COMMITTED_SUM}) AS committed ` +
+      'FROM activity_books WHERE name = ?',
+    [name, name, name],
+  )
+  const [row] = rows
+  return row && { balance: balanceIn(row), known: Number(row['difference']) }
+}
+
+function balanceIn(row: SqlRow): Balance {
+  return {
+    allPageViews: Number(row['all_views']),
+    uncounted: Number(row['uncounted']),
+    committed: Number(row['committed']),
+  }
+}
+
+/** `false`: another collector has been quicker, or a commit holds the books. */
+async function keepDifference(
+  database: Database,
+  name: string,
+  known: number,
+  difference: number,
+): Promise<boolean> {
+  try {
+    const { affectedRows } = await database.query(
+      'UPDATE activity_books SET difference = ? WHERE name = ? AND difference = ?',
+      [difference, name, known],
+    )
+    return affectedRows > 0
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === 'lock') return false
+    throw error
+  }
+}

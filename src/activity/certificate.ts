@@ -1,0 +1,195 @@
+/**
+ * The certificate of a day: its figures, what the ledger had to say when it closed, and whether
+ * they agree. One statement, so that a commit that is under way is no finding.
+ */
+import type { Queryable, SqlRow, Transaction } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+import { DAY_MS } from '../support/clock.js'
+import { LEDGER_SUMS } from '../wide-cache/ledger/sums.js'
+import { ALL_VIEWS, whyUnbalanced } from './balance.js'
+import { HOURS_A_DAY } from './books.js'
+
+/** Rows of the ledger, since the beginning, of all processes. */
+export interface CertifiedLedger {
+  /** Rows recorded. */
+  readonly issued: number
+  /** Rows in their tables. */
+  readonly committed: number
+  /** Rows that SQL refused. */
+  readonly quarantined: number
+  /** Rows refused by their process. */
+  readonly dropped: number
+  /** Rows on their way. */
+  readonly outstanding: number
+  /** Rows that cannot come any more. */
+  readonly lost: number
+  /** Rows committed before the first page view, under another use of the name. */
+  readonly uncounted: number
+}
+
+/** What is certified of a UTC day. */
+export interface ActivityCertificate {
+  /** The day, as in `2026-05-17`. */
+  readonly day: string
+  /** The figures of a closed day never change; those of another are as of now. */
+  readonly closed: boolean
+  /** Page views of the day. */
+  readonly pageViews: number
+  /** Different visitors of the day. */
+  readonly visitors: number
+  /** Page views that came after their own day was closed, and count in this one. */
+  readonly late: number
+  /**
+   * Page views of all hours there are, when the day was closed, or now. `null`: as for `ledger`.
+   */
+  readonly allPageViews: number | null
+  /**
+   * What had become of all rows when the day was closed, or has until now. `null` for a closed day
+   * without page views: it has no closing of its own.
+   */
+  readonly ledger: CertifiedLedger | null
+  /**
+   * How often collectors have compared the rows of a layer of the day with its sums and found them
+   * equal. `null`: never, since no rows are kept, or none has been drawn yet.
+   */
+  readonly layers: number | null
+  /** There are no findings. */
+  readonly balanced: boolean
+  /** What does not agree, one sentence each. */
+  readonly findings: readonly string[]
+}
+
+const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'lost'] as const
+
+/** What a closing keeps, as its columns. */
+const CLOSING_COLUMNS = ['all_views', 'uncounted', ...LEDGER_COLUMNS] as const
+
+/**
+ * The certificate of a day, counted from 1970.
+ *
+ * @param vanishedBefore milliseconds since the Unix epoch: a writer not seen since has vanished
+ */
+export async function readCertificate(
+  queryable: Queryable,
+  name: string,
+  day: number,
+  vanishedBefore: number,
+): Promise<ActivityCertificate> {
+  const hours = [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
+  const ofHours = 'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ?'
+  const { rows } = await queryable.query(
+    'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
+      `(${ALL_VIEWS}) AS all_views, ${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
+      `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
+      'c.layers_equal, c.layers_unequal, c.unequal_second, ' +
+      'd.views AS day_views, d.late AS day_late, d.visitors AS day_visitors, ' +
+      `(SELECT COALESCE(SUM(views), 0) ${ofHours}) AS hour_views, ` +
+      `(SELECT COALESCE(SUM(late), 0) ${ofHours}) AS hour_late, ` +
+      '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
+      `v.day >= b.open_day) AS seen FROM (${LEDGER_SUMS}) AS l ` +
+      'LEFT JOIN activity_books AS b ON b.name = ? ' +
+      'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
+      'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
+    [name, ...hours, ...hours, day, vanishedBefore, name, name, name, day, name, day],
+  )
+  return certificateOf(day, rows[0]!)
+}
+
+function certificateOf(day: number, row: SqlRow): ActivityCertificate {
+  const number = (column: string): number => Number(row[column] ?? 0)
+  const closed = day < number('open_day')
+  const from = closed ? 'closed_' : ''
+  const certified = !closed || row['closed_all_views'] !== null
+  const balance = {
+    allPageViews: number(`${from}all_views`),
+    uncounted: number(`${from}uncounted`),
+    committed: number(`${from}committed`),
+  }
+  const findings: string[] = []
+  const why = certified ? whyUnbalanced(balance) : undefined
+  if (why) findings.push(why)
+  const [hourViews, hourLate] = [number('hour_views'), number('hour_late')]
+  const pageViews = closed ? number('day_views') : hourViews
+  const late = closed ? number('day_late') : hourLate
+  if (pageViews !== hourViews || late !== hourLate) {
+    findings.push(
+      `the day has ${pageViews} page views, ${late} of them late, and its hours have ` +
+        `${hourViews}, ${hourLate} of them late`,
+    )
+  }
+  const [equal, unequal] = [number('layers_equal'), number('layers_unequal')]
+  if (unequal > 0) {
+    const last = new Date(number('unequal_second') * 1000).toISOString()
+    findings.push(
+      `${unequal} of ${equal + unequal} recounts found other rows in activities than ` +
+        `activity_seconds says, the last one in the layer that began at ${last}`,
+    )
+  }
+  return {
+    day: new Date(day * DAY_MS).toISOString().slice(0, 10),
+    closed,
+    pageViews,
+    visitors: number(closed ? 'day_visitors' : 'seen'),
+    late,
+    allPageViews: certified ? balance.allPageViews : null,
+    ledger: certified ? ledgerOf(row, from) : null,
+    layers: equal + unequal > 0 ? equal : null,
+    balanced: findings.length === 0,
+    findings,
+  }
+}
+
+function ledgerOf(row: SqlRow, from: string): CertifiedLedger {
+  const number = (column: string): number => Number(row[`${from}${column}`])
+  const [issued, committed] = [number('issued'), number('committed')]
+  const [quarantined, dropped, lost] = [number('quarantined'), number('dropped'), number('lost')]
+  const outstanding = issued - committed - quarantined - dropped - lost
+  const uncounted = number('uncounted')
+  return { issued, committed, quarantined, dropped, outstanding, lost, uncounted }
+}
+
+/**
+ * Certifies a day within the transaction that closes it. That holds the books, so no commit comes
+ * in between.
+ */
+export async function certify(
+  tx: Transaction,
+  name: string,
+  day: number,
+  vanishedBefore: number,
+): Promise<ActivityCertificate> {
+  const { rows } = await tx.query(
+    `SELECT b.uncounted, (${ALL_VIEWS}) AS all_views, l.* FROM (${LEDGER_SUMS}) AS l ` +
+      'JOIN activity_books AS b ON b.name = ?',
+    [name, vanishedBefore, name, name],
+  )
+  const columns = ['name', 'day', ...CLOSING_COLUMNS]
+  await tx.query(
+    upsert(
+      tx.dialect,
+      'activity_certificates',
+      ['name', 'day'],
+      columns,
+      Object.fromEntries(CLOSING_COLUMNS.map((column) => [column, 'replace' as const])),
+      1,
+    ),
+    [name, day, ...CLOSING_COLUMNS.map((column) => rows[0]?.[column] ?? null)],
+  )
+  return readCertificate(tx, name, day, vanishedBefore)
+}
+
+/** The certificate as one line of the log. */
+export function certificateLine(name: string, certificate: ActivityCertificate): string {
+  const { day, pageViews, visitors, late, ledger, layers, findings } = certificate
+  const rows = ledger
+    ? Object.entries(ledger)
+        .map(([field, n]) => `${field} ${n}`)
+        .join(', ')
+    : 'none'
+  const recounts = layers === null ? 'no layer' : `${layers} layers`
+  return (
+    `wide-cache: ${day} of "${name}" is closed: ${pageViews} page views, ${visitors} visitors, ` +
+    `${late} late; ledger: ${rows}; ${recounts} recounted and equal; ` +
+    (findings.length === 0 ? 'the books balance' : `it does not balance: ${findings.join('; ')}`)
+  )
+}
