@@ -41,6 +41,7 @@ import {
   topQuery,
   wholeDays,
 } from './ranges.js'
+import { Recounts } from './recount.js'
 import { removeOldVisits } from './retention.js'
 import { activityRouter } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
@@ -248,6 +249,7 @@ export class SiteActivity implements Activity {
   readonly #guard: Guard
   readonly #pseudonymizer: Pseudonymizer<ViewedPage>
   readonly #live: () => Promise<LiveActivity>
+  readonly #recounts: Recounts
   readonly #middleware: () => RequestHandler
   readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
@@ -272,11 +274,19 @@ export class SiteActivity implements Activity {
         keepSeconds: settings.keepSeconds,
         historyDays: settings.historyDays,
         tables: ['activity'],
+        afterRun: (database, { now }) => this.#recounts.run(database, now),
       },
     )
     this.#live = liveView(this.#wide, clock)
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#logger = logger
+    const { name, layerSeconds } = settings
+    this.#recounts = new Recounts({
+      name,
+      layerSeconds,
+      random: () => environment.random(),
+      logger,
+    })
     const warning = cacheWarning(this.#wide.cache)
     if (warning) logger.warn('cache', warning)
     this.#guard = new Guard(logger)

@@ -17,6 +17,7 @@ test('without options there are the documented defaults', () => {
     page: undefined,
     dimensions: {},
     historyDays: 8,
+    layerSeconds: 3,
     vanishedSeconds: 3600,
     bots: 'skip',
     privacySignals: 'anonymous',

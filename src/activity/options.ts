@@ -98,6 +98,8 @@ export interface ActivitySettings {
   readonly page: ((req: Request) => string) | undefined
   readonly dimensions: Readonly<Record<string, Dimension>>
   readonly historyDays: number
+  /** Length of a layer of the grid, in seconds. */
+  readonly layerSeconds: number
   /** Seconds after which nothing of a writer that is not heard of can come any more. */
   readonly vanishedSeconds: number
   readonly bots: 'skip' | 'count'
@@ -183,6 +185,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     page: optionalFunction('page', page, 'a function (req) that returns a string'),
     dimensions: checkedDimensions(dimensions),
     historyDays: integer('historyDays', historyDays, 1, MAX_HISTORY_DAYS, 'days'),
+    layerSeconds,
     vanishedSeconds,
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),

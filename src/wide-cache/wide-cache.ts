@@ -24,6 +24,7 @@ import { type LiveTail, readLive } from './live.js'
 import {
   PACKAGE_KINDS,
   type ReadContext,
+  type RetentionContext,
   type Settings,
   settingsOf,
   type WideCacheOptions,
@@ -58,6 +59,8 @@ export interface OwnUse extends Partial<
 > {
   /** Parts of the package whose tables `commit` uses. */
   readonly tables?: readonly string[]
+  /** Called at the end of each collecting run. Takes milliseconds only. */
+  readonly afterRun?: (database: Database, context: RetentionContext) => Promise<void>
 }
 
 /**
@@ -92,6 +95,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
   readonly #use: Use
+  readonly #afterRun: OwnUse['afterRun']
   readonly #connections: Connections<CloseReport>
   readonly #database: MigratedDatabase
   readonly #logger: BurstLogger
@@ -120,7 +124,7 @@ export class WideCache<Row, Figures = unknown> {
     own: OwnUse = {},
   ) {
     const settings = settingsOf(options)
-    const { kind = settings.kind, tables = [] } = own
+    const { kind = settings.kind, tables = [], afterRun } = own
     const { keepSeconds = 0, historyDays = 0, repeatSeconds = 0 } = own
     this.#connections = new Connections('WideCache', settings.name, environment)
     const { clock, newId } = environment
@@ -142,6 +146,7 @@ export class WideCache<Row, Figures = unknown> {
       historyDays,
       repeatSeconds,
     }
+    this.#afterRun = afterRun
     this.#createdAt = clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#runs = new Runs(environment)
@@ -423,6 +428,7 @@ export class WideCache<Row, Figures = unknown> {
           ) {
             await this.#removeOld(now)
           }
+          await this.#afterRun?.(this.database, { now, name: this.#settings.name })
         } finally {
           await this.#record.release(run)
         }

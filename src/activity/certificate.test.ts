@@ -1,0 +1,337 @@
+/**
+ * The books balance, whatever is committed and closed (whole-way.test.ts has that as a property);
+ * and what somebody changes beside wide-cache is found.
+ */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { eventually } from '../../test/servers/eventually.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { memory } from '../cache/memory.js'
+import type { Database, SqlValue } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { shifted } from '../database/shifted.suite.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { systemEnvironment } from '../support/environment.js'
+import { type KeptLog, keptLog } from '../support/fixtures.suite.js'
+import { BurstLogger } from '../support/logger.js'
+import { SiteActivity } from './activity.js'
+import { watchBalance } from './balance.js'
+import { type ActivityCertificate, certificateLine, readCertificate } from './certificate.js'
+import { activitySettings } from './options.js'
+import { recount, Recounts } from './recount.js'
+import { removeOldVisits } from './retention.js'
+
+const DAY = Math.floor(Date.UTC(2026, 4, 17) / DAY_MS)
+const START = DAY * DAY_MS
+const LAYER_SECONDS = 3
+
+const opened: Database[] = []
+after(() => Promise.all(opened.map((database) => database.close())))
+
+const SERVERS: [name: string, url: () => string | Promise<string>][] = [
+  ['SQLite', () => 'sqlite::memory:'],
+  ['MariaDB', sharedMysqlUrl],
+]
+
+/** A site with three visits of one day and two of the next; the first day is closed. */
+async function siteOn(database: Database, name: string) {
+  const activity = new SiteActivity(
+    activitySettings({ name, database, cache: memory(), collect: false }),
+  )
+  const log = keptLog()
+  const logger = new BurstLogger(log, () => 0)
+  const record = async (ats: readonly number[]): Promise<void> => {
+    for (const at of ats) activity.record({ page: '/', visitor: 'anna', at })
+    await activity.flush()
+    await activity.drain({ all: true })
+  }
+  const certified: ActivityCertificate[] = []
+  const closeAt = async (now: number, rowsMs = 9 * DAY_MS): Promise<void> => {
+    const kept = { rowsMs, valuesDays: 8, vanishedSeconds: 3_600 }
+    await removeOldVisits(database, { now, name }, kept, (one) => certified.push(one))
+  }
+  await record([START + HOUR_MS, START + HOUR_MS + 1_000, START + 2 * HOUR_MS, START + DAY_MS])
+  await closeAt(START + DAY_MS + 2 * HOUR_MS)
+  // Of the first day, and late.
+  await record([START])
+  const query = (sql: string, values: readonly SqlValue[] = []) => database.query(sql, values)
+  const certificate = (day: number) => readCertificate(database, name, day, 0)
+  return { database, activity, name, log, logger, certified, closeAt, record, query, certificate }
+}
+
+type Site = Awaited<ReturnType<typeof siteOn>>
+
+/** A collector that draws the layers which begin at these seconds, and no others. */
+function recountsOf({ name, logger }: Site, now: number, seconds: readonly number[]): Recounts {
+  const newest = Math.floor(now / 1000 / LAYER_SECONDS) - 1
+  const layers = (24 * 3600) / LAYER_SECONDS
+  let draws = 0
+  const random = (): number => {
+    const ago = newest - seconds[draws++ % seconds.length]! / LAYER_SECONDS
+    return (ago + 0.5) / layers
+  }
+  return new Recounts({ name, layerSeconds: LAYER_SECONDS, random, logger })
+}
+
+const NOTHING = { quarantined: 0, dropped: 0, outstanding: 0, lost: 0, uncounted: 0 }
+
+for (const [server, url] of SERVERS) {
+  let sites = 0
+  let database: Database | undefined
+  const site = async () => {
+    database ??= openDatabase(await url()).database
+    if (sites === 0) opened.push(database)
+    return siteOn(database, `certified-${process.pid}-${++sites}`)
+  }
+  const finds = (certificate: ActivityCertificate, pattern: RegExp): void => {
+    assert.match(certificate.findings.join('\n'), pattern)
+    assert.equal(certificate.balanced, false)
+  }
+
+  describe(`certificates, ${server}`, () => {
+    test('of a closed day as it was then, of an open one as it is', async () => {
+      const { activity, certified, certificate, closeAt, name, record } = await site()
+      const first: ActivityCertificate = {
+        day: '2026-05-17',
+        closed: true,
+        pageViews: 3,
+        visitors: 1,
+        late: 0,
+        allPageViews: 4,
+        ledger: { issued: 4, committed: 4, ...NOTHING },
+        layers: null,
+        balanced: true,
+        findings: [],
+      }
+      const second: ActivityCertificate = {
+        ...first,
+        day: '2026-05-18',
+        closed: false,
+        pageViews: 2,
+        late: 1,
+        allPageViews: 5,
+        ledger: { issued: 5, committed: 5, ...NOTHING },
+      }
+      assert.deepEqual(certified, [first])
+      assert.deepEqual(await certificate(DAY), first)
+      assert.deepEqual(await activity.certificate('2026-05-17'), first)
+      assert.deepEqual(await activity.certificate('2026-05-18'), second)
+      await closeAt(START + 5 * DAY_MS)
+      await record([START])
+      assert.deepEqual(certified[1], { ...second, closed: true })
+      assert.deepEqual(await certificate(DAY + 1), certified[1])
+      assert.deepEqual(await certificate(DAY + 2), {
+        ...first,
+        day: '2026-05-19',
+        pageViews: 0,
+        visitors: 0,
+        allPageViews: null,
+        ledger: null,
+      })
+      assert.equal(
+        certificateLine(name, first),
+        `wide-cache: 2026-05-17 of "${name}" is closed: 3 page views, 1 visitors, 0 late; ` +
+          'ledger: issued 4, committed 4, quarantined 0, dropped 0, outstanding 0, lost 0, ' +
+          'uncounted 0; no layer recounted and equal; the books balance',
+      )
+      await activity.close()
+    })
+
+    test('rows that the ledger had before the first visit are left out of the law', async () => {
+      const { activity, query, name, database, log, logger, certificate } = await site()
+      for (const table of ['activity_books', 'activity_hours', 'activity_days']) {
+        await query(`DELETE FROM ${table} WHERE name = ?`, [name])
+      }
+      activity.record({ page: '/', at: START + 3 * DAY_MS })
+      await activity.flush()
+      await activity.drain({ all: true })
+      await watchBalance(database, name, logger)
+      assert.deepEqual(log.lines, [])
+      const { ledger, balanced } = await certificate(DAY + 3)
+      assert.deepEqual([ledger?.uncounted, ledger?.committed, balanced], [5, 6, true])
+      await activity.close()
+    })
+
+    // What is changed beside wide-cache, and which day's certificate tells of it.
+    const changes: [string, string, number, RegExp][] = [
+      [
+        'the views of an hour',
+        `UPDATE activity_hours SET views = views + 1 WHERE name = ? AND hour = ${24 * DAY + 24}`,
+        DAY + 1,
+        /^the hours have 6 page views, and the ledger has committed 5 rows$/,
+      ],
+      [
+        'the views of an hour of a closed day',
+        `UPDATE activity_hours SET views = views - 1 WHERE name = ? AND hour = ${24 * DAY + 1}`,
+        DAY,
+        /^the day has 3 page views, 0 of them late, and its hours have 2, 0 of them late$/,
+      ],
+      [
+        'an hour that is gone',
+        `DELETE FROM activity_hours WHERE name = ? AND hour = ${24 * DAY + 1}`,
+        DAY + 1,
+        /^the hours have 3 page views, and the ledger has committed 5 rows$/,
+      ],
+      [
+        'the ledger',
+        'UPDATE wide_cache_writers SET committed = committed - 1 WHERE name = ?',
+        DAY + 1,
+        /^the hours have 5 page views, and the ledger has committed 4 rows$/,
+      ],
+    ]
+    for (const [what, sql, day, finding] of changes) {
+      test(`${what}: the collector says so once, and the certificate why`, async () => {
+        const { activity, database, query, name, log, logger, certificate } = await site()
+        const difference = async () => {
+          const books = 'SELECT difference FROM activity_books WHERE name = ?'
+          return Number((await query(books, [name])).rows[0]?.['difference'])
+        }
+        await watchBalance(database, name, logger)
+        assert.deepEqual([log.lines, await difference()], [[], 0])
+        await query(sql, [name])
+        for (let looks = 0; looks < 3; looks++) await watchBalance(database, name, logger)
+        assert.equal(log.lines.length, 1)
+        assert.match(log.lines[0]!, /^wide-cache: the books of "[^"]+" do not balance: the hours /)
+        finds(await certificate(day), finding)
+        const found = await difference()
+        assert.notEqual(found, 0)
+        await query('UPDATE activity_books SET uncounted = uncounted + ? WHERE name = ?', [
+          found,
+          name,
+        ])
+        await watchBalance(database, name, logger)
+        assert.match(log.lines[1]!, /balance again$/)
+        assert.equal(await difference(), 0)
+        await activity.close()
+      })
+    }
+
+    test('the figures of a closed day', async () => {
+      const { activity, query, name, certificate } = await site()
+      await query('UPDATE activity_days SET late = late + 1 WHERE name = ?', [name])
+      finds(await certificate(DAY), /^the day has 3 page views, 1 of them late, and its hours/)
+      await activity.close()
+    })
+
+    const rowChanges: [string, string][] = [
+      [
+        'a row that is gone',
+        `DELETE FROM activities WHERE name = ? AND created_at = ${START + HOUR_MS}`,
+      ],
+      [
+        'the views of a second',
+        'UPDATE activity_seconds SET views = views + 1 ' +
+          `WHERE name = ? AND second = ${(START + HOUR_MS) / 1000}`,
+      ],
+    ]
+    for (const [what, sql] of rowChanges) {
+      test(`${what}: found by a recount, logged once, in the certificate`, async () => {
+        const one = await site()
+        const { activity, database, query, name, log, certificate } = one
+        const now = START + 20 * HOUR_MS
+        const seconds = [START + HOUR_MS, START + 2 * HOUR_MS, START].map((at) => at / 1000)
+        const [collector, other] = [1, 2].map(() => recountsOf(one, now, seconds))
+        for (let runs = 0; runs < 6; runs++) await collector!.run(database, now)
+        // One layer has no visits.
+        assert.deepEqual([(await certificate(DAY)).layers, log.lines], [12, []])
+        await query(sql, [name])
+        for (let runs = 0; runs < 2; runs++) await collector!.run(database, now)
+        await other!.run(database, now)
+        assert.equal(log.lines.length, 1)
+        assert.match(log.lines[0]!, /the layer that began at 2026-05-17T01:00:00.000Z, activities/)
+        const found = await certificate(DAY)
+        finds(found, /^3 of 18 recounts .* the layer that began at 2026-05-17T01:00:00.000Z$/)
+        assert.equal(found.layers, 15)
+        await activity.close()
+      })
+    }
+
+    test('nothing is found while visits are committed and removed, and days closed', async () => {
+      const { activity, database, name, record, closeAt, certified, certificate } = await site()
+      const secondsOf = (round: number): number[] =>
+        Array.from({ length: 50 }, (_, i) => (DAY + 1 + round) * 86_400 + LAYER_SECONDS * i)
+      let day = DAY + 1
+      let under = true
+      const looks = (async () => {
+        while (under) {
+          const seconds = secondsOf(day - DAY - 1)
+          for (const { rows, views } of await recount(database, name, seconds, LAYER_SECONDS)) {
+            assert.equal(rows, views)
+          }
+          assert.deepEqual((await certificate(day)).findings, [])
+        }
+      })()
+      for (let round = 0; round < 4; round++, day++) {
+        const ats = secondsOf(round).map((second) => second * 1000)
+        await record(ats)
+        // While more visits come, their day is closed, and the rows of its first 100 s removed.
+        const closing = closeAt((day + 1) * DAY_MS + 2 * HOUR_MS, 26 * HOUR_MS - 100_000)
+        await Promise.all([record(ats), closing])
+      }
+      under = false
+      await looks
+      assert.equal(certified.length, 5)
+      assert.deepEqual(
+        certified.flatMap(({ findings }) => findings),
+        [],
+      )
+      await activity.close()
+    })
+  })
+}
+
+test('certificate() refuses what is no day that has begun, by name', async () => {
+  const activity = new SiteActivity(
+    activitySettings({ database: 'sqlite::memory:', cache: memory(), collect: false }),
+  )
+  const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10)
+  for (const day of ['2026-02-30', '2026-5-17', 'today', '', '1969-12-31', tomorrow]) {
+    await assert.rejects(activity.certificate(day), {
+      name: 'RangeError',
+      message: /^wide-cache: option "day" is ".*"; allowed: a day in UTC that has begun, such as "/,
+    })
+  }
+  const number: unknown = 20_000
+  await assert.rejects(activity.certificate(number as string), { name: 'TypeError' })
+  const today = new Date().toISOString().slice(0, 10)
+  const { closed, pageViews, balanced } = await activity.certificate(today)
+  assert.deepEqual([closed, pageViews, balanced], [false, 0, true])
+  await activity.close()
+})
+
+test('a collector recounts, says what differs, and logs the certificate of a day', async () => {
+  let ahead = 0
+  const { database } = openDatabase('sqlite::memory:')
+  opened.push(database)
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + ahead,
+    elapsed: () => performance.now() + ahead,
+  }
+  const log: KeptLog = keptLog()
+  const activity = new SiteActivity(
+    activitySettings({
+      collect: '* * * * * *',
+      cache: memory(),
+      database: shifted(database, () => ahead),
+      logger: log,
+      retentionHours: 99,
+    }),
+    // The newest layer of all is drawn.
+    { ...systemEnvironment, clock, random: () => 0 },
+  )
+  const said = (pattern: RegExp) =>
+    eventually(String(pattern), 20_000, () => log.lines.some((line) => pattern.test(line)))
+  activity.record({ page: '/' })
+  await activity.flush()
+  await activity.drain({ all: true })
+  await database.query('UPDATE activity_seconds SET views = 2')
+  await said(/rows and sums of "activity" differ: .* has 1 visits and activity_seconds 2;/)
+  ahead = 2 * DAY_MS
+  await said(/is closed: 1 page views, 0 visitors, 0 late; .* it does not balance: 1 of/)
+  await database.query('DELETE FROM activity_hours')
+  ahead += HOUR_MS
+  await said(/do not balance: the hours have 0 page views, and the ledger has committed 1 rows/)
+  assert.equal(log.lines.length, 3)
+  await activity.close()
+})

@@ -1,0 +1,159 @@
+/**
+ * Recounts layers drawn by lot: the rows of `activities` against `activity_seconds`. Both are
+ * written, and removed, by the same transactions, so that one statement finds them equal at any
+ * time.
+ */
+import { writeRows } from '../database/bulk.js'
+import type { Database, Queryable } from '../database/database.js'
+import { upsert } from '../database/dialect.js'
+import type { BurstLogger } from '../support/logger.js'
+
+/** Layers that a collecting run draws. Every 10 s, that is as many as a day has layers of 3 s. */
+const LAYERS_A_RUN = 4
+
+/** Layers are drawn from the last day: visits are kept for as long at least by default. */
+const SECONDS_A_DAY = 24 * 3600
+
+/** Of longer layers, only so many seconds are recounted. */
+const MAX_SECONDS = 10
+
+/** Collecting runs that are entered in SQL together. */
+const RUNS_A_WRITE = 6
+
+/** A layer, or the beginning of it. */
+export interface RecountedLayer {
+  /** Its first second, since 1970. */
+  readonly second: number
+  /** Rows of `activities`. */
+  readonly rows: number
+  /** Views that `activity_seconds` has. */
+  readonly views: number
+}
+
+/** Recounts `length` seconds from each of `seconds` on, in one statement. */
+export async function recount(
+  queryable: Queryable,
+  name: string,
+  seconds: readonly number[],
+  length: number,
+): Promise<RecountedLayer[]> {
+  const each =
+    'SELECT ? AS first_second, (SELECT COUNT(*) FROM activities WHERE name = ? AND ' +
+    'created_at >= ? AND created_at < ?) AS found, (SELECT COALESCE(SUM(views), 0) ' +
+    'FROM activity_seconds WHERE name = ? AND second >= ? AND second < ?) AS views'
+  const { rows } = await queryable.query(
+    seconds.map(() => each).join(' UNION ALL '),
+    seconds.flatMap((second) => {
+      const end = second + length
+      return [second, name, second * 1000, end * 1000, name, second, end]
+    }),
+  )
+  return rows.map((row) => ({
+    second: Number(row['first_second']),
+    rows: Number(row['found']),
+    views: Number(row['views']),
+  }))
+}
+
+/** The recounts of one collector. */
+export class Recounts {
+  readonly #name: string
+  readonly #layerSeconds: number
+  readonly #random: () => number
+  readonly #logger: BurstLogger
+  /** Layers found equal that SQL does not know of yet, by their days. */
+  readonly #equal = new Map<number, number>()
+  #runs = 0
+
+  constructor(parts: {
+    name: string
+    layerSeconds: number
+    random: () => number
+    logger: BurstLogger
+  }) {
+    this.#name = parts.name
+    this.#layerSeconds = parts.layerSeconds
+    this.#random = parts.random
+    this.#logger = parts.logger
+  }
+
+  /**
+   * Recounts some layers, and enters what it finds in the certificates of their days. A layer
+   * without rows and views is not counted.
+   */
+  async run(database: Database, now: number): Promise<void> {
+    const length = Math.min(this.#layerSeconds, MAX_SECONDS)
+    const unequal: RecountedLayer[] = []
+    for (const layer of await recount(database, this.#name, this.#draw(now), length)) {
+      if (layer.rows !== layer.views) unequal.push(layer)
+      else if (layer.rows > 0) {
+        const day = dayOf(layer)
+        this.#equal.set(day, (this.#equal.get(day) ?? 0) + 1)
+      }
+    }
+    for (const layer of unequal) await this.#reportUnequal(database, layer)
+    this.#runs++
+    if (this.#runs >= RUNS_A_WRITE || unequal.length > 0) await this.#writeEqual(database)
+  }
+
+  /** First seconds of layers that have ended. */
+  #draw(now: number): number[] {
+    const layers = Math.ceil(SECONDS_A_DAY / this.#layerSeconds)
+    const newest = Math.floor(now / 1000 / this.#layerSeconds) - 1
+    const drawn = Array.from({ length: LAYERS_A_RUN }, () => {
+      const ago = Math.floor(this.#random() * layers)
+      return (newest - ago) * this.#layerSeconds
+    })
+    return [...new Set(drawn)]
+  }
+
+  async #writeEqual(database: Database): Promise<void> {
+    const rows = [...this.#equal].map(([day, layers]) => [this.#name, day, layers])
+    await writeRows(database, rows, (count) =>
+      upsert(
+        database.dialect,
+        'activity_certificates',
+        ['name', 'day'],
+        ['name', 'day', 'layers_equal'],
+        { layers_equal: 'add' },
+        count,
+      ),
+    )
+    this.#equal.clear()
+    this.#runs = 0
+  }
+
+  /** Logs the first one of a day, however many collectors find some. */
+  async #reportUnequal(database: Database, layer: RecountedLayer): Promise<void> {
+    const day = dayOf(layer)
+    const found = await database.transaction(async (tx) => {
+      await tx.query(
+        upsert(
+          tx.dialect,
+          'activity_certificates',
+          ['name', 'day'],
+          ['name', 'day', 'layers_unequal', 'unequal_second'],
+          { layers_unequal: 'add', unequal_second: 'replace' },
+          1,
+        ),
+        [this.#name, day, 1, layer.second],
+      )
+      const { rows } = await tx.query(
+        'SELECT layers_unequal FROM activity_certificates WHERE name = ? AND day = ?',
+        [this.#name, day],
+      )
+      return Number(rows[0]?.['layers_unequal'])
+    })
+    if (found !== 1) return
+    this.#logger.error(
+      `wide-cache: rows and sums of "${this.#name}" differ: of the layer that began at ` +
+        `${new Date(layer.second * 1000).toISOString()}, activities has ${layer.rows} visits and ` +
+        `activity_seconds ${layer.views}; somebody or something has changed the tables beside ` +
+        'wide-cache; more of this day are not logged, "wide-cache certificate" counts them',
+    )
+  }
+}
+
+function dayOf({ second }: RecountedLayer): number {
+  return Math.floor(second / SECONDS_A_DAY)
+}
