@@ -82,13 +82,24 @@ test('each flag of collect becomes its option, numbers as numbers', () => {
   })
 })
 
+test('certificate takes a day, or none', () => {
+  const options = { database: undefined, name: undefined, json: false, day: undefined }
+  assert.deepEqual(commandOf(['certificate']), { command: 'certificate', options })
+  assert.deepEqual(commandOf(['certificate', '2026-05-17', '--json', '--name', 'shop']), {
+    command: 'certificate',
+    options: { ...options, name: 'shop', json: true, day: '2026-05-17' },
+  })
+})
+
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
-    ['no command', [], /^a command is missing: collect, migrate, export, remove-value$/],
+    ['no command', [], /^a command is missing: collect, migrate, certificate, /],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     ['a flag without its value', ['collect', '--cache'], /--cache/],
+    ['a day that is none', ['certificate', 's3cret'], /^certificate wants one day such as 2026/],
+    ['two days', ['certificate', '2026-05-17', '2026-05-18'], /^certificate wants one day/],
     ['a word behind the command', ['migrate', 's3cret'], /^migrate takes flags only/],
     ['a flag of the other command', ['migrate', '--width', '3'], /^--width is no flag of migrate$/],
     ['a fraction', ['collect', '--width', '1.5'], /^--width wants a whole number$/],

@@ -19,6 +19,7 @@ export type Command =
       readonly listen: string | undefined
       readonly options: CollectOptions
     }
+  | { readonly command: 'certificate'; readonly options: CertificateOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
 
@@ -31,6 +32,14 @@ export interface CollectOptions {
   readonly cellTtlSeconds: number | undefined
   readonly retentionHours: number | undefined
   readonly collect: string | undefined
+}
+
+export interface CertificateOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly json: boolean
+  /** As in `2026-05-17`. */
+  readonly day: string | undefined
 }
 
 export interface ExportOptions {
@@ -69,6 +78,7 @@ const FLAGS = {
     'listen',
   ],
   migrate: [],
+  certificate: ['name', 'json'],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
   'remove-value': ['dimension', 'value', 'name'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
@@ -87,6 +97,7 @@ const OWN = {
   'retention-hours': string,
   collect: string,
   listen: string,
+  json: boolean,
   from: string,
   to: string,
   format: string,
@@ -95,7 +106,7 @@ const OWN = {
   n: string,
   dimension: string,
   value: string,
-} satisfies Readonly<Record<Flag, typeof string>>
+} satisfies Readonly<Record<Flag, typeof string | typeof boolean>>
 const COMMANDS = Object.keys(FLAGS).join(', ')
 
 /** @throws UsageError */
@@ -106,16 +117,18 @@ export function commandOf(args: readonly string[]): Command {
   const [command, ...more] = positionals
   if (command === undefined) throw new UsageError(`a command is missing: ${COMMANDS}`)
   if (!isCommand(command)) throw new UsageError(`no such command; there are ${COMMANDS}`)
-  if (more.length > 0) {
+  if (more.length > 0 && command !== 'certificate') {
     throw new UsageError(`${command} takes flags only, and something else is behind it`)
   }
   const taken: readonly string[] = FLAGS[command]
   const foreign = OWN_FLAGS.find((flag) => flag in values && !taken.includes(flag))
   if (foreign) throw new UsageError(`--${foreign} is no flag of ${command}`)
-  const { database, name } = values
+  const { database, name, json = false } = values
   switch (command) {
     case 'migrate':
       return { command, database }
+    case 'certificate':
+      return { command, options: { database, name, json, day: dayOf(more) } }
     case 'export': {
       const { from, to, format, by, top } = values
       const n = numberOf('n', values.n)
@@ -142,6 +155,12 @@ export function commandOf(args: readonly string[]): Command {
         },
       }
   }
+}
+
+/** @throws UsageError */
+function dayOf([day, ...more]: readonly string[]): string | undefined {
+  if (more.length === 0 && (day === undefined || /^\d{4}-\d{2}-\d{2}$/.test(day))) return day
+  throw new UsageError('certificate wants one day such as 2026-05-17, or none for today')
 }
 
 function isCommand(text: string): text is CommandName {

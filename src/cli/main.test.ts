@@ -242,6 +242,29 @@ describe('export', () => {
     }
   })
 
+  test('certificate prints a day, and ends with 1 if it does not balance', async () => {
+    const figures = await activity.certificate('2026-05-17')
+    const shop = ['certificate', '2026-05-17', '--name', 'shop']
+    const balanced = await run(shop, env)
+    assert.deepEqual([balanced.status, balanced.stderr], [0, ''])
+    assert.match(balanced.stdout, /^day +2026-05-17 \(UTC\), open: as of now\npage views +4\n/)
+    assert.match(balanced.stdout, /\ncommitted +5\n.*\nbalanced +yes\n$/s)
+    const database = sqlite(join(folder, 'export.db'))
+    await database.query('UPDATE activity_hours SET views = views + 1')
+    const changed = await run([...shop, '--json'], env)
+    await database.query('UPDATE activity_hours SET views = views - 1')
+    await database.close()
+    assert.deepEqual([changed.status, changed.stderr], [1, ''])
+    assert.deepEqual(JSON.parse(changed.stdout), {
+      name: 'shop',
+      ...figures,
+      pageViews: 7,
+      allPageViews: 9,
+      balanced: false,
+      findings: ['the hours have 9 page views, and the ledger has committed 5 rows'],
+    })
+  })
+
   test('remove-value takes a page out of the sums, without showing it', async () => {
     const args = ['--name', 'shop', '--dimension', 'page', '--value', '/late']
     const ran = await run(['remove-value', ...args], env)

@@ -7,10 +7,14 @@ import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
 import type { Logger } from '../support/logger.js'
 import { commandOf, UsageError } from './arguments.js'
+import { printCertificate } from './certificate.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
 import { USAGE } from './usage.js'
+
+/** Exit status of a command that has found something to act on. */
+const FOUND = 1
 
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2
@@ -47,6 +51,9 @@ async function run(): Promise<void> {
       return migrate(asked.database)
     case 'collect':
       return collect(asked.cache, asked.options, logger, signalled(), asked.listen)
+    case 'certificate':
+      if (!(await printCertificate(asked.options, logger, process.stdout))) process.exitCode = FOUND
+      return
     case 'export':
       return exportSums(asked.options, logger, process.stdout)
     case 'remove-value':

@@ -4,6 +4,7 @@ export const USAGE = `Usage: wide-cache <command> [flags]
 Commands:
   collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
+  certificate  prints the figures of a UTC day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
@@ -29,6 +30,10 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
   --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
                               127.0.0.1 (default: does not listen)
+
+Flags of certificate, which takes a day such as 2026-05-17, or none for today. 1: they do not agree
+  --name <name>               of the activity (default: activity)
+  --json                      an object on one line
 
 Flags of export:
   --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z

@@ -1,0 +1,49 @@
+/** `wide-cache certificate`: the certificate of a day of an activity, as text on stdout. */
+import type { Writable } from 'node:stream'
+import { type ActivityCertificate, readCertificate } from '../activity/certificate.js'
+import { dayNumber } from '../activity/ranges.js'
+import type { Logger } from '../support/logger.js'
+import { useOf } from '../wide-cache/ledger/use.js'
+import { activityNamed, withActivities } from './activities.js'
+import type { CertificateOptions } from './arguments.js'
+
+/**
+ * Resolves with whether the day balances.
+ *
+ * @throws RangeError, UsageError for a day or flags that are wrong; what the database throws
+ */
+export async function printCertificate(
+  options: CertificateOptions,
+  logger: Logger,
+  out: Writable,
+): Promise<boolean> {
+  const now = Date.now()
+  // Before anything is opened.
+  const day = dayNumber('day', options.day ?? new Date(now).toISOString().slice(0, 10), now)
+  let balanced = false
+  await withActivities(options.database, logger, async (database) => {
+    const name = await activityNamed(database, options.name)
+    const seconds = (await useOf(database, name))?.cellTtlSeconds ?? 0
+    const vanishedBefore = (await database.now()) - 1000 * seconds
+    const certificate = await readCertificate(database, name, day, vanishedBefore)
+    out.write(options.json ? `${JSON.stringify({ name, ...certificate })}\n` : asText(certificate))
+    balanced = certificate.balanced
+  })
+  return balanced
+}
+
+function asText(certificate: ActivityCertificate): string {
+  const { day, closed, pageViews, visitors, late, allPageViews, ledger, layers } = certificate
+  const lines: [string, string | number][] = [
+    ['day', `${day} (UTC), ${closed ? 'closed' : 'open: as of now'}`],
+    ['page views', pageViews],
+    ['visitors', visitors],
+    ['late', late],
+    ['of all hours', allPageViews ?? 'not certified, since the day has no page views'],
+    ...Object.entries(ledger ?? {}),
+    ['layers', layers === null ? 'none recounted' : `${layers} recounted and equal`],
+    ['balanced', certificate.balanced ? 'yes' : 'no'],
+    ...certificate.findings.map((finding): [string, string] => ['finding', finding]),
+  ]
+  return lines.map(([label, value]) => `${label.padEnd(14)}${value}\n`).join('')
+}
