@@ -12,7 +12,7 @@ import { openDatabase } from '../database/open.js'
 import { shifted } from '../database/shifted.suite.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
-import { type KeptLog, keptLog } from '../support/fixtures.suite.js'
+import { keptLog } from '../support/fixtures.suite.js'
 import { BurstLogger } from '../support/logger.js'
 import { SiteActivity } from './activity.js'
 import { watchBalance } from './balance.js'
@@ -61,16 +61,10 @@ async function siteOn(database: Database, name: string) {
 
 type Site = Awaited<ReturnType<typeof siteOn>>
 
-/** A collector that draws the layers which begin at these seconds, and no others. */
-function recountsOf({ name, logger }: Site, now: number, seconds: readonly number[]): Recounts {
-  const newest = Math.floor(now / 1000 / LAYER_SECONDS) - 1
-  const layers = (24 * 3600) / LAYER_SECONDS
-  let draws = 0
-  const random = (): number => {
-    const ago = newest - seconds[draws++ % seconds.length]! / LAYER_SECONDS
-    return (ago + 0.5) / layers
-  }
-  return new Recounts({ name, layerSeconds: LAYER_SECONDS, random, logger })
+/** Recounts each layer of ten minutes of the last day once. */
+async function walk({ database, name, logger }: Site, now: number): Promise<void> {
+  const recounts = new Recounts({ name, layerSeconds: 600, random: Math.random, logger })
+  for (let runs = 0; runs < (24 * 6) / 4; runs++) await recounts.run(database, now)
 }
 
 const NOTHING = { quarantined: 0, dropped: 0, outstanding: 0, lost: 0, uncounted: 0 }
@@ -227,21 +221,18 @@ for (const [server, url] of SERVERS) {
     for (const [what, sql] of rowChanges) {
       test(`${what}: found by a recount, logged once, in the certificate`, async () => {
         const one = await site()
-        const { activity, database, query, name, log, certificate } = one
+        const { activity, query, name, log, certificate } = one
         const now = START + 20 * HOUR_MS
-        const seconds = [START + HOUR_MS, START + 2 * HOUR_MS, START].map((at) => at / 1000)
-        const [collector, other] = [1, 2].map(() => recountsOf(one, now, seconds))
-        for (let runs = 0; runs < 6; runs++) await collector!.run(database, now)
-        // One layer has no visits.
-        assert.deepEqual([(await certificate(DAY)).layers, log.lines], [12, []])
+        await walk(one, now)
+        // Two layers of ten minutes have visits.
+        assert.deepEqual([(await certificate(DAY)).layers, log.lines], [2, []])
         await query(sql, [name])
-        for (let runs = 0; runs < 2; runs++) await collector!.run(database, now)
-        await other!.run(database, now)
+        for (let walks = 0; walks < 3; walks++) await walk(one, now)
         assert.equal(log.lines.length, 1)
         assert.match(log.lines[0]!, /the layer that began at 2026-05-17T01:00:00.000Z, activities/)
         const found = await certificate(DAY)
-        finds(found, /^3 of 18 recounts .* the layer that began at 2026-05-17T01:00:00.000Z$/)
-        assert.equal(found.layers, 15)
+        finds(found, /^3 of 8 recounts .* the layer that began at 2026-05-17T01:00:00.000Z$/)
+        assert.equal(found.layers, 5)
         await activity.close()
       })
     }
@@ -308,24 +299,28 @@ test('a collector recounts, says what differs, and logs the certificate of a day
     now: () => Date.now() + ahead,
     elapsed: () => performance.now() + ahead,
   }
-  const log: KeptLog = keptLog()
-  const activity = new SiteActivity(
-    activitySettings({
-      collect: '* * * * * *',
-      cache: memory(),
-      database: shifted(database, () => ahead),
-      logger: log,
-      retentionHours: 99,
-    }),
-    // The newest layer of all is drawn.
-    { ...systemEnvironment, clock, random: () => 0 },
-  )
+  const log = keptLog()
+  const layer = Math.floor(Date.now() / 1000 / LAYER_SECONDS) - 10
+  const layers = (24 * 3600) / LAYER_SECONDS
+  const open = (collect: string | false) =>
+    new SiteActivity(
+      activitySettings({
+        collect,
+        cache: memory(),
+        database: shifted(database, () => ahead),
+        logger: log,
+        retentionHours: 99,
+      }),
+      // The collector's first layer is that of the visit.
+      { ...systemEnvironment, clock, random: () => ((layer % layers) + 0.5) / layers },
+    )
+  const site = open(false)
+  site.record({ page: '/', at: layer * LAYER_SECONDS * 1000 })
+  await site.close()
+  await database.query('UPDATE activity_seconds SET views = 2')
+  const collector = open('* * * * * *')
   const said = (pattern: RegExp) =>
     eventually(String(pattern), 20_000, () => log.lines.some((line) => pattern.test(line)))
-  activity.record({ page: '/' })
-  await activity.flush()
-  await activity.drain({ all: true })
-  await database.query('UPDATE activity_seconds SET views = 2')
   await said(/rows and sums of "activity" differ: .* has 1 visits and activity_seconds 2;/)
   ahead = 2 * DAY_MS
   await said(/is closed: 1 page views, 0 visitors, 0 late; .* it does not balance: 1 of/)
@@ -333,5 +328,5 @@ test('a collector recounts, says what differs, and logs the certificate of a day
   ahead += HOUR_MS
   await said(/do not balance: the hours have 0 page views, and the ledger has committed 1 rows/)
   assert.equal(log.lines.length, 3)
-  await activity.close()
+  await collector.close()
 })

@@ -1,18 +1,20 @@
 /**
- * Recounts layers drawn by lot: the rows of `activities` against `activity_seconds`. Both are
- * written, and removed, by the same transactions, so that one statement finds them equal at any
- * time.
+ * Recounts layers: the rows of `activities` against `activity_seconds`. Both are written, and
+ * removed, by the same transactions, so that one statement finds them equal at any time.
  */
 import { writeRows } from '../database/bulk.js'
 import type { Database, Queryable } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
 import type { BurstLogger } from '../support/logger.js'
 
-/** Layers that a collecting run draws. Every 10 s, that is as many as a day has layers of 3 s. */
+/** Layers of a collecting run. With one every 10 s, all layers of 3 s of a day take 20 hours. */
 const LAYERS_A_RUN = 4
 
-/** Layers are drawn from the last day: visits are kept for as long at least by default. */
+/** Layers are from the last day: visits are kept as long by default. */
 const SECONDS_A_DAY = 24 * 3600
+
+/** From one layer to the next: a prime that never divides the number of layers of a day. */
+const STRIDE = 7_919
 
 /** Of longer layers, only so many seconds are recounted. */
 const MAX_SECONDS = 10
@@ -55,14 +57,18 @@ export async function recount(
   }))
 }
 
-/** The recounts of one collector. */
+/**
+ * The recounts of one collector. They walk through the layers of the last day, from a random one on
+ * and with neighbours far apart, so that each is recounted once in a while.
+ */
 export class Recounts {
   readonly #name: string
   readonly #layerSeconds: number
-  readonly #random: () => number
+  readonly #layersADay: number
   readonly #logger: BurstLogger
   /** Layers found equal that SQL does not know of yet, by their days. */
   readonly #equal = new Map<number, number>()
+  #next: number
   #runs = 0
 
   constructor(parts: {
@@ -73,7 +79,8 @@ export class Recounts {
   }) {
     this.#name = parts.name
     this.#layerSeconds = parts.layerSeconds
-    this.#random = parts.random
+    this.#layersADay = Math.ceil(SECONDS_A_DAY / parts.layerSeconds)
+    this.#next = Math.floor(parts.random() * this.#layersADay)
     this.#logger = parts.logger
   }
 
@@ -83,8 +90,9 @@ export class Recounts {
    */
   async run(database: Database, now: number): Promise<void> {
     const length = Math.min(this.#layerSeconds, MAX_SECONDS)
+    const seconds = Array.from({ length: LAYERS_A_RUN }, () => this.#step(now))
     const unequal: RecountedLayer[] = []
-    for (const layer of await recount(database, this.#name, this.#draw(now), length)) {
+    for (const layer of await recount(database, this.#name, seconds, length)) {
       if (layer.rows !== layer.views) unequal.push(layer)
       else if (layer.rows > 0) {
         const day = dayOf(layer)
@@ -96,15 +104,13 @@ export class Recounts {
     if (this.#runs >= RUNS_A_WRITE || unequal.length > 0) await this.#writeEqual(database)
   }
 
-  /** First seconds of layers that have ended. */
-  #draw(now: number): number[] {
-    const layers = Math.ceil(SECONDS_A_DAY / this.#layerSeconds)
+  /** The first second of the next layer: of those that have ended, the newest at its place. */
+  #step(now: number): number {
     const newest = Math.floor(now / 1000 / this.#layerSeconds) - 1
-    const drawn = Array.from({ length: LAYERS_A_RUN }, () => {
-      const ago = Math.floor(this.#random() * layers)
-      return (newest - ago) * this.#layerSeconds
-    })
-    return [...new Set(drawn)]
+    const place = this.#next
+    this.#next = (place + STRIDE) % this.#layersADay
+    const ago = (newest - place) % this.#layersADay
+    return (newest - ago) * this.#layerSeconds
   }
 
   async #writeEqual(database: Database): Promise<void> {
