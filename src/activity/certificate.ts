@@ -23,7 +23,7 @@ export interface CertifiedLedger {
   readonly outstanding: number
   /** Rows that cannot come any more. */
   readonly lost: number
-  /** Rows committed before the first page view, under another use of the name. */
+  /** Rows committed before the first page view: of another kind, or before sums were removed. */
   readonly uncounted: number
 }
 
@@ -50,7 +50,7 @@ export interface ActivityCertificate {
   readonly ledger: CertifiedLedger | null
   /**
    * How often collectors have compared the rows of a layer of the day with its sums and found them
-   * equal. `null`: never, since no rows are kept, or none has been drawn yet.
+   * equal. `null`: never, since no rows are kept, or none have been recounted yet.
    */
   readonly layers: number | null
   /** There are no findings. */

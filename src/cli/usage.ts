@@ -31,7 +31,7 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
                               127.0.0.1 (default: does not listen)
 
-Flags of certificate, which takes a day such as 2026-05-17, or none for today. 1: they do not agree
+Flags of certificate. The day comes before them, as 2026-05-17 (default: today, in UTC):
   --name <name>               of the activity (default: activity)
   --json                      an object on one line
 
