@@ -54,6 +54,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       history: [{ from: 0, to: 1, by: 'day' }],
       top: ['page', { from: 0, to: 1 }],
       instrument: [meter],
+      certificate: ['2026-05-17'],
       drain: [{ all: true }],
     },
   },
