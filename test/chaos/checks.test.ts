@@ -47,6 +47,7 @@ function world(): { life: WriterLife; found: Found } {
       ledgers: { recorded: ledger, activity: ledger, hits: ledger },
       stats: figures,
       recount: figures,
+      findings: [],
     },
   }
 }

@@ -41,6 +41,7 @@ export function checksOf(
     ...PARTS.flatMap((part) => partChecks(part, accounts[part], found.ledgers[part], rows[part])),
     exactly('activity: stats().pageViews', found.recount.pageViews, found.stats.pageViews),
     exactly('activity: stats().visitors', found.recount.visitors, found.stats.visitors),
+    exactly('activity: certificate().findings', 0, found.findings.length),
   ].map((check) => ({ ...check, name: `${site} ${check.name}` }))
 }
 

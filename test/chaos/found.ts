@@ -19,6 +19,8 @@ export interface Found {
   /** What `stats()` says, and what `activities` has. */
   readonly stats: Figures
   readonly recount: Figures
+  /** What today's certificate says does not agree. */
+  readonly findings: readonly string[]
 }
 
 const ROWS_AT_ONCE = 20_000
@@ -39,6 +41,7 @@ export async function findOut(
     const [, life = '', number = ''] = String(page).split('/')
     activity.add(life, Number(number))
   }
+  const today = new Date().toISOString().slice(0, 10)
   const hits = new Map<string, number>()
   const { rows } = await database.query('SELECT item, hits FROM hits_counts WHERE name = ?', [
     nameOf('hits', names),
@@ -62,6 +65,7 @@ export async function findOut(
     },
     stats: await freshStats(uses),
     recount: { pageViews: Number(recount?.['views']), visitors: Number(recount?.['visitors']) },
+    findings: (await uses.activity.certificate(today)).findings,
   }
 }
 
