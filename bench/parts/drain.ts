@@ -142,6 +142,7 @@ async function run(bench: Bench): Promise<Report> {
       'activity_days',
       'activity_hour_values',
       'activity_day_values',
+      'activity_certificates',
       'wide_cache_writers',
       'wide_cache_ranges',
     ]) {

@@ -14,6 +14,7 @@ import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { keptLog } from '../support/fixtures.suite.js'
 import { BurstLogger } from '../support/logger.js'
+import { removeOldEntries } from '../wide-cache/ledger/retention.js'
 import { SiteActivity } from './activity.js'
 import { watchBalance } from './balance.js'
 import { type ActivityCertificate, certificateLine, readCertificate } from './certificate.js'
@@ -144,6 +145,19 @@ for (const [server, url] of SERVERS) {
       const { ledger, balanced } = await certificate(DAY + 3)
       assert.deepEqual([ledger?.uncounted, ledger?.committed, balanced], [5, 6, true])
       await activity.close()
+    })
+
+    test('the books balance when the ledger has forgotten its writers', async () => {
+      const { activity, database, query, name, certificate } = await site()
+      await activity.close()
+      await removeOldEntries(database, name, Date.now() + 31 * DAY_MS)
+      const { rows } = await query(
+        'SELECT SUM(last_seen) AS seen FROM wide_cache_writers WHERE name = ?',
+        [name],
+      )
+      assert.equal(Number(rows[0]?.['seen']), 0)
+      const { ledger, findings } = await certificate(DAY + 1)
+      assert.deepEqual([ledger?.issued, ledger?.committed, findings], [5, 5, []])
     })
 
     // What is changed beside wide-cache, and which day's certificate tells of it.

@@ -23,6 +23,12 @@ after(() => browser?.close())
 /** What the element reads. */
 type Shown = Omit<ActivityStats, 'lower' | 'upper'>
 
+const withBounds = (figures: Shown): ActivityStats => ({
+  ...figures,
+  lower: figures.pageViews,
+  upper: figures.pageViews,
+})
+
 interface Scene {
   page: Page
   figures: Shown | undefined
@@ -39,7 +45,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
   const router = activityRouter(async () => {
     scene.asked++
     if (!scene.figures) throw new Error('no figures')
-    return { ...scene.figures, lower: scene.figures.pageViews, upper: scene.figures.pageViews }
+    return withBounds(scene.figures)
   }, 1)
   app.use((_req, res, next) => {
     res.set('Content-Security-Policy', POLICY)
@@ -391,7 +397,7 @@ test("each answer is an event, for the page's own code", { skip }, () =>
     await pass(scene, 40)
     await shows(scene, /^13 /)
     const told = (await scene.page.evaluate('told')) as [string, ActivityStats][]
-    assert.deepEqual(told.at(-1), ['site-activity', scene.figures])
+    assert.deepEqual(told.at(-1), ['site-activity', withBounds(scene.figures)])
     const { length } = told
     scene.figures = undefined
     await pass(scene, 40)
