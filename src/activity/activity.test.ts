@@ -164,13 +164,33 @@ test('upper has the rows known to be missing, and equals lower once they have co
   await database.close()
 })
 
-test('upper has the visits that their process has dropped', async () => {
-  const activity = create({ maxFrameBytes: 1_024 })
-  activity.record({ page: 'x'.repeat(1_024) })
+test('upper has the visits that their process has dropped, as long as the window', async () => {
+  const { database } = openDatabase('sqlite::memory:')
+  const activity = create({ database, maxFrameBytes: 1_024 })
+  const boundsAt = async (seconds: number) => {
+    const asOf = Date.now() + 1000 * seconds
+    const { lower, upper } = await readStats(
+      database,
+      { name: 'activity', asOf, stale: false },
+      600,
+    )
+    return [lower, upper]
+  }
+  const tooLong = { page: 'x'.repeat(1_024) }
+  activity.record(tooLong)
   activity.record({ page: '/' })
   await arrive(activity)
-  const { lower, upper } = await activity.stats()
-  assert.deepEqual([lower, upper], [1, 2])
+  assert.deepEqual(await boundsAt(0), [1, 2])
+  await database.query('UPDATE wide_cache_writers SET gone_at = gone_at - 601000')
+  activity.record({ page: '/' })
+  await arrive(activity)
+  assert.deepEqual(await boundsAt(0), [2, 2])
+  activity.record(tooLong)
+  await activity.close()
+  // Of what it has dropped since its last frame, its process tells as it ends.
+  assert.deepEqual(await boundsAt(0), [2, 4])
+  assert.deepEqual(await boundsAt(601), [0, 0])
+  await database.close()
 })
 
 test('a visit recorded right after creation has a visitor: flush waits for the salt', async () => {

@@ -18,11 +18,11 @@ export interface ActivityStats {
   readonly lower: number
   /**
    * `lower`, and all rows that the ledger knows to be missing from processes seen since the window
-   * began: on their way, in quarantine, dropped or lost. Equal to `lower` on a healthy site. A
-   * process keeps what it has dropped or lost in `upper` as long as it is seen. Not in it, because
-   * nobody can know of them: visits of a process that was killed before their frame left it, or
-   * whose last frames the cache has lost, and visits that a living process holds while neither
-   * cache nor SQL takes them.
+   * began: on their way, in quarantine, dropped or lost. Equal to `lower` on a healthy site. When a
+   * process drops or loses rows, all that it ever has are in `upper`, for the length of the window.
+   * Not in it, because nobody can know of them: visits of a process that was killed before their
+   * frame left it, or whose last frames the cache has lost, and visits that a living process holds
+   * while neither cache nor SQL takes them.
    */
   readonly upper: number
 }
@@ -43,7 +43,7 @@ export async function readStats(
       'WHERE name = ? AND second >= ?) AS page_views, ' +
       '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors, ' +
       `(${MISSING_SINCE}) AS missing`,
-    [name, from, name, from, name, from * 1000],
+    [name, from, name, from, from * 1000, name, from * 1000],
   )
   // A sum is a DECIMAL in MySQL, which comes as a string.
   const pageViews = Number(rows[0]?.['page_views'])

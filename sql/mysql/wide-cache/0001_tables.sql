@@ -49,7 +49,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_marks (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- One row a writer. Every frame up to prefix is settled; counts are rows. The prefix may pass what is missing
--- below aging_floor a cell TTL after aging_since. The writer of 16 zero bytes has the sums of all forgotten writers.
+-- below aging_floor a cell TTL after aging_since. gone: what was quarantined, dropped and lost together when a frame last came,
+-- and gone_at: when that had last changed. The writer of 16 zero bytes has the sums of all forgotten writers.
 CREATE TABLE IF NOT EXISTS wide_cache_writers (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   writer BINARY(16) NOT NULL,
@@ -65,6 +66,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_writers (
   aging_floor BIGINT NOT NULL DEFAULT 0,
   aging_issued BIGINT NOT NULL DEFAULT 0,
   aging_since BIGINT NOT NULL DEFAULT 0,
+  gone BIGINT NOT NULL DEFAULT 0,
+  gone_at BIGINT NOT NULL DEFAULT 0,
   last_seen BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (name, writer),
   KEY wide_cache_writers_last_seen (name, last_seen)

@@ -49,7 +49,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_marks (
 CREATE INDEX IF NOT EXISTS wide_cache_marks_made_at ON wide_cache_marks (made_at);
 
 -- One row a writer. Every frame up to prefix is settled; counts are rows. The prefix may pass what is missing
--- below aging_floor a cell TTL after aging_since. The writer of 16 zero bytes has the sums of all forgotten writers.
+-- below aging_floor a cell TTL after aging_since. gone: what was quarantined, dropped and lost together when a frame last came,
+-- and gone_at: when that had last changed. The writer of 16 zero bytes has the sums of all forgotten writers.
 CREATE TABLE IF NOT EXISTS wide_cache_writers (
   name TEXT NOT NULL,
   writer BLOB NOT NULL,
@@ -65,6 +66,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_writers (
   aging_floor INTEGER NOT NULL DEFAULT 0,
   aging_issued INTEGER NOT NULL DEFAULT 0,
   aging_since INTEGER NOT NULL DEFAULT 0,
+  gone INTEGER NOT NULL DEFAULT 0,
+  gone_at INTEGER NOT NULL DEFAULT 0,
   last_seen INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (name, writer)
 ) WITHOUT ROWID;

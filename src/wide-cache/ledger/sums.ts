@@ -4,12 +4,14 @@
  */
 
 /**
- * Rows that a name's writers have recorded and that are not in their tables: on their way, in
- * quarantine, dropped or lost. Of writers seen since a moment. Values: the name, the moment in
- * milliseconds since the Unix epoch.
+ * Rows of writers seen since a moment that are known not to be in their tables: those on their way,
+ * and those quarantined, dropped or lost, if these have changed since then. Values: the moment, in
+ * milliseconds since the Unix epoch; the name; the moment.
  */
 export const MISSING_SINCE =
-  'SELECT COALESCE(SUM(issued - committed + dropped), 0) FROM wide_cache_writers ' +
+  'SELECT COALESCE(SUM(issued - committed - quarantined - lost + CASE ' +
+  'WHEN gone_at >= ? OR gone <> quarantined + dropped + lost ' +
+  'THEN quarantined + dropped + lost ELSE 0 END), 0) FROM wide_cache_writers ' +
   'WHERE name = ? AND last_seen >= ?'
 
 /**

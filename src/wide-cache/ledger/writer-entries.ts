@@ -81,8 +81,8 @@ async function readEntries(
   const rows = await ofWriters(tx, name, writers, {
     table: 'wide_cache_writers',
     columns:
-      'writer, prefix, committed, quarantined, lost, floor, floor_issued, aging_floor, ' +
-      'aging_issued, aging_since',
+      'writer, prefix, committed, quarantined, dropped, lost, floor, floor_issued, ' +
+      'aging_floor, aging_issued, aging_since, gone, gone_at',
     order: 'writer',
   })
   return new Map(rows.map((row) => [hex(row), new WriterEntry(hex(row), row)]))
@@ -146,6 +146,7 @@ export async function writeEntries(
   for (const [writer, entry] of entries) {
     const id = Buffer.from(writer, 'hex')
     const { removed, changed } = entry.compact(now, ttl, maySettle)
+    entry.addGone(outcome === 'quarantined' ? entry.taken : 0, now)
     await removeRanges(tx, name, id, removed)
     for (const { first, last, issued, rows } of changed) {
       ranges.push([name, id, first, last, issued, rows])
@@ -161,6 +162,8 @@ export async function writeEntries(
       entry.agingFloor,
       entry.agingIssued,
       entry.agingSince,
+      entry.gone,
+      entry.goneAt,
     ])
   }
   await writeRanges(tx, ranges)
@@ -212,6 +215,8 @@ async function writeWriters(tx: Transaction, rows: readonly SqlValue[][]): Promi
         'aging_floor',
         'aging_issued',
         'aging_since',
+        'gone',
+        'gone_at',
       ],
       {
         prefix: 'replace',
@@ -222,6 +227,8 @@ async function writeWriters(tx: Transaction, rows: readonly SqlValue[][]): Promi
         aging_floor: 'replace',
         aging_issued: 'replace',
         aging_since: 'replace',
+        gone: 'replace',
+        gone_at: 'replace',
       },
       count,
     ),

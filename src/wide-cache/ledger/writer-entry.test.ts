@@ -14,6 +14,9 @@ const NEW = {
   aging_floor: 0,
   aging_issued: 0,
   aging_since: 0,
+  dropped: 0,
+  gone: 0,
+  gone_at: 0,
 }
 
 /** A writer whose frame n has n % 3 + 1 rows. */
@@ -250,4 +253,18 @@ test('frames that contradict each other lose nothing, and stop no commit', () =>
   entry.take({ sequence: 6, issued: 2, rowCount: 1 })
   entry.compact(1 + TTL + 1, TTL, true)
   assert.deepEqual([entry.prefix, entry.lost, entry.taken], [8, 0, 11])
+})
+
+test('rows quarantined, dropped and lost are added up, with the time of their last change', () => {
+  const gone = (row: Partial<typeof NEW>, quarantined: number, now: number) => {
+    const entry = new WriterEntry('ab', { ...NEW, ...row })
+    entry.addGone(quarantined, now)
+    return [entry.gone, entry.goneAt]
+  }
+  assert.deepEqual(gone({}, 0, 9), [0, 0])
+  assert.deepEqual(gone({ quarantined: 1, dropped: 2, lost: 4 }, 8, 9), [15, 9])
+  const same = { quarantined: 1, dropped: 2, lost: 4, gone: 7, gone_at: 5 }
+  assert.deepEqual(gone(same, 0, 9), [7, 5])
+  // Somebody has retried what was in quarantine.
+  assert.deepEqual(gone({ ...same, quarantined: 0 }, 0, 9), [6, 9])
 })

@@ -28,6 +28,11 @@ export class WriterEntry {
   agingFloor: number
   agingIssued: number
   agingSince: number
+  /** Rows that did not come, whatever the reason, and when their number last changed. */
+  gone: number
+  goneAt: number
+  readonly #dropped: number
+  readonly #quarantined: number
   readonly #settled: number
   readonly #floor: number
   readonly #floorIssued: number
@@ -40,12 +45,16 @@ export class WriterEntry {
     this.writer = writer
     this.prefix = Number(row['prefix'])
     this.lost = Number(row['lost'])
-    this.#settled = Number(row['committed']) + Number(row['quarantined'])
+    this.#quarantined = Number(row['quarantined'])
+    this.#dropped = Number(row['dropped'])
+    this.#settled = Number(row['committed']) + this.#quarantined
     this.#floor = Number(row['floor'])
     this.#floorIssued = Number(row['floor_issued'])
     this.agingFloor = Number(row['aging_floor'])
     this.agingIssued = Number(row['aging_issued'])
     this.agingSince = Number(row['aging_since'])
+    this.gone = Number(row['gone'])
+    this.goneAt = Number(row['gone_at'])
   }
 
   /** Adds a range that SQL has; to be called in ascending order. */
@@ -115,6 +124,14 @@ export class WriterEntry {
       removed: [...this.#stored.keys()].filter((first) => !kept.has(first)),
       changed: this.#ranges.filter(({ first, last }) => this.#stored.get(first) !== last),
     }
+  }
+
+  /** Adds up the rows that did not come. `quarantined`: in this transaction. After `compact`. */
+  addGone(quarantined: number, now: number): void {
+    const gone = this.#quarantined + quarantined + this.#dropped + this.lost
+    if (gone === this.gone) return
+    this.gone = gone
+    this.goneAt = now
   }
 
   /** The index of the first range that begins behind `sequence`. */
