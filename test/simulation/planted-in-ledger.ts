@@ -51,10 +51,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'ledger/writer-entry.ts',
     find: 'now - this.agingSince > ttl',
     replace: 'now - this.agingSince >= 0',
-    told: anyOf(
-      /though frame .* is not settled|let go as confirmed/,
-      /more is lost than missing/,
-    ),
+    told: anyOf(/though frame .* is not settled|let go as confirmed/, /more is lost than missing/),
     seed: 36,
   },
   {
