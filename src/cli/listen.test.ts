@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { raw } from '../support/fixtures.suite.js'
-import { UsageError } from './arguments.js'
+import { keptLog, raw } from '../support/fixtures.suite.js'
+import { createActivity } from '../activity/activity.js'
+import { eventually } from '../../test/servers/eventually.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
+import { sharedMemcached } from '../../test/servers/shared.js'
+import { commandOf, UsageError } from './arguments.js'
+import { collect } from './collect.js'
 import { addressOf, listen, placeOf, type Served } from './listen.js'
 import { servedBy } from './served.js'
 
@@ -140,6 +146,40 @@ test('a place that is taken is named, with the reason', async () => {
     )
   })
   assert.equal(placeOf({ host: '::1', port: 80 }), '[::1]:80')
+})
+
+test('collect --listen tells how what it collects is', async () => {
+  const folder = temporaryFolder('listen')
+  const cache = `memcached://${await sharedMemcached()}`
+  const database = `sqlite:${join(folder, 'site.db')}`
+  const name = `listened-${process.pid}`
+  const activity = createActivity({ name, cache, database, collect: false })
+  activity.record({ page: '/secret-page' })
+  await activity.flush()
+  await activity.drain({ all: true })
+  const log = keptLog()
+  const stop = new AbortController()
+  const asked = commandOf(['collect', '--collect', '* * * * * *', '--listen', '0', '--name', name])
+  assert(asked.command === 'collect')
+  const options = { ...asked.options, database }
+  const collecting = collect(cache, options, log, stop.signal, asked.listen)
+  const port = await eventually('it listens', 10_000, () => {
+    const said = log.lines.join('\n')
+    const [, port] = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(said) ?? []
+    return port !== undefined && Number(port)
+  })
+  await eventually('it is ready', 60_000, async () => (await ask(port, '/readyz')).status === 200)
+  const page = await eventually('it has figures', 60_000, async () => {
+    const { body } = await ask(port, '/metrics')
+    return body.includes('wide_cache_committed_total') && body
+  })
+  assert.match(page, new RegExp(`^wide_cache_committed_total\\{name="${name}"\\} 1$`, 'm'))
+  assert.doesNotMatch(page, /secret/)
+  stop.abort()
+  await collecting
+  await assert.rejects(ask(port, '/healthz'), { code: 'ECONNREFUSED' })
+  await activity.close()
+  removeFolder(folder)
 })
 
 test('several collectors make one page, and one list of reasons with their names', async () => {

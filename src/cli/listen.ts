@@ -39,6 +39,12 @@ const ALLOWED =
 
 /** Connections at a time. A probe and a scrape need one each. */
 const MAX_CONNECTIONS = 100
+/** Slow requests are not to keep others from their connections. */
+const TIMEOUTS = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+} as const
 /** For how long an answer serves all who ask. */
 const ANSWER_MS = 1_000
 
@@ -53,7 +59,7 @@ export function addressOf(text: string): Address {
 /** Listens until it is closed. @throws UsageError where nothing can listen there */
 export async function listen({ host, port }: Address, served: Served): Promise<Listening> {
   const answers = answersOf(served)
-  const server = createServer((request, response) => {
+  const server = createServer(TIMEOUTS, (request, response) => {
     answer(request, response, answers).catch(() => response.destroy())
   })
   server.maxConnections = MAX_CONNECTIONS

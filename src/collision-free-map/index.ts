@@ -18,3 +18,11 @@ export {
   ExportQueue,
   type ExportQueueOptions,
 } from '../export-queue/export-queue.js'
+export type {
+  Instrument,
+  InstrumentCallback,
+  InstrumentDescription,
+  InstrumentValues,
+  MetricsMeter,
+} from '../metrics/open-telemetry.js'
+export { joinMetrics, type MetricsSource } from '../metrics/prometheus.js'

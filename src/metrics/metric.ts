@@ -10,7 +10,7 @@ export type Labels = Readonly<Record<string, string>>
 export interface Metric {
   /** Begins with `wide_cache_`, and ends with its unit and, of a counter, with `_total`. */
   readonly name: string
-  /** A counter never falls while its process lives; a gauge may. */
+  /** A counter never falls while its object lives; a gauge may. */
   readonly type: 'counter' | 'gauge'
   /** By the UCUM, as OpenTelemetry has it: `s`, `By`, or what is counted, such as `{row}`. */
   readonly unit: string
