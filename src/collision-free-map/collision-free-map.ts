@@ -257,8 +257,8 @@ export class CollisionFreeMap<K = string, V = number> {
 
   /**
    * Returns its metrics as text for Prometheus: what SQL holds, at most 10 s old, and what this
-   * process has done. Never waits for SQL for longer than 3 s. `joinMetrics()` joins those of several
-   * objects to one page.
+   * process has done. Never waits for SQL for longer than 3 s. `joinMetrics()` joins those of
+   * several objects to one page.
    */
   metrics(): Promise<string> {
     return this.#connections.run(() => keptAlive(this.#environment, () => this.#metrics.text()))
