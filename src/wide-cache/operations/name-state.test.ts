@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import type { Database, SqlValue } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
+import { DAY_MS } from '../../support/clock.js'
 import { GridRecord } from '../ledger/grid-record.js'
+import { removeOldEntries } from '../ledger/retention.js'
 import { enterUse } from '../ledger/use.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { type LedgerTotals, readNameState, recordedNames } from './name-state.js'
@@ -132,6 +134,25 @@ for (const [where, open] of databases) {
         ledger.outstanding +
         ledger.owed,
     )
+  })
+
+  stateTest('no counter falls when a writer is forgotten; what it owed is lost', async (db) => {
+    await enterUse(db, 'test', USE)
+    await insert(db, 'wide_cache_writers', {
+      name: 'test',
+      writer: Buffer.alloc(16, 1),
+      issued: 100,
+      committed: 60,
+      duplicate: 3,
+      quarantined: 5,
+      dropped: 7,
+      lost: 15,
+      last_seen: NOW - 31 * DAY_MS,
+    })
+    const totals = async () => (await readNameState(db, 'test', NOW))!.ledger
+    const before = await totals()
+    await removeOldEntries(db, 'test', NOW)
+    assert.deepEqual(await totals(), { ...before, lost: before.lost + before.owed, owed: 0 })
   })
 
   stateTest('the quarantine counts frames once, and what is no frame apart', async (database) => {
