@@ -49,6 +49,7 @@ export function readingsOf<Table extends MetricTable>(
 ): Reading[] {
   return Object.entries(table).flatMap(([key, metric]) => {
     const value = values[key]
-    return value === undefined ? [] : [{ metric, samples: [{ labels, value }] }]
+    // What comes from a cache may be anything.
+    return typeof value === 'number' ? [{ metric, samples: [{ labels, value }] }] : []
   })
 }

@@ -19,23 +19,36 @@ const silent = { info() {}, warn() {}, error() {} }
 const MINUTE_MS = 60_000
 
 /** A cache that fails while `broken` says so, and that processes share unless it is `private`. */
-function cacheOf(broken: { cache: boolean }, scope: Cache['scope'], now: () => number): Cache {
+function cacheOf(broken: Broken, scope: Cache['scope'], now: () => number): Cache {
   return new Proxy(memory({ now }), {
     get(target, property) {
       if (property === 'scope') return scope
       const value: unknown = Reflect.get(target, property)
       if (typeof value !== 'function') return value
-      return (...args: unknown[]): unknown =>
-        broken.cache && property !== 'close'
-          ? Promise.reject(new CacheError('CACHE_TIMEOUT', 'silent', { server: 'c:11211' }))
-          : Reflect.apply(value, target, args)
+      return (...args: unknown[]): unknown => {
+        if (broken.cache && property !== 'close') {
+          return Promise.reject(new CacheError('CACHE_TIMEOUT', 'silent', { server: 'c:11211' }))
+        }
+        const isFigures = property === 'get' && String(args[0]).endsWith('read:state:figures')
+        if (isFigures && broken.figures !== undefined) {
+          return Promise.resolve(Buffer.from(broken.figures))
+        }
+        return Reflect.apply(value, target, args)
+      }
     },
   })
 }
 
+/** What fails; `figures`: what the cache has instead of the figures. */
+interface Broken {
+  cache: boolean
+  database: boolean
+  figures?: string
+}
+
 /** A database and a cache that several wide caches share; the time and the servers are a test's. */
 async function bench(scope: Cache['scope'] = 'shared') {
-  const broken = { cache: false, database: false }
+  const broken: Broken = { cache: false, database: false }
   const world = { aheadMs: 0, queries: 0 }
   const real = sqlite(':memory:')
   await real.query('CREATE TABLE taken (row TEXT NOT NULL)')
@@ -219,6 +232,41 @@ test('a process that has not reached SQL tells of itself alone', async () => {
   assert(!page.includes('figures_age'))
   assert.deepEqual((await wide.collectingTroubles()).length, 1)
   broken.database = false
+  await wide.close()
+})
+
+test('what somebody else has put into the cache is no figure', async () => {
+  const { open, broken } = await bench()
+  const wide = open()
+  wide.append('a')
+  await wide.flush()
+  await wide.drain({ all: true })
+  await wide.metrics()
+  const whole = {
+    name: 'test',
+    readAt: 0,
+    ledger: {},
+    quarantine: {},
+    grids: [{ privateTo: null }],
+  }
+  for (const state of [
+    null,
+    7,
+    {},
+    { ...whole, name: 'other' },
+    { ...whole, grids: 3 },
+    { ...whole, grids: [null] },
+    { ...whole, ledger: null },
+    { ...whole, readAt: 'x' },
+    { ...whole, ledger: { issued: '1\nevil_total 1' } },
+  ]) {
+    broken.figures = JSON.stringify(state)
+    const other = open()
+    assert.doesNotMatch(await other.metrics(), /evil|undefined|null/)
+    other.health()
+    await other.collectingTroubles()
+    await other.close()
+  }
   await wide.close()
 })
 

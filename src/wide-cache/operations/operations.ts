@@ -99,9 +99,11 @@ export class Operations {
   }
 
   async #read(): Promise<Known<NameState> | undefined> {
-    const { clock, watch, readState } = this.#parts
+    const { name, clock, watch, readState } = this.#parts
     const figures = await readState()
-    if (!figures) return undefined
+    if (figures?.name !== name) return undefined
+    // Throws, and so is not taken, if somebody else has put something into the cache.
+    nameReadings(figures, this.#own(figures), 0)
     const now = watch.estimate ?? figures.readAt
     return { figures, at: clock.elapsed() - Math.max(0, now - figures.readAt) }
   }
