@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -92,18 +93,26 @@ async function pack(): Promise<{ tarball: string; files: string[] }> {
   return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }) => path) }
 }
 
-/** An empty project with the package, and what else it is given. */
+/** A project with `packages`, in addition to those of `base`; without a base it was empty. */
 async function install(
   name: string,
   sources: { readonly [file: string]: string },
   packages: readonly string[],
+  base?: string,
 ): Promise<string> {
   const project = join(folder, name)
   mkdirSync(project)
-  writeFileSync(
-    join(project, 'package.json'),
-    JSON.stringify({ name: 'consumer', version: '1.0.0', private: true }),
-  )
+  if (base === undefined) {
+    writeFileSync(
+      join(project, 'package.json'),
+      JSON.stringify({ name: 'consumer', version: '1.0.0', private: true }),
+    )
+  } else {
+    for (const part of ['package.json', 'package-lock.json', 'node_modules']) {
+      // npm's links to commands are relative, and stay so.
+      cpSync(join(base, part), join(project, part), { recursive: true, verbatimSymlinks: true })
+    }
+  }
   for (const [file, source] of Object.entries(sources)) {
     copyFileSync(join(CONSUMER, source), join(project, file))
   }
@@ -123,7 +132,7 @@ async function install(
       files: Object.keys(sources).filter((file) => file.endsWith('ts')),
     }),
   )
-  await run('npm', ['install', '--no-audit', '--no-fund', ...packages, '@types/node@20'], project)
+  await run('npm', ['install', '--no-audit', '--no-fund', ...packages], project)
   return project
 }
 
@@ -136,6 +145,7 @@ const PROGRAMS = {
   'types.cts': 'types.ts.txt',
   ...EXAMPLES,
 }
+const BUNDLED = { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }
 
 /** The path of another Node, from the npm registry. */
 async function nodeOf(version: string): Promise<string> {
@@ -149,28 +159,24 @@ const projects = new Map<string, string>()
 const nodes = new Map<string, string>([['this', process.execPath]])
 before(async () => {
   packed = await pack()
-  await Promise.all([
-    ...EXPRESS_VERSIONS.map(async (express) =>
-      projects.set(
-        express,
-        await install(`express-${express}`, PROGRAMS, [
-          packed.tarball,
-          `express@${express}`,
-          `@types/express@${express}`,
-        ]),
-      ),
-    ),
-    install('bundled', { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }, [
-      packed.tarball,
-      'express@5',
-      'esbuild',
-      'webpack@5',
-    ]).then((project) => projects.set('bundled', project)),
-    install('untyped', { ...EXAMPLES, 'adapter.mjs': 'adapter.mjs' }, [packed.tarball]).then(
-      (project) => projects.set('untyped', project),
-    ),
+  const untyped = await install('untyped', { ...EXAMPLES, 'adapter.mjs': 'adapter.mjs' }, [
+    packed.tarball,
+    '@types/node@20',
+  ])
+  projects.set('untyped', untyped)
+  const typed = (express: string, sources: typeof PROGRAMS, ...others: readonly string[]) =>
+    install(
+      `express-${express}`,
+      sources,
+      [`express@${express}`, `@types/express@${express}`, ...others],
+      untyped,
+    )
+  const [five, four] = await Promise.all([
+    typed('5', { ...PROGRAMS, ...BUNDLED }, 'esbuild', 'webpack@5'),
+    typed('4', PROGRAMS),
     ...OTHER_NODES.map(async (version) => nodes.set(version, await nodeOf(version))),
   ])
+  projects.set('5', five).set('bundled', five).set('4', four)
 })
 
 test('the tarball holds what users need, and nothing else', () => {
