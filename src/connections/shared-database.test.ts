@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { startRelay } from '../../test/servers/relay.js'
 import { DatabaseError } from '../database/database.js'
@@ -7,14 +7,22 @@ import { systemEnvironment } from '../support/environment.js'
 import { Connections } from './connections.js'
 import { sharedDatabase } from './shared-database.js'
 
+const cleanUps: (() => Promise<void>)[] = []
+after(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+})
+
 function connect(url: string) {
   const connections = new Connections('Thing', 'mine', systemEnvironment)
   const { database } = connections.openDatabase(url, [])
-  return { database, close: () => connections.close(() => connections.finish()) }
+  const close = () => connections.close(() => connections.finish())
+  cleanUps.push(close)
+  return { database, close }
 }
 
 test('objects with one URL share connections, which end with the last of them', async () => {
   const relay = await startRelay(Number(new URL(await sharedMysqlUrl()).port))
+  cleanUps.push(() => relay.close())
   const direct = new URL(await sharedMysqlUrl())
   direct.port = String(relay.port)
   const url = direct.href
@@ -46,7 +54,6 @@ test('objects with one URL share connections, which end with the last of them', 
   await again.database.query('SELECT 1')
   assert.equal(relay.connections, 1)
   await again.close()
-  await relay.close()
 })
 
 test('what could not be opened is not shared', () => {
@@ -58,5 +65,9 @@ test('what could not be opened is not shared', () => {
 })
 
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate)
+  const deadline = performance.now() + 10_000
+  while (!condition()) {
+    assert(performance.now() < deadline, 'not within 10 s')
+    await new Promise(setImmediate)
+  }
 }

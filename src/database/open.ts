@@ -7,6 +7,7 @@ import { wrongType, wrongValue } from '../support/options.js'
 import { warnOnce } from '../support/warn-once.js'
 import type { Database } from './database.js'
 import { MysqlDatabase } from './mysql/mysql.js'
+import { poolOptions } from './mysql/options.js'
 import { sqlite } from './sqlite/sqlite.js'
 
 const EMBEDDED_DEFAULT = 'sqlite:./wide-cache.db'
@@ -70,6 +71,8 @@ function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool):
   switch (scheme) {
     case 'mysql':
     case 'mariadb':
+      // Every caller's logger is told what is ignored, whoever opens the pool.
+      poolOptions(url, option, (message) => warnOnce(logger, message))
       return openPool(url, () => new MysqlDatabase(url, option, logger))
     case 'sqlite': {
       const file = url.slice('sqlite:'.length).replace(/^\/\//, '')

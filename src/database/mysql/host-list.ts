@@ -30,7 +30,9 @@ export function urlsOfHosts(text: string): string[] {
  * @throws TypeError, RangeError
  */
 export function checkedHosts(option: string, given: unknown): { host: string; port: number }[] {
-  const allowed = `an array of 1 to ${MAX_HOSTS} different { host, port }`
+  const allowed =
+    `1 to ${MAX_HOSTS} different hosts, as host:port,host:port in a URL or as an array of ` +
+    '{ host, port }'
   if (!Array.isArray(given)) throw wrongType(option, 'something else', allowed)
   if (given.length === 0 || given.length > MAX_HOSTS) {
     throw wrongValue(option, `a list of ${given.length} hosts`, allowed)
