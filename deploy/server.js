@@ -1,0 +1,54 @@
+// A site as it runs in production: a collector of its own elsewhere, health and metrics on a port
+// that is not published, and an end that loses no visit.
+import { setTimeout as delay } from 'node:timers/promises'
+import express from 'express'
+import { createActivity } from 'wide-cache'
+
+const activity = createActivity({ collect: false })
+
+const app = express()
+app.disable('x-powered-by')
+// The addresses of the proxies before this site. Without them all visitors count as one.
+if (process.env.TRUST_PROXY) app.set('trust proxy', process.env.TRUST_PROXY)
+app.use(activity.middleware())
+app.use('/activity', activity.router())
+app.get('/', (_req, res) => {
+  res.send(
+    '<!doctype html><html lang="en"><title>A site</title><h1>A site</h1>' +
+      '<script type="module" src="/activity/widget.js"></script><site-activity></site-activity>',
+  )
+})
+
+const operations = express()
+operations.disable('x-powered-by')
+operations.use((_req, res, next) => {
+  res.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+  next()
+})
+operations.get('/healthz', (_req, res) => {
+  const { live, reasons } = activity.health()
+  res.status(live ? 200 : 503).json({ live, reasons })
+})
+operations.get('/readyz', (_req, res) => {
+  const { ready, reasons } = activity.health()
+  res.status(ready ? 200 : 503).json({ ready, reasons })
+})
+operations.get('/metrics', async (_req, res) => {
+  res.type('text/plain; version=0.0.4').send(await activity.metrics())
+})
+
+const server = app.listen(process.env.PORT || 3000)
+const operationsServer = operations.listen(process.env.OPERATIONS_PORT || 9465)
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+
+// docs/operations.md, "Ending in order", says why each step is needed.
+async function stop() {
+  server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
+  const ended = new Promise((resolve) => server.close(resolve))
+  await Promise.race([ended, delay(2000)])
+  server.closeAllConnections()
+  await activity.close()
+  operationsServer.close()
+  process.exit()
+}
