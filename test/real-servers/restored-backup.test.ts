@@ -1,0 +1,141 @@
+/**
+ * What a database that is restored from a backup means for the ledger, as docs/operations.md says
+ * it, while the processes of the site go on. Time is virtual.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Cache } from '../../src/cache/cache.js'
+import { memory } from '../../src/cache/memory.js'
+import type { Database, SqlRow } from '../../src/database/database.js'
+import { shifted } from '../../src/database/shifted.suite.js'
+import { sqlite } from '../../src/database/sqlite/sqlite.js'
+import { systemEnvironment } from '../../src/support/environment.js'
+import { ManualClock } from '../../src/support/fixtures.suite.js'
+import { assertRecorded, createRecorded, keptLog, openRecorded, rowsOf } from './recorded.js'
+
+const CELL_TTL_SECONDS = 120
+const CONFIRM_SECONDS = 27
+/** In real time, what the thread of SQLite takes for the work of a virtual second. */
+const TURN_MS = 3
+
+/** A cache that several processes share, in this process's memory. */
+function shared(cache: Cache): Cache {
+  return new Proxy(cache, {
+    get: (target, property) =>
+      property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target),
+  })
+}
+
+/** Keeps all rows of a database. The function returned brings exactly these back. */
+async function backUp(database: Database): Promise<() => Promise<void>> {
+  const { rows: tables } = await database.query(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  )
+  const kept: [table: string, rows: readonly SqlRow[]][] = []
+  for (const { name } of tables) {
+    kept.push([String(name), (await database.query(`SELECT * FROM ${String(name)}`)).rows])
+  }
+  return () =>
+    database.transaction(async (tx) => {
+      for (const [table, rows] of kept) {
+        await tx.query(`DELETE FROM ${table}`)
+        for (const row of rows) {
+          const values = Object.values(row)
+          await tx.query(
+            `INSERT INTO ${table} VALUES (${values.map(() => '?').join(', ')})`,
+            values,
+          )
+        }
+      }
+    })
+}
+
+for (const restarted of [false, true]) {
+  const which = restarted ? 'one that starts then' : 'the one that was there'
+  test(`a restored database, and a collector, ${which}: it has all but what came between`, async () => {
+    const clock = new ManualClock(Date.now())
+    const real = sqlite(':memory:')
+    const database = shifted(real, () => clock.now() - Date.now())
+    const cache = shared(memory({ now: clock.elapsed }))
+    const log = keptLog()
+    const open = () =>
+      openRecorded(
+        { cache, database, collect: false },
+        { confirmSeconds: CONFIRM_SECONDS, cellTtlSeconds: CELL_TTL_SECONDS, logger: log },
+        { ...systemEnvironment, clock },
+      )
+    await createRecorded(real)
+    const [living, ended] = [open(), open()]
+    let collector: typeof living | undefined = open()
+    let draining: Promise<unknown> | undefined
+    const pass = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second++) {
+        await clock.advance(1000)
+        await delay(TURN_MS)
+        draining ??= collector?.drain().finally(() => (draining = undefined))
+      }
+      while (draining) {
+        await clock.advance(1000)
+        await delay(TURN_MS)
+      }
+    }
+    /** Passes time for it, too. */
+    const close = async (wide: typeof living): Promise<void> => {
+      const closing = wide.close()
+      await pass(3)
+      await closing
+    }
+    const record = async (wide: typeof living, rows: readonly Recorded[]): Promise<void> => {
+      for (const row of rows) wide.append(row)
+      await wide.flush()
+    }
+    const ledger = async () => {
+      const { issued, committed, outstanding, lost } = await living.ledger()
+      return { issued, committed, outstanding, lost }
+    }
+    const gridId = async () =>
+      (await real.query('SELECT HEX(id) AS id FROM wide_cache_grids')).rows[0]?.['id']
+
+    await record(living, rowsOf(0, 0, 10))
+    await pass(20)
+    const restore = await backUp(real)
+    // Confirmed after the backup, by a process that goes on and by one that ends.
+    await record(living, rowsOf(0, 10, 30))
+    await record(ended, rowsOf(1, 0, 5))
+    await pass(20)
+    await close(ended)
+    assert.deepEqual(await ledger(), { issued: 35, committed: 35, outstanding: 0, lost: 0 })
+
+    // Waiting in the cache when the backup is restored.
+    await record(living, rowsOf(0, 30, 70))
+    const idBefore = await gridId()
+    if (restarted) {
+      const old = collector
+      collector = undefined
+      await close(old)
+    }
+    await restore()
+    collector ??= open()
+    await record(living, rowsOf(0, 70, 75))
+    await pass(CONFIRM_SECONDS + 15)
+    assert.equal(log.matching(/another database uses the cache keys/).length, restarted ? 1 : 0)
+    assert.equal((await gridId()) !== idBefore, restarted)
+    const there = [...rowsOf(0, 0, 10), ...rowsOf(0, 30, 75)]
+    await assertRecorded(real, there)
+    // The process that goes on names what is missing; that of the ended one is in no report.
+    assert.deepEqual(await ledger(), { issued: 75, committed: 55, outstanding: 20, lost: 0 })
+
+    await pass(CELL_TTL_SECONDS)
+    await record(living, rowsOf(0, 75, 76))
+    await pass(CELL_TTL_SECONDS + 20)
+    await record(living, rowsOf(0, 76, 77))
+    await pass(20)
+    assert.deepEqual(await ledger(), { issued: 77, committed: 57, outstanding: 0, lost: 20 })
+    await assertRecorded(real, [...there, ...rowsOf(0, 75, 77)])
+    const last = collector
+    collector = undefined
+    await Promise.all([close(living), close(last)])
+    await real.close()
+  })
+}
