@@ -1,6 +1,6 @@
 /**
- * `wide-cache collect` as docs/operations.md starts it: ends in order on SIGTERM, and leaves no
- * process. Needs `npm run build` before.
+ * `wide-cache collect` as docs/operations.md, the unit and the image of `deploy/` start it: ends in
+ * order on SIGTERM, and leaves no process. Needs `npm run build` before.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -27,7 +27,11 @@ const block = (language: string, about = ''): string => {
   return found.text
 }
 
-const unit = block('ini')
+const kit = (file: string): string =>
+  readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8')
+const unit = kit('systemd/wide-cache-collector.service')
+/** The tests run beside each other, so none of them has a port of its own choice. */
+const onFreePort = (word: string): string => word.replace(/^.+:9464$/, '127.0.0.1:0')
 /** Words of commands, and how they are told to end. */
 const WAYS: [
   name: string,
@@ -45,7 +49,7 @@ const WAYS: [
   ],
   [
     'process 1 of a container',
-    commandOfImage(block('dockerfile')),
+    commandOfImage(kit('Dockerfile'), 'collector'),
     'SIGTERM',
     ['unshare', '--pid', '--fork', '--kill-child', '--'],
   ],
@@ -90,7 +94,7 @@ describe('wide-cache collect', { concurrency: true }, () => {
           '--cell-ttl-seconds',
           '120',
         ]
-        const [first = '', ...rest] = [...(around ?? []), node, ...args, ...quick]
+        const [first = '', ...rest] = [...(around ?? []), node, ...args.map(onFreePort), ...quick]
         const web = createActivity({
           cache,
           database,

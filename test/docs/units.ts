@@ -58,14 +58,31 @@ export async function checkUnit(unit: string): Promise<void> {
   }
 }
 
-/** The words of `CMD`. @throws Error if it is no list */
-export function commandOfImage(dockerfile: string): string[] {
-  const list = /^CMD\s+(\[.*\])\s*$/m.exec(dockerfile)?.[1]
+/** The stages of a Dockerfile, by name; those without a name by their number. */
+function stagesOf(dockerfile: string): Map<string, string> {
+  const stages = dockerfile.split(/^(?=FROM )/m).filter((part) => part.startsWith('FROM '))
+  return new Map(
+    stages.map((stage, i) => [/^FROM \S+ AS (\S+)$/m.exec(stage)?.[1] ?? `${i}`, stage]),
+  )
+}
+
+/**
+ * The words of `CMD`, of the last stage or of one that is named. @throws Error if it is no list, or
+ * there is no such stage
+ */
+export function commandOfImage(dockerfile: string, stage?: string): string[] {
+  const stages = stagesOf(dockerfile)
+  const text = stage === undefined ? [...stages.values()].at(-1) : stages.get(stage)
+  if (text === undefined) throw new Error(`there is no stage ${stage}`)
+  const list = /^CMD\s+(\[.*\])\s*$/m.exec(text)?.[1]
   if (!list) throw new Error('CMD is no list: a shell would stand between')
   return JSON.parse(list) as string[]
 }
 
-/** @throws Error for an instruction or a command that does not exist */
+/**
+ * @throws Error for an instruction or a command that does not exist, unless it is of a file that is
+ * copied
+ */
 export function checkDockerfile(dockerfile: string): void {
   const lines = dockerfile
     .replaceAll(/\\\n/g, ' ')
@@ -77,5 +94,16 @@ export function checkDockerfile(dockerfile: string): void {
     if (instruction === 'RUN') checkCommands(rest)
   }
   if (!lines[0]?.startsWith('FROM ')) throw new Error('it has no FROM at its beginning')
-  checkCommand(commandOfImage(dockerfile))
+  const copied = copiedBy(dockerfile)
+  for (const [stage, text] of stagesOf(dockerfile)) {
+    const command = /^CMD/m.test(text) ? commandOfImage(dockerfile, stage) : []
+    if (command.length > 0 && !copied.includes(command.at(-1)!)) checkCommand(command)
+  }
+}
+
+/** The files that a Dockerfile copies from beside it. */
+export function copiedBy(dockerfile: string): string[] {
+  return [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, files = '']) =>
+    files.split(' '),
+  )
 }

@@ -14,6 +14,9 @@ const PROGRAMS = {
     names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
     debianPackage: 'chromium',
   },
+  prometheus: { names: ['prometheus'], debianPackage: 'prometheus' },
+  promtool: { names: ['promtool'], debianPackage: 'prometheus' },
+  'docker-compose': { names: ['docker-compose'], debianPackage: 'docker-compose' },
 } as const
 
 export type Program = keyof typeof PROGRAMS

@@ -1,0 +1,136 @@
+/**
+ * The deploy kit: its unit, its image, and what its files say of each other. Its site runs on real
+ * servers. `prometheus.test.ts` has what needs programs that few machines have. Needs `npm run
+ * build` before.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { createActivity } from '../../src/activity/activity.js'
+import { BROWSER } from '../../src/support/fixtures.suite.js'
+import { pageOf } from '../docs/markdown.js'
+import { checkDockerfile, checkUnit, commandOfImage, copiedBy } from '../docs/units.js'
+import { executable } from '../servers/binaries.js'
+import { eventually } from '../servers/eventually.js'
+import { removeFolder } from '../servers/process.js'
+import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
+import { alertsOf, KIT, kitFile, metricsIn } from './kit.js'
+import { startSite } from './site.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const UNIT = 'systemd/wide-cache-collector.service'
+const VISITS = 20
+const STARTED_MS = 20_000
+/** Of 10, by `systemd-analyze security`: how much of the machine the unit may reach. */
+const MOST_EXPOSED = 1.5
+
+test('the unit is one of systemd, and reaches little of the machine', async () => {
+  await checkUnit(kitFile(UNIT))
+  const analyze = executable('systemd-analyze')
+  // Beside checkUnit(), which wants no program, as on any machine without systemd.
+  if (!analyze) return
+  const { stdout } = await promisify(execFile)(analyze, [
+    'security',
+    '--offline=true',
+    '--no-pager',
+    join(KIT, UNIT),
+  ])
+  const exposure = Number(/exposure level[^:]*: ([\d.]+)/.exec(stdout)?.[1])
+  assert(exposure <= MOST_EXPOSED, stdout)
+})
+
+test('the image is a Dockerfile with two stages, and the compose file builds these', () => {
+  const dockerfile = kitFile('Dockerfile')
+  checkDockerfile(dockerfile)
+  for (const file of copiedBy(dockerfile)) assert(existsSync(join(KIT, file)), file)
+  const targets = [...kitFile('compose.yaml').matchAll(/^ +target: (\w+)$/gm)].map(([, to]) => to!)
+  assert.deepEqual(targets.toSorted(), ['collector', 'site'])
+  for (const target of targets) assert(commandOfImage(dockerfile, target).length > 1)
+})
+
+test('ports of health and metrics are the same in the image, compose and Prometheus', () => {
+  const [image, compose, prometheus] = [
+    'Dockerfile',
+    'compose.yaml',
+    'prometheus/prometheus.yml',
+  ].map(kitFile)
+  const collector = /--listen", "0\.0\.0\.0:(\d+)"/.exec(image!)?.[1]
+  const site = /OPERATIONS_PORT \|\| (\d+)/.exec(kitFile('server.js'))?.[1]
+  assert(collector && site)
+  assert.match(compose!, new RegExp(`127\\.0\\.0\\.1:${collector}/healthz`))
+  assert.match(compose!, new RegExp(`127\\.0\\.0\\.1:${site}/readyz`))
+  assert.match(prometheus!, new RegExp(`"collector:${collector}"`))
+  assert.match(prometheus!, new RegExp(`port: ${site}$`, 'm'))
+  assert.match(kitFile(UNIT), new RegExp(`--listen 127\\.0\\.0\\.1:${collector}$`, 'm'))
+})
+
+test('each alert has a test that fires it, and a row in docs/operations.md', () => {
+  const alerts = alertsOf(kitFile('prometheus/alerts.yml'))
+  assert(alerts.length > 10)
+  const fired = kitFile('prometheus/alerts.test.yml')
+    .split(/^ +- (?=eval_time)/m)
+    .filter((one) => one.includes('exp_alerts:'))
+    .map((one) => /alertname: (\w+)/.exec(one)?.[1])
+  assert.deepEqual([...new Set(fired)].toSorted(), alerts.toSorted())
+  const rows = [...pageOf('docs/operations.md').text.matchAll(/^\| `(WideCache\w+)`/gm)]
+  assert.deepEqual(rows.map(([, name = '']) => name).toSorted(), alerts.toSorted())
+})
+
+test('the metrics of the alerts and of their tests are those of docs/metrics.md', () => {
+  const known = metricsIn(pageOf('docs/metrics.md').text)
+  for (const file of ['alerts.yml', 'alerts.test.yml']) {
+    const named = metricsIn(kitFile(`prometheus/${file}`))
+    assert(named.length > 5)
+    assert.deepEqual(
+      named.filter((name) => !known.includes(name)),
+      [],
+      file,
+    )
+  }
+})
+
+test('the package has the kit', () => {
+  const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    files: string[]
+  }
+  assert(files.includes('deploy'))
+  for (const file of ['README.md', 'env.example', 'systemd/collector.env']) {
+    assert(existsSync(join(KIT, file)), file)
+  }
+})
+
+test('the site answers, has health and metrics on another port, and loses no visit', async () => {
+  const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
+  const site = await startSite(cache, database)
+  const reader = createActivity({ cache, database, collect: false })
+  try {
+    const ask = (path: string) => fetch(`http://${site.operations}${path}`)
+    await eventually('the site is ready', STARTED_MS, () =>
+      ask('/readyz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    )
+    for (let visit = 0; visit < VISITS; visit++) {
+      const page = await fetch(site.origin, { headers: { 'user-agent': BROWSER } })
+      assert.match(await page.text(), /<site-activity>/)
+    }
+    assert.equal((await fetch(`${site.origin}/activity/widget.js`)).status, 200)
+    assert.equal((await fetch(`${site.origin}/metrics`)).status, 404)
+    assert.deepEqual(await (await ask('/healthz')).json(), { live: true, reasons: [] })
+    const metrics = await ask('/metrics')
+    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
+    assert.match(await metrics.text(), /^wide_cache_process_issued_total\{name="activity"\} 20$/m)
+    process.kill(site.pid, 'SIGTERM')
+    assert.equal(await site.ended(), 0, site.output())
+    assert.equal((await reader.ledger()).committed, VISITS)
+  } finally {
+    site.kill()
+    await reader.close()
+    removeFolder(site.folder)
+  }
+})
