@@ -39,8 +39,15 @@ const LONGEST = [
   'test/simulation/planted-bugs.test.ts',
 ]
 
-/** Run by `--all`, and by name: three servers of a cluster take the machine from all others. */
-const ONLY_OF_ALL = ['test/real-servers/galera.test.ts']
+/**
+ * Run by `--all`, and by name: three servers of a cluster take the machine from all others, few
+ * machines have a Prometheus, and a backup is restored in a minute.
+ */
+const ONLY_OF_ALL = [
+  'test/real-servers/galera.test.ts',
+  'test/real-servers/backup.test.ts',
+  'test/deploy/prometheus.test.ts',
+]
 
 const args = process.argv.slice(2)
 const all = args.includes('--all')

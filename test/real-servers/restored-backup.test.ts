@@ -3,6 +3,7 @@
  * it, while the processes of the site go on. Time is virtual.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../../src/cache/cache.js'
@@ -10,9 +11,18 @@ import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow } from '../../src/database/database.js'
 import { shifted } from '../../src/database/shifted.suite.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
+import { Sequence } from '../../src/sequence/sequence.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { ManualClock } from '../../src/support/fixtures.suite.js'
-import { assertRecorded, createRecorded, keptLog, openRecorded, rowsOf } from './recorded.js'
+import { blocksIn } from '../docs/blocks.js'
+import {
+  assertRecorded,
+  createRecorded,
+  keptLog,
+  openRecorded,
+  type Recorded,
+  rowsOf,
+} from './recorded.js'
 
 const CELL_TTL_SECONDS = 120
 const CONFIRM_SECONDS = 27
@@ -52,8 +62,8 @@ async function backUp(database: Database): Promise<() => Promise<void>> {
 }
 
 for (const restarted of [false, true]) {
-  const which = restarted ? 'one that starts then' : 'the one that was there'
-  test(`a restored database, and a collector, ${which}: it has all but what came between`, async () => {
+  const which = restarted ? 'a collector that starts then' : 'the collector that was there'
+  test(`a restored database has all but what came between, by ${which}`, async () => {
     const clock = new ManualClock(Date.now())
     const real = sqlite(':memory:')
     const database = shifted(real, () => clock.now() - Date.now())
@@ -137,5 +147,37 @@ for (const restarted of [false, true]) {
     collector = undefined
     await Promise.all([close(living), close(last)])
     await real.close()
+  })
+}
+
+/** The statement of docs/operations.md that raises a sequence. */
+function raising(): string {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const [statement = '', ...more] = blocksIn('docs/operations.md', page)
+    .filter(({ language, text }) => language === 'sql' && text.includes('sequence_generations'))
+    .map(({ text }) => text)
+  assert.deepEqual(more, [])
+  return statement
+}
+
+for (const cached of [true, false]) {
+  test(`a sequence is raised as printed, ${cached ? 'with' : 'without'} a cache`, async () => {
+    const database = sqlite(':memory:')
+    const cache = cached ? { cache: shared(memory()) } : {}
+    const open = () => new Sequence({ name: 'orders', database, ...cache, block: 10 })
+    const first = open()
+    assert.equal(await first.next(), 1)
+    const restore = await backUp(database)
+    const given = new Set<number>()
+    for (let i = 0; i < 50; i++) given.add(await first.next())
+    await first.close()
+    await restore()
+    await database.query(raising())
+    const second = open()
+    const next = [await second.next(), await second.next()]
+    assert.deepEqual(next, [5_000_001, 5_000_002])
+    assert(next.every((number) => !given.has(number)))
+    await second.close()
+    await database.close()
   })
 }
