@@ -47,7 +47,7 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
     return cluster.map((node) => node.url(pathname.slice(1)))
   }
 
-  test(`${NODES * ROWS_A_NODE} rows through all ${NODES} nodes of a Galera cluster, each once`, async () => {
+  test(`${NODES * ROWS_A_NODE} rows through ${NODES} nodes of Galera, each once`, async () => {
     const sql = (await freshOnAll()).map((url) => mysql(url))
     const cache = `memcached://${await sharedMemcached()}`
     const options = {

@@ -60,7 +60,7 @@ export class MysqlHosts {
     }
   }
 
-  /** Cuts the session's connection because of `error`, and leaves a server that is the wrong one. */
+  /** Cuts the session's connection because of `error`, and leaves a server that is wrong. */
   end(session: MysqlSession, error: unknown): void {
     const host = this.#hostOf.get(session)
     host?.end(session, error)

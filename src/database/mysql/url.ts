@@ -10,7 +10,8 @@ import { urlsOfHosts } from './host-list.js'
 import type { MysqlOptions } from './options.js'
 
 const ALLOWED_URL =
-  'mysql://user:password@host:port/database or mysql://user:password@host:port,host:port/database ' +
+  'mysql://user:password@host:port/database or ' +
+  'mysql://user:password@host:port,host:port/database ' +
   '(special characters percent-encoded), with ?ssl-mode=required, ?socket=… or ' +
   '?connection_limit=… where wanted'
 
