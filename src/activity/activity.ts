@@ -24,6 +24,7 @@ import { type ActivityCertificate, certificateLine, readCertificate } from './ce
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
 import { type LiveActivity, liveView } from './live.js'
+import { bookMetrics } from './book-metrics.js'
 import { activityMiddleware, type ViewedPage } from './middleware.js'
 import {
   type ActivityOptions,
@@ -275,6 +276,7 @@ export class SiteActivity implements Activity {
         historyDays: settings.historyDays,
         tables: ['activity'],
         afterRun: (database, { now }) => this.#recounts.run(database, now),
+        metrics: bookMetrics,
       },
     )
     this.#live = liveView(this.#wide, clock)

@@ -84,6 +84,25 @@ for (const [server, url] of SERVERS) {
   }
 
   describe(`certificates, ${server}`, () => {
+    test('what does not balance is in the metrics', async () => {
+      const one = await site()
+      const { activity, database, name, query, logger } = one
+      await query('UPDATE activity_hours SET views = views + 2 WHERE name = ? AND late = 1', [name])
+      await query('DELETE FROM activities WHERE name = ? AND created_at = ?', [
+        name,
+        START + DAY_MS,
+      ])
+      await watchBalance(database, name, logger)
+      await walk(one, START + DAY_MS + 2 * HOUR_MS)
+      const page = await activity.metrics()
+      const value = (metric: string) =>
+        Number(new RegExp(`^wide_cache_${metric}\\{[^}]*\\} (\\S+)$`, 'm').exec(page)?.[1])
+      assert.equal(value('books_difference_rows'), -2)
+      assert.equal(value('recounted_layers_unequal_total'), 1)
+      assert(value('recounted_layers_equal_total') >= 1)
+      await activity.close()
+    })
+
     test('of a closed day as it was then, of an open one as it is', async () => {
       const { activity, certified, certificate, closeAt, name, record } = await site()
       const first: ActivityCertificate = {

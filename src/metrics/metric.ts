@@ -45,7 +45,7 @@ export function gauge(name: string, unit: string, help: string): Metric {
 export function readingsOf<Table extends MetricTable>(
   table: Table,
   labels: Labels,
-  values: Readonly<Record<keyof Table, number | undefined>>,
+  values: Readonly<Partial<Record<keyof Table, number | undefined>>>,
 ): Reading[] {
   return Object.entries(table).flatMap(([key, metric]) => {
     const value = values[key]

@@ -30,8 +30,8 @@ import {
   type WideCacheOptions,
 } from './options.js'
 import type { Health } from './operations/health.js'
-import { type NameState, readNameState } from './operations/name-state.js'
-import { Operations, WIDE_CACHE_METRICS } from './operations/operations.js'
+import { readNameState, type StateOfUse, type UseMetrics } from './operations/name-state.js'
+import { metricsWith, Operations } from './operations/operations.js'
 import { Runs } from './operations/runs.js'
 import { removeOldEntries } from './ledger/retention.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
@@ -61,6 +61,7 @@ export interface OwnUse extends Partial<
   readonly tables?: readonly string[]
   /** Called at the end of each collecting run. Takes milliseconds only. */
   readonly afterRun?: (database: Database, context: RetentionContext) => Promise<void>
+  readonly metrics?: UseMetrics
 }
 
 /**
@@ -96,6 +97,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #environment: Environment
   readonly #use: Use
   readonly #afterRun: OwnUse['afterRun']
+  readonly #useMetrics: UseMetrics | undefined
   readonly #connections: Connections<CloseReport>
   readonly #database: MigratedDatabase
   readonly #logger: BurstLogger
@@ -147,6 +149,7 @@ export class WideCache<Row, Figures = unknown> {
       repeatSeconds,
     }
     this.#afterRun = afterRun
+    this.#useMetrics = own.metrics
     this.#createdAt = clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
     this.#runs = new Runs(environment)
@@ -209,6 +212,7 @@ export class WideCache<Row, Figures = unknown> {
       writer: this.#writer,
       runs: this.#runs,
       readState: () => state.read(),
+      useMetrics: own.metrics?.table,
       isOpen: () => this.#connections.isOpen,
     })
     if (settings.collect !== false) {
@@ -327,7 +331,9 @@ export class WideCache<Row, Figures = unknown> {
    */
   instrument(meter: MetricsMeter): void {
     this.#connections.check()
-    this.#observed.push(observeBy(meter, WIDE_CACHE_METRICS, () => this.#operations.readings()))
+    this.#observed.push(
+      observeBy(meter, metricsWith(this.#useMetrics?.table), () => this.#operations.readings()),
+    )
   }
 
   /**
@@ -388,9 +394,12 @@ export class WideCache<Row, Figures = unknown> {
     )
   }
 
-  async #readState(): Promise<NameState | null> {
+  async #readState(): Promise<StateOfUse | null> {
     const now = await this.#watch.now(this.database)
-    return (await readNameState(this.database, this.#settings.name, now)) ?? null
+    const { name } = this.#settings
+    const state = await readNameState(this.database, name, now)
+    if (!state) return null
+    return { ...state, ofUse: (await this.#useMetrics?.read(this.database, name)) ?? {} }
   }
 
   #ledgerReport(): Promise<LedgerReport> {

@@ -4,6 +4,7 @@
  * take no lock and change nothing.
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
+import type { MetricTable } from '../../metrics/metric.js'
 import { Grid } from '../grid.js'
 import { type Run, SHARED } from '../ledger/grid-record.js'
 import { type Use, useOf } from '../ledger/use.js'
@@ -86,6 +87,19 @@ export interface NameState {
   /** Those in shared caches first, of each kind the last used first; at most 100. */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
+}
+
+/** The state of a name, and what its use adds. */
+export interface StateOfUse extends NameState {
+  /** By the keys of the metrics of the use. */
+  readonly ofUse: Readonly<Record<string, number>>
+}
+
+/** Metrics that a use of the wide cache adds to those of its name. */
+export interface UseMetrics {
+  readonly table: MetricTable
+  /** Reads the values, by the keys of the table. */
+  read(queryable: Queryable, name: string): Promise<Readonly<Record<string, number>>>
 }
 
 /** Each start of a process with a grid of its own (`memory:`) leaves a row for 30 days. */

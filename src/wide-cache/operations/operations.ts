@@ -1,13 +1,13 @@
 import type { ErrorCounts } from '../../connections/counting.js'
 import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../connections/error-metrics.js'
 import { ageOf, type Known, LastKnown } from '../../metrics/last-known.js'
-import type { Metric, Reading } from '../../metrics/metric.js'
+import { type Metric, type MetricTable, type Reading, readingsOf } from '../../metrics/metric.js'
 import type { Clock } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { WriterFigures } from '../writer/writer.js'
 import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
-import type { GridFigures, NameState } from './name-state.js'
+import type { GridFigures, StateOfUse } from './name-state.js'
 import type { Runs } from './runs.js'
 
 /** How old figures may be that a collector is judged by. */
@@ -25,23 +25,29 @@ interface OperationsParts {
   readonly writer: { readonly figures: WriterFigures }
   readonly runs: Runs
   /** Reads the state of the name, cached. */
-  readonly readState: () => Promise<NameState | null>
+  readonly readState: () => Promise<StateOfUse | null>
+  /** What the use of the name adds to its metrics. */
+  readonly useMetrics: MetricTable | undefined
   /** Whether it has not been closed. */
   readonly isOpen: () => boolean
 }
 
-/** All metrics of a wide cache. */
-export const WIDE_CACHE_METRICS: readonly Metric[] = [
+const WIDE_CACHE_METRICS: readonly Metric[] = [
   ...Object.values(NAME_METRICS),
   ...Object.values(PROCESS_METRICS),
   ...CACHE_ERROR_METRICS,
   ...DATABASE_ERROR_METRICS,
 ]
 
+/** All metrics of a wide cache whose use adds some. */
+export function metricsWith(useMetrics: MetricTable | undefined): readonly Metric[] {
+  return [...WIDE_CACHE_METRICS, ...Object.values(useMetrics ?? {})]
+}
+
 /** What those who operate a wide cache ask it: its metrics, and how it is. */
 export class Operations {
   readonly #parts: OperationsParts
-  readonly #state: LastKnown<NameState>
+  readonly #state: LastKnown<StateOfUse>
 
   constructor(parts: OperationsParts) {
     this.#parts = parts
@@ -50,7 +56,7 @@ export class Operations {
 
   /** All metrics; without those from SQL if SQL has never answered. Never rejects. */
   async readings(): Promise<Reading[]> {
-    const { name, clock, writer, runs, cacheErrors, databaseErrors } = this.#parts
+    const { name, clock, writer, runs, cacheErrors, databaseErrors, useMetrics } = this.#parts
     const known = await this.#state.get()
     const figuresAgeMs = known && ageOf(known, clock.elapsed())
     const ofProcess = processReadings(name, {
@@ -61,7 +67,11 @@ export class Operations {
       figuresAgeMs,
     })
     if (!known || figuresAgeMs === undefined) return ofProcess
-    return [...nameReadings(known.figures, this.#own(known.figures), figuresAgeMs), ...ofProcess]
+    return [
+      ...nameReadings(known.figures, this.#own(known.figures), figuresAgeMs),
+      ...(useMetrics ? readingsOf(useMetrics, { name }, known.figures.ofUse) : []),
+      ...ofProcess,
+    ]
   }
 
   /** How this process is, by what it knows already. Has newer figures read for the next time. */
@@ -87,18 +97,18 @@ export class Operations {
     return lagTroubles({ lagMs, directSeconds: this.#parts.directSeconds })
   }
 
-  #lagMs(known: Known<NameState> | undefined): number | undefined {
+  #lagMs(known: Known<StateOfUse> | undefined): number | undefined {
     const ageMs = known && ageOf(known, this.#parts.clock.elapsed())
     if (!known || ageMs === undefined || ageMs > STALE_MS) return undefined
     return lagMsOf(this.#own(known.figures), ageMs)
   }
 
   /** The grids that collectors with this process's cache drain. */
-  #own({ grids }: NameState): readonly GridFigures[] {
+  #own({ grids }: StateOfUse): readonly GridFigures[] {
     return grids.filter(({ privateTo }) => privateTo === this.#parts.privateTo)
   }
 
-  async #read(): Promise<Known<NameState> | undefined> {
+  async #read(): Promise<Known<StateOfUse> | undefined> {
     const { name, clock, watch, readState } = this.#parts
     const figures = await readState()
     if (figures?.name !== name) return undefined

@@ -1,0 +1,42 @@
+/** Whether the books of an activity balance, as metrics of its name. */
+import type { Queryable } from '../database/database.js'
+import { counter, gauge } from '../metrics/metric.js'
+import type { UseMetrics } from '../wide-cache/operations/name-state.js'
+
+export const BOOK_METRICS = {
+  difference: gauge(
+    'books_difference_rows',
+    '{row}',
+    'Rows that the ledger has committed beside those that the hours account for. 0 is healthy.',
+  ),
+  layersEqual: counter(
+    'recounted_layers_equal',
+    '{layer}',
+    'Drained layers whose rows were recounted and found equal to their sums.',
+  ),
+  layersUnequal: counter(
+    'recounted_layers_unequal',
+    '{layer}',
+    'Drained layers whose rows were recounted and differ from their sums.',
+  ),
+} as const
+
+/** What collectors have found when they last compared. */
+export const bookMetrics: UseMetrics = {
+  table: BOOK_METRICS,
+  async read(queryable: Queryable, name: string) {
+    const {
+      rows: [row = {}],
+    } = await queryable.query(
+      'SELECT (SELECT difference FROM activity_books WHERE name = ?) AS difference, ' +
+        'SUM(layers_equal) AS layers_equal, SUM(layers_unequal) AS layers_unequal ' +
+        'FROM activity_certificates WHERE name = ?',
+      [name, name],
+    )
+    return {
+      difference: Number(row['difference'] ?? 0),
+      layersEqual: Number(row['layers_equal'] ?? 0),
+      layersUnequal: Number(row['layers_unequal'] ?? 0),
+    }
+  },
+}
