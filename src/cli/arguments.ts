@@ -49,7 +49,7 @@ Flags of remove-value. Page views of the value count as (other) from then on:
 
 A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine
 can see.
-Exit status: 0 stopped or done, 1 failed, 2 wrong command line.
+Exit status: 0 stopped or done, 1 something was found, 2 the command cannot run.
 `
 
 /** A command line that asks for nothing that exists. */

@@ -147,7 +147,7 @@ test('migrate makes the tables, by flag or DATABASE_URL, and accepts existing on
   assert(existsSync(file))
 })
 
-test('migrate ends with status 1 and one line for an absent server or a newer schema', async () => {
+test('migrate ends with status 2 and one line for an absent server or a newer schema', async () => {
   const away = await run([
     'migrate',
     '--database',
@@ -155,7 +155,7 @@ test('migrate ends with status 1 and one line for an absent server or a newer sc
   ])
   assertOneLine(away, /ECONNREFUSED/)
   assert.doesNotMatch(away.stderr, /s3cret/)
-  assert.equal(away.status, 1)
+  assert.equal(away.status, 2)
 
   const file = join(folder, 'newer.db')
   const database = sqlite(file)
@@ -167,7 +167,7 @@ test('migrate ends with status 1 and one line for an absent server or a newer sc
   await database.close()
   const newer = await run(['migrate', '--database', `sqlite:${file}`])
   assertOneLine(newer, /newer/)
-  assert.equal(newer.status, 1)
+  assert.equal(newer.status, 2)
 })
 
 describe('export', () => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `wide-cache`: exit status 0 when it is done or was told to stop, 1 when it failed, 2
- * when the command line or an option is wrong. A failure is one line on stderr.
+ * The command `wide-cache`: exit status 0 when it is done or was told to stop, 1 when it has found
+ * something to act on, 2 when it cannot run. A failure is one line on stderr.
  */
 import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
@@ -10,6 +10,9 @@ import { commandOf, USAGE, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
+
+/** Exit status of a command that cannot run, or cannot go on. */
+const CANNOT_RUN = 2
 
 let lastSaid = ''
 const say = (line: string): void => {
@@ -27,7 +30,7 @@ try {
   const message = `wide-cache: ${line}${usage ? ' (see wide-cache --help)' : ''}`
   // What is fatal to a grid the grid has logged itself.
   if (message !== lastSaid) say(message)
-  process.exitCode = usage || isOptionError(error) ? 2 : 1
+  process.exitCode = CANNOT_RUN
 }
 
 async function run(): Promise<void> {
@@ -65,10 +68,6 @@ function signalled(): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
   return stop.signal
-}
-
-function isOptionError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_WIDE_CACHE_OPTION'
 }
 
 function version(): string {
