@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { PassThrough } from 'node:stream'
 import { keptLog } from '../support/fixtures.suite.js'
-import { type CollectOptions, commandOf, USAGE, UsageError } from './arguments.js'
+import { type CollectOptions, commandOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
+import { USAGE } from './usage.js'
 
 const NOTHING: CollectOptions = {
   database: undefined,

@@ -15,7 +15,7 @@ import { WideCache } from '../wide-cache/wide-cache.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
-import { USAGE } from './arguments.js'
+import { USAGE } from './usage.js'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.url))

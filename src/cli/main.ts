@@ -6,10 +6,11 @@
 import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
 import type { Logger } from '../support/logger.js'
-import { commandOf, USAGE, UsageError } from './arguments.js'
+import { commandOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
+import { USAGE } from './usage.js'
 
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2

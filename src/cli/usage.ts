@@ -1,0 +1,48 @@
+/** What `wide-cache --help` prints. */
+export const USAGE = `Usage: wide-cache <command> [flags]
+
+Commands:
+  collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
+  migrate   makes the tables, or brings them up to this version
+  export    prints the history of an activity, or the values of a dimension with the most views
+  remove-value  takes one value of a dimension out of the sums, and a page out of the visits
+
+In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
+npx does not hand SIGTERM on. Rows of a WideCache of your own are collected by your own processes.
+
+Flags of all:
+  --database <url>            mysql://user:password@host/database or sqlite:./file.db
+                              (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
+                              else sqlite:./wide-cache.db)
+  -h, --help, --version
+
+Flags of collect. What is not given is as the web processes have recorded it in the database:
+  --cache <servers>           memcached://host:port,host:port
+                              (default: WIDE_CACHE_SERVERS, else MEMCACHE_SERVERS)
+  --name <name>               only this: the name of an activity, or hits.<name> for hits
+                              (default: all in the database, also those that come later)
+  --width <columns>
+  --layer-seconds <seconds>
+  --drain-after-layers <n>    (default: 2)
+  --cell-ttl-seconds <s>
+  --retention-hours <hours>   of visits; the longest time that a process gives counts
+  --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
+
+Flags of export:
+  --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z
+  --format <csv|ndjson>       (default: csv)
+  --name <name>               of the activity (default: activity)
+  --by <hour|day>             a row for each, days in UTC (default: day)
+  --top <dimension>           not the history, but the values with the most views: page, or
+                              a dimension of the site
+  --n <values>                of --top, 1 to 1000 (default: 10)
+
+Flags of remove-value. Page views of the value count as (other) from then on:
+  --dimension <dimension>     page, or a dimension of the site
+  --value <text>              as top() shows it
+  --name <name>               of the activity (default: activity)
+
+A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine
+can see.
+Exit status: 0 stopped or done, 1 something was found, 2 the command cannot run.
+`
