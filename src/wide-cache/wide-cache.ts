@@ -11,7 +11,7 @@ import { Collector } from './collector/collector.js'
 import { stampOf } from './frame.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { keyStart } from './grid.js'
-import { GridRecord } from './ledger/grid-record.js'
+import { GridRecord, type Run } from './ledger/grid-record.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { Ledger } from './ledger/ledger.js'
 import { Marks } from './collector/marks.js'
@@ -327,8 +327,12 @@ export class WideCache<Row, Figures = unknown> {
       await this.#database.whenReady(async () => {
         const now = await this.#watch.now(this.database)
         if (!(await this.#record.lease(now, this.#settings.periodSeconds))) return this.#compare()
+        let run: Run | undefined
         try {
-          await this.#drain({})
+          const began = this.#environment.clock.elapsed()
+          const { committed } = await this.#drain({})
+          const ms = Math.round(this.#environment.clock.elapsed() - began)
+          run = { at: now + ms, rows: committed, ms }
           if (
             this.#environment.clock.elapsed() >= this.#retentionAt &&
             this.#watch.agreedMs >= AGREED_MS
@@ -336,7 +340,7 @@ export class WideCache<Row, Figures = unknown> {
             await this.#removeOld(now)
           }
         } finally {
-          await this.#record.release()
+          await this.#record.release(run)
         }
       })
       this.#logger.recovered('collect', 'wide-cache: collecting again')

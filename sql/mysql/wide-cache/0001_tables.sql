@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_uses (
 -- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
 -- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
 -- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache, period_seconds how
--- often collectors come (NULL: none ever did).
+-- often collectors come (NULL: none ever did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it
+-- committed, and the milliseconds it took; NULL: none has ended yet.
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BINARY(16) NOT NULL,
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -31,6 +32,9 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   lease_until BIGINT NOT NULL DEFAULT 0,
   mark BINARY(16) NULL,
   period_seconds INT NULL,
+  run_at BIGINT NULL,
+  run_rows BIGINT NULL,
+  run_ms BIGINT NULL,
   PRIMARY KEY (id),
   UNIQUE KEY wide_cache_grids_geometry (name, width, layer_seconds, private_to)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

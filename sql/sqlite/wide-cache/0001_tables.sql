@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_uses (
 -- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
 -- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
 -- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache, period_seconds how
--- often collectors come (NULL: none ever did).
+-- often collectors come (NULL: none ever did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it
+-- committed, and the milliseconds it took; NULL: none has ended yet.
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BLOB NOT NULL,
   name TEXT NOT NULL,
@@ -31,6 +32,9 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   lease_until INTEGER NOT NULL DEFAULT 0,
   mark BLOB NULL,
   period_seconds INTEGER NULL,
+  run_at INTEGER NULL,
+  run_rows INTEGER NULL,
+  run_ms INTEGER NULL,
   PRIMARY KEY (id),
   UNIQUE (name, width, layer_seconds, private_to)
 ) WITHOUT ROWID;

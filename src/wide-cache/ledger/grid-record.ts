@@ -31,6 +31,16 @@ export interface GridState {
   readonly periodSeconds: number | undefined
 }
 
+/** A collecting run that has ended. */
+export interface Run {
+  /** When it ended, by the database's clock. */
+  readonly at: number
+  /** Rows that it has committed. */
+  readonly rows: number
+  /** Milliseconds it took. */
+  readonly ms: number
+}
+
 /** How long a collector that has died keeps the others waiting. */
 const LEASE_MS = 20_000
 
@@ -175,12 +185,20 @@ export class GridRecord {
     return affectedRows > 0
   }
 
-  /** Gives the lease back. */
-  async release(): Promise<void> {
+  /** Gives the lease back, and records the run that it was for, unless that has failed. */
+  async release(run?: Run): Promise<void> {
     await this.#database.query(
-      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0 ' +
-        'WHERE name = ? AND private_to = ? AND lease_owner = ?',
-      [this.#name, this.#privateTo, this.#owner],
+      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0, ' +
+        'run_at = COALESCE(?, run_at), run_rows = COALESCE(?, run_rows), ' +
+        'run_ms = COALESCE(?, run_ms) WHERE name = ? AND private_to = ? AND lease_owner = ?',
+      [
+        run?.at ?? null,
+        run?.rows ?? null,
+        run?.ms ?? null,
+        this.#name,
+        this.#privateTo,
+        this.#owner,
+      ],
     )
   }
 
