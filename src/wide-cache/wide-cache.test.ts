@@ -9,6 +9,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { jsonCodec } from './codec.js'
 import type { WideCacheOptions } from './options.js'
+import { readNameState } from './operations/name-state.js'
 import { WideCache } from './wide-cache.js'
 
 const silent = { info() {}, warn() {}, error() {} }
@@ -162,7 +163,7 @@ test('flush with nothing recorded since the last one asks neither cache nor data
 test('a collector says when it fails, and when it collects again', async () => {
   const said: string[] = []
   const say = (line: string): void => void said.push(line)
-  const { broken, open } = await bench({ logger: { info: say, warn: say, error: say } })
+  const { broken, open, real } = await bench({ logger: { info: say, warn: say, error: say } })
   const wide = open({ collect: '* * * * * *' })
   await wide.migrate()
   const heard = async (what: RegExp): Promise<void> => {
@@ -175,6 +176,9 @@ test('a collector says when it fails, and when it collects again', async () => {
   await heard(/collecting "test" failed/)
   broken.database = false
   await heard(/collecting again/)
+  const [grid] = (await readNameState(real, 'test', await real.now()))!.grids
+  assert(grid?.run && grid.run.ms >= 0 && grid.run.at <= (await real.now()) + 1_000)
+  assert.equal(grid.run.rows, 0)
   await wide.close()
 })
 

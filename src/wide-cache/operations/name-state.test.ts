@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Database, SqlValue } from '../../database/database.js'
+import { mysql } from '../../database/mysql/mysql.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { GridRecord } from '../ledger/grid-record.js'
+import { enterUse } from '../ledger/use.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { type LedgerTotals, readNameState, recordedNames } from './name-state.js'
+
+const NOW = 1_800_000_000_000
+const USE = {
+  kind: 'rows',
+  cellTtlSeconds: 100,
+  keepSeconds: 0,
+  historyDays: 0,
+  repeatSeconds: 0,
+}
+
+const databases: [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+function gridOf(database: Database, owner: number, scope: 'shared' | 'private' = 'shared') {
+  return new GridRecord({
+    database,
+    name: 'test',
+    geometry: { width: 15, layerSeconds: 3 },
+    owner: Buffer.alloc(16, owner),
+    scope,
+    newId: () => Buffer.alloc(16, owner),
+  })
+}
+
+/** Enters a row of a table of the ledger. */
+function insert(
+  database: Database,
+  table: string,
+  row: Readonly<Record<string, SqlValue>>,
+): Promise<unknown> {
+  const columns = Object.keys(row)
+  return database.query(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    Object.values(row),
+  )
+}
+
+for (const [where, open] of databases) {
+  const stateTest = (title: string, body: (database: Database) => Promise<void>): void => {
+    test(`${where}: ${title}`, async () => {
+      const database = await open()
+      try {
+        await database.migrate(['wide-cache'])
+        await body(database)
+      } finally {
+        await database.close()
+      }
+    })
+  }
+
+  stateTest('a name that nobody has used has no state', async (database) => {
+    assert.equal(await readNameState(database, 'test', NOW), undefined)
+    assert.deepEqual(await recordedNames(database), [])
+  })
+
+  stateTest('a name without rows has zeros, and a grid that no collector drains', async (db) => {
+    await enterUse(db, 'test', USE)
+    await gridOf(db, 1).enter(NOW, 30)
+    const state = await readNameState(db, 'test', NOW + 4_000)
+    const layer = NOW / 3_000
+    assert.deepEqual(state, {
+      name: 'test',
+      readAt: NOW + 4_000,
+      use: USE,
+      ledger: NOTHING,
+      grids: [
+        {
+          width: 15,
+          layerSeconds: 3,
+          isPrivate: false,
+          watermark: layer - 10,
+          drainedTo: NOW - 27_000,
+          lagMs: 31_000,
+          layersWaiting: 10,
+          movedAt: NOW,
+          usedAt: NOW,
+          periodSeconds: null,
+          isLeased: false,
+          run: null,
+        },
+      ],
+      quarantine: { frames: 0, rows: 0, foreign: 0, oldestAt: null },
+    })
+    assert.deepEqual(JSON.parse(JSON.stringify(state)), state)
+    assert.deepEqual(await recordedNames(db), ['test'])
+  })
+
+  stateTest('what vanished writers owe is apart from what is decided', async (database) => {
+    await enterUse(database, 'test', USE)
+    const sums = { issued: 100, committed: 60, duplicate: 3, quarantined: 5, dropped: 7, lost: 15 }
+    const writer = (name: string, id: number, agoMs: number) =>
+      insert(database, 'wide_cache_writers', {
+        name,
+        writer: Buffer.alloc(16, id),
+        ...sums,
+        last_seen: NOW - agoMs,
+      })
+    await writer('test', 1, 100_000)
+    await writer('other', 1, 0)
+    const { ledger: living } = (await readNameState(database, 'test', NOW))!
+    assert.deepEqual(living, { ...NOTHING, ...sums, outstanding: 20, writersSeen: 1 })
+    await writer('test', 2, 100_001)
+    const { ledger } = (await readNameState(database, 'test', NOW))!
+    assert.deepEqual(ledger, {
+      issued: 200,
+      committed: 120,
+      duplicate: 6,
+      dropped: 14,
+      lost: 30,
+      quarantined: 10,
+      outstanding: 20,
+      owed: 20,
+      writersSeen: 1,
+    })
+    assert.equal(
+      ledger.issued,
+      ledger.committed + ledger.lost + ledger.quarantined + ledger.outstanding + ledger.owed,
+    )
+  })
+
+  stateTest('the quarantine counts frames once, and what is no frame apart', async (database) => {
+    await enterUse(database, 'test', USE)
+    const piece = (writer: number | null, piece: number, rows: number, at: number, name = 'test') =>
+      insert(database, 'wide_cache_quarantine', {
+        name,
+        writer: writer === null ? null : Buffer.alloc(16, writer),
+        sequence: writer,
+        piece,
+        row_count: rows,
+        reason: '',
+        bytes: Buffer.alloc(10),
+        created_at: at,
+      })
+    await piece(1, 0, 3, 70)
+    await piece(1, 1, 0, 70)
+    await piece(2, 0, 4, 50)
+    await piece(null, 0, 0, 60)
+    await piece(3, 0, 9, 10, 'other')
+    const { quarantine } = (await readNameState(database, 'test', NOW))!
+    assert.deepEqual(quarantine, { frames: 2, rows: 7, foreign: 1, oldestAt: 50 })
+  })
+
+  stateTest('a run is known when its lease is given back, and stays so', async (database) => {
+    await enterUse(database, 'test', USE)
+    const [record, other] = [gridOf(database, 1), gridOf(database, 2, 'private')]
+    for (const one of [record, other]) await one.enter(NOW, 30)
+    const run = { at: NOW + 70, rows: 1_234, ms: 70 }
+    const grids = async () => (await readNameState(database, 'test', NOW))!.grids
+    assert(await record.lease(NOW, 10))
+    assert.deepEqual(
+      (await grids()).map(({ isPrivate, isLeased, periodSeconds }) => [
+        isPrivate,
+        isLeased,
+        periodSeconds,
+      ]),
+      [
+        [false, true, 10],
+        [true, false, null],
+      ],
+    )
+    await record.release(run)
+    assert.deepEqual(
+      (await grids()).map(({ isLeased, run }) => [isLeased, run]),
+      [
+        [false, run],
+        [false, null],
+      ],
+    )
+    assert(await record.lease(NOW, 10))
+    await record.release()
+    assert.deepEqual((await grids())[0]!.run, run, 'a run that failed is no run')
+  })
+
+  stateTest(
+    'a watermark in the future is no lag, and leaves no layer waiting',
+    async (database) => {
+      await enterUse(database, 'test', USE)
+      await gridOf(database, 1).enter(NOW, -3_600)
+      const [grid] = (await readNameState(database, 'test', NOW))!.grids
+      assert.deepEqual([grid!.lagMs, grid!.layersWaiting], [0, 0])
+    },
+  )
+}
+
+const NOTHING: LedgerTotals = {
+  issued: 0,
+  committed: 0,
+  duplicate: 0,
+  dropped: 0,
+  lost: 0,
+  quarantined: 0,
+  outstanding: 0,
+  owed: 0,
+  writersSeen: 0,
+}

@@ -1,0 +1,222 @@
+/**
+ * What SQL says of a name, for those who operate it: what became of its rows, how far its grids are
+ * drained, what the last collecting run did, what lies in quarantine. Four small statements, which
+ * take no lock and change nothing.
+ */
+import type { Queryable, SqlRow } from '../../database/database.js'
+import { Grid } from '../grid.js'
+import { type Run, SHARED } from '../ledger/grid-record.js'
+import { type Use, useOf } from '../ledger/use.js'
+
+/**
+ * What became of all rows. The sum of `issued` and `dropped` is that of `committed`, `dropped`,
+ * `lost`, `quarantined`, `outstanding` and `owed`.
+ */
+export interface LedgerTotals {
+  /** Rows that writers have put into frames, as far as SQL has seen. Never falls. */
+  readonly issued: number
+  /** Rows in their tables. Never falls. */
+  readonly committed: number
+  /** Rows that came to SQL again and were not committed again. Never falls. */
+  readonly duplicate: number
+  /** Rows refused by their writers. Never falls. */
+  readonly dropped: number
+  /** Rows that are known to be lost for good. Never falls. */
+  readonly lost: number
+  /** Rows that SQL refused, now. */
+  readonly quarantined: number
+  /** Rows of writers heard of lately that are on their way, now. */
+  readonly outstanding: number
+  /** Rows missing of writers that have vanished: lost, unless such a writer comes back. */
+  readonly owed: number
+  /** Writers that SQL has heard of within the time that a cell lives, now. */
+  readonly writersSeen: number
+}
+
+/** A grid of a name. Times are milliseconds since the Unix epoch, by the database's clock. */
+export interface GridFigures {
+  /** Columns. */
+  readonly width: number
+  /** Seconds a layer lasts. */
+  readonly layerSeconds: number
+  /** Whether it lies in the memory of one process (`memory:`), which may have ended. */
+  readonly isPrivate: boolean
+  /** The newest drained layer. */
+  readonly watermark: number
+  /** The end of that layer. */
+  readonly drainedTo: number
+  /** How long ago that was, in milliseconds; never negative. */
+  readonly lagMs: number
+  /** Layers that have ended and are not drained. */
+  readonly layersWaiting: number
+  /** When the watermark last rose. */
+  readonly movedAt: number
+  /** When a process last entered the grid, or a frame was found in it. */
+  readonly usedAt: number
+  /** How often collectors come, in seconds; `null`: none ever did. */
+  readonly periodSeconds: number | null
+  /** Whether a collector is at work, or has ended without giving its lease back. */
+  readonly isLeased: boolean
+  /** The last collecting run that succeeded; of all grids of a cache together. */
+  readonly run: Run | null
+}
+
+/** What the quarantine holds. */
+export interface QuarantineFigures {
+  /** Frames whose rows SQL refused. */
+  readonly frames: number
+  /** Their rows. */
+  readonly rows: number
+  /** Pieces of bytes that are no frame. */
+  readonly foreign: number
+  /** When the oldest of both came, in milliseconds since the Unix epoch; `null`: it is empty. */
+  readonly oldestAt: number | null
+}
+
+/** What SQL says of a name at a moment. Plain data: it may be cached as JSON. */
+export interface NameState {
+  readonly name: string
+  /** The database's clock when it was read, in milliseconds since the Unix epoch. */
+  readonly readAt: number
+  readonly use: Use
+  readonly ledger: LedgerTotals
+  /** Those in shared caches first, each kind in the order in which they were last used. */
+  readonly grids: readonly GridFigures[]
+  readonly quarantine: QuarantineFigures
+}
+
+/** All names that processes have used in this database, in their order. */
+export async function recordedNames(queryable: Queryable): Promise<string[]> {
+  const { rows } = await queryable.query('SELECT name FROM wide_cache_uses ORDER BY name')
+  return rows.map((row) => String(row['name']))
+}
+
+/**
+ * Reads the state of a name; `undefined`: no process has used it. Makes no tables.
+ *
+ * @param now the database's clock
+ * @throws DatabaseError
+ */
+export async function readNameState(
+  queryable: Queryable,
+  name: string,
+  now: number,
+): Promise<NameState | undefined> {
+  const use = await useOf(queryable, name)
+  if (!use) return undefined
+  return {
+    name,
+    readAt: now,
+    use,
+    ledger: await readTotals(queryable, name, now - use.cellTtlSeconds * 1000),
+    grids: await readGrids(queryable, name, now),
+    quarantine: await readQuarantine(queryable, name),
+  }
+}
+
+/** Adds up the ledger. A writer unheard of since `vanishedBefore` has vanished. */
+async function readTotals(
+  queryable: Queryable,
+  name: string,
+  vanishedBefore: number,
+): Promise<LedgerTotals> {
+  const {
+    rows: [row],
+  } = await queryable.query(
+    'SELECT SUM(issued) AS issued, SUM(committed) AS committed, SUM(duplicate) AS duplicate, ' +
+      'SUM(dropped) AS dropped, SUM(lost) AS lost, SUM(quarantined) AS quarantined, ' +
+      'SUM(CASE WHEN last_seen < ? THEN issued - committed - quarantined - lost ELSE 0 END) ' +
+      'AS owed, SUM(CASE WHEN last_seen < ? THEN 0 ELSE 1 END) AS writers_seen ' +
+      'FROM wide_cache_writers WHERE name = ?',
+    [vanishedBefore, vanishedBefore, name],
+  )
+  return totalsOf(row ?? {})
+}
+
+/** The totals of a row of sums, which are `NULL` where there is nothing to add up. */
+function totalsOf(row: SqlRow): LedgerTotals {
+  const sum = (column: string): number => Number(row[column] ?? 0)
+  const [issued, committed, quarantined, lost, owed] = [
+    sum('issued'),
+    sum('committed'),
+    sum('quarantined'),
+    sum('lost'),
+    sum('owed'),
+  ]
+  return {
+    issued,
+    committed,
+    duplicate: sum('duplicate'),
+    dropped: sum('dropped'),
+    lost,
+    quarantined,
+    outstanding: issued - committed - quarantined - lost - owed,
+    owed,
+    writersSeen: sum('writers_seen'),
+  }
+}
+
+async function readGrids(
+  queryable: Queryable,
+  name: string,
+  now: number,
+): Promise<readonly GridFigures[]> {
+  const { rows } = await queryable.query(
+    'SELECT width, layer_seconds, private_to, watermark, moved_at, used_at, lease_until, ' +
+      'period_seconds, run_at, run_rows, run_ms FROM wide_cache_grids WHERE name = ? ' +
+      'ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at, id',
+    [name, SHARED],
+  )
+  return rows.map((row) => gridFigures(row, now))
+}
+
+/** What a row of `wide_cache_grids` says at `now`. */
+export function gridFigures(row: SqlRow, now: number): GridFigures {
+  const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
+  const grid = new Grid(SHARED, geometry)
+  const privateTo = row['private_to']
+  const watermark = Number(row['watermark'])
+  const drainedTo = grid.endOf(watermark)
+  return {
+    ...geometry,
+    isPrivate: !(Buffer.isBuffer(privateTo) && privateTo.equals(SHARED)),
+    watermark,
+    drainedTo,
+    // A database clock that was ahead leaves a watermark in the future.
+    lagMs: Math.max(0, now - drainedTo),
+    layersWaiting: Math.max(0, grid.layerAt(now) - 1 - watermark),
+    movedAt: Number(row['moved_at']),
+    usedAt: Number(row['used_at']),
+    periodSeconds: numberOrNull(row['period_seconds']),
+    isLeased: Number(row['lease_until']) > now,
+    run: runOf(row),
+  }
+}
+
+function runOf(row: SqlRow): Run | null {
+  const at = numberOrNull(row['run_at'])
+  if (at === null) return null
+  return { at, rows: Number(row['run_rows']), ms: Number(row['run_ms']) }
+}
+
+async function readQuarantine(queryable: Queryable, name: string): Promise<QuarantineFigures> {
+  const {
+    rows: [row = {}],
+  } = await queryable.query(
+    'SELECT SUM(CASE WHEN piece = 0 AND writer IS NOT NULL THEN 1 ELSE 0 END) AS frames, ' +
+      'SUM(row_count) AS row_sum, ' +
+      'SUM(CASE WHEN piece = 0 AND writer IS NULL THEN 1 ELSE 0 END) AS foreign_pieces, ' +
+      'MIN(created_at) AS oldest_at FROM wide_cache_quarantine WHERE name = ?',
+    [name],
+  )
+  return {
+    frames: Number(row['frames'] ?? 0),
+    rows: Number(row['row_sum'] ?? 0),
+    foreign: Number(row['foreign_pieces'] ?? 0),
+    oldestAt: numberOrNull(row['oldest_at']),
+  }
+}
+
+function numberOrNull(value: SqlRow[string] | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}
