@@ -1,4 +1,4 @@
-import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { Connections } from '../connections/connections.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { sleep } from '../support/clock.js'
@@ -15,7 +15,7 @@ import { type Schedule, schedule } from '../wide-cache/schedule.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
-import { commitHits } from './commit.js'
+import { countingMap, hitsCommit } from './counting.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
@@ -25,20 +25,13 @@ import {
   readTopOfHours,
   removeHours,
 } from './history.js'
-import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
+import { type Hit, hitCodec, isItem, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
-import {
-  cacheWarning,
-  DEFAULT_REPEAT_SECONDS,
-  type HitsOptions,
-  type HitsSettings,
-  hitsSettings,
-} from './options.js'
+import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import { removeOldHits } from './retention.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
-import { addUp, writeCounts } from './write-counts.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {
@@ -224,36 +217,14 @@ export class ItemHits implements Hits {
       logger: settings.logger,
     })
     const { database } = this.#database
-    this.#map = new CollisionFreeMap<string, number>(
-      {
-        database,
-        id: gridName,
-        every: false,
-        keyCodec: itemCodec,
-        combine: addUp,
-        logger: settings.logger,
-        onUpdate: (changes, tx) => writeCounts(changes, tx, name),
-      },
-      environment,
-    )
+    this.#map = countingMap(database, settings, environment)
     this.#wide = new WideCache<Hit>(
       {
         ...settings.grid,
         database,
         name: gridName,
         codec: hitCodec,
-        commit: async (hits, tx, { now }) =>
-          commitHits(hits, tx, {
-            // Of SQL, so that all who commit have the same windows.
-            name,
-            repeatMs:
-              1000 *
-              ((await useOf(tx, gridName))?.repeatSeconds ||
-                repeatSeconds ||
-                DEFAULT_REPEAT_SECONDS),
-            now,
-            add: (counts, tx) => this.#map.update(counts, tx),
-          }),
+        commit: hitsCommit(settings, this.#map),
         removeOld: async (database, { now }) => {
           const kept = (await useOf(database, gridName))?.keepSeconds ?? keepSeconds
           const more = await removeOldHits(database, name, now - 1000 * kept)
