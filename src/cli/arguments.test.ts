@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { PassThrough } from 'node:stream'
 import { keptLog } from '../support/fixtures.suite.js'
-import { type CollectOptions, commandOf, UsageError } from './arguments.js'
+import { type CollectOptions, commandOf, logFormatOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
@@ -79,15 +79,50 @@ test('each flag of collect becomes its option, numbers as numbers', () => {
   })
 })
 
+test('quarantine takes what is to be done and with which frames', () => {
+  const action = (...args: string[]): unknown => {
+    const asked = commandOf(['quarantine', ...args])
+    assert(asked.command === 'quarantine')
+    return asked.options.action
+  }
+  assert.deepEqual(action('list'), { verb: 'list' })
+  assert.deepEqual(action('show', '7'), { verb: 'show', id: 7 })
+  assert.deepEqual(action('retry', '7', '9', '7'), { verb: 'retry', ids: [7, 9] })
+  assert.deepEqual(action('drop', 'all'), { verb: 'drop', ids: 'all' })
+  assert.deepEqual(commandOf(['quarantine', 'list', '--name', 'a', '--json']), {
+    command: 'quarantine',
+    options: { database: undefined, name: 'a', json: true, action: { verb: 'list' } },
+  })
+})
+
+test('the format of the log is known whatever else is wrong', () => {
+  assert.equal(logFormatOf([]), 'text')
+  assert.equal(logFormatOf(['--log', 'json', '--nonsense', 'x']), 'json')
+  assert.equal(logFormatOf(['--nonsense=1', '--log=json']), 'json')
+  assert.equal(logFormatOf(['--log', 'xml']), 'text')
+  assert.equal(logFormatOf(['--log']), 'text')
+})
+
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
-    ['no command', [], /^a command is missing: collect, migrate, export, remove-value$/],
+    [
+      'no command',
+      [],
+      /^a command is missing: collect, migrate, quarantine, export, remove-value$/,
+    ],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     ['a flag without its value', ['collect', '--cache'], /--cache/],
     ['a word behind the command', ['migrate', 's3cret'], /^migrate takes flags only/],
     ['a flag of the other command', ['migrate', '--width', '3'], /^--width is no flag of migrate$/],
+    ['another format', ['migrate', '--log', 's3cret'], /^--log wants text or json$/],
+    ['nothing to do with quarantine', ['quarantine'], /^quarantine wants list, show <id>, /],
+    ['an id that is none', ['quarantine', 'drop', '7', 's3cret'], /^quarantine wants ids, /],
+    ['no id', ['quarantine', 'retry'], /^quarantine wants list, /],
+    ['two ids to show', ['quarantine', 'show', '1', '2'], /^quarantine wants list, /],
+    ['all and more', ['quarantine', 'drop', 'all', '7'], /^quarantine wants ids, /],
+    ['an id of 0', ['quarantine', 'show', '0'], /^quarantine wants ids, /],
     ['a fraction', ['collect', '--width', '1.5'], /^--width wants a whole number$/],
     ['a negative number', ['collect', '--width=-1'], /^--width wants a whole number$/],
     ['an empty number', ['collect', '--layer-seconds', ''], /^--layer-seconds wants a whole/],

@@ -3,6 +3,7 @@
  * argument may hold a password. What values are allowed is for the options to say that they become.
  */
 import { parseArgs } from 'node:util'
+import { LOG_FORMATS, type LogFormat } from './log.js'
 
 /** A command line that asks for nothing that exists. */
 export class UsageError extends Error {
@@ -18,6 +19,7 @@ export type Command =
       readonly cache: string | undefined
       readonly options: CollectOptions
     }
+  | { readonly command: 'quarantine'; readonly options: QuarantineOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
 
@@ -31,6 +33,19 @@ export interface CollectOptions {
   readonly retentionHours: number | undefined
   readonly collect: string | undefined
 }
+
+export interface QuarantineOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly json: boolean
+  readonly action: QuarantineAction
+}
+
+/** What is to be done, and with which frames. */
+export type QuarantineAction =
+  | { readonly verb: 'list' }
+  | { readonly verb: 'show'; readonly id: number }
+  | { readonly verb: 'retry' | 'drop'; readonly ids: readonly number[] | 'all' }
 
 export interface ExportOptions {
   readonly database: string | undefined
@@ -52,7 +67,12 @@ export interface RemoveValueOptions {
 
 const string = { type: 'string' } as const
 const boolean = { type: 'boolean' } as const
-const SHARED = { database: string, help: { ...boolean, short: 'h' }, version: boolean } as const
+const SHARED = {
+  database: string,
+  log: string,
+  help: { ...boolean, short: 'h' },
+  version: boolean,
+} as const
 
 /** The flags of each command, beside those of all. */
 const FLAGS = {
@@ -67,6 +87,7 @@ const FLAGS = {
     'collect',
   ],
   migrate: [],
+  quarantine: ['name', 'json'],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
   'remove-value': ['dimension', 'value', 'name'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
@@ -84,6 +105,7 @@ const OWN = {
   'cell-ttl-seconds': string,
   'retention-hours': string,
   collect: string,
+  json: boolean,
   from: string,
   to: string,
   format: string,
@@ -92,27 +114,38 @@ const OWN = {
   n: string,
   dimension: string,
   value: string,
-} satisfies Readonly<Record<Flag, typeof string>>
+} satisfies Readonly<Record<Flag, typeof string | typeof boolean>>
 const COMMANDS = Object.keys(FLAGS).join(', ')
+
+/** How the command is to log, as far as it says so; to be known before anything else is read. */
+export function logFormatOf(args: readonly string[]): LogFormat {
+  const { values } = parseArgs({ args: [...args], options: { log: string }, strict: false })
+  return LOG_FORMATS.find((format) => format === values.log) ?? 'text'
+}
 
 /** @throws UsageError */
 export function commandOf(args: readonly string[]): Command {
   const { values, positionals } = parsed(args)
   if (values.help) return { command: 'help' }
   if (values.version) return { command: 'version' }
+  if (values.log !== undefined && !LOG_FORMATS.some((format) => format === values.log)) {
+    throw new UsageError(`--log wants ${LOG_FORMATS.join(' or ')}`)
+  }
   const [command, ...more] = positionals
   if (command === undefined) throw new UsageError(`a command is missing: ${COMMANDS}`)
   if (!isCommand(command)) throw new UsageError(`no such command; there are ${COMMANDS}`)
-  if (more.length > 0) {
+  if (more.length > 0 && command !== 'quarantine') {
     throw new UsageError(`${command} takes flags only, and something else is behind it`)
   }
   const taken: readonly string[] = FLAGS[command]
   const foreign = OWN_FLAGS.find((flag) => flag in values && !taken.includes(flag))
   if (foreign) throw new UsageError(`--${foreign} is no flag of ${command}`)
-  const { database, name } = values
+  const { database, name, cache, json = false } = values
   switch (command) {
     case 'migrate':
       return { command, database }
+    case 'quarantine':
+      return { command, options: { database, name, json, action: actionOf(more) } }
     case 'export': {
       const { from, to, format, by, top } = values
       const n = numberOf('n', values.n)
@@ -125,7 +158,7 @@ export function commandOf(args: readonly string[]): Command {
     case 'collect':
       return {
         command,
-        cache: values.cache,
+        cache,
         options: {
           database,
           name,
@@ -138,6 +171,31 @@ export function commandOf(args: readonly string[]): Command {
         },
       }
   }
+}
+
+const ACTIONS = 'list, show <id>, retry <id…> or retry all, drop <id…> or drop all'
+const MAX_IDS = 1_000
+
+/** @throws UsageError */
+function actionOf([verb, ...words]: readonly string[]): QuarantineAction {
+  const [first, ...others] = words
+  if (verb === 'list' && first === undefined) return { verb }
+  if (verb === 'show' && first !== undefined && others.length === 0) {
+    return { verb, id: idOf(first) }
+  }
+  if ((verb === 'retry' || verb === 'drop') && first !== undefined) {
+    if (first === 'all' && others.length === 0) return { verb, ids: 'all' }
+    if (words.length > MAX_IDS) throw new UsageError(`quarantine takes ${MAX_IDS} ids at most`)
+    return { verb, ids: [...new Set(words.map(idOf))] }
+  }
+  throw new UsageError(`quarantine wants ${ACTIONS}`)
+}
+
+function idOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) {
+    throw new UsageError('quarantine wants ids, whole numbers as its list has them')
+  }
+  return Number(text)
 }
 
 function isCommand(text: string): text is CommandName {

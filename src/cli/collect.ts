@@ -13,9 +13,10 @@ import { createHits } from '../hits/hits.js'
 import { GRID_NAME_START } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
-import { BurstLogger, type Logger } from '../support/logger.js'
+import { BurstLogger } from '../support/logger.js'
 import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
+import type { CommandLog } from './log.js'
 
 /** How often the database is asked which names there are, and again when it is not there. */
 const LOOK_EVERY_MS = 2_000
@@ -36,7 +37,7 @@ interface Running {
 export async function collect(
   cacheUrl: string | undefined,
   options: CollectOptions,
-  logger: Logger,
+  logger: CommandLog,
   stop: AbortSignal,
 ): Promise<void> {
   // Of all flags, before anything is opened.
@@ -71,7 +72,7 @@ class Collectors {
   readonly #cache: Cache
   readonly #database: Database
   readonly #options: CollectOptions
-  readonly #logger: Logger
+  readonly #logger: CommandLog
   readonly #burst: BurstLogger
   readonly #stop: AbortSignal
   readonly #running = new Map<string, Running>()
@@ -80,7 +81,7 @@ class Collectors {
     cache: Cache,
     database: Database,
     options: CollectOptions,
-    logger: Logger,
+    logger: CommandLog,
     stop: AbortSignal,
   ) {
     this.#cache = cache
@@ -150,7 +151,7 @@ class Collectors {
     if (this.#stop.aborted) return
     try {
       this.#running.set(name, { use, collector: this.#start(use) })
-      this.#logger.info(`wide-cache: collecting "${name}" (${kind})`)
+      this.#logger.info(`wide-cache: collecting "${name}" (${kind})`, { name, kind })
     } catch (error) {
       // One that cannot be collected does not stop the others.
       if (this.#options.name !== undefined) throw error

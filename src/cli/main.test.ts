@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
@@ -121,8 +121,16 @@ describe('bad input ends with status 2 and one line that says why without the va
       'an activity without visits',
       ['export', ...DAY, '--name', 's3cret'],
       /--name: no visits are recorded under it/,
+      { DATABASE_URL: `sqlite:${join(folder, 'no-visits.db')}` },
     ],
+    ['a database that is not there', ['quarantine', 'list'], /there is no database sqlite:.*\.db;/],
   ]
+  before(async () => {
+    const database = sqlite(join(folder, 'no-visits.db'))
+    await database.migrate()
+    await database.close()
+  })
+  after(() => assert(!existsSync(join(folder, 'wide-cache.db'))))
   for (const [name, args, pattern, env] of cases) {
     test(name, async () => {
       const ran = await run(args, env)
@@ -257,16 +265,35 @@ describe('export', () => {
   })
 })
 
-test('collect waits for an absent database, and still ends with 0 on SIGTERM', async () => {
-  const env = {
-    MEMCACHE_SERVERS: await sharedMemcached(),
-    DATABASE_URL: `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`,
+test('with --log json each line is an object, also that of a wrong command line', async () => {
+  for (const args of [
+    ['--log', 'json', 's3cret'],
+    ['migrate', '--log=json', '--width', '3'],
+    ['export', '--log', 'json'],
+  ]) {
+    const { status, stdout, stderr } = await run(args)
+    assert.deepEqual([status, stdout], [2, ''])
+    const { time, ...line } = JSON.parse(stderr) as Record<string, unknown>
+    assert(typeof time === 'string' && Date.parse(time) > 0)
+    assert.equal(line['level'], 'error')
+    assert.match(String(line['message']), /^[^]+ \(see wide-cache --help\)$/)
+    assert.doesNotMatch(stderr, /s3cret|\n./)
   }
-  const collector = start(MAIN, ['collect', '--collect', '* * * * * *'], env)
+})
+
+test('collect waits for an absent database, and still ends with 0 on SIGTERM', async () => {
+  const env = { MEMCACHE_SERVERS: await sharedMemcached() }
+  const database = `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`
+  const args = ['collect', '--collect', '* * * * * *', '--database', database]
+  const collector = start(MAIN, args, env)
   await until(
     'a word about the database',
     () => /will be tried again/.test(collector.stderr()) || undefined,
   )
+  // What other users of the machine see of it.
+  const title = readFileSync(`/proc/${collector.child.pid}/cmdline`, 'utf8')
+  assert.match(title, /^wide-cache collect\0/)
+  assert.doesNotMatch(title, /s3cret/)
   collector.kill('SIGTERM')
   assert.equal(await collector.ended, 0)
   assert.doesNotMatch(collector.stderr(), /s3cret/)

@@ -5,60 +5,68 @@
  */
 import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
-import type { Logger } from '../support/logger.js'
-import { commandOf, UsageError } from './arguments.js'
+import { systemClock } from '../support/clock.js'
+import { type Command, commandOf, logFormatOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
+import { type CommandLog, commandLog } from './log.js'
+import { quarantine } from './quarantine.js'
 import { removeOneValue } from './remove-value.js'
 import { USAGE } from './usage.js'
 
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2
 
-let lastSaid = ''
-const say = (line: string): void => {
-  lastSaid = line
-  console.error(line)
-}
-const logger: Logger = { info: say, warn: say, error: say }
+const args = process.argv.slice(2)
+const log = commandLog(logFormatOf(args), (line) => console.error(line), systemClock)
+const print = (text: string): void => void process.stdout.write(text)
 
 try {
-  await run()
+  const asked = commandOf(args)
+  // Other users of the machine see the arguments of a process, and a URL may hold a password.
+  process.title = `wide-cache ${asked.command}`
+  process.exitCode = await run(asked, log)
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error)
-  const line = text.replace(/^wide-cache: /, '').replace(/\s*\n\s*/g, ' ')
   const usage = error instanceof UsageError
-  const message = `wide-cache: ${line}${usage ? ' (see wide-cache --help)' : ''}`
+  const message =
+    `wide-cache: ${text.replace(/^wide-cache: /, '')}` + (usage ? ' (see wide-cache --help)' : '')
   // What is fatal to a grid the grid has logged itself.
-  if (message !== lastSaid) say(message)
+  if (message !== log.last) log.error(message, codeOf(error))
   process.exitCode = CANNOT_RUN
 }
 
-async function run(): Promise<void> {
-  const asked = commandOf(process.argv.slice(2))
+/** Returns the exit status. */
+async function run(asked: Command, log: CommandLog): Promise<number> {
   switch (asked.command) {
     case 'help':
-      process.stdout.write(USAGE)
-      return
+      print(USAGE)
+      return 0
     case 'version':
-      console.log(version())
-      return
+      print(`${version()}\n`)
+      return 0
     case 'migrate':
-      return migrate(asked.database)
+      await migrate(asked.database)
+      return 0
     case 'collect':
-      return collect(asked.cache, asked.options, logger, signalled())
+      await collect(asked.cache, asked.options, log, signalled())
+      return 0
+    case 'quarantine':
+      return quarantine(asked.options, log, print)
     case 'export':
-      return exportSums(asked.options, logger, process.stdout)
+      await exportSums(asked.options, log, process.stdout)
+      return 0
     case 'remove-value':
-      return removeOneValue(asked.options, logger)
+      await removeOneValue(asked.options, log)
+      return 0
   }
 }
 
 async function migrate(url: string | undefined): Promise<void> {
-  const { database } = openDatabase(url, logger)
+  const { database } = openDatabase(url, log)
   try {
     await database.migrate()
-    say(`wide-cache: the tables are up to date (${database.dialect})`)
+    log.info(`wide-cache: the tables are up to date (${database.dialect})`)
   } finally {
     await database.close()
   }
@@ -69,6 +77,13 @@ function signalled(): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
   return stop.signal
+}
+
+/** What tells an error from others, for programs. */
+function codeOf(error: unknown): { code?: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? { code: error.code }
+    : {}
 }
 
 function version(): string {

@@ -4,6 +4,8 @@ export const USAGE = `Usage: wide-cache <command> [flags]
 Commands:
   collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
+  quarantine list | show <id> | retry <id…|all> | drop <id…|all>
+            shows the frames that the database has refused, commits them after all, or gives them up
   export    prints the history of an activity, or the values of a dimension with the most views
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
@@ -14,6 +16,7 @@ Flags of all:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
                               (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
                               else sqlite:./wide-cache.db)
+  --log <text|json>           lines on stderr for people, or an object a line (default: text)
   -h, --help, --version
 
 Flags of collect. What is not given is as the web processes have recorded it in the database:
@@ -27,6 +30,10 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
+
+Flags of quarantine. Retried rows are committed once; dropped ones count as lost from then on:
+  --name <name>               only frames of this: the name of an activity, or hits.<name>
+  --json                      prints what it finds or does as JSON
 
 Flags of export:
   --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z
