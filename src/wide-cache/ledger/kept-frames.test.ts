@@ -2,18 +2,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../../cache/memory.js'
 import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
+import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/fixtures.suite.js'
 import { jsonCodec } from '../codec.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { WideCache } from '../wide-cache.js'
 import { dropKept, keptFrame, keptFrames, type RowKind, retryKept } from './kept-frames.js'
 import { RowsError } from './ledger.js'
 
 const NAME = 'clicks'
 
+const DATABASES: readonly [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+function keptTest(title: string, body: (database: Database) => Promise<void>): void {
+  for (const [where, open] of DATABASES) test(`${where}: ${title}`, async () => body(await open()))
+}
+
 /** A name with one committed row, and a frame of two rows in quarantine. */
-async function bench() {
-  const database = sqlite(':memory:')
+async function bench(database: Database) {
   await database.query('CREATE TABLE clicks (button TEXT)')
   let refuses = false
   const wide = new WideCache<string>({
@@ -65,8 +75,8 @@ async function stored(database: Database): Promise<unknown[]> {
   return rows.map(({ button }) => button)
 }
 
-test('a frame is retried once, and its rows become committed ones', async () => {
-  const { database, kept, sums, close } = await bench()
+keptTest('a frame is retried once, and its rows become committed ones', async (db) => {
+  const { database, kept, sums, close } = await bench(db)
   const { id, name, rowCount, reason, createdAt } = kept
   assert.deepEqual([name, rowCount, reason], [NAME, 2, 'commit() threw: Error'])
   assert(createdAt > 0)
@@ -87,8 +97,8 @@ test('a frame is retried once, and its rows become committed ones', async () => 
   await close()
 })
 
-test('a frame that is dropped is lost, once, and its writer goes on', async () => {
-  const { database, kept, wide, sums, close } = await bench()
+keptTest('a frame that is dropped is lost, once, and its writer goes on', async (db) => {
+  const { database, kept, wide, sums, close } = await bench(db)
   assert.equal(await dropKept(database, kept), 2)
   assert.equal(await dropKept(database, kept), undefined)
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 0, lost: 2 })
@@ -99,8 +109,8 @@ test('a frame that is dropped is lost, once, and its writer goes on', async () =
   await close()
 })
 
-test('a frame that is still refused stays, and nothing of it is stored', async () => {
-  const { database, kept, sums, close } = await bench()
+keptTest('a frame that is still refused stays, and nothing of it is stored', async (db) => {
+  const { database, kept, sums, close } = await bench(db)
   const half = async ([first = '']: string[], tx: Transaction, error: Error): Promise<void> => {
     await store([first], tx)
     throw error
@@ -121,8 +131,8 @@ test('a frame that is still refused stays, and nothing of it is stored', async (
   await close()
 })
 
-test('the pieces of a large frame are one frame', async () => {
-  const { database, kept, close } = await bench()
+keptTest('the pieces of a large frame are one frame', async (db) => {
+  const { database, kept, close } = await bench(db)
   const { bytes } = (await keptFrame(database, kept.id))!
   await database.query('UPDATE wide_cache_quarantine SET bytes = ? WHERE id = ?', [
     bytes.subarray(0, 50),
@@ -143,8 +153,8 @@ test('the pieces of a large frame are one frame', async () => {
   await close()
 })
 
-test('bytes that are no frame of the kind are not retried, and can be dropped', async () => {
-  const { database, kept, sums, close } = await bench()
+keptTest('bytes that are no frame of the kind are not retried, and can be dropped', async (db) => {
+  const { database, kept, sums, close } = await bench(db)
   await assert.rejects(retryKept(database, kept, { ...KIND, kind: 'other' }), RowsError)
   const { bytes } = (await keptFrame(database, kept.id))!
   bytes[bytes.length - 1]! ^= 1
@@ -164,8 +174,8 @@ test('bytes that are no frame of the kind are not retried, and can be dropped', 
   await close()
 })
 
-test('the sums of a writer that has been forgotten are found', async () => {
-  const { database, kept, close, wide } = await bench()
+keptTest('the sums of a writer that has been forgotten are found', async (db) => {
+  const { database, kept, close, wide } = await bench(db)
   await wide.close()
   await database.query('UPDATE wide_cache_writers SET writer = ?', [Buffer.alloc(16)])
   assert.equal(await retryKept(database, kept, KIND), 2)
