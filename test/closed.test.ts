@@ -129,7 +129,7 @@ const OTHERS = ['campaign', 'country', 'deviceClass', 'jsonCodec', 'referrerHost
 /** They never throw, whatever happens. */
 const NEVER_REFUSED = ['record', 'append', 'middleware']
 /** They are not asynchronous, and throw. */
-const THROW = ['router', 'dashboard']
+const THROW = ['router', 'dashboard', 'collectBy']
 
 /** Files in `folder` that this process has open. */
 function openFiles(folder: string): number {

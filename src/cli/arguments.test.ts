@@ -79,6 +79,19 @@ test('each flag of collect becomes its option, numbers as numbers', () => {
   })
 })
 
+test('collect takes a module, and with it when to collect', () => {
+  assert.deepEqual(commandOf(['collect', '--module', './clicks.js', '--log', 'json']), {
+    command: 'collect-module',
+    module: './clicks.js',
+    collect: undefined,
+  })
+  assert.deepEqual(commandOf(['collect', '--module', 'a.js', '--collect', '* * * * * *']), {
+    command: 'collect-module',
+    module: 'a.js',
+    collect: '* * * * * *',
+  })
+})
+
 test('quarantine takes what is to be done and with which frames', () => {
   const action = (...args: string[]): unknown => {
     const asked = commandOf(['quarantine', ...args])
@@ -123,6 +136,11 @@ describe('a command line that asks for nothing that exists is refused, and not r
     ['two ids to show', ['quarantine', 'show', '1', '2'], /^quarantine wants list, /],
     ['all and more', ['quarantine', 'drop', 'all', '7'], /^quarantine wants ids, /],
     ['an id of 0', ['quarantine', 'show', '0'], /^quarantine wants ids, /],
+    [
+      'another flag beside --module',
+      ['collect', '--module', 'a.js', '--database', 's3cret'],
+      /^--database does not go with --module, /,
+    ],
     ['a fraction', ['collect', '--width', '1.5'], /^--width wants a whole number$/],
     ['a negative number', ['collect', '--width=-1'], /^--width wants a whole number$/],
     ['an empty number', ['collect', '--layer-seconds', ''], /^--layer-seconds wants a whole/],

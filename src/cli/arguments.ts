@@ -19,6 +19,11 @@ export type Command =
       readonly cache: string | undefined
       readonly options: CollectOptions
     }
+  | {
+      readonly command: 'collect-module'
+      readonly module: string
+      readonly collect: string | undefined
+    }
   | { readonly command: 'quarantine'; readonly options: QuarantineOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
@@ -85,6 +90,7 @@ const FLAGS = {
     'cell-ttl-seconds',
     'retention-hours',
     'collect',
+    'module',
   ],
   migrate: [],
   quarantine: ['name', 'json'],
@@ -105,6 +111,7 @@ const OWN = {
   'cell-ttl-seconds': string,
   'retention-hours': string,
   collect: string,
+  module: string,
   json: boolean,
   from: string,
   to: string,
@@ -156,6 +163,7 @@ export function commandOf(args: readonly string[]): Command {
       return { command, options: { database, name, dimension, value } }
     }
     case 'collect':
+      if (values.module !== undefined) return collectModule(values.module, values)
       return {
         command,
         cache,
@@ -171,6 +179,15 @@ export function commandOf(args: readonly string[]): Command {
         },
       }
   }
+}
+
+/** What a module exports has servers and options of its own. */
+function collectModule(module: string, values: { readonly collect?: string | undefined }): Command {
+  const other = ['database', ...FLAGS.collect].find(
+    (flag) => flag in values && !['module', 'collect'].includes(flag),
+  )
+  if (other) throw new UsageError(`--${other} does not go with --module, which has its own options`)
+  return { command: 'collect-module', module, collect: values.collect }
 }
 
 const ACTIONS = 'list, show <id>, retry <id…> or retry all, drop <id…> or drop all'

@@ -8,6 +8,7 @@ import { openDatabase } from '../database/open.js'
 import { systemClock } from '../support/clock.js'
 import { type Command, commandOf, logFormatOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
+import { collectModule } from './collect-module.js'
 import { exportSums } from './export.js'
 import { type CommandLog, commandLog } from './log.js'
 import { quarantine } from './quarantine.js'
@@ -18,13 +19,16 @@ import { USAGE } from './usage.js'
 const CANNOT_RUN = 2
 
 const args = process.argv.slice(2)
+/** A file of the site may have opened what keeps the process alive for ever. */
+let leaves = false
 const log = commandLog(logFormatOf(args), (line) => console.error(line), systemClock)
 const print = (text: string): void => void process.stdout.write(text)
 
 try {
   const asked = commandOf(args)
   // Other users of the machine see the arguments of a process, and a URL may hold a password.
-  process.title = `wide-cache ${asked.command}`
+  process.title = `wide-cache ${asked.command === 'collect-module' ? 'collect' : asked.command}`
+  leaves = asked.command === 'collect-module'
   process.exitCode = await run(asked, log)
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error)
@@ -35,6 +39,7 @@ try {
   if (message !== log.last) log.error(message, codeOf(error))
   process.exitCode = CANNOT_RUN
 }
+if (leaves) process.exit()
 
 /** Returns the exit status. */
 async function run(asked: Command, log: CommandLog): Promise<number> {
@@ -50,6 +55,9 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
       return 0
     case 'collect':
       await collect(asked.cache, asked.options, log, signalled())
+      return 0
+    case 'collect-module':
+      await collectModule(asked.module, asked.collect, log, signalled())
       return 0
     case 'quarantine':
       return quarantine(asked.options, log, print)

@@ -112,7 +112,7 @@ describe('quarantine', () => {
     ])
   })
 
-  test('show tells of a frame and its rows, without a character that a terminal obeys', async () => {
+  test('show tells of a frame and its rows, and prints nothing that a terminal obeys', async () => {
     const [[visit = 0], [hit = 0], [own = 0]] = await Promise.all([
       ids('activity'),
       ids('hits.threads'),

@@ -10,7 +10,7 @@ Commands:
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
 In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
-npx does not hand SIGTERM on. Rows of a WideCache of your own are collected by your own processes.
+npx does not hand SIGTERM on. Rows of a WideCache of your own need --module, which has its commit.
 
 Flags of all:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
@@ -30,6 +30,9 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
+
+  --module <file>             collects only what the file exports: each WideCache, activity and
+                              hits, with their own options; only --collect goes with it
 
 Flags of quarantine. Retried rows are committed once; dropped ones count as lost from then on:
   --name <name>               only frames of this: the name of an activity, or hits.<name>

@@ -1,4 +1,5 @@
 import type { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { sleep } from '../support/clock.js'
@@ -202,7 +203,7 @@ export class ItemHits implements Hits {
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #pseudonymizer: Pseudonymizer<string>
-  readonly #schedule: Schedule | undefined
+  #schedule: Schedule | undefined
   #processing: Promise<void> | undefined
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
@@ -243,9 +244,7 @@ export class ItemHits implements Hits {
       logger: this.#logger,
       forward: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
     })
-    if (settings.collect !== false) {
-      this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
-    }
+    if (settings.collect !== false) this.#startProcessing(settings.collect)
   }
 
   get name(): string {
@@ -354,6 +353,13 @@ export class ItemHits implements Hits {
     return this.#connections.run(() => this.#wide.migrate())
   }
 
+  /** As {@link WideCache.collectBy}. */
+  collectBy(line: string): Cache['scope'] {
+    this.#connections.check()
+    if (!this.#schedule) this.#startProcessing(line)
+    return this.#wide.collectBy(line)
+  }
+
   close(): Promise<void> {
     return this.#connections.close(() => keptAlive(this.#environment, () => this.#close()))
   }
@@ -368,6 +374,11 @@ export class ItemHits implements Hits {
     await this.#wide.close()
     await Promise.race([Promise.all([this.#processing, this.#connections.idle()]), timeout])
     await this.#connections.releaseBy(timeout)
+  }
+
+  #startProcessing(line: string): void {
+    const { clock } = this.#environment
+    this.#schedule = schedule(line, () => (this.#processing = this.#process()), clock)
   }
 
   #count(item: unknown, identity: string | undefined, userAgent?: string): void {

@@ -25,7 +25,7 @@ import {
 } from './options.js'
 import { removeOldEntries } from './ledger/retention.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
-import { type Schedule, schedule } from './schedule.js'
+import { cronPeriodSeconds, type Schedule, schedule } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
@@ -89,7 +89,8 @@ export class WideCache<Row, Figures = unknown> {
   readonly #collector: Collector
   readonly #cachedReads: CachedReads
   readonly #stamp: number
-  readonly #schedule: Schedule | undefined
+  #schedule: Schedule | undefined
+  #periodSeconds: number
   readonly #createdAt: number
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -171,9 +172,30 @@ export class WideCache<Row, Figures = unknown> {
       ttlSeconds: settings.readTtlSeconds,
       keyStart: () => this.#database.whenReady(async () => keyStart(this.#record.grid!.id)),
     })
-    if (settings.collect !== false) {
-      this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
+    this.#periodSeconds = settings.periodSeconds
+    if (settings.collect !== false) this.#startCollecting(settings.collect)
+  }
+
+  /**
+   * Collects by a cron line from now on, unless it does so already: for a command that collects
+   * what the processes of a site do not. Returns the scope of the cache: from a private one nothing
+   * of other processes can be collected.
+   *
+   * @throws TypeError, RangeError for a line that is none
+   * @internal
+   */
+  collectBy(line: string): Cache['scope'] {
+    this.#connections.check()
+    if (!this.#schedule) {
+      this.#periodSeconds = cronPeriodSeconds(line)
+      this.#startCollecting(line)
     }
+    return this.cache.scope
+  }
+
+  #startCollecting(line: string): void {
+    const { clock } = this.#environment
+    this.#schedule = schedule(line, () => (this.#collecting = this.#collect()), clock)
   }
 
   /**
@@ -326,7 +348,7 @@ export class WideCache<Row, Figures = unknown> {
     try {
       await this.#database.whenReady(async () => {
         const now = await this.#watch.now(this.database)
-        if (!(await this.#record.lease(now, this.#settings.periodSeconds))) return this.#compare()
+        if (!(await this.#record.lease(now, this.#periodSeconds))) return this.#compare()
         let run: Run | undefined
         try {
           const began = this.#environment.clock.elapsed()
