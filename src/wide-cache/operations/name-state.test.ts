@@ -78,7 +78,7 @@ for (const [where, open] of databases) {
         {
           width: 15,
           layerSeconds: 3,
-          isPrivate: false,
+          privateTo: null,
           watermark: layer - 10,
           drainedTo: NOW - 27_000,
           lagMs: 31_000,
@@ -109,11 +109,11 @@ for (const [where, open] of databases) {
     await writer('test', 1, 100_000)
     await writer('other', 1, 0)
     const { ledger: living } = (await readNameState(database, 'test', NOW))!
-    assert.deepEqual(living, { ...NOTHING, ...sums, outstanding: 20, writersSeen: 1 })
+    assert.deepEqual(living, { ...NOTHING, ...sums, issued: 107, outstanding: 20, writersSeen: 1 })
     await writer('test', 2, 100_001)
     const { ledger } = (await readNameState(database, 'test', NOW))!
     assert.deepEqual(ledger, {
-      issued: 200,
+      issued: 214,
       committed: 120,
       duplicate: 6,
       dropped: 14,
@@ -125,7 +125,12 @@ for (const [where, open] of databases) {
     })
     assert.equal(
       ledger.issued,
-      ledger.committed + ledger.lost + ledger.quarantined + ledger.outstanding + ledger.owed,
+      ledger.committed +
+        ledger.dropped +
+        ledger.lost +
+        ledger.quarantined +
+        ledger.outstanding +
+        ledger.owed,
     )
   })
 
@@ -159,14 +164,14 @@ for (const [where, open] of databases) {
     const grids = async () => (await readNameState(database, 'test', NOW))!.grids
     assert(await record.lease(NOW, 10))
     assert.deepEqual(
-      (await grids()).map(({ isPrivate, isLeased, periodSeconds }) => [
-        isPrivate,
+      (await grids()).map(({ privateTo, isLeased, periodSeconds }) => [
+        privateTo,
         isLeased,
         periodSeconds,
       ]),
       [
-        [false, true, 10],
-        [true, false, null],
+        [null, true, 10],
+        ['02'.repeat(16), false, null],
       ],
     )
     await record.release(run)

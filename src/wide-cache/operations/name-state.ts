@@ -9,11 +9,11 @@ import { type Run, SHARED } from '../ledger/grid-record.js'
 import { type Use, useOf } from '../ledger/use.js'
 
 /**
- * What became of all rows. The sum of `issued` and `dropped` is that of `committed`, `dropped`,
- * `lost`, `quarantined`, `outstanding` and `owed`.
+ * What became of all rows. `issued` is the sum of `committed`, `dropped`, `lost`, `quarantined`,
+ * `outstanding` and `owed`.
  */
 export interface LedgerTotals {
-  /** Rows that writers have put into frames, as far as SQL has seen. Never falls. */
+  /** Rows that writers have taken or refused, as far as SQL has heard. Never falls. */
   readonly issued: number
   /** Rows in their tables. Never falls. */
   readonly committed: number
@@ -39,8 +39,11 @@ export interface GridFigures {
   readonly width: number
   /** Seconds a layer lasts. */
   readonly layerSeconds: number
-  /** Whether it lies in the memory of one process (`memory:`), which may have ended. */
-  readonly isPrivate: boolean
+  /**
+   * The id of the process in whose memory it lies (`memory:`), and which may have ended, in
+   * hexadecimal; `null`: it lies in a shared cache.
+   */
+  readonly privateTo: string | null
   /** The newest drained layer. */
   readonly watermark: number
   /** The end of that layer. */
@@ -80,10 +83,13 @@ export interface NameState {
   readonly readAt: number
   readonly use: Use
   readonly ledger: LedgerTotals
-  /** Those in shared caches first, each kind in the order in which they were last used. */
+  /** Those in shared caches first, of each kind the last used first; at most 100. */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
 }
+
+/** Each start of a process with a grid of its own (`memory:`) leaves a row for 30 days. */
+const MAX_GRIDS = 100
 
 /** All names that processes have used in this database, in their order. */
 export async function recordedNames(queryable: Queryable): Promise<string[]> {
@@ -136,18 +142,19 @@ async function readTotals(
 /** The totals of a row of sums, which are `NULL` where there is nothing to add up. */
 function totalsOf(row: SqlRow): LedgerTotals {
   const sum = (column: string): number => Number(row[column] ?? 0)
-  const [issued, committed, quarantined, lost, owed] = [
+  const [issued, committed, dropped, quarantined, lost, owed] = [
     sum('issued'),
     sum('committed'),
+    sum('dropped'),
     sum('quarantined'),
     sum('lost'),
     sum('owed'),
   ]
   return {
-    issued,
+    issued: issued + dropped,
     committed,
     duplicate: sum('duplicate'),
-    dropped: sum('dropped'),
+    dropped,
     lost,
     quarantined,
     outstanding: issued - committed - quarantined - lost - owed,
@@ -164,7 +171,7 @@ async function readGrids(
   const { rows } = await queryable.query(
     'SELECT width, layer_seconds, private_to, watermark, moved_at, used_at, lease_until, ' +
       'period_seconds, run_at, run_rows, run_ms FROM wide_cache_grids WHERE name = ? ' +
-      'ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at, id',
+      `ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at DESC, id LIMIT ${MAX_GRIDS}`,
     [name, SHARED],
   )
   return rows.map((row) => gridFigures(row, now))
@@ -179,7 +186,8 @@ export function gridFigures(row: SqlRow, now: number): GridFigures {
   const drainedTo = grid.endOf(watermark)
   return {
     ...geometry,
-    isPrivate: !(Buffer.isBuffer(privateTo) && privateTo.equals(SHARED)),
+    privateTo:
+      Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? privateTo.toString('hex') : null,
     watermark,
     drainedTo,
     // A database clock that was ahead leaves a watermark in the future.
