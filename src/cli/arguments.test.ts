@@ -92,6 +92,15 @@ test('collect takes a module, and with it when to collect', () => {
   })
 })
 
+test('status is shown once as text, unless it is asked for otherwise', () => {
+  const options = { database: undefined, name: undefined, json: false, watch: false }
+  assert.deepEqual(commandOf(['status']), { command: 'status', options })
+  assert.deepEqual(commandOf(['status', '--watch', '--json', '--name', 'a']), {
+    command: 'status',
+    options: { ...options, name: 'a', json: true, watch: true },
+  })
+})
+
 test('quarantine takes what is to be done and with which frames', () => {
   const action = (...args: string[]): unknown => {
     const asked = commandOf(['quarantine', ...args])
@@ -119,11 +128,7 @@ test('the format of the log is known whatever else is wrong', () => {
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
-    [
-      'no command',
-      [],
-      /^a command is missing: collect, migrate, quarantine, export, remove-value$/,
-    ],
+    ['no command', [], /^a command is missing: collect, migrate, status, quarantine, export, /],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     ['a flag without its value', ['collect', '--cache'], /--cache/],

@@ -24,6 +24,7 @@ export type Command =
       readonly module: string
       readonly collect: string | undefined
     }
+  | { readonly command: 'status'; readonly options: StatusOptions }
   | { readonly command: 'quarantine'; readonly options: QuarantineOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
@@ -37,6 +38,13 @@ export interface CollectOptions {
   readonly cellTtlSeconds: number | undefined
   readonly retentionHours: number | undefined
   readonly collect: string | undefined
+}
+
+export interface StatusOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly json: boolean
+  readonly watch: boolean
 }
 
 export interface QuarantineOptions {
@@ -93,6 +101,7 @@ const FLAGS = {
     'module',
   ],
   migrate: [],
+  status: ['name', 'watch', 'json'],
   quarantine: ['name', 'json'],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
   'remove-value': ['dimension', 'value', 'name'],
@@ -112,6 +121,7 @@ const OWN = {
   'retention-hours': string,
   collect: string,
   module: string,
+  watch: boolean,
   json: boolean,
   from: string,
   to: string,
@@ -151,6 +161,8 @@ export function commandOf(args: readonly string[]): Command {
   switch (command) {
     case 'migrate':
       return { command, database }
+    case 'status':
+      return { command, options: { database, name, json, watch: values.watch ?? false } }
     case 'quarantine':
       return { command, options: { database, name, json, action: actionOf(more) } }
     case 'export': {

@@ -13,6 +13,7 @@ import { exportSums } from './export.js'
 import { type CommandLog, commandLog } from './log.js'
 import { quarantine } from './quarantine.js'
 import { removeOneValue } from './remove-value.js'
+import { status } from './status.js'
 import { USAGE } from './usage.js'
 
 /** Exit status of a command that cannot run, or cannot go on. */
@@ -59,6 +60,12 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
     case 'collect-module':
       await collectModule(asked.module, asked.collect, log, signalled())
       return 0
+    case 'status':
+      await status(asked.options, log, print, {
+        stop: asked.options.watch ? signalled() : new AbortController().signal,
+        clear: clearing(),
+      })
+      return 0
     case 'quarantine':
       return quarantine(asked.options, log, print)
     case 'export':
@@ -78,6 +85,11 @@ async function migrate(url: string | undefined): Promise<void> {
   } finally {
     await database.close()
   }
+}
+
+/** What makes room for the next status: an empty terminal, or an empty line in a file. */
+function clearing(): string {
+  return process.stdout.isTTY ? '\u001b[H\u001b[2J' : '\n'
 }
 
 /** Aborted by the first SIGTERM or SIGINT; a second one ends the process as it would any other. */

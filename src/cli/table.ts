@@ -11,7 +11,7 @@ const GAP = '  '
  * Rows as lines. Numbers stand to the right, texts to the left; the last column is cut where a line
  * would be wider than 80 characters.
  */
-export function table(rows: readonly (readonly Cell[])[]): string {
+export function table(rows: readonly (readonly Cell[])[], indent = ''): string {
   const texts = rows.map((row) => row.map((cell) => printable(String(cell))))
   const widths: number[] = []
   for (const row of texts) {
@@ -25,7 +25,7 @@ export function table(rows: readonly (readonly Cell[])[]): string {
         const width = widths[column] ?? 0
         return typeof rows[at]?.[column] === 'number' ? text.padStart(width) : text.padEnd(width)
       })
-      return `${cut(cells.join(GAP).trimEnd())}\n`
+      return `${cut(`${indent}${cells.join(GAP)}`.trimEnd())}\n`
     })
     .join('')
 }

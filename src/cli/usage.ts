@@ -4,6 +4,7 @@ export const USAGE = `Usage: wide-cache <command> [flags]
 Commands:
   collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
+  status    prints the ledger, the grids, the last collecting runs and the tables
   quarantine list | show <id> | retry <id…|all> | drop <id…|all>
             shows the frames that the database has refused, commits them after all, or gives them up
   export    prints the history of an activity, or the values of a dimension with the most views
@@ -30,9 +31,13 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
-
   --module <file>             collects only what the file exports: each WideCache, activity and
                               hits, with their own options; only --collect goes with it
+
+Flags of status:
+  --name <name>               only this: the name of an activity, hits.<name>, or a name of your own
+  --watch                     prints it every two seconds, until SIGTERM or SIGINT
+  --json                      as JSON, on one line
 
 Flags of quarantine. Retried rows are committed once; dropped ones count as lost from then on:
   --name <name>               only frames of this: the name of an activity, or hits.<name>
