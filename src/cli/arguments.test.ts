@@ -128,7 +128,7 @@ test('the format of the log is known whatever else is wrong', () => {
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
-    ['no command', [], /^a command is missing: collect, migrate, status, quarantine, export, /],
+    ['no command', [], /^a command is missing: collect, migrate, status, doctor, quarantine, /],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     ['a flag without its value', ['collect', '--cache'], /--cache/],

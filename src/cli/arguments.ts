@@ -25,6 +25,7 @@ export type Command =
       readonly collect: string | undefined
     }
   | { readonly command: 'status'; readonly options: StatusOptions }
+  | { readonly command: 'doctor'; readonly options: DoctorOptions }
   | { readonly command: 'quarantine'; readonly options: QuarantineOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
@@ -45,6 +46,12 @@ export interface StatusOptions {
   readonly name: string | undefined
   readonly json: boolean
   readonly watch: boolean
+}
+
+export interface DoctorOptions {
+  readonly database: string | undefined
+  readonly cache: string | undefined
+  readonly json: boolean
 }
 
 export interface QuarantineOptions {
@@ -102,6 +109,7 @@ const FLAGS = {
   ],
   migrate: [],
   status: ['name', 'watch', 'json'],
+  doctor: ['cache', 'json'],
   quarantine: ['name', 'json'],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
   'remove-value': ['dimension', 'value', 'name'],
@@ -163,6 +171,8 @@ export function commandOf(args: readonly string[]): Command {
       return { command, database }
     case 'status':
       return { command, options: { database, name, json, watch: values.watch ?? false } }
+    case 'doctor':
+      return { command, options: { database, cache, json } }
     case 'quarantine':
       return { command, options: { database, name, json, action: actionOf(more) } }
     case 'export': {

@@ -16,6 +16,7 @@ import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
+import { DOCTOR_KIND } from './doctor/whole-way.js'
 import type { CommandLog } from './log.js'
 
 /** How often the database is asked which names there are, and again when it is not there. */
@@ -117,7 +118,7 @@ class Collectors {
       await this.#database.migrate(['wide-cache'])
       const { name } = this.#options
       const uses = (await sharedUses(this.#database)).filter(
-        (use) => name === undefined || use.name === name,
+        (use) => use.kind !== DOCTOR_KIND && (name === undefined || use.name === name),
       )
       if (uses.length === 0 && this.#running.size === 0) {
         this.#burst.warnOnce(

@@ -3,18 +3,19 @@
  * The command `wide-cache`: exit status 0 when it is done or was told to stop, 1 when it has found
  * something to act on, 2 when it cannot run. A failure is one line on stderr.
  */
-import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
 import { systemClock } from '../support/clock.js'
 import { type Command, commandOf, logFormatOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { collectModule } from './collect-module.js'
+import { doctor } from './doctor/doctor.js'
 import { exportSums } from './export.js'
 import { type CommandLog, commandLog } from './log.js'
 import { quarantine } from './quarantine.js'
 import { removeOneValue } from './remove-value.js'
 import { status } from './status.js'
 import { USAGE } from './usage.js'
+import { packageVersion } from './version.js'
 
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2
@@ -49,7 +50,7 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
       print(USAGE)
       return 0
     case 'version':
-      print(`${version()}\n`)
+      print(`${packageVersion()}\n`)
       return 0
     case 'migrate':
       await migrate(asked.database)
@@ -66,6 +67,8 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
         clear: clearing(),
       })
       return 0
+    case 'doctor':
+      return doctor(asked.options, log, print, signalled())
     case 'quarantine':
       return quarantine(asked.options, log, print)
     case 'export':
@@ -104,11 +107,4 @@ function codeOf(error: unknown): { code?: string } {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? { code: error.code }
     : {}
-}
-
-function version(): string {
-  const { version }: { version?: unknown } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
-  return String(version)
 }

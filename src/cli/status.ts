@@ -13,6 +13,7 @@ import {
   recordedNames,
 } from '../wide-cache/operations/name-state.js'
 import { type StatusOptions, UsageError } from './arguments.js'
+import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { statusText } from './status-text.js'
@@ -73,7 +74,7 @@ async function namesOf(
   const names: NameState[] = []
   for (const name of only === undefined ? recorded : [only]) {
     const state = await readNameState(database, name, readAt)
-    if (state) names.push(state)
+    if (state && state.use.kind !== DOCTOR_KIND) names.push(state)
   }
   return { readAt, names }
 }

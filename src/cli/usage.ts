@@ -5,6 +5,7 @@ Commands:
   collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
   status    prints the ledger, the grids, the last collecting runs and the tables
+  doctor    looks for what is wrong with servers, tables, rights and clocks, and says what to do
   quarantine list | show <id> | retry <id…|all> | drop <id…|all>
             shows the frames that the database has refused, commits them after all, or gives them up
   export    prints the history of an activity, or the values of a dimension with the most views
@@ -37,6 +38,10 @@ Flags of collect. What is not given is as the web processes have recorded it in 
 Flags of status:
   --name <name>               only this: the name of an activity, hits.<name>, or a name of your own
   --watch                     prints it every two seconds, until SIGTERM or SIGINT
+  --json                      as JSON, on one line
+
+Flags of doctor:
+  --cache <servers>           as collect takes it
   --json                      as JSON, on one line
 
 Flags of quarantine. Retried rows are committed once; dropped ones count as lost from then on:
