@@ -196,7 +196,8 @@ class Collectors {
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +
-        'can collect; let one of them collect',
+        'can collect; let one of them collect, or start wide-cache collect --module with a file ' +
+        'that exports it',
     )
   }
 }

@@ -431,6 +431,6 @@ function remedyFor(kind: string): string {
   return PACKAGE_KINDS.includes(kind)
     ? 'start "node_modules/.bin/wide-cache collect" beside the web processes ("npx wide-cache ' +
         'collect" in a terminal), or leave out collect: false in one of them'
-    : 'leave out collect: false in one of its processes (the command "wide-cache collect" ' +
-        'collects activities and hits only)'
+    : 'leave out collect: false in one of its processes, or start "wide-cache collect --module" ' +
+        'with a file that exports it'
 }

@@ -112,8 +112,8 @@ export function findingsIn(
   if (Math.abs(offset) > CLOCK_WARNING_MS) {
     findings.push(
       warning(
-        `the clock of memcached ${name} is ${offsetText(offset, 'this machine')}; no count relies ` +
-          'on it, but a machine with a wrong clock may run a web process too',
+        `the clock of memcached ${name} is ${offsetText(offset, 'this machine')}; no count ` +
+          'relies on it, but a machine with a wrong clock may run a web process too',
         'let NTP or chrony set it',
       ),
     )

@@ -113,7 +113,7 @@ export async function checkQuarantine(database: Database): Promise<Finding[]> {
   )
 }
 
-/** Whether most of the newest visits are of one visitor: all who come through a proxy look alike. */
+/** Whether most of the newest visits are of one visitor, as behind a proxy that is not trusted. */
 export async function checkVisitors(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('visitors')
   const { rows: books } = await database.query('SELECT name FROM activity_books ORDER BY name')
