@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { PassThrough } from 'node:stream'
 import { keptLog } from '../support/fixtures.suite.js'
-import { type CollectOptions, commandOf, logFormatOf, UsageError } from './arguments.js'
+import {
+  type CollectOptions,
+  commandOf,
+  FLAGS,
+  logFormatOf,
+  OWN_FLAGS,
+  UsageError,
+} from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
@@ -26,12 +34,38 @@ test('help and version win over everything else that is asked for', () => {
   assert.deepEqual(commandOf(['collect', '--version']), { command: 'version' })
 })
 
-test('the help names every command and every flag', () => {
-  assert.match(USAGE, /^ {2}collect .*\n {2}migrate /m)
-  for (const flag of Object.keys(NOTHING)) {
-    assert(USAGE.includes(`--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `))
+/** The flags that a text names. */
+function flagsIn(text: string): Set<string> {
+  return new Set([...text.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag))
+}
+
+const DOCS = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8')
+
+/** What the docs say of a command. */
+function sectionOf(command: string): string {
+  const [, section = ''] =
+    new RegExp(`^## ${command}\\n([^]*?)(?=^## |$(?![^]))`, 'm').exec(DOCS) ?? []
+  assert(section, `docs/commands.md has a heading for ${command}`)
+  return section
+}
+
+test('the help and the docs name every command and every flag, and no others', () => {
+  const shared = ['--database', '--log', '--help', '--version']
+  const helped = flagsIn(USAGE)
+  for (const flag of new Set([...OWN_FLAGS.map((flag) => `--${flag}`), ...shared])) {
+    assert(helped.delete(flag), `the help names ${flag}`)
   }
-  assert(USAGE.includes('--cache '))
+  assert.deepEqual([...helped], [])
+  for (const flag of shared) {
+    assert(flagsIn(sectionOf('Flags of all commands')).has(flag), `the docs name ${flag}`)
+  }
+  for (const [command, flags] of Object.entries(FLAGS)) {
+    assert.match(USAGE, new RegExp(`^ {2}${command} `, 'm'))
+    assert.match(DOCS, new RegExp(`^\\| \\[\`${command}\`\\]\\(#${command}\\) \\| `, 'm'))
+    const [rows, named] = [sectionOf(command).match(/^\| `--.*$/gm) ?? [], new Set<string>()]
+    for (const row of rows) for (const flag of flagsIn(row.split(' | ')[0]!)) named.add(flag)
+    assert.deepEqual([...named].sort(), flags.map((flag) => `--${flag}`).sort(), command)
+  }
 })
 
 test('migrate takes a database, or leaves it to the environment', () => {

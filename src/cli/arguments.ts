@@ -95,7 +95,7 @@ const SHARED = {
 } as const
 
 /** The flags of each command, beside those of all. */
-const FLAGS = {
+export const FLAGS = {
   collect: [
     'cache',
     'name',
@@ -118,7 +118,8 @@ const FLAGS = {
 type CommandName = keyof typeof FLAGS
 type Flag = (typeof FLAGS)[CommandName][number]
 
-const OWN_FLAGS: readonly Flag[] = Object.values(FLAGS).flat()
+/** All of these. */
+export const OWN_FLAGS: readonly Flag[] = Object.values(FLAGS).flat()
 const OWN = {
   cache: string,
   name: string,
