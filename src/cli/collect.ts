@@ -9,6 +9,7 @@ import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { refusedRights } from '../database/rights.js'
 import { createHits } from '../hits/hits.js'
 import { GRID_NAME_START } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
@@ -21,6 +22,9 @@ import type { CommandLog } from './log.js'
 
 /** How often the database is asked which names there are, and again when it is not there. */
 const LOOK_EVERY_MS = 2_000
+
+/** Tables that each collecting run writes. */
+const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
 
 interface Closing {
   close(): Promise<void>
@@ -77,6 +81,7 @@ class Collectors {
   readonly #burst: BurstLogger
   readonly #stop: AbortSignal
   readonly #running = new Map<string, Running>()
+  #mayWrite = false
 
   constructor(
     cache: Cache,
@@ -116,6 +121,7 @@ class Collectors {
   async #look(): Promise<void> {
     try {
       await this.#database.migrate(['wide-cache'])
+      await this.#refuseMissingRights()
       const { name } = this.#options
       const uses = (await sharedUses(this.#database)).filter(
         (use) => use.kind !== DOCTOR_KIND && (name === undefined || use.name === name),
@@ -138,6 +144,15 @@ class Collectors {
           `again: ${messageOf(error)}`,
       )
     }
+  }
+
+  /** Once: to wait would not mend it. @throws DatabaseError that names the right and the table */
+  async #refuseMissingRights(): Promise<void> {
+    if (this.#mayWrite) return
+    for (const { error } of await refusedRights(this.#database, WRITTEN)) {
+      if (error.kind === 'usage') throw error
+    }
+    this.#mayWrite = true
   }
 
   /** Starts the collector of a name, or starts it anew where its use has changed. */

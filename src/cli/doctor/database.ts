@@ -1,7 +1,8 @@
 /** Checks of the database: version, clock, tables and rights. Nothing is changed. */
 import { type Database, DatabaseError } from '../../database/database.js'
-import { columnsOf, productOf } from '../../database/dialect.js'
+import { productOf } from '../../database/dialect.js'
 import { refuseForeignTables } from '../../database/foreign-tables.js'
+import { refusedRights, RIGHTS } from '../../database/rights.js'
 import { type PartState, partStates, schemaOf, tablesOf } from '../../database/schema-state.js'
 import type { Clock } from '../../support/clock.js'
 import { type Finding, findingsOf } from './finding.js'
@@ -124,56 +125,27 @@ async function checkForeign(database: Database, part: string): Promise<Finding[]
   }
 }
 
-/** Statements that need a right, and match no row. */
-const PROBES: readonly [right: string, sql: (table: string, column: string) => string][] = [
-  ['SELECT', (table) => `SELECT 1 FROM ${table} WHERE 1 = 0`],
-  ['INSERT', (table) => `INSERT INTO ${table} SELECT * FROM ${table} WHERE 1 = 0`],
-  ['UPDATE', (table, column) => `UPDATE ${table} SET ${column} = ${column} WHERE 1 = 0`],
-  ['DELETE', (table) => `DELETE FROM ${table} WHERE 1 = 0`],
-]
-
 /** What web processes and collectors do to the tables that are there. */
 export async function checkRights(
   database: Database,
   parts: readonly PartState[],
 ): Promise<Finding[]> {
   const { ok, error } = findingsOf('rights')
-  const tables = await Promise.all(parts.map(({ part }) => tablesOf(database.dialect, part)))
-  const missing = new Map<string, { message: string; tables: string[] }>()
-  for (const table of tables.flat()) {
-    const [column = 'missing'] = await columnsOf(database, table)
-    for (const [right, sql] of PROBES) {
-      const refusal = await refusalOf(database, sql(table, column))
-      if (!refusal) continue
-      const key = `${right} (${refusal.code})`
-      const found = missing.get(key) ?? { message: refusal.message, tables: [] }
-      missing.set(key, { ...found, tables: [...found.tables, table] })
-    }
-  }
-  if (tables.length === 0) return []
-  if (missing.size === 0) {
-    return [
-      ok(`${PROBES.map(([right]) => right).join(', ')} on all ${tables.flat().length} tables`),
-    ]
-  }
-  return [...missing].map(([key, found]) =>
+  if (parts.length === 0) return []
+  const tables = (
+    await Promise.all(parts.map(({ part }) => tablesOf(database.dialect, part)))
+  ).flat()
+  const refusals = await refusedRights(database, tables)
+  if (refusals.length === 0) return [ok(`${RIGHTS.join(', ')} on all ${tables.length} tables`)]
+  const rights = RIGHTS.filter((right) => refusals.some((one) => one.right === right))
+  const refused = tables.filter((table) => refusals.some((one) => one.table === table))
+  return [
     error(
-      `${key} is refused on ${named(found.tables)}: ${found.message}`,
+      `${rights.join(', ')} is refused on ${named(refused)}: ${refusals[0]?.error.message ?? ''}`,
       'grant SELECT, INSERT, UPDATE and DELETE on the schema to the user of web processes and ' +
-        'collectors; to a table that is missing: restore it',
+        'collectors; restore a table that is missing',
     ),
-  )
-}
-
-/** @throws DatabaseError where the database does not answer */
-async function refusalOf(database: Database, sql: string): Promise<DatabaseError | undefined> {
-  try {
-    await database.query(sql)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.kind === 'unreachable') throw error
-    return error
-  }
+  ]
 }
 
 function named(names: readonly string[]): string {

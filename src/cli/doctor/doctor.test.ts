@@ -10,6 +10,8 @@ import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { commandOf } from '../arguments.js'
+import { collect } from '../collect.js'
 import { doctor } from './doctor.js'
 import type { Finding } from './finding.js'
 import { DOCTOR_KIND } from './whole-way.js'
@@ -107,7 +109,7 @@ test('a healthy site has no warning, and nothing of the doctor is left', async (
   await database.close()
 })
 
-test('missing rights are found, each with the tables', async () => {
+test('missing rights are found, with the tables, and stop a collector', async () => {
   const url = await sharedMysqlUrl()
   const database = mysql(url)
   await database.migrate(['wide-cache'])
@@ -123,10 +125,16 @@ test('missing rights are found, each with the tables', async () => {
   assert.equal(of('rights').length, 1)
   assert.match(
     of('rights')[0]!,
-    /^error: DELETE \(ER_TABLEACCESS_DENIED_ERROR\) is refused on wide_/,
+    /^error: DELETE is refused on wide_cache_uses, .* and \d more: ER_TABLEACCESS_DENIED_ERROR: /,
   )
   assert.deepEqual(of('whole way'), [])
   assert(!printed.includes('s3cret'))
+  const asked = commandOf(['collect', '--database', restricted.href])
+  assert(asked.command === 'collect')
+  await assert.rejects(
+    collect(await sharedMemcached(), asked.options, keptLog(), new AbortController().signal),
+    /DELETE command denied to user .* for table .*wide_cache_writers/,
+  )
   await database.query(`DROP USER '${user}'@'%'`)
   await database.close()
 })
