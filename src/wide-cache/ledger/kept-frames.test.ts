@@ -8,7 +8,14 @@ import { keptLog } from '../../support/fixtures.suite.js'
 import { jsonCodec } from '../codec.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { WideCache } from '../wide-cache.js'
-import { dropKept, keptFrame, keptFrames, type RowKind, retryKept } from './kept-frames.js'
+import {
+  dropKept,
+  keptFrame,
+  keptFrames,
+  type RowKind,
+  retryKept,
+  rowsInKept,
+} from './kept-frames.js'
 import { RowsError } from './ledger.js'
 
 const NAME = 'clicks'
@@ -157,6 +164,11 @@ keptTest('bytes that are no frame of the kind are not retried, and can be droppe
   const { database, kept, sums, close } = await bench(db)
   await assert.rejects(retryKept(database, kept, { ...KIND, kind: 'other' }), RowsError)
   const { bytes } = (await keptFrame(database, kept.id))!
+  for (const other of [{ writer: 'ff'.repeat(16) }, { sequence: 99 }, { writer: undefined }]) {
+    assert.throws(() => rowsInKept({ ...kept, ...other }, bytes, KIND), RowsError)
+  }
+  assert.throws(() => rowsInKept(kept, Buffer.concat([bytes, bytes]), KIND), RowsError)
+  assert.deepEqual(rowsInKept(kept, bytes, KIND), ['a', 'b'])
   bytes[bytes.length - 1]! ^= 1
   await database.query('UPDATE wide_cache_quarantine SET bytes = ?', [bytes])
   await assert.rejects(retryKept(database, kept, KIND), RowsError)
