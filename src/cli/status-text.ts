@@ -1,4 +1,5 @@
 /** A status as text for people, at most 80 columns wide. */
+import { printable } from '../support/printable.js'
 import type { GridFigures, NameState } from '../wide-cache/operations/name-state.js'
 import type { Status } from './status.js'
 import { counted, table } from './table.js'
@@ -54,7 +55,7 @@ function nameText({ name, readAt, use, ledger, grids, quarantine }: NameState): 
   ]
   const lines = Math.max(figures.length, others.length)
   return (
-    `${name}  (${use.kind})\n` +
+    `${printable(`${name}  (${use.kind})`)}\n` +
     table(
       Array.from({ length: lines }, (_, at) => {
         const [word, count] = figures[at] ?? ['', '']

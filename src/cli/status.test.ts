@@ -137,6 +137,9 @@ test('the text has at most 80 columns, whatever the figures', () => {
   const one = statusText({ readAt: 0, names: [{ ...STATE, quarantine }], tables: {} })
   assert.match(one, / in quarantine +1 frame, since 5 s\n/)
   assert.match(text, /\n {2}and 4 grids more\n/)
+  const hostile = { ...STATE, name: 'a\u001b[2J', use: { ...STATE.use, kind: '\u009b' } }
+  const shown = statusText({ readAt: 0, names: [hostile], tables: { '\u202e': 1 } })
+  assert(!/[^\P{C}\n]/u.test(shown), shown)
   assert.match(
     statusText({ readAt: 0, names: [], tables: {} }),
     /^No process has used this database yet\.\n/,

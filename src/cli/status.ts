@@ -4,7 +4,9 @@ import { type Database, DatabaseError } from '../database/database.js'
 import { tableSizes } from '../database/dialect.js'
 import { PARTS } from '../database/migrations.js'
 import { tablesOf } from '../database/schema-state.js'
+import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
+import { BurstLogger } from '../support/logger.js'
 import { nameOf } from '../support/options.js'
 import { printableJson } from '../support/printable.js'
 import {
@@ -49,13 +51,17 @@ export async function status(
       print(json ? `${printableJson(read)}\n` : `${watch ? clear : ''}${statusText(read)}`)
     }
     await show()
+    const burst = new BurstLogger(log, () => systemClock.elapsed())
     while (watch) {
       await delay(everyMs, undefined, { signal: stop }).catch(() => undefined)
       if (stop.aborted) return
-      await show().catch((error: unknown) => {
+      try {
+        await show()
+        burst.recovered('status', 'wide-cache: the database answers again')
+      } catch (error) {
         if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
-        log.warn(`wide-cache: the status is asked for again: ${messageOf(error)}`)
-      })
+        burst.warn('status', `wide-cache: the status is asked for again: ${messageOf(error)}`)
+      }
     }
   })
 }
