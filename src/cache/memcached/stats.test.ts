@@ -26,7 +26,7 @@ const FAULTS: [what: string, answer: Buffer | 'close' | 'silence', code: string]
 ]
 
 for (const [what, answer, code] of FAULTS) {
-  test(`${what} rejects, without credentials`, async () => {
+  test(`${what} rejects, without credentials`, async (t) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => {
@@ -34,6 +34,7 @@ for (const [what, answer, code] of FAULTS) {
         else if (answer !== 'silence') socket.write(answer)
       })
     })
+    t.after(() => server.close())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     const [address] = memcachedAddresses('servers', `anna:s3cret@127.0.0.1:${port}`)
@@ -43,7 +44,6 @@ for (const [what, answer, code] of FAULTS) {
       assert.doesNotMatch(error.message, /s3cret/)
       return true
     })
-    server.close()
   })
 }
 
@@ -53,4 +53,42 @@ test('a server that is not there rejects at once', async () => {
     code: 'CACHE_UNREACHABLE',
     message: /cannot be reached \(ECONNREFUSED\)$/,
   })
+})
+
+test('with a user name the login comes first, as SASL PLAIN', async (t) => {
+  const asked: Buffer[] = []
+  const packet = (opcode: number, key = '', value = ''): Buffer => {
+    const header = Buffer.from(`81${opcode.toString(16).padStart(2, '0')}${'00'.repeat(22)}`, 'hex')
+    header.writeUInt16BE(key.length, 2)
+    header.writeUInt32BE(key.length + value.length, 8)
+    return Buffer.concat([header, Buffer.from(key + value)])
+  }
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (data) => {
+      asked.push(data)
+      // In two pieces, cut within a packet.
+      const [login, first, end] = [packet(0x21), packet(0x10, 'version', '1.6'), packet(0x10)]
+      const answer = Buffer.concat([login, first, end, packet(0x10, 'item_size_max', '7'), end])
+      socket.write(answer.subarray(0, 30))
+      setImmediate(() => socket.write(answer.subarray(30)))
+    })
+  })
+  t.after(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const [address] = memcachedAddresses('servers', `127.0.0.1:${port}`)
+  const env = { MEMCACHE_USERNAME: 'anna', MEMCACHE_PASSWORD: 's3cret' }
+  const stats = await memcachedStats(address!, 2_000, env)
+  assert.deepEqual(
+    [...stats],
+    [
+      ['version', '1.6'],
+      ['settings:item_size_max', '7'],
+    ],
+  )
+  const login = Buffer.from('PLAIN\0anna\0s3cret')
+  const length = login.length.toString(16).padStart(8, '0')
+  assert.equal(asked[0]!.toString('hex', 0, 12), `8021000500000000${length}`)
+  assert.deepEqual(asked[0]!.subarray(24, 24 + login.length), login)
 })
