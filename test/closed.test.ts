@@ -143,7 +143,7 @@ const OTHERS = ['campaign', 'country', 'deviceClass', 'joinMetrics', 'jsonCodec'
 /** They never throw, whatever happens. */
 const NEVER_REFUSED = ['record', 'append', 'middleware', 'health']
 /** They are not asynchronous, and throw. */
-const THROW = ['router', 'dashboard', 'instrument']
+const THROW = ['router', 'dashboard', 'instrument', 'collectBy']
 
 /** Files in `folder` that this process has open. */
 function openFiles(folder: string): number {

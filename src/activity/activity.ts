@@ -1,3 +1,4 @@
+import type { Cache } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
@@ -420,6 +421,12 @@ export class SiteActivity implements Activity {
 
   migrate(): Promise<void> {
     return this.#lifetime.run(() => this.#wide.migrate())
+  }
+
+  /** As {@link WideCache.collectBy}. */
+  collectBy(line: string): Cache['scope'] {
+    this.#lifetime.check()
+    return this.#wide.collectBy(line)
   }
 
   close(): Promise<void> {

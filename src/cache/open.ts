@@ -2,7 +2,7 @@ import { variable } from '../support/environment-variable.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import type { Cache } from './cache.js'
 import { isCache } from './checks.js'
-import { memcachedAddresses } from './memcached/addresses.js'
+import { type MemcachedAddress, memcachedAddresses } from './memcached/addresses.js'
 import { openMemcached } from './memcached/memcached.js'
 import { memory } from './memory.js'
 
@@ -29,21 +29,43 @@ export function openCache(
   env: NodeJS.ProcessEnv = process.env,
 ): OpenedCache {
   if (given === undefined) {
-    const name = VARIABLES.find((name) => variable(env, name) !== '')
-    return {
-      cache: name ? byText(`cache (environment variable ${name})`, variable(env, name)) : memory(),
-      owned: true,
-    }
+    const [option, text] = byEnvironment(env)
+    return { cache: text === '' ? memory() : byText(option, text), owned: true }
   }
   if (typeof given === 'string') return { cache: byText('cache', given), owned: true }
   if (!isCache(given)) throw wrongType('cache', given, ALLOWED)
   return { cache: given, owned: false }
 }
 
+/**
+ * The memcached servers that {@link openCache} would use; none where it would use `memory:`.
+ *
+ * @throws TypeError, RangeError naming the option
+ */
+export function memcachedServers(
+  given: string | undefined,
+  env: NodeJS.ProcessEnv = process.env,
+): MemcachedAddress[] {
+  const [option, text] = given === undefined ? byEnvironment(env) : ['cache', given]
+  if (text === '' || text === 'memory:') return []
+  refuseOther(option, text)
+  return memcachedAddresses(option, text)
+}
+
+/** The name of the variable that says where the cache is, for messages, and what it says. */
+function byEnvironment(env: NodeJS.ProcessEnv): [option: string, text: string] {
+  const name = VARIABLES.find((name) => variable(env, name) !== '')
+  return name ? [`cache (environment variable ${name})`, variable(env, name)] : ['cache', '']
+}
+
 function byText(option: string, text: string): Cache {
   if (text === 'memory:') return memory()
+  refuseOther(option, text)
+  return openMemcached(memcachedAddresses(option, text), {})
+}
+
+function refuseOther(option: string, text: string): void {
   // Not a server's name, but a colon forgotten.
   const isOther = text === 'memory' || /^(?!memcached:)[^,@]*:\/\//.test(text)
   if (isOther) throw wrongValue(option, text.replace(/^.*@/s, '***@'), ALLOWED)
-  return openMemcached(memcachedAddresses(option, text), {})
 }

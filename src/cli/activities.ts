@@ -1,23 +1,17 @@
 /** The activities of a database, for commands that know no options of the sites. */
 import { recordedDimensions } from '../activity/values.js'
 import type { Database } from '../database/database.js'
-import { openDatabase } from '../database/open.js'
 import type { Logger } from '../support/logger.js'
 import { UsageError } from './arguments.js'
+import { withTables } from './existing.js'
 
 /** Runs `work` with a database that has the tables of activities. */
-export async function withActivities(
+export function withActivities(
   url: string | undefined,
   logger: Logger,
   work: (database: Database) => Promise<void>,
 ): Promise<void> {
-  const { database } = openDatabase(url, logger)
-  try {
-    await database.migrate(['wide-cache', 'activity'])
-    await work(database)
-  } finally {
-    await database.close()
-  }
+  return withTables(url, logger, ['wide-cache', 'activity'], work)
 }
 
 /**

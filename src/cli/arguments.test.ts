@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { PassThrough } from 'node:stream'
 import { keptLog } from '../support/fixtures.suite.js'
-import { type CollectOptions, commandOf, UsageError } from './arguments.js'
+import {
+  type CollectOptions,
+  commandOf,
+  FLAGS,
+  logFormatOf,
+  OWN_FLAGS,
+  UsageError,
+} from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
@@ -26,12 +34,38 @@ test('help and version win over everything else that is asked for', () => {
   assert.deepEqual(commandOf(['collect', '--version']), { command: 'version' })
 })
 
-test('the help names every command and every flag', () => {
-  assert.match(USAGE, /^ {2}collect .*\n {2}migrate /m)
-  for (const flag of Object.keys(NOTHING)) {
-    assert(USAGE.includes(`--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `))
+/** The flags that a text names. */
+function flagsIn(text: string): Set<string> {
+  return new Set([...text.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag))
+}
+
+const DOCS = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8')
+
+/** What the docs say of a command. */
+function sectionOf(command: string): string {
+  const [, section = ''] =
+    new RegExp(`^## ${command}\\n([^]*?)(?=^## |$(?![^]))`, 'm').exec(DOCS) ?? []
+  assert(section, `docs/commands.md has a heading for ${command}`)
+  return section
+}
+
+test('the help and the docs name every command and every flag, and no others', () => {
+  const shared = ['--database', '--log', '--help', '--version']
+  const helped = flagsIn(USAGE)
+  for (const flag of new Set([...OWN_FLAGS.map((flag) => `--${flag}`), ...shared])) {
+    assert(helped.delete(flag), `the help names ${flag}`)
   }
-  assert(USAGE.includes('--cache ') && USAGE.includes('--listen '))
+  assert.deepEqual([...helped], [])
+  for (const flag of shared) {
+    assert(flagsIn(sectionOf('Flags of all commands')).has(flag), `the docs name ${flag}`)
+  }
+  for (const [command, flags] of Object.entries(FLAGS)) {
+    assert.match(USAGE, new RegExp(`^ {2}${command} `, 'm'))
+    assert.match(DOCS, new RegExp(`^\\| \\[\`${command}\`\\]\\(#${command}\\) \\| `, 'm'))
+    const [rows, named] = [sectionOf(command).match(/^\| `--.*$/gm) ?? [], new Set<string>()]
+    for (const row of rows) for (const flag of flagsIn(row.split(' | ')[0]!)) named.add(flag)
+    assert.deepEqual([...named].sort(), flags.map((flag) => `--${flag}`).sort(), command)
+  }
 })
 
 test('migrate takes a database, or leaves it to the environment', () => {
@@ -91,10 +125,64 @@ test('certificate takes a day, or none', () => {
   })
 })
 
+test('collect takes a module, and with it when to collect', () => {
+  assert.deepEqual(commandOf(['collect', '--module', './clicks.js', '--log', 'json']), {
+    command: 'collect-module',
+    module: './clicks.js',
+    collect: undefined,
+    listen: undefined,
+  })
+  assert.deepEqual(commandOf(['collect', '--module', 'a', '--collect', '* * * * * *']), {
+    command: 'collect-module',
+    module: 'a',
+    collect: '* * * * * *',
+    listen: undefined,
+  })
+  assert.deepEqual(commandOf(['collect', '--module', 'a', '--listen', '9464']), {
+    command: 'collect-module',
+    module: 'a',
+    collect: undefined,
+    listen: '9464',
+  })
+})
+
+test('status is shown once as text, unless it is asked for otherwise', () => {
+  const options = { database: undefined, name: undefined, json: false, watch: false }
+  assert.deepEqual(commandOf(['status']), { command: 'status', options })
+  assert.deepEqual(commandOf(['status', '--watch', '--json', '--name', 'a']), {
+    command: 'status',
+    options: { ...options, name: 'a', json: true, watch: true },
+  })
+})
+
+test('quarantine takes what is to be done and with which frames', () => {
+  const action = (...args: string[]): unknown => {
+    const asked = commandOf(['quarantine', ...args])
+    assert(asked.command === 'quarantine')
+    return asked.options.action
+  }
+  assert.deepEqual(action('list'), { verb: 'list' })
+  assert.deepEqual(action('show', '7'), { verb: 'show', id: 7 })
+  assert.deepEqual(action('retry', '7', '9', '7'), { verb: 'retry', ids: [7, 9] })
+  assert.deepEqual(action('drop', 'all'), { verb: 'drop', ids: 'all' })
+  assert.deepEqual(commandOf(['quarantine', 'list', '--name', 'a', '--json']), {
+    command: 'quarantine',
+    options: { database: undefined, name: 'a', json: true, action: { verb: 'list' } },
+  })
+})
+
+test('the format of the log is known whatever else is wrong', () => {
+  assert.equal(logFormatOf([]), 'text')
+  assert.equal(logFormatOf(['--log', 'json', '--nonsense', 'x']), 'json')
+  assert.equal(logFormatOf(['--nonsense=1', '--log=json']), 'json')
+  assert.equal(logFormatOf(['--log', 'xml']), 'text')
+  assert.equal(logFormatOf(['--log']), 'text')
+})
+
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
-    ['no command', [], /^a command is missing: collect, migrate, certificate, /],
+    ['no command', [], /^a command is missing: collect, migrate, status, doctor, quarantine, /],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     ['a flag without its value', ['collect', '--cache'], /--cache/],
@@ -102,6 +190,18 @@ describe('a command line that asks for nothing that exists is refused, and not r
     ['two days', ['certificate', '2026-05-17', '2026-05-18'], /^certificate wants one day/],
     ['a word behind the command', ['migrate', 's3cret'], /^migrate takes flags only/],
     ['a flag of the other command', ['migrate', '--width', '3'], /^--width is no flag of migrate$/],
+    ['another format', ['migrate', '--log', 's3cret'], /^--log wants text or json$/],
+    ['nothing to do with quarantine', ['quarantine'], /^quarantine wants list, show <id>, /],
+    ['an id that is none', ['quarantine', 'drop', '7', 's3cret'], /^quarantine wants ids, /],
+    ['no id', ['quarantine', 'retry'], /^quarantine wants list, /],
+    ['two ids to show', ['quarantine', 'show', '1', '2'], /^quarantine wants list, /],
+    ['all and more', ['quarantine', 'drop', 'all', '7'], /^quarantine wants ids, /],
+    ['an id of 0', ['quarantine', 'show', '0'], /^quarantine wants ids, /],
+    [
+      'another flag beside --module',
+      ['collect', '--module', 'a.js', '--database', 's3cret'],
+      /^--database does not go with --module, /,
+    ],
     ['a fraction', ['collect', '--width', '1.5'], /^--width wants a whole number$/],
     ['a negative number', ['collect', '--width=-1'], /^--width wants a whole number$/],
     ['an empty number', ['collect', '--layer-seconds', ''], /^--layer-seconds wants a whole/],

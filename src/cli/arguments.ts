@@ -3,6 +3,7 @@
  * argument may hold a password. What values are allowed is for the options to say that they become.
  */
 import { parseArgs } from 'node:util'
+import { LOG_FORMATS, type LogFormat } from './log.js'
 
 /** A command line that asks for nothing that exists. */
 export class UsageError extends Error {
@@ -20,6 +21,15 @@ export type Command =
       readonly options: CollectOptions
     }
   | { readonly command: 'certificate'; readonly options: CertificateOptions }
+  | {
+      readonly command: 'collect-module'
+      readonly module: string
+      readonly collect: string | undefined
+      readonly listen: string | undefined
+    }
+  | { readonly command: 'status'; readonly options: StatusOptions }
+  | { readonly command: 'doctor'; readonly options: DoctorOptions }
+  | { readonly command: 'quarantine'; readonly options: QuarantineOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
 
@@ -42,6 +52,32 @@ export interface CertificateOptions {
   readonly day: string | undefined
 }
 
+export interface StatusOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly json: boolean
+  readonly watch: boolean
+}
+
+export interface DoctorOptions {
+  readonly database: string | undefined
+  readonly cache: string | undefined
+  readonly json: boolean
+}
+
+export interface QuarantineOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly json: boolean
+  readonly action: QuarantineAction
+}
+
+/** What is to be done, and with which frames. */
+export type QuarantineAction =
+  | { readonly verb: 'list' }
+  | { readonly verb: 'show'; readonly id: number }
+  | { readonly verb: 'retry' | 'drop'; readonly ids: readonly number[] | 'all' }
+
 export interface ExportOptions {
   readonly database: string | undefined
   readonly name: string | undefined
@@ -62,10 +98,15 @@ export interface RemoveValueOptions {
 
 const string = { type: 'string' } as const
 const boolean = { type: 'boolean' } as const
-const SHARED = { database: string, help: { ...boolean, short: 'h' }, version: boolean } as const
+const SHARED = {
+  database: string,
+  log: string,
+  help: { ...boolean, short: 'h' },
+  version: boolean,
+} as const
 
 /** The flags of each command, beside those of all. */
-const FLAGS = {
+export const FLAGS = {
   collect: [
     'cache',
     'name',
@@ -76,8 +117,12 @@ const FLAGS = {
     'retention-hours',
     'collect',
     'listen',
+    'module',
   ],
   migrate: [],
+  status: ['name', 'watch', 'json'],
+  doctor: ['cache', 'json'],
+  quarantine: ['name', 'json'],
   certificate: ['name', 'json'],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
   'remove-value': ['dimension', 'value', 'name'],
@@ -86,7 +131,8 @@ const FLAGS = {
 type CommandName = keyof typeof FLAGS
 type Flag = (typeof FLAGS)[CommandName][number]
 
-const OWN_FLAGS: readonly Flag[] = Object.values(FLAGS).flat()
+/** All of these. */
+export const OWN_FLAGS: readonly Flag[] = Object.values(FLAGS).flat()
 const OWN = {
   cache: string,
   name: string,
@@ -97,6 +143,8 @@ const OWN = {
   'retention-hours': string,
   collect: string,
   listen: string,
+  module: string,
+  watch: boolean,
   json: boolean,
   from: string,
   to: string,
@@ -109,24 +157,39 @@ const OWN = {
 } satisfies Readonly<Record<Flag, typeof string | typeof boolean>>
 const COMMANDS = Object.keys(FLAGS).join(', ')
 
+/** How the command is to log, as far as it says so; to be known before anything else is read. */
+export function logFormatOf(args: readonly string[]): LogFormat {
+  const { values } = parseArgs({ args: [...args], options: { log: string }, strict: false })
+  return LOG_FORMATS.find((format) => format === values.log) ?? 'text'
+}
+
 /** @throws UsageError */
 export function commandOf(args: readonly string[]): Command {
   const { values, positionals } = parsed(args)
   if (values.help) return { command: 'help' }
   if (values.version) return { command: 'version' }
+  if (values.log !== undefined && !LOG_FORMATS.some((format) => format === values.log)) {
+    throw new UsageError(`--log wants ${LOG_FORMATS.join(' or ')}`)
+  }
   const [command, ...more] = positionals
   if (command === undefined) throw new UsageError(`a command is missing: ${COMMANDS}`)
   if (!isCommand(command)) throw new UsageError(`no such command; there are ${COMMANDS}`)
-  if (more.length > 0 && command !== 'certificate') {
+  if (more.length > 0 && command !== 'certificate' && command !== 'quarantine') {
     throw new UsageError(`${command} takes flags only, and something else is behind it`)
   }
   const taken: readonly string[] = FLAGS[command]
   const foreign = OWN_FLAGS.find((flag) => flag in values && !taken.includes(flag))
   if (foreign) throw new UsageError(`--${foreign} is no flag of ${command}`)
-  const { database, name, json = false } = values
+  const { database, name, cache, json = false } = values
   switch (command) {
     case 'migrate':
       return { command, database }
+    case 'status':
+      return { command, options: { database, name, json, watch: values.watch ?? false } }
+    case 'doctor':
+      return { command, options: { database, cache, json } }
+    case 'quarantine':
+      return { command, options: { database, name, json, action: actionOf(more) } }
     case 'certificate':
       return { command, options: { database, name, json, day: dayOf(more) } }
     case 'export': {
@@ -139,9 +202,10 @@ export function commandOf(args: readonly string[]): Command {
       return { command, options: { database, name, dimension, value } }
     }
     case 'collect':
+      if (values.module !== undefined) return collectModule(values.module, values)
       return {
         command,
-        cache: values.cache,
+        cache,
         listen: values.listen,
         options: {
           database,
@@ -161,6 +225,44 @@ export function commandOf(args: readonly string[]): Command {
 function dayOf([day, ...more]: readonly string[]): string | undefined {
   if (more.length === 0 && (day === undefined || /^\d{4}-\d{2}-\d{2}$/.test(day))) return day
   throw new UsageError('certificate wants one day such as 2026-05-17, or none for today')
+}
+
+/** What a module exports has servers and options of its own. */
+function collectModule(
+  module: string,
+  values: { readonly collect?: string | undefined; readonly listen?: string | undefined },
+): Command {
+  const other = ['database', ...FLAGS.collect].find(
+    (flag) => flag in values && !['module', 'collect', 'listen'].includes(flag),
+  )
+  if (other) throw new UsageError(`--${other} does not go with --module, which has its own options`)
+  const { collect, listen } = values
+  return { command: 'collect-module', module, collect, listen }
+}
+
+const ACTIONS = 'list, show <id>, retry <id…> or retry all, drop <id…> or drop all'
+const MAX_IDS = 1_000
+
+/** @throws UsageError */
+function actionOf([verb, ...words]: readonly string[]): QuarantineAction {
+  const [first, ...others] = words
+  if (verb === 'list' && first === undefined) return { verb }
+  if (verb === 'show' && first !== undefined && others.length === 0) {
+    return { verb, id: idOf(first) }
+  }
+  if ((verb === 'retry' || verb === 'drop') && first !== undefined) {
+    if (first === 'all' && others.length === 0) return { verb, ids: 'all' }
+    if (words.length > MAX_IDS) throw new UsageError(`quarantine takes ${MAX_IDS} ids at most`)
+    return { verb, ids: [...new Set(words.map(idOf))] }
+  }
+  throw new UsageError(`quarantine wants ${ACTIONS}`)
+}
+
+function idOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) {
+    throw new UsageError('quarantine wants ids, whole numbers as its list has them')
+  }
+  return Number(text)
 }
 
 function isCommand(text: string): text is CommandName {

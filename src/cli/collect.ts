@@ -9,18 +9,24 @@ import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { refusedRights } from '../database/rights.js'
 import { ItemHits } from '../hits/hits.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
-import { BurstLogger, type Logger } from '../support/logger.js'
+import { BurstLogger } from '../support/logger.js'
 import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
-import { addressOf, listen, type Listening, placeOf } from './listen.js'
+import { DOCTOR_KIND } from './doctor/whole-way.js'
+import { addressOf, listenWhile } from './listen.js'
+import type { CommandLog } from './log.js'
 import { type Collected, servedBy } from './served.js'
 
 /** How often the database is asked which names there are, and again when it is not there. */
 const LOOK_EVERY_MS = 2_000
+
+/** Tables that each collecting run writes. */
+const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
 
 interface Collector extends Collected {
   close(): Promise<void>
@@ -39,7 +45,7 @@ interface Running {
 export async function collect(
   cacheUrl: string | undefined,
   options: CollectOptions,
-  logger: Logger,
+  logger: CommandLog,
   stop: AbortSignal,
   where?: string,
 ): Promise<void> {
@@ -57,13 +63,9 @@ export async function collect(
     }
     const { database } = openDatabase(options.database, logger)
     const collectors = new Collectors(cache, database, options, logger, stop)
-    let listening: Listening | undefined
     try {
-      listening = address && (await listen(address, collectors.served))
-      if (listening) logger.info(`wide-cache: listening on http://${placeOf(listening)}`)
-      await collectors.follow()
+      await listenWhile(address, collectors.served, logger, () => collectors.follow())
     } finally {
-      await listening?.close()
       await collectors.close()
       await database.close()
     }
@@ -80,7 +82,7 @@ class Collectors {
   readonly #cache: Cache
   readonly #database: Database
   readonly #options: CollectOptions
-  readonly #logger: Logger
+  readonly #logger: CommandLog
   readonly #burst: BurstLogger
   readonly #stop: AbortSignal
   readonly #running = new Map<string, Running>()
@@ -91,12 +93,13 @@ class Collectors {
     () => [...this.#running].map(([name, { collector }]) => [name, collector] as const),
     () => this.#blind,
   )
+  #mayWrite = false
 
   constructor(
     cache: Cache,
     database: Database,
     options: CollectOptions,
-    logger: Logger,
+    logger: CommandLog,
     stop: AbortSignal,
   ) {
     this.#cache = cache
@@ -130,9 +133,10 @@ class Collectors {
   async #look(): Promise<void> {
     try {
       await this.#database.migrate(['wide-cache'])
+      await this.#refuseMissingRights()
       const { name } = this.#options
       const uses = (await sharedUses(this.#database)).filter(
-        (use) => name === undefined || use.name === name,
+        (use) => use.kind !== DOCTOR_KIND && (name === undefined || use.name === name),
       )
       if (uses.length === 0 && this.#running.size === 0) {
         this.#burst.warnOnce(
@@ -156,6 +160,15 @@ class Collectors {
     }
   }
 
+  /** Once: to wait would not mend it. @throws DatabaseError that names the right and the table */
+  async #refuseMissingRights(): Promise<void> {
+    if (this.#mayWrite) return
+    for (const { error } of await refusedRights(this.#database, WRITTEN)) {
+      if (error.kind === 'usage') throw error
+    }
+    this.#mayWrite = true
+  }
+
   /** Starts the collector of a name, or starts it anew where its use has changed. */
   async #see(use: SharedUse): Promise<void> {
     const { name, kind } = use
@@ -168,7 +181,7 @@ class Collectors {
     if (this.#stop.aborted) return
     try {
       this.#running.set(name, { use, collector: this.#start(use) })
-      this.#logger.info(`wide-cache: collecting "${name}" (${kind})`)
+      this.#logger.info(`wide-cache: collecting "${name}" (${kind})`, { name, kind })
     } catch (error) {
       // One that cannot be collected does not stop the others.
       if (this.#options.name !== undefined) throw error
@@ -212,7 +225,8 @@ class Collectors {
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +
-        'can collect; let one of them collect',
+        'can collect; let one of them collect, or start wide-cache collect --module with a file ' +
+        'that exports it',
     )
   }
 }

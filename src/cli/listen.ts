@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { METRICS_CONTENT_TYPE } from '../metrics/prometheus.js'
 import { systemClock } from '../support/clock.js'
+import type { Logger } from '../support/logger.js'
 import { shared } from '../support/shared.js'
 import { UsageError } from './arguments.js'
 
@@ -149,4 +150,20 @@ async function answer(
     ...(status === 405 && { Allow: 'GET, HEAD' }),
   })
   response.end(method === 'HEAD' ? undefined : body)
+}
+
+/** Listens, if there is an address, as long as `work` goes on. @throws what both throw */
+export async function listenWhile(
+  address: Address | undefined,
+  served: Served,
+  log: Pick<Logger, 'info'>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const listening = address && (await listen(address, served))
+  if (listening) log.info(`wide-cache: listening on http://${placeOf(listening)}`)
+  try {
+    await work()
+  } finally {
+    await listening?.close()
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
@@ -23,6 +23,7 @@ const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.
 const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
   'Safari/537.36'
+const INDEX = fileURLToPath(new URL('../index.ts', import.meta.url))
 const WAIT_MS = 60_000
 
 const folder = temporaryFolder('cli')
@@ -118,8 +119,16 @@ describe('bad input ends with status 2 and one line that says why without the va
       'an activity without visits',
       ['export', ...DAY, '--name', 's3cret'],
       /--name: no visits are recorded under it/,
+      { DATABASE_URL: `sqlite:${join(folder, 'no-visits.db')}` },
     ],
+    ['a database that is not there', ['quarantine', 'list'], /there is no database sqlite:.*\.db;/],
   ]
+  before(async () => {
+    const database = sqlite(join(folder, 'no-visits.db'))
+    await database.migrate()
+    await database.close()
+  })
+  after(() => assert(!existsSync(join(folder, 'wide-cache.db'))))
   for (const [name, args, pattern, env] of cases) {
     test(name, async () => {
       const ran = await run(args, env)
@@ -277,16 +286,28 @@ describe('export', () => {
   })
 })
 
+test('with --log json a line is an object, also that of a wrong command line', async () => {
+  const { status, stdout, stderr } = await run(['migrate', '--log=json', '--wrong=s3cret'])
+  assert.deepEqual([status, stdout], [2, ''])
+  const { time, ...line } = JSON.parse(stderr) as Record<string, unknown>
+  assert(typeof time === 'string' && Date.parse(time) > 0)
+  const message = "Unknown option '--wrong' (see wide-cache --help)"
+  assert.deepEqual(line, { level: 'error', message })
+})
+
 test('collect waits for an absent database, and still ends with 0 on SIGTERM', async () => {
-  const env = {
-    MEMCACHE_SERVERS: await sharedMemcached(),
-    DATABASE_URL: `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`,
-  }
-  const collector = start(MAIN, ['collect', '--collect', '* * * * * *'], env)
+  const env = { MEMCACHE_SERVERS: await sharedMemcached() }
+  const database = `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`
+  const args = ['collect', '--collect', '* * * * * *', '--database', database]
+  const collector = start(MAIN, args, env)
   await until(
     'a word about the database',
     () => /will be tried again/.test(collector.stderr()) || undefined,
   )
+  // What other users of the machine see of it.
+  const title = readFileSync(`/proc/${collector.child.pid}/cmdline`, 'utf8')
+  assert.match(title, /^wide-cache collect\0/)
+  assert.doesNotMatch(title, /s3cret/)
   collector.kill('SIGTERM')
   assert.equal(await collector.ended, 0)
   assert.doesNotMatch(collector.stderr(), /s3cret/)
@@ -467,4 +488,55 @@ test('a name that only its own processes can collect is refused with status 2', 
     /"clicks" has rows of kind "rows", which only the WideCache of your own processes can collect/,
   )
   assert.equal(ran.status, 2)
+})
+
+test('doctor finds nothing on a site that works, and ends by itself', async () => {
+  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
+  const database = mysql(env.DATABASE_URL)
+  await database.migrate()
+  await database.close()
+  const { stdout, stderr } = await run(['doctor', '--json'], env)
+  assert.equal(stderr, '')
+  const { findings } = JSON.parse(stdout) as { findings: Record<string, string>[] }
+  assert.deepEqual(
+    // Other tests fill this memcached.
+    findings.filter(({ check, severity }) => check !== 'cache' && severity !== 'ok'),
+    [],
+  )
+  assert.deepEqual(findings.filter(({ check }) => check === 'whole way').length, 1)
+})
+
+test('collect --module collects what a file exports, and ends with 0 on SIGTERM', async () => {
+  const file = join(folder, 'clicks.mjs')
+  const url = await sharedMysqlUrl()
+  writeFileSync(
+    file,
+    `import { createServer } from 'node:net'
+    import { WideCache } from ${JSON.stringify(INDEX)}
+    // It would keep the process alive for ever.
+    createServer().listen(0)
+    export const clicks = new WideCache({
+      name: 'clicks', collect: false, layerSeconds: 1, drainAfterLayers: 1,
+      async commit(rows, tx) {
+        for (const row of rows) await tx.query('INSERT INTO clicks VALUES (?)', [row])
+      },
+    })
+    clicks.append('buy')`,
+  )
+  const database = mysql(url)
+  await database.query('CREATE TABLE clicks (button VARCHAR(20))')
+  const collector = start(
+    MAIN,
+    ['collect', '--module', './clicks.mjs', '--collect', '* * * * * *', '--log', 'json'],
+    { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: url },
+  )
+  await until('the row', async () => {
+    const { rows } = await database.query('SELECT button FROM clicks')
+    return rows.length === 1 || undefined
+  })
+  collector.kill('SIGTERM')
+  assert.equal(await collector.ended, 0)
+  const { level, message } = JSON.parse(collector.stderr()) as Record<string, unknown>
+  assert.deepEqual([level, message], ['info', 'collecting the export clicks'])
+  await database.close()
 })

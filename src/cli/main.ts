@@ -3,15 +3,20 @@
  * The command `wide-cache`: exit status 0 when it is done or was told to stop, 1 when it has found
  * something to act on, 2 when it cannot run. A failure is one line on stderr.
  */
-import { readFileSync } from 'node:fs'
 import { openDatabase } from '../database/open.js'
-import type { Logger } from '../support/logger.js'
-import { commandOf, UsageError } from './arguments.js'
+import { systemClock } from '../support/clock.js'
+import { type Command, commandOf, logFormatOf, UsageError } from './arguments.js'
 import { printCertificate } from './certificate.js'
 import { collect } from './collect.js'
+import { collectModule } from './collect-module.js'
+import { doctor } from './doctor/doctor.js'
 import { exportSums } from './export.js'
+import { type CommandLog, commandLog } from './log.js'
+import { quarantine } from './quarantine.js'
 import { removeOneValue } from './remove-value.js'
+import { status } from './status.js'
 import { USAGE } from './usage.js'
+import { packageVersion } from './version.js'
 
 /** Exit status of a command that has found something to act on. */
 const FOUND = 1
@@ -19,56 +24,81 @@ const FOUND = 1
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2
 
-let lastSaid = ''
-const say = (line: string): void => {
-  lastSaid = line
-  console.error(line)
-}
-const logger: Logger = { info: say, warn: say, error: say }
+const args = process.argv.slice(2)
+/** A file of the site may have opened what keeps the process alive for ever. */
+let leaves = false
+const log = commandLog(logFormatOf(args), (line) => console.error(line), systemClock)
+const print = (text: string): void => void process.stdout.write(text)
 
 try {
-  await run()
+  const asked = commandOf(args)
+  // Other users of the machine see the arguments of a process, and a URL may hold a password.
+  process.title = `wide-cache ${asked.command === 'collect-module' ? 'collect' : asked.command}`
+  leaves = asked.command === 'collect-module'
+  process.exitCode = await run(asked, log)
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error)
-  const line = text.replace(/^wide-cache: /, '').replace(/\s*\n\s*/g, ' ')
   const usage = error instanceof UsageError
-  const message = `wide-cache: ${line}${usage ? ' (see wide-cache --help)' : ''}`
+  const message =
+    `wide-cache: ${text.replace(/^wide-cache: /, '')}` + (usage ? ' (see wide-cache --help)' : '')
   // What is fatal to a grid the grid has logged itself.
-  if (message !== lastSaid) say(message)
+  if (message !== log.last) log.error(message, codeOf(error))
   process.exitCode = CANNOT_RUN
 }
+if (leaves) process.exit()
 
-async function run(): Promise<void> {
-  const asked = commandOf(process.argv.slice(2))
+/** Returns the exit status. */
+async function run(asked: Command, log: CommandLog): Promise<number> {
   switch (asked.command) {
     case 'help':
-      process.stdout.write(USAGE)
-      return
+      print(USAGE)
+      return 0
     case 'version':
-      console.log(version())
-      return
+      print(`${packageVersion()}\n`)
+      return 0
     case 'migrate':
-      return migrate(asked.database)
+      await migrate(asked.database)
+      return 0
     case 'collect':
-      return collect(asked.cache, asked.options, logger, signalled(), asked.listen)
+      await collect(asked.cache, asked.options, log, signalled(), asked.listen)
+      return 0
+    case 'collect-module':
+      await collectModule(asked.module, asked.collect, log, signalled(), asked.listen)
+      return 0
+    case 'status':
+      await status(asked.options, log, print, {
+        stop: asked.options.watch ? signalled() : new AbortController().signal,
+        clear: clearing(),
+      })
+      return 0
+    case 'doctor':
+      return doctor(asked.options, log, print, signalled())
+    case 'quarantine':
+      return quarantine(asked.options, log, print)
     case 'certificate':
-      if (!(await printCertificate(asked.options, logger, process.stdout))) process.exitCode = FOUND
-      return
+      return (await printCertificate(asked.options, log, process.stdout)) ? 0 : FOUND
     case 'export':
-      return exportSums(asked.options, logger, process.stdout)
+      await exportSums(asked.options, log, process.stdout)
+      return 0
     case 'remove-value':
-      return removeOneValue(asked.options, logger)
+      await removeOneValue(asked.options, log)
+      return 0
   }
 }
 
 async function migrate(url: string | undefined): Promise<void> {
-  const { database } = openDatabase(url, logger)
+  const { database } = openDatabase(url, log)
   try {
     await database.migrate()
-    say(`wide-cache: the tables are up to date (${database.dialect})`)
+    log.info(`wide-cache: the tables are up to date (${database.dialect})`)
   } finally {
     await database.close()
   }
+}
+
+/** What makes room for the next status: an empty terminal, or an empty line in a file. */
+function clearing(): string {
+  return process.stdout.isTTY ? '\u001b[H\u001b[2J' : '\n'
 }
 
 /** Aborted by the first SIGTERM or SIGINT; a second one ends the process as it would any other. */
@@ -78,9 +108,9 @@ function signalled(): AbortSignal {
   return stop.signal
 }
 
-function version(): string {
-  const { version }: { version?: unknown } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
-  return String(version)
+/** What tells an error from others, for programs. */
+function codeOf(error: unknown): { code?: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? { code: error.code }
+    : {}
 }

@@ -4,17 +4,22 @@ export const USAGE = `Usage: wide-cache <command> [flags]
 Commands:
   collect   collects visits and hits of web processes with collect: false, until SIGTERM or SIGINT
   migrate   makes the tables, or brings them up to this version
+  status    prints the ledger, the grids, the last collecting runs and the tables
+  doctor    looks for what is wrong with servers, tables, rights and clocks, and says what to do
+  quarantine list | show <id> | retry <id…|all> | drop <id…|all>
+            shows the frames that the database has refused, commits them after all, or gives them up
   certificate  prints the figures of a UTC day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
 In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
-npx does not hand SIGTERM on. Rows of a WideCache of your own are collected by your own processes.
+npx does not hand SIGTERM on. Rows of a WideCache of your own need --module, which has its commit.
 
 Flags of all:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
                               (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
                               else sqlite:./wide-cache.db)
+  --log <text|json>           lines on stderr for people, or an object a line (default: text)
   -h, --help, --version
 
 Flags of collect. What is not given is as the web processes have recorded it in the database:
@@ -30,6 +35,22 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
   --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
                               127.0.0.1 (default: does not listen)
+  --module <file>             collects only what the file exports: each WideCache, activity and
+                              hits, with their own options; only --collect, --listen and --log
+                              go with it
+
+Flags of status:
+  --name <name>               only this: the name of an activity, hits.<name>, or a name of your own
+  --watch                     prints it every two seconds, until SIGTERM or SIGINT
+  --json                      as JSON, on one line
+
+Flags of doctor:
+  --cache <servers>           as collect takes it
+  --json                      as JSON, on one line
+
+Flags of quarantine. Retried rows are committed once; dropped ones count as lost from then on:
+  --name <name>               only frames of this: the name of an activity, or hits.<name>
+  --json                      prints what it finds or does as JSON
 
 Flags of certificate. The day comes before them, as 2026-05-17 (default: today, in UTC):
   --name <name>               of the activity (default: activity)

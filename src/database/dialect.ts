@@ -21,6 +21,11 @@ interface Differences {
   readonly updateJoin: string | undefined
   readonly now: string
   readonly columnsOf: string
+  readonly version: string
+  /** The product, by what `version` says of itself. */
+  readonly productOf: (version: string) => string
+  /** Names and bytes of tables, with their indexes; its parameters are the names, as often. */
+  readonly tableSizes: (names: string) => string
 }
 
 const DIFFERENCES: Record<Dialect, Differences> = {
@@ -48,6 +53,11 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     columnsOf:
       'SELECT column_name AS name FROM information_schema.columns ' +
       'WHERE table_schema = DATABASE() AND table_name = ?',
+    version: 'SELECT VERSION() AS version',
+    productOf: (version) => (/mariadb/i.test(version) ? 'MariaDB' : 'MySQL'),
+    tableSizes: (names) =>
+      'SELECT table_name AS name, COALESCE(data_length, 0) + COALESCE(index_length, 0) AS bytes ' +
+      `FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names})`,
   },
   sqlite: {
     onDuplicate: (keyColumns) => `ON CONFLICT(${keyColumns.join(', ')}) DO UPDATE SET`,
@@ -63,6 +73,12 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
     columnsOf: 'SELECT name FROM pragma_table_info(?)',
+    version: 'SELECT sqlite_version() AS version',
+    productOf: () => 'SQLite',
+    tableSizes: (names) =>
+      'SELECT tbl_name AS name, SUM(pgsize) AS bytes FROM sqlite_master ' +
+      `JOIN dbstat ON dbstat.name = sqlite_master.name WHERE tbl_name IN (${names}) ` +
+      'GROUP BY tbl_name',
   },
 }
 
@@ -232,4 +248,29 @@ export async function columnsOf(
 ): Promise<string[]> {
   const { rows } = await queryable.query(DIFFERENCES[queryable.dialect].columnsOf, [table])
   return rows.map(({ name }) => String(name))
+}
+
+/**
+ * The bytes of those of `tables` that there are, with their indexes. MySQL knows them roughly, and
+ * SQLite reads the whole file for them.
+ */
+export async function tableSizes(
+  queryable: Pick<Queryable, 'dialect' | 'query'>,
+  tables: readonly string[],
+): Promise<Map<string, number>> {
+  const sql = DIFFERENCES[queryable.dialect].tableSizes(placeholders(tables.length))
+  const { rows } = await queryable.query(sql, tables)
+  return new Map(rows.map(({ name, bytes }) => [String(name), Number(bytes)]))
+}
+
+/** What the server is, such as MariaDB, and its version as numbers, such as `[11, 8, 2]`. */
+export async function productOf(
+  queryable: Pick<Queryable, 'dialect' | 'query'>,
+): Promise<{ product: string; version: number[] }> {
+  const differences = DIFFERENCES[queryable.dialect]
+  const { rows } = await queryable.query(differences.version)
+  const text = String(rows[0]?.['version'])
+  // Some clients show MariaDB as "5.5.5-10.11.6-MariaDB".
+  const [numbers = ''] = /\d+(?:\.\d+)*/.exec(text.replace(/^5\.5\.5-/, '')) ?? []
+  return { product: differences.productOf(text), version: numbers.split('.').map(Number) }
 }

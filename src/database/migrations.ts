@@ -37,7 +37,8 @@ export interface MigrationHost extends Pick<Queryable, 'query'> {
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T>
 }
 
-interface Migration {
+/** A numbered file of a part. */
+export interface Migration {
   readonly part: string
   readonly version: number
   readonly name: string
@@ -130,7 +131,10 @@ async function bringUp(
   }
 }
 
-async function versionsOf(queryable: Pick<Queryable, 'query'>): Promise<Map<string, number>> {
+/** The newest migration of each part that has been applied. */
+export async function versionsOf(
+  queryable: Pick<Queryable, 'query'>,
+): Promise<Map<string, number>> {
   const { rows } = await queryable.query(
     'SELECT part, MAX(version) AS version FROM wide_cache_migrations GROUP BY part',
   )
@@ -151,7 +155,8 @@ function newer(part: string, current: number, known: number): DatabaseError {
   return new DatabaseError('DATABASE_NEWER', 'usage', message)
 }
 
-async function migrationsOf(part: string, folder: URL): Promise<Migration[]> {
+/** The migrations of a part, in their order. */
+export async function migrationsOf(part: string, folder: URL): Promise<Migration[]> {
   const own = new URL(`${part}/`, folder)
   const files = (await readdir(own)).filter((file) => file.endsWith('.sql')).sort()
   return files.map((file, index) => {

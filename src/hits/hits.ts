@@ -1,4 +1,5 @@
-import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { CountingDatabase } from '../connections/counting.js'
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
@@ -19,7 +20,7 @@ import { type Schedule, schedule } from '../wide-cache/schedule.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
-import { commitHits } from './commit.js'
+import { countingMap, hitsCommit } from './counting.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
@@ -29,20 +30,13 @@ import {
   readTopOfHours,
   removeHours,
 } from './history.js'
-import { type Hit, hitCodec, isItem, itemCodec, MAX_ITEM_BYTES } from './hit.js'
+import { type Hit, hitCodec, isItem, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
-import {
-  cacheWarning,
-  DEFAULT_REPEAT_SECONDS,
-  type HitsOptions,
-  type HitsSettings,
-  hitsSettings,
-} from './options.js'
+import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import { removeOldHits } from './retention.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
-import { addUp, writeCounts } from './write-counts.js'
 
 /** Who is concerned in a hit that `record` takes. */
 export interface HitParties {
@@ -232,7 +226,7 @@ export class ItemHits implements Hits {
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #pseudonymizer: Pseudonymizer<string>
-  readonly #schedule: Schedule | undefined
+  #schedule: Schedule | undefined
   #processing: Promise<void> | undefined
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
@@ -248,36 +242,14 @@ export class ItemHits implements Hits {
       through: (opened) => CountingDatabase.of(opened, clock),
     })
     const { database } = this.#database
-    this.#map = new CollisionFreeMap<string, number>(
-      {
-        database,
-        id: gridName,
-        every: false,
-        keyCodec: itemCodec,
-        combine: addUp,
-        logger: settings.logger,
-        onUpdate: (changes, tx) => writeCounts(changes, tx, name),
-      },
-      environment,
-    )
+    this.#map = countingMap(database, settings, environment)
     this.#wide = new WideCache<Hit>(
       {
         ...settings.grid,
         database,
         name: gridName,
         codec: hitCodec,
-        commit: async (hits, tx, { now }) =>
-          commitHits(hits, tx, {
-            // Of SQL, so that all who commit have the same windows.
-            name,
-            repeatMs:
-              1000 *
-              ((await useOf(tx, gridName))?.repeatSeconds ||
-                repeatSeconds ||
-                DEFAULT_REPEAT_SECONDS),
-            now,
-            add: (counts, tx) => this.#map.update(counts, tx),
-          }),
+        commit: hitsCommit(settings, this.#map),
         removeOld: async (database, { now }) => {
           const kept = (await useOf(database, gridName))?.keepSeconds ?? keepSeconds
           const more = await removeOldHits(database, name, now - 1000 * kept)
@@ -296,9 +268,7 @@ export class ItemHits implements Hits {
       logger: this.#logger,
       forward: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
     })
-    if (settings.collect !== false) {
-      this.#schedule = schedule(settings.collect, () => (this.#processing = this.#process()), clock)
-    }
+    if (settings.collect !== false) this.#startProcessing(settings.collect)
   }
 
   get name(): string {
@@ -426,6 +396,13 @@ export class ItemHits implements Hits {
     return this.#connections.run(() => this.#wide.migrate())
   }
 
+  /** As {@link WideCache.collectBy}. */
+  collectBy(line: string): Cache['scope'] {
+    this.#connections.check()
+    if (!this.#schedule) this.#startProcessing(line)
+    return this.#wide.collectBy(line)
+  }
+
   close(): Promise<void> {
     return this.#connections.close(() => keptAlive(this.#environment, () => this.#close()))
   }
@@ -442,6 +419,11 @@ export class ItemHits implements Hits {
     await this.#wide.close()
     await Promise.race([Promise.all([this.#processing, this.#connections.idle()]), timeout])
     await this.#connections.releaseBy(timeout)
+  }
+
+  #startProcessing(line: string): void {
+    const { clock } = this.#environment
+    this.#schedule = schedule(line, () => (this.#processing = this.#process()), clock)
   }
 
   #count(item: unknown, identity: string | undefined, userAgent?: string): void {

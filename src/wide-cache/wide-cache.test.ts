@@ -422,7 +422,10 @@ test('read returns what its procedure reads; without one it rejects with the opt
 })
 
 for (const [kind, remedy] of [
-  ['rows', 'leave out collect: false in one of its processes (the command "wide-cache collect"'],
+  [
+    'rows',
+    'leave out collect: false in one of its processes, or start "wide-cache collect --module"',
+  ],
   ['activity', 'start "node_modules/.bin/wide-cache collect" beside the web processes'],
 ] as const) {
   test(`${kind}: without a collector figures are stale, and the log says so once`, async () => {

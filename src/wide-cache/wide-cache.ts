@@ -35,7 +35,7 @@ import { metricsWith, Operations } from './operations/operations.js'
 import { Runs } from './operations/runs.js'
 import { removeOldEntries } from './ledger/retention.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
-import { type Schedule, schedule } from './schedule.js'
+import { cronPeriodSeconds, type Schedule, schedule } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
@@ -111,7 +111,8 @@ export class WideCache<Row, Figures = unknown> {
   readonly #runs: Runs
   readonly #operations: Operations
   readonly #observed: (() => void)[] = []
-  readonly #schedule: Schedule | undefined
+  #schedule: Schedule | undefined
+  #periodSeconds: number
   readonly #createdAt: number
   #draining: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -215,9 +216,30 @@ export class WideCache<Row, Figures = unknown> {
       useMetrics: own.metrics?.table,
       isOpen: () => this.#connections.isOpen,
     })
-    if (settings.collect !== false) {
-      this.#schedule = schedule(settings.collect, () => (this.#collecting = this.#collect()), clock)
+    this.#periodSeconds = settings.periodSeconds
+    if (settings.collect !== false) this.#startCollecting(settings.collect)
+  }
+
+  /**
+   * Collects by a cron line from now on, unless it does so already: for a command that collects
+   * what the processes of a site do not. Returns the scope of the cache: from a private one nothing
+   * of other processes can be collected.
+   *
+   * @throws TypeError, RangeError for a line that is none
+   * @internal
+   */
+  collectBy(line: string): Cache['scope'] {
+    this.#connections.check()
+    if (!this.#schedule) {
+      this.#periodSeconds = cronPeriodSeconds(line)
+      this.#startCollecting(line)
     }
+    return this.cache.scope
+  }
+
+  #startCollecting(line: string): void {
+    const { clock } = this.#environment
+    this.#schedule = schedule(line, () => (this.#collecting = this.#collect()), clock)
   }
 
   /**
@@ -421,7 +443,7 @@ export class WideCache<Row, Figures = unknown> {
     try {
       await this.#database.whenReady(async () => {
         const now = await this.#watch.now(this.database)
-        if (!(await this.#record.lease(now, this.#settings.periodSeconds))) {
+        if (!(await this.#record.lease(now, this.#periodSeconds))) {
           this.#runs.standBy()
           return this.#compare()
         }
@@ -517,6 +539,6 @@ function remedyFor(kind: string): string {
   return PACKAGE_KINDS.includes(kind)
     ? 'start "node_modules/.bin/wide-cache collect" beside the web processes ("npx wide-cache ' +
         'collect" in a terminal), or leave out collect: false in one of them'
-    : 'leave out collect: false in one of its processes (the command "wide-cache collect" ' +
-        'collects activities and hits only)'
+    : 'leave out collect: false in one of its processes, or start "wide-cache collect --module" ' +
+        'with a file that exports it'
 }

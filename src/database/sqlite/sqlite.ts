@@ -46,7 +46,8 @@ export function sqlite(file: string): Database {
 export class SqliteDatabase implements Database, MigrationHost {
   readonly dialect = 'sqlite'
   readonly maxStatementBytes = MAX_STATEMENT_BYTES
-  readonly #file: string
+  /** The path of the file, or `:memory:`. */
+  readonly file: string
   readonly #lifetime = new Lifetime(closedError)
   readonly #mutex = new Mutex()
   #session: SqliteSession | undefined
@@ -57,7 +58,7 @@ export class SqliteDatabase implements Database, MigrationHost {
     }
     if (file === '') throw wrongValue('file', file, 'the path of an SQLite file, or ":memory:"')
     // A process that changes its directory later does not change its database.
-    this.#file = file === ':memory:' ? file : resolve(file)
+    this.file = file === ':memory:' ? file : resolve(file)
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
@@ -126,7 +127,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   #exclusively<T>(work: (session: SqliteSession) => Promise<T>): Promise<T> {
     return this.#lifetime.run(() =>
       this.#mutex.run(async () => {
-        if (!this.#session || this.#session.dead) this.#session = new SqliteSession(this.#file)
+        if (!this.#session || this.#session.dead) this.#session = new SqliteSession(this.file)
         const session = this.#session
         session.hold()
         try {

@@ -4,7 +4,9 @@ import type { Totals } from './ledger.js'
 /**
  * What became of all rows, of all writers there ever were. `issued` is the sum of `committed`,
  * `quarantined`, `dropped`, `outstanding` and `lost`. Exact for writers that live or have closed in
- * order; for one that has vanished, up to its last frame seen. Totals never fall.
+ * order; for one that has vanished, up to its last frame seen. Totals never fall, but for what may
+ * still change: `outstanding`, and `quarantined`, which the command `wide-cache quarantine` turns
+ * into `committed` or `lost`.
  */
 export interface LedgerReport {
   /** Rows taken by `append`. */
@@ -16,7 +18,7 @@ export interface LedgerReport {
    * committed again.
    */
   readonly duplicate: number
-  /** Rows that SQL refused, kept in wide_cache_quarantine. */
+  /** Rows that SQL refused, and that nobody has retried or dropped since. */
   readonly quarantined: number
   /** Rows refused by their writer: too large, no room left, or appended while it closed. */
   readonly dropped: number

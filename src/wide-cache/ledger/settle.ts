@@ -76,12 +76,13 @@ async function settleAlone(
   return settled
 }
 
-function isAboutRows(error: unknown): error is RowsError | DatabaseError {
+/** Whether an error says that rows are refused, and not that the database cannot work. */
+export function isAboutRows(error: unknown): error is RowsError | DatabaseError {
   return error instanceof RowsError || (error instanceof DatabaseError && error.kind === 'data')
 }
 
-/** Names and codes only: a foreign message may quote a row. */
-function reasonOf(error: RowsError | DatabaseError): string {
+/** The reason of a refusal. Names and codes only: a foreign message may quote a row. */
+export function reasonOf(error: RowsError | DatabaseError): string {
   if (error instanceof DatabaseError) return error.code
   return error.cause instanceof Error ? `${error.message}: ${error.cause.name}` : error.message
 }

@@ -1,0 +1,111 @@
+/**
+ * `wide-cache collect --module`: collects what a file of the site exports. So the `commit` of a
+ * WideCache of one's own runs beside the web processes, which say `collect: false`.
+ */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Cache } from '../cache/cache.js'
+import { messageOf } from '../support/errors.js'
+import { cronPeriodSeconds } from '../wide-cache/schedule.js'
+import { UsageError } from './arguments.js'
+import { addressOf, listenWhile } from './listen.js'
+import type { CommandLog } from './log.js'
+import { type Collected, servedBy } from './served.js'
+
+const DEFAULT_COLLECT = '*/10 * * * * *'
+
+/**
+ * A WideCache, an activity or hits. Known by its methods, because the file may import another copy
+ * of the package than this command is of.
+ */
+interface Collectable extends Collected {
+  collectBy(line: string): Cache['scope']
+  close(): Promise<unknown>
+}
+
+/**
+ * Collects until `stop` is aborted, listens at `where`, and then closes what it has collected. What the file has opened
+ * besides stays open.
+ *
+ * @throws UsageError, TypeError, RangeError
+ */
+export async function collectModule(
+  file: string,
+  line: string = DEFAULT_COLLECT,
+  log: CommandLog,
+  stop: AbortSignal,
+  where?: string,
+): Promise<void> {
+  const address = where === undefined ? undefined : addressOf(where)
+  cronPeriodSeconds(line)
+  const path = resolve(file)
+  if (!existsSync(path)) throw new UsageError('--module: there is no such file')
+  const found = collectablesIn(await imported(path))
+  if (found.size === 0) {
+    throw new UsageError(
+      '--module: the file exports nothing that can be collected; export a WideCache, an ' +
+        'activity or hits',
+    )
+  }
+  try {
+    for (const [collectable, name] of found) {
+      if (collectable.collectBy(line) === 'private') {
+        throw new UsageError(
+          `--module: the export ${name} has a memory: cache, which is private to its process; ` +
+            'give it memcached://host:port',
+        )
+      }
+      log.info(`wide-cache: collecting the export ${name}`, { export: name })
+    }
+    const served = servedBy(() => [...found].map(([collectable, name]) => [name, collectable]))
+    await listenWhile(address, served, log, () => aborted(stop))
+  } finally {
+    await Promise.all([...found.keys()].map((collectable) => collectable.close()))
+  }
+}
+
+/** @throws UsageError with the first line of what the file has thrown */
+async function imported(path: string): Promise<object> {
+  try {
+    const module: unknown = await import(pathToFileURL(path).href)
+    return isObject(module) ? module : {}
+  } catch (error) {
+    const [line = ''] = messageOf(error).split('\n')
+    throw new UsageError(`--module: the file cannot be loaded: ${line}`)
+  }
+}
+
+/** What can be collected, each once, with the name of its export. */
+function collectablesIn(module: object): Map<Collectable, string> {
+  const found = new Map<Collectable, string>()
+  const look = (name: string, value: unknown): void => {
+    if (isCollectable(value) && !found.has(value)) found.set(value, name)
+  }
+  for (const [name, value] of Object.entries(module)) look(name, value)
+  // `module.exports = { clicks }` may come as a default export alone.
+  const common: unknown = 'default' in module ? module.default : undefined
+  if (isObject(common) && !isCollectable(common)) {
+    for (const [name, value] of Object.entries(common)) look(name, value)
+  }
+  return found
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isCollectable(value: unknown): value is Collectable {
+  return (
+    isObject(value) &&
+    'collectBy' in value &&
+    typeof value.collectBy === 'function' &&
+    'close' in value &&
+    typeof value.close === 'function'
+  )
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}

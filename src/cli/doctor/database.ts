@@ -1,0 +1,154 @@
+/** Checks of the database: version, clock, tables and rights. Nothing is changed. */
+import { type Database, DatabaseError } from '../../database/database.js'
+import { productOf } from '../../database/dialect.js'
+import { refuseForeignTables } from '../../database/foreign-tables.js'
+import { refusedRights, RIGHTS } from '../../database/rights.js'
+import { type PartState, partStates, schemaOf, tablesOf } from '../../database/schema-state.js'
+import type { Clock } from '../../support/clock.js'
+import { type Finding, findingsOf } from './finding.js'
+
+/** The oldest versions that the package is tested with. */
+const LEAST: Readonly<Record<string, readonly [number, number]>> = {
+  MySQL: [8, 0],
+  MariaDB: [10, 6],
+  SQLite: [3, 38],
+}
+
+/**
+ * How far clocks may differ. A process writes into layers by its own clock, and collectors read
+ * them by the database's: past this, frames come late.
+ */
+const CLOCK_WARNING_MS = 3_000
+
+/** Past this nothing old is removed. */
+const CLOCK_ERROR_MS = 600_000
+
+/** Names in a list; a message has no room for more. */
+const MAX_NAMED = 5
+
+export async function checkVersion(database: Database): Promise<Finding[]> {
+  const { ok, warning } = findingsOf('database')
+  const { product, version } = await productOf(database)
+  const [least = 0, leastMinor = 0] = LEAST[product] ?? []
+  const [major = 0, minor = 0] = version
+  const text = `${product} ${version.join('.')}`
+  return major > least || (major === least && minor >= leastMinor)
+    ? [ok(text)]
+    : [
+        warning(
+          `${text} is older than any that this package is tested with`,
+          `update it to ${product} ${least}.${leastMinor} or later`,
+        ),
+      ]
+}
+
+export async function checkClock(database: Database, clock: Clock): Promise<Finding[]> {
+  const { ok, warning, error } = findingsOf('clock')
+  const began = clock.now()
+  const then = await database.now()
+  const ended = clock.now()
+  // The answer was made between the two.
+  const [least, most] = [then - ended, then - began]
+  const offset = least > 0 ? least : most < 0 ? most : 0
+  const text = `the clock of the database is ${offsetText(offset, 'this machine')}`
+  const remedy = 'let NTP or chrony set the clocks of both machines'
+  if (Math.abs(offset) >= CLOCK_ERROR_MS) {
+    return [error(`${text}; nothing old is removed until they agree`, remedy)]
+  }
+  if (Math.abs(offset) >= CLOCK_WARNING_MS) {
+    return [warning(`${text}; collectors may come too early or late for its frames`, remedy)]
+  }
+  return [ok(text)]
+}
+
+/** `2.5 s ahead of this machine's`. */
+export function offsetText(ms: number, whose: string): string {
+  if (Math.abs(ms) < 1_000) return `within a second of ${whose}'s`
+  return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms > 0 ? 'ahead of' : 'behind'} ${whose}'s`
+}
+
+/** The tables that are there, and what is wrong with them. */
+export async function checkTables(
+  database: Database,
+): Promise<{ findings: Finding[]; parts: PartState[] }> {
+  const states = await partStates(database)
+  const findings: Finding[] = []
+  const { ok, error } = findingsOf('tables')
+  for (const { part, applied, known } of states) {
+    if (applied === 0) findings.push(...(await checkForeign(database, part)))
+    else if (applied < known) {
+      findings.push(
+        error(
+          `the tables of "${part}" are at version ${applied}, and this wide-cache has version ` +
+            `${known}`,
+          'run wide-cache migrate as a user that may change tables',
+        ),
+      )
+    } else if (applied > known) {
+      findings.push(
+        error(
+          `the tables of "${part}" are at version ${applied}, made by a newer wide-cache than ` +
+            `this one, which knows version ${known}`,
+          'update the package here',
+        ),
+      )
+    }
+  }
+  const parts = states.filter(({ applied }) => applied > 0)
+  if (!parts.some(({ part }) => part === 'wide-cache')) {
+    findings.push(
+      error(
+        'the database has no tables of wide-cache, or this user may not see them',
+        'start a web process whose user may make tables, or run wide-cache migrate',
+      ),
+    )
+  }
+  if (findings.length === 0) {
+    findings.push(ok(`up to date: ${parts.map(({ part }) => part).join(', ')}`))
+  }
+  return { findings, parts }
+}
+
+/** Looks for tables of other programs with the names of those of a part that is not there yet. */
+async function checkForeign(database: Database, part: string): Promise<Finding[]> {
+  try {
+    await refuseForeignTables(database, await schemaOf(database.dialect, part))
+    return []
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.code === 'DATABASE_FOREIGN_TABLE')) throw error
+    return [
+      findingsOf('tables').error(
+        error.message.split('. ')[0] ?? error.message,
+        'give wide-cache a database (schema) of its own on the same server',
+      ),
+    ]
+  }
+}
+
+/** What web processes and collectors do to the tables that are there. */
+export async function checkRights(
+  database: Database,
+  parts: readonly PartState[],
+): Promise<Finding[]> {
+  const { ok, error } = findingsOf('rights')
+  if (parts.length === 0) return []
+  const tables = (
+    await Promise.all(parts.map(({ part }) => tablesOf(database.dialect, part)))
+  ).flat()
+  const refusals = await refusedRights(database, tables)
+  if (refusals.length === 0) return [ok(`${RIGHTS.join(', ')} on all ${tables.length} tables`)]
+  const rights = RIGHTS.filter((right) => refusals.some((one) => one.right === right))
+  const refused = tables.filter((table) => refusals.some((one) => one.table === table))
+  return [
+    error(
+      `${rights.join(', ')} is refused on ${named(refused)}: ${refusals[0]?.error.message ?? ''}`,
+      'grant SELECT, INSERT, UPDATE and DELETE on the schema to the user of web processes and ' +
+        'collectors; restore a table that is missing',
+    ),
+  ]
+}
+
+function named(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMED).join(', ')
+  return names.length > MAX_NAMED ? `${shown} and ${names.length - MAX_NAMED} more` : shown
+}

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { createActivity } from '../../activity/activity.js'
+import { memcached } from '../../cache/memcached/memcached.js'
+import type { Database } from '../../database/database.js'
+import { mysql } from '../../database/mysql/mysql.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
+import { freePort } from '../../../test/servers/free-port.js'
+import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
+import { sharedMemcached, sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { commandOf } from '../arguments.js'
+import { collect } from '../collect.js'
+import { doctor } from './doctor.js'
+import type { Finding } from './finding.js'
+import { DOCTOR_KIND } from './whole-way.js'
+
+const folder = temporaryFolder('doctor')
+after(() => removeFolder(folder))
+let files = 0
+
+interface Asked {
+  readonly database: string
+  readonly cache?: string
+  readonly clock?: ManualClock
+  readonly stop?: AbortSignal
+}
+
+async function run({ database, cache = 'memory:', clock, stop }: Asked) {
+  let printed = ''
+  const status = await doctor(
+    { database, cache, json: true },
+    keptLog(),
+    (text) => (printed += text),
+    stop ?? new AbortController().signal,
+    clock,
+  )
+  const { findings } = JSON.parse(printed) as { findings: Finding[] }
+  /** The findings of a check, each as its severity and cause. */
+  const of = (check: string): string[] =>
+    findings
+      .filter((finding) => finding.check === check)
+      .map(({ severity, cause }) => `${severity}: ${cause}`)
+  for (const { severity, remedy } of findings) assert.equal(severity === 'ok', !remedy)
+  return { status, printed, findings, of }
+}
+
+/** A database with an activity that has some visits. */
+async function site({ visits = 3, cache }: { visits?: number; cache?: string } = {}) {
+  const url = `sqlite:${join(folder, `${files++}.db`)}`
+  const activity = createActivity({
+    database: url,
+    cache: cache ?? 'memory:',
+    collect: false,
+    logger: keptLog(),
+  })
+  for (let visit = 0; visit < visits; visit++) {
+    activity.record({ page: '/', visitor: visits > 100 ? 'proxy' : `v${visit}` })
+  }
+  await activity.flush()
+  await activity.drain({ all: true })
+  await activity.drain()
+  await activity.close()
+  const database = sqlite(url.slice('sqlite:'.length))
+  after(() => database.close())
+  return { url, database }
+}
+
+async function nothingLeft(database: Database): Promise<void> {
+  for (const [table, of] of [
+    ['uses', 'name'],
+    ['grids', 'name'],
+    ['writers', 'name'],
+    ['quarantine', 'name'],
+  ] as const) {
+    const { rows } = await database.query(
+      `SELECT ${of} FROM wide_cache_${table} WHERE name LIKE 'doctor.%'`,
+    )
+    assert.deepEqual(rows, [], table)
+  }
+}
+
+test('a healthy site has no warning, and nothing of the doctor is left', async () => {
+  const url = await sharedMysqlUrl()
+  const cache = await sharedMemcached()
+  const activity = createActivity({ database: url, cache, collect: false, logger: keptLog() })
+  activity.record({ page: '/' })
+  await activity.flush()
+  await activity.close()
+  const { findings, of } = await run({ database: url, cache })
+  const others = findings.filter(({ check }) => check !== 'cache')
+  assert.deepEqual(
+    others.filter(({ severity }) => severity !== 'ok'),
+    [],
+  )
+  assert.match(of('database')[0]!, /^ok: (?:MariaDB|MySQL) \d+\.\d+\.\d+$/)
+  assert.match(
+    of('whole way')[0]!,
+    /^ok: a row went through the cache into the database in \d+ ms$/,
+  )
+  assert.equal(of('cache').length, 1)
+  const database = mysql(url)
+  await nothingLeft(database)
+  const { rows } = await database.query('SELECT id FROM wide_cache_grids')
+  const { rows: marks } = await database.query('SELECT DISTINCT grid_id FROM wide_cache_marks')
+  assert.equal(rows.length, 1)
+  assert(marks.length <= 1)
+  await database.close()
+})
+
+test('missing rights are found, with the tables, and stop a collector', async () => {
+  const url = await sharedMysqlUrl()
+  const database = mysql(url)
+  await database.migrate(['wide-cache'])
+  const schema = new URL(url).pathname.slice(1)
+  const user = schema.slice(0, 30)
+  await database.query(`CREATE USER '${user}'@'%' IDENTIFIED BY 's3cret'`)
+  await database.query(`GRANT SELECT, UPDATE, INSERT ON \`${schema}\`.* TO '${user}'@'%'`)
+  const restricted = new URL(url)
+  restricted.username = user
+  restricted.password = 's3cret'
+  const { status, of, printed } = await run({ database: restricted.href })
+  assert.equal(status, 1)
+  assert.equal(of('rights').length, 1)
+  assert.match(
+    of('rights')[0]!,
+    /^error: DELETE is refused on wide_cache_uses, .* and \d more: ER_TABLEACCESS_DENIED_ERROR: /,
+  )
+  assert.deepEqual(of('whole way'), [])
+  assert(!printed.includes('s3cret'))
+  const asked = commandOf(['collect', '--database', restricted.href])
+  assert(asked.command === 'collect')
+  await assert.rejects(
+    collect(await sharedMemcached(), asked.options, keptLog(), new AbortController().signal),
+    /DELETE command denied to user .* for table .*wide_cache_writers/,
+  )
+  await database.query(`DROP USER '${user}'@'%'`)
+  await database.close()
+})
+
+describe('a site in trouble', () => {
+  test('a cache server that is away, and the way that frames take then', async () => {
+    const { url, database } = await site()
+    const { status, of } = await run({ database: url, cache: `127.0.0.1:${await freePort()}` })
+    assert.equal(status, 1)
+    assert.match(of('cache')[0]!, /^error: memcached 127\.0\.0\.1:\d+ cannot be reached/)
+    assert.match(of('whole way')[0]!, /^warning: the cache did not take a frame/)
+    await nothingLeft(database)
+  })
+
+  test('collectors that use another cache', async () => {
+    const { url, database } = await site({ cache: await sharedMemcached() })
+    const cache = await sharedMemcached()
+    const id = (await database.query('SELECT id FROM wide_cache_grids')).rows[0]!['id'] as Buffer
+    const mark = Buffer.alloc(16, 7)
+    await database.query('UPDATE wide_cache_grids SET mark = ?', [mark])
+    const apart = await run({ database: url, cache })
+    assert.match(apart.of('server lists')[0]!, /^error: the collectors of activity use another/)
+    const client = memcached(cache)
+    await client.append(`wide-cache:${id.toString('hex')}:marks`, mark)
+    await client.add(`wide-cache:${id.toString('hex')}:marks`, mark, 60)
+    await client.close()
+    const same = await run({ database: url, cache })
+    assert.deepEqual(same.of('server lists'), ['ok: collectors use the same cache'])
+    const without = await run({ database: url })
+    assert.match(without.of('cache')[0]!, /^error: processes of this site use cache servers/)
+  })
+
+  test('a clock that is wrong', async () => {
+    const { url } = await site()
+    const at = async (ms: number): Promise<string[]> =>
+      (await run({ database: url, clock: new ManualClock(Date.now() + ms) })).of('clock')
+    assert.match((await at(-60_000))[0]!, /^warning: .* 60\.\d s ahead of this machine's; coll/)
+    assert.match(
+      (await at(700_000))[0]!,
+      /^error: .* [67]\d\d\.\d s behind this machine's; nothing old/,
+    )
+  })
+
+  test('frames in quarantine, visits of one visitor, and a grid that nobody drains', async () => {
+    const { url, database } = await site({ visits: 150, cache: await sharedMemcached() })
+    await database.query(
+      'INSERT INTO wide_cache_quarantine (name, piece, row_count, reason, bytes, created_at) ' +
+        "VALUES ('activity', 0, 7, ?, ?, 1)",
+      ['\u001b[2J', Buffer.from('x')],
+    )
+    await database.query(
+      'UPDATE wide_cache_grids SET watermark = watermark - 1000, moved_at = moved_at - 1000000',
+    )
+    const { status, of, printed } = await run({ database: url, cache: await sharedMemcached() })
+    assert.equal(status, 1)
+    assert.deepEqual(of('quarantine'), [
+      'warning: "activity": frames: 1, rows: 7, reason: \u001b[2J',
+    ])
+    assert(!printed.includes('\u001b'))
+    assert.deepEqual(of('visitors'), [
+      'warning: 100 % of the last 150 visits of "activity" are of one visitor',
+    ])
+    assert.match(
+      of('collectors')[0]!,
+      /^warning: the grid of "activity" .* its last .* ended never/,
+    )
+  })
+
+  test('tables of another version, of another program, or none', async () => {
+    const { url, database } = await site()
+    await database.query(
+      'INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES ' +
+        "('activity', 99, 'future', 0)",
+    )
+    await database.query('CREATE TABLE hits_counts (mine TEXT)')
+    const { status, of } = await run({ database: url })
+    assert.equal(status, 1)
+    assert.match(
+      of('tables')[0]!,
+      /^error: the tables of "activity" are at version 99, made by a new/,
+    )
+    assert.match(
+      of('tables')[1]!,
+      /^error: The database has a table "hits_counts" that is not wide/,
+    )
+    assert.deepEqual(of('whole way'), [])
+
+    const file = join(folder, 'empty.db')
+    const empty = sqlite(file)
+    await empty.query('CREATE TABLE other (a TEXT)')
+    const none = await run({ database: `sqlite:${file}` })
+    assert.match(none.of('tables')[0]!, /^error: the database has no tables of wide-cache/)
+    const { rows } = await empty.query('SELECT name FROM sqlite_master')
+    assert.deepEqual(rows, [{ name: 'other' }])
+    await empty.close()
+  })
+
+  test('a command that is told to stop, or was killed, leaves nothing for the next', async () => {
+    const { url, database } = await site()
+    await assert.rejects(run({ database: url, stop: AbortSignal.abort() }), /told to stop/)
+    await nothingLeft(database)
+    await database.query(
+      'INSERT INTO wide_cache_uses (name, kind, cell_ttl_seconds, keep_seconds, history_days, ' +
+        "repeat_seconds) VALUES ('doctor.12345678', ?, 60, 0, 0, 0)",
+      [DOCTOR_KIND],
+    )
+    assert.equal((await run({ database: url })).status, 0)
+    await nothingLeft(database)
+  })
+
+  test('a database that cannot be reached stops the command, without its password', async () => {
+    const database = `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`
+    await assert.rejects(run({ database }), (error) => {
+      assert(error instanceof Error)
+      assert.match(error.message, /cannot be reached \(ECONNREFUSED\)/)
+      assert(!error.message.includes('s3cret'))
+      return true
+    })
+  })
+})
+
+test('as text a finding is a paragraph of 80 columns with what to do', async () => {
+  const { url } = await site({ visits: 150 })
+  let text = ''
+  await doctor(
+    { database: url, cache: 'memory:', json: false },
+    keptLog(),
+    (part) => (text += part),
+    new AbortController().signal,
+  )
+  assert(Math.max(...text.split('\n').map((line) => line.length)) <= 80, text)
+  assert.match(text, /^ok {7}package {7}wide-cache \d/)
+  assert.match(text, /\nwarning {2}visitors {6}100 % of .*\n {23}visitor\n {23}→ if a proxy/)
+})

@@ -1,0 +1,143 @@
+/** Checks of what processes have recorded: collectors, server lists, quarantine, visitors. */
+import type { Cache } from '../../cache/cache.js'
+import type { Database } from '../../database/database.js'
+import { Grid } from '../../wide-cache/grid.js'
+import { SHARED } from '../../wide-cache/ledger/grid-record.js'
+import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
+import { type Finding, findingsOf } from './finding.js'
+
+/** Past this a grid that is in use is late. Collectors come each 10 seconds. */
+const LATE_MS = 120_000
+
+/** How long collectors' marks live in the cache, less an hour. */
+const MARKS_MS = 23 * 3_600_000
+
+/** A collector may write a mark between the two questions. */
+const MARK_TRIES = 3
+const MARK_BYTES = 16
+
+/** Reasons of quarantine that are told. */
+const MAX_REASONS = 10
+
+/** Visits that the share of one visitor is taken from, and how many there must be. */
+const VISITS = 10_000
+const LEAST_VISITS = 100
+const SHARE = 0.5
+
+/** Whether processes have used a cache server lately. */
+export async function usesServers(database: Database): Promise<boolean> {
+  const { rows } = await database.query(
+    'SELECT 1 FROM wide_cache_grids WHERE private_to = ? AND used_at > ? LIMIT 1',
+    [SHARED, (await database.now()) - MARKS_MS],
+  )
+  return rows.length > 0
+}
+
+/** Whether the grids that are in use are drained. */
+export async function checkCollectors(database: Database): Promise<Finding[]> {
+  const { ok, warning } = findingsOf('collectors')
+  const now = await database.now()
+  const findings: Finding[] = []
+  const names = await recordedNames(database)
+  for (const name of names) {
+    const state = await readNameState(database, name, now)
+    const used = state?.grids.filter(({ privateTo }) => privateTo === null).at(-1)
+    if (!state || !used || state.ledger.writersSeen === 0) continue
+    const { lagMs, movedAt, run } = used
+    // A new grid begins with a watermark of long ago.
+    if (lagMs <= LATE_MS || now - movedAt <= LATE_MS) continue
+    const last = run ? `${Math.round((now - run.at) / 1000)} s ago` : 'never'
+    findings.push(
+      warning(
+        `the grid of "${name}" is drained up to ${Math.round(lagMs / 1000)} s ago, and its last ` +
+          `collecting run ended ${last}`,
+        'start wide-cache collect, or let a web process collect; if one runs, read its log',
+      ),
+    )
+  }
+  return findings.length > 0 ? findings : [ok(`no name of ${names.length} is behind`)]
+}
+
+/** Whether collectors use the cache that this command has been given. */
+export async function checkServerLists(database: Database, cache: Cache): Promise<Finding[]> {
+  if (cache.scope === 'private') return []
+  const { ok, error } = findingsOf('server lists')
+  const { rows } = await database.query(
+    'SELECT id, name FROM wide_cache_grids ' +
+      'WHERE private_to = ? AND mark IS NOT NULL AND moved_at > ? ORDER BY name',
+    [SHARED, (await database.now()) - MARKS_MS],
+  )
+  const apart = new Set<string>()
+  for (const { id, name } of rows) {
+    if (Buffer.isBuffer(id) && !(await showsMark(database, cache, id))) apart.add(String(name))
+  }
+  if (apart.size === 0) return rows.length === 0 ? [] : [ok('collectors use the same cache')]
+  return [
+    error(
+      `the collectors of ${[...apart].join(', ')} use another cache than this command was given, ` +
+        'or memcached has just been restarted',
+      'give all processes the same list of cache servers, in the same spelling, or, if each host ' +
+        'has a memcached of its own, a name per host',
+    ),
+  ]
+}
+
+async function showsMark(database: Database, cache: Cache, id: Buffer): Promise<boolean> {
+  const { marksKey } = new Grid(id, { width: 1, layerSeconds: 1 })
+  for (let tries = 1; tries <= MARK_TRIES; tries++) {
+    const { rows } = await database.query('SELECT mark FROM wide_cache_grids WHERE id = ?', [id])
+    const mark = rows[0]?.['mark']
+    if (!Buffer.isBuffer(mark)) return true
+    const list = (await cache.get(marksKey).catch(() => mark)) ?? Buffer.alloc(0)
+    for (let at = 0; at + MARK_BYTES <= list.length; at += MARK_BYTES) {
+      if (list.subarray(at, at + MARK_BYTES).equals(mark)) return true
+    }
+  }
+  return false
+}
+
+/** What lies in quarantine, by name and reason. */
+export async function checkQuarantine(database: Database): Promise<Finding[]> {
+  const { ok, warning } = findingsOf('quarantine')
+  const { rows } = await database.query(
+    'SELECT name, reason, COUNT(*) AS frames, SUM(row_count) AS row_sum ' +
+      `FROM wide_cache_quarantine WHERE piece = 0 GROUP BY name, reason LIMIT ${MAX_REASONS}`,
+  )
+  if (rows.length === 0) return [ok('empty')]
+  return rows.map(({ name, reason, frames, row_sum: rowSum }) =>
+    warning(
+      `"${String(name)}": frames: ${Number(frames)}, rows: ${Number(rowSum)}, reason: ` +
+        `${String(reason)}`,
+      `wide-cache quarantine list --name ${String(name)}; mend the cause, then retry or drop them`,
+    ),
+  )
+}
+
+/** Whether most of the newest visits are of one visitor, as behind a proxy that is not trusted. */
+export async function checkVisitors(database: Database): Promise<Finding[]> {
+  const { ok, warning } = findingsOf('visitors')
+  const { rows: books } = await database.query('SELECT name FROM activity_books ORDER BY name')
+  const findings: Finding[] = []
+  for (const { name } of books) {
+    const { rows } = await database.query(
+      'SELECT COUNT(*) AS views, visitor FROM (SELECT visitor FROM activities WHERE name = ? ' +
+        `ORDER BY created_at DESC LIMIT ${VISITS}) AS newest GROUP BY visitor`,
+      [name ?? ''],
+    )
+    const views = rows.reduce((sum, row) => sum + Number(row['views']), 0)
+    const most = Math.max(
+      0,
+      ...rows.filter(({ visitor }) => visitor !== null).map((row) => Number(row['views'])),
+    )
+    if (views < LEAST_VISITS || most / views < SHARE) continue
+    findings.push(
+      warning(
+        `${Math.round((100 * most) / views)} % of the last ${views} visits of "${String(name)}" ` +
+          'are of one visitor',
+        'if a proxy stands before the site, set "trust proxy" in Express, as in ' +
+          'app.set("trust proxy", 1): else all who come through it count as one',
+      ),
+    )
+  }
+  return findings.length > 0 || books.length === 0 ? findings : [ok('no visitor has most visits')]
+}

@@ -1,0 +1,178 @@
+/**
+ * Sends a row the whole way: from a web process through the cache, by a collector, into the
+ * database. It has a name, and so a grid and a ledger, of its own, which are removed afterwards.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Cache } from '../../cache/cache.js'
+import { openCache } from '../../cache/open.js'
+import type { Database } from '../../database/database.js'
+import { openDatabase } from '../../database/open.js'
+import { messageOf } from '../../support/errors.js'
+import type { Logger } from '../../support/logger.js'
+import { removeName } from '../../wide-cache/operations/remove-name.js'
+import { type OwnUse, WideCache } from '../../wide-cache/wide-cache.js'
+import { type Finding, findingsOf } from './finding.js'
+
+/** The kind of the rows, which nothing else has, and collectors pass by. */
+export const DOCTOR_KIND = 'doctor'
+const NAME_START = 'doctor.'
+
+/** How long the row may take. A collector finds it as soon as it is in a cell. */
+const PATIENCE_MS = 8_000
+const LOOK_EVERY_MS = 250
+
+/** A name that is older was left by a doctor that has been killed. */
+const LEFT_MS = 600_000
+
+/** The log of the two sides says what fails in their own words; the findings say it here. */
+const SILENT: Logger = { info() {}, warn() {}, error() {} }
+
+/** What the two sides have found of a row. */
+interface Way {
+  readonly name: string
+  readonly token: string
+  /** Who has committed the row. */
+  committedBy: 'web process' | 'collector' | undefined
+}
+
+/**
+ * @param url of the database; `servers` of the cache
+ * @throws Error when `stop` is aborted, after all is removed
+ */
+export async function checkWholeWay(
+  url: string | undefined,
+  servers: string | undefined,
+  stop: AbortSignal,
+): Promise<Finding[]> {
+  const { error } = findingsOf('whole way')
+  const way: Way = {
+    name: `${NAME_START}${randomUUID().slice(0, 8)}`,
+    token: randomUUID(),
+    committedBy: undefined,
+  }
+  const web = new Side(url, servers, way, 'web process')
+  // A grid in the memory of a process is collected by that process alone.
+  const collector = web.cache.scope === 'private' ? web : new Side(url, servers, way, 'collector')
+  const findings: Finding[] = []
+  try {
+    await removeLeft(web.database, web.cache)
+    findings.push(await go(web, collector, way, stop))
+  } catch (failure) {
+    if (stop.aborted) throw failure
+    findings.push(
+      error(
+        `a row did not come to the database: ${messageOf(failure)}`,
+        'web processes and collectors with these settings fail in the same way: see to the cause',
+      ),
+    )
+  } finally {
+    const sides = new Set([web, collector])
+    for (const { wide } of sides) await wide.close()
+    findings.push(...(await removed(web, way.name)))
+    for (const side of sides) await side.close()
+  }
+  return findings
+}
+
+/** Removes all that was made for it. */
+async function removed({ database, cache }: Side, name: string): Promise<Finding[]> {
+  try {
+    await removeName(database, cache, name)
+    return []
+  } catch (failure) {
+    return [
+      findingsOf('whole way').warning(
+        `what was written under the name "${name}" is left: ${messageOf(failure)}`,
+        'run the command again in ten minutes; it removes what it has left',
+      ),
+    ]
+  }
+}
+
+/** A process of a site, with connections of its own. */
+class Side {
+  readonly cache: Cache
+  readonly database: Database
+  readonly wide: WideCache<string>
+
+  constructor(
+    url: string | undefined,
+    servers: string | undefined,
+    way: Way,
+    who: 'web process' | 'collector',
+  ) {
+    this.cache = openCache(servers).cache
+    this.database = openDatabase(url, SILENT).database
+    const own: OwnUse = { kind: DOCTOR_KIND }
+    this.wide = new WideCache<string>(
+      {
+        name: way.name,
+        cache: this.cache,
+        database: this.database,
+        collect: false,
+        width: 1,
+        layerSeconds: 1,
+        drainAfterLayers: 1,
+        cellTtlSeconds: 60,
+        closeTimeoutMs: 2_000,
+        logger: SILENT,
+        commit: async (rows) => {
+          if (rows.includes(way.token)) way.committedBy = who
+        },
+      },
+      undefined,
+      own,
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.database.close()
+    await this.cache.close()
+  }
+}
+
+async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Promise<Finding> {
+  const { ok, warning, error } = findingsOf('whole way')
+  const began = performance.now()
+  await web.wide.migrate()
+  await collector.wide.migrate()
+  web.wide.append(way.token)
+  await web.wide.flush()
+  while (performance.now() - began < PATIENCE_MS) {
+    if (stop.aborted) throw new Error('it was told to stop')
+    await collector.wide.drain({ all: true })
+    const { committed, quarantined } = await collector.wide.ledger()
+    if (quarantined > 0) {
+      return error(
+        'a row came to the database in a frame that was not the one that was sent',
+        'something between the processes and memcached changes what they send: look for proxies',
+      )
+    }
+    if (committed === 1 && way.committedBy !== undefined) {
+      const ms = Math.round(performance.now() - began)
+      return way.committedBy === 'collector' || web === collector
+        ? ok(`a row went through the cache into the database in ${ms} ms`)
+        : warning(
+            'the cache did not take a frame, so the web process wrote it to the database itself',
+            'see to memcached: it may be down, full, or refuse items of this size',
+          )
+    }
+    await delay(LOOK_EVERY_MS)
+  }
+  return error(
+    `a frame was in the cache, and no collector found it within ${PATIENCE_MS / 1000} s`,
+    'compare the clocks, and give all processes the same list of cache servers; until then ' +
+      'frames come to the database by their writers, a minute late',
+  )
+}
+
+/** Removes what doctors have left that were killed. */
+async function removeLeft(database: Database, cache: Cache): Promise<void> {
+  const { rows } = await database.query(
+    'SELECT u.name FROM wide_cache_uses AS u LEFT JOIN wide_cache_grids AS g ON g.name = u.name ' +
+      'WHERE u.kind = ? AND COALESCE(g.used_at, 0) < ? LIMIT 10',
+    [DOCTOR_KIND, (await database.now()) - LEFT_MS],
+  )
+  for (const { name } of rows) await removeName(database, cache, String(name))
+}

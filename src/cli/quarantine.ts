@@ -1,0 +1,156 @@
+/** `wide-cache quarantine`: shows the frames that SQL has refused, retries them, or drops them. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Database, DatabaseError } from '../database/database.js'
+import { nameOf } from '../support/options.js'
+import { printableJson } from '../support/printable.js'
+import {
+  dropKept,
+  type Kept,
+  keptFrame,
+  keptFrames,
+  retryKept,
+} from '../wide-cache/ledger/kept-frames.js'
+import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
+import { useOf } from '../wide-cache/ledger/use.js'
+import type { QuarantineOptions } from './arguments.js'
+import { withTables } from './existing.js'
+import type { CommandLog } from './log.js'
+import { listFrames, notThere, showFrame } from './quarantine-show.js'
+import { withKind } from './row-kinds.js'
+import { counted } from './table.js'
+
+/** Frames that are read at a time. */
+const FRAMES_A_READ = 1_000
+
+/** How often a transaction is tried while others hold its locks. */
+const TRIES = 5
+const WAIT_MS = 200
+
+/** What became of the frames of one command. */
+interface Outcome {
+  readonly frames: number
+  readonly rows: number
+  /** Frames that stay, or are not there. */
+  readonly refused: readonly { readonly id: number; readonly reason: string }[]
+}
+
+/** Returns the exit status. @throws Error, DatabaseError */
+export async function quarantine(
+  { database: url, name, json, action }: QuarantineOptions,
+  log: CommandLog,
+  print: (text: string) => void,
+): Promise<number> {
+  if (name !== undefined) nameOf('name', name)
+  return withTables(url, log, ['wide-cache'], async (database) => {
+    switch (action.verb) {
+      case 'list':
+        await listFrames(database, name, json, log, print)
+        return 0
+      case 'show':
+        await showFrame(database, name, action.id, json, log, print)
+        return 0
+      case 'retry':
+      case 'drop': {
+        const { verb, ids } = action
+        const settle = verb === 'retry' ? retryOne : dropOne
+        const outcome = await settleAll(database, ids, name, (kept) => settle(database, kept, log))
+        if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
+        else report(verb, outcome, log)
+        return outcome.refused.length > 0 ? 1 : 0
+      }
+    }
+  })
+}
+
+const PAST = { retry: 'retried', drop: 'dropped' } as const
+
+async function settleAll(
+  database: Database,
+  ids: readonly number[] | 'all',
+  name: string | undefined,
+  settle: (kept: Kept) => Promise<number | string | undefined>,
+): Promise<Outcome> {
+  const refused: { id: number; reason: string }[] = []
+  let frames = 0
+  let rows = 0
+  for await (const { id, kept } of wanted(database, ids, name)) {
+    const settled = kept && (await settle(kept))
+    if (typeof settled === 'number') {
+      frames++
+      rows += settled
+    } else if (ids !== 'all' || settled !== undefined) {
+      refused.push({ id, reason: settled ?? notThere(id) })
+    }
+  }
+  return { frames, rows, refused }
+}
+
+/** The frames that are asked for; without one where an id is not there. */
+async function* wanted(
+  database: Database,
+  ids: readonly number[] | 'all',
+  name: string | undefined,
+): AsyncGenerator<{ id: number; kept: Kept | undefined }> {
+  if (ids !== 'all') {
+    for (const id of ids) {
+      const kept = await keptFrame(database, id)
+      yield { id, kept: name === undefined || kept?.name === name ? kept : undefined }
+    }
+    return
+  }
+  for (let after = 0; ;) {
+    const kept = await keptFrames(database, { name, after, limit: FRAMES_A_READ })
+    for (const one of kept) yield { id: one.id, kept: one }
+    const last = kept.at(-1)
+    if (!last) return
+    after = last.id
+  }
+}
+
+/** Returns the rows committed, why they are not, or `undefined`: it is no longer there. */
+async function retryOne(
+  database: Database,
+  kept: Kept,
+  log: CommandLog,
+): Promise<number | string | undefined> {
+  if (kept.writer === undefined) return 'bytes that are no frame cannot be retried'
+  const use = await useOf(database, kept.name)
+  const kind = use?.kind ?? ''
+  const retried = withKind({ name: kept.name, kind }, database, log, (known) =>
+    unlocked(() => retryKept(database, kept, known)),
+  )
+  if (!retried) return `only the processes of "${kept.name}" can commit rows of kind "${kind}"`
+  try {
+    return await retried
+  } catch (error) {
+    if (!isAboutRows(error)) throw error
+    return reasonOf(error)
+  }
+}
+
+function dropOne(database: Database, kept: Kept): Promise<number | undefined> {
+  return unlocked(() => dropKept(database, kept))
+}
+
+/** Runs a transaction again while others hold its locks. */
+async function unlocked<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (tries === TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') throw error
+      await delay(tries * WAIT_MS)
+    }
+  }
+}
+
+function report(verb: 'retry' | 'drop', { frames, rows, refused }: Outcome, log: CommandLog): void {
+  const lost = verb === 'drop' && rows > 0 ? '; they count as lost' : ''
+  log.info(
+    `wide-cache: ${PAST[verb]} ${counted(frames, 'frame')} with ${counted(rows, 'row')}${lost}`,
+    { frames, rows },
+  )
+  for (const { id, reason } of refused) {
+    log.warn(`wide-cache: frame ${id} is left as it is: ${reason}`, { id, reason })
+  }
+}

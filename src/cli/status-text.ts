@@ -1,0 +1,124 @@
+/** A status as text for people, at most 80 columns wide. */
+import { printable } from '../support/printable.js'
+import type { GridFigures, NameState } from '../wide-cache/operations/name-state.js'
+import type { Status } from './status.js'
+import { counted, table } from './table.js'
+
+/** Grids shown of a name: each start of a process with `memory:` leaves one for 30 days. */
+const MAX_GRIDS = 5
+
+const INDENT = '  '
+
+/** Tables shown, the largest first. */
+const MAX_TABLES = 8
+
+export function statusText({ readAt, names, tables }: Status): string {
+  const sizes = Object.entries(tables)
+  const others = sizes.slice(MAX_TABLES)
+  const shown = others.length > 0 ? sizes.slice(0, MAX_TABLES) : sizes
+  return [
+    names.length === 0 ? 'No process has used this database yet.\n' : '',
+    ...names.map((state) => nameText(state)),
+    table([
+      ['TABLE', 'SIZE'],
+      ...shown.map(([name, bytes]) => [name, bytesText(bytes)]),
+      ...(others.length === 0
+        ? []
+        : [
+            [
+              `${others.length} others`,
+              bytesText(others.reduce((sum, [, bytes]) => sum + bytes, 0)),
+            ],
+          ]),
+    ]),
+    `\nas of ${new Date(readAt).toISOString()}, by the clock of the database\n`,
+  ].join('')
+}
+
+function nameText({ name, readAt, use, ledger, grids, quarantine }: NameState): string {
+  const figures: (readonly [string, number])[] = [
+    ['issued', ledger.issued],
+    ['committed', ledger.committed],
+    ['on their way', ledger.outstanding],
+    ['quarantined', ledger.quarantined],
+    ['dropped', ledger.dropped],
+    ['lost', ledger.lost],
+    ['of vanished processes', ledger.owed],
+    ['came again', ledger.duplicate],
+  ]
+  const others: (readonly [string, string])[] = [
+    ['processes seen', `${counted(ledger.writersSeen)} in ${spanText(use.cellTtlSeconds * 1000)}`],
+    ['rows are kept', use.keepSeconds === 0 ? 'not said' : spanText(use.keepSeconds * 1000)],
+    ...(use.historyDays === 0 ? [] : [['values by the hour', `${use.historyDays} days`] as const]),
+    ['cells live', spanText(use.cellTtlSeconds * 1000)],
+    ['in quarantine', quarantineText({ readAt, quarantine })],
+  ]
+  const lines = Math.max(figures.length, others.length)
+  return (
+    `${printable(`${name}  (${use.kind})`)}\n` +
+    table(
+      Array.from({ length: lines }, (_, at) => {
+        const [word, count] = figures[at] ?? ['', '']
+        return [
+          word,
+          typeof count === 'number' ? counted(count).padStart(15) : '',
+          ...(others[at] ?? []),
+        ]
+      }),
+      INDENT,
+    ) +
+    gridsText(grids, readAt)
+  )
+}
+
+function gridsText(grids: readonly GridFigures[], readAt: number): string {
+  const shown = grids.slice(0, MAX_GRIDS)
+  const more = grids.length - shown.length
+  return (
+    table(
+      [
+        ['GRID', 'CACHE', 'DRAINED TO', 'LAG', 'LAYERS', 'LAST RUN', 'ROWS', 'TOOK'],
+        ...shown.map(({ width, layerSeconds, privateTo, drainedTo, lagMs, layersWaiting, run }) => [
+          `${width} x ${layerSeconds} s`,
+          privateTo === null ? 'shared' : 'private',
+          timeText(drainedTo),
+          spanText(lagMs),
+          layersWaiting,
+          run ? `${spanText(readAt - run.at)} ago` : 'never',
+          run ? counted(run.rows) : '',
+          run ? `${counted(run.ms)} ms` : '',
+        ]),
+      ],
+      INDENT,
+    ) +
+    (more > 0 ? `  and ${counted(more, 'grid')} more\n` : '') +
+    '\n'
+  )
+}
+
+function quarantineText({ readAt, quarantine }: Pick<NameState, 'readAt' | 'quarantine'>): string {
+  const { frames, foreign, oldestAt } = quarantine
+  if (oldestAt === null) return 'nothing'
+  const torn = foreign > 0 ? `, ${counted(foreign)} torn` : ''
+  return `${counted(frames, 'frame')}${torn}, since ${spanText(readAt - oldestAt)}`
+}
+
+/** `2 s`, `3 min`, `5 h`, `9 d`: what a glance needs. */
+function spanText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${counted(Math.round(seconds / 86_400))} d`
+}
+
+/** Without the year, for a column that is narrow. */
+function timeText(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? '?' : date.toISOString().slice(5, 19).replace('T', ' ')
+}
+
+function bytesText(bytes: number): string {
+  const kib = bytes / 1024
+  return kib < 1024 ? `${Math.ceil(kib)} KiB` : `${counted(Math.ceil(kib / 1024))} MiB`
+}

@@ -1,0 +1,92 @@
+/** `wide-cache status`: how each name does, as SQL knows it. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Database, DatabaseError } from '../database/database.js'
+import { tableSizes } from '../database/dialect.js'
+import { PARTS } from '../database/migrations.js'
+import { tablesOf } from '../database/schema-state.js'
+import { systemClock } from '../support/clock.js'
+import { messageOf } from '../support/errors.js'
+import { BurstLogger } from '../support/logger.js'
+import { nameOf } from '../support/options.js'
+import { printableJson } from '../support/printable.js'
+import {
+  type NameState,
+  readNameState,
+  recordedNames,
+} from '../wide-cache/operations/name-state.js'
+import { type StatusOptions, UsageError } from './arguments.js'
+import { DOCTOR_KIND } from './doctor/whole-way.js'
+import { withTables } from './existing.js'
+import type { CommandLog } from './log.js'
+import { statusText } from './status-text.js'
+
+const WATCH_MS = 2_000
+
+/** What the command prints. */
+export interface Status {
+  /** The database's clock, in milliseconds since the Unix epoch. */
+  readonly readAt: number
+  readonly names: readonly NameState[]
+  /** The bytes of each table, with its indexes, as the database knows them. */
+  readonly tables: Readonly<Record<string, number>>
+}
+
+/**
+ * Prints it once, or, with `watch`, every two seconds until `stop` is aborted. @param clear what
+ * makes room on a terminal before it is printed again
+ *
+ * @throws Error, UsageError, DatabaseError
+ */
+export async function status(
+  { database: url, name, json, watch }: StatusOptions,
+  log: CommandLog,
+  print: (text: string) => void,
+  { stop, clear, everyMs = WATCH_MS }: { stop: AbortSignal; clear: string; everyMs?: number },
+): Promise<void> {
+  if (name !== undefined) nameOf('name', name)
+  await withTables(url, log, ['wide-cache'], async (database) => {
+    const tables = await sizesOf(database)
+    const show = async (): Promise<void> => {
+      const read = { ...(await namesOf(database, name)), tables }
+      print(json ? `${printableJson(read)}\n` : `${watch ? clear : ''}${statusText(read)}`)
+    }
+    await show()
+    const burst = new BurstLogger(log, () => systemClock.elapsed())
+    while (watch) {
+      await delay(everyMs, undefined, { signal: stop }).catch(() => undefined)
+      if (stop.aborted) return
+      try {
+        await show()
+        burst.recovered('status', 'wide-cache: the database answers again')
+      } catch (error) {
+        if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
+        burst.warn('status', `wide-cache: the status is asked for again: ${messageOf(error)}`)
+      }
+    }
+  })
+}
+
+/** @throws UsageError where `only` is no name */
+async function namesOf(
+  database: Database,
+  only: string | undefined,
+): Promise<Pick<Status, 'readAt' | 'names'>> {
+  const readAt = await database.now()
+  const recorded = await recordedNames(database)
+  if (only !== undefined && !recorded.includes(only)) {
+    const there = recorded.length === 0 ? 'there are none' : recorded.join(', ')
+    throw new UsageError(`--name: no process has used it; names of this database: ${there}`)
+  }
+  const names: NameState[] = []
+  for (const name of only === undefined ? recorded : [only]) {
+    const state = await readNameState(database, name, readAt)
+    if (state && state.use.kind !== DOCTOR_KIND) names.push(state)
+  }
+  return { readAt, names }
+}
+
+async function sizesOf(database: Database): Promise<Record<string, number>> {
+  const tables = await Promise.all(PARTS.map((part) => tablesOf(database.dialect, part)))
+  const sizes = await tableSizes(database, tables.flat())
+  return Object.fromEntries([...sizes].sort(([, a], [, b]) => b - a))
+}

@@ -1,0 +1,51 @@
+/**
+ * How hits come to be counted: the map that adds them up, and the commit that tells it which count.
+ * Whoever commits hits, a process of the site or a command, does it with these.
+ */
+import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { Database, Transaction } from '../database/database.js'
+import type { Environment } from '../support/environment.js'
+import type { Logger } from '../support/logger.js'
+import { useOf } from '../wide-cache/ledger/use.js'
+import type { CommitContext } from '../wide-cache/options.js'
+import { commitHits } from './commit.js'
+import { type Hit, itemCodec } from './hit.js'
+import { DEFAULT_REPEAT_SECONDS, type HitsSettings } from './options.js'
+import { addUp, writeCounts } from './write-counts.js'
+
+/** The map that adds up the hits of a name. It processes nothing by itself. */
+export function countingMap(
+  database: Database,
+  { name, gridName, logger }: { name: string; gridName: string; logger: Logger },
+  environment: Environment,
+): CollisionFreeMap<string, number> {
+  return new CollisionFreeMap<string, number>(
+    {
+      database,
+      id: gridName,
+      every: false,
+      keyCodec: itemCodec,
+      combine: addUp,
+      logger,
+      onUpdate: (changes, tx) => writeCounts(changes, tx, name),
+    },
+    environment,
+  )
+}
+
+/** The `commit` of the wide cache of hits, with {@link countingMap} as `map`. */
+export function hitsCommit(
+  { name, gridName, repeatSeconds }: Pick<HitsSettings, 'name' | 'gridName' | 'repeatSeconds'>,
+  map: CollisionFreeMap<string, number>,
+): (hits: Hit[], tx: Transaction, context: CommitContext) => Promise<void> {
+  return async (hits, tx, { now }) =>
+    commitHits(hits, tx, {
+      name,
+      // Of SQL, so that all who commit have the same windows.
+      repeatMs:
+        1000 *
+        ((await useOf(tx, gridName))?.repeatSeconds || repeatSeconds || DEFAULT_REPEAT_SECONDS),
+      now,
+      add: (counts, tx) => map.update(counts, tx),
+    })
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memory } from '../../cache/memory.js'
+import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
+import { mysql } from '../../database/mysql/mysql.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { keptLog } from '../../support/fixtures.suite.js'
+import { jsonCodec } from '../codec.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { WideCache } from '../wide-cache.js'
+import {
+  dropKept,
+  keptFrame,
+  keptFrames,
+  type RowKind,
+  retryKept,
+  rowsInKept,
+} from './kept-frames.js'
+import { RowsError } from './ledger.js'
+
+const NAME = 'clicks'
+
+const DATABASES: readonly [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+function keptTest(title: string, body: (database: Database) => Promise<void>): void {
+  for (const [where, open] of DATABASES) test(`${where}: ${title}`, async () => body(await open()))
+}
+
+/** A name with one committed row, and a frame of two rows in quarantine. */
+async function bench(database: Database) {
+  await database.query('CREATE TABLE clicks (button TEXT)')
+  let refuses = false
+  const wide = new WideCache<string>({
+    name: NAME,
+    database,
+    cache: memory(),
+    collect: false,
+    logger: keptLog(),
+    commit: async (rows, tx) => {
+      if (refuses) throw new Error('refused')
+      await store(rows, tx)
+    },
+  })
+  const drained = async (...rows: string[]): Promise<void> => {
+    for (const row of rows) wide.append(row)
+    await wide.flush()
+    await wide.drain({ all: true })
+  }
+  await drained('right')
+  refuses = true
+  await drained('a', 'b')
+  refuses = false
+  const [kept] = await keptFrames(database, { limit: 10 })
+  assert(kept)
+  return {
+    database,
+    kept,
+    wide,
+    sums: async () => {
+      const { issued, committed, quarantined, lost, outstanding } = await wide.ledger()
+      assert.equal(issued, committed + quarantined + lost + outstanding)
+      return { issued, committed, quarantined, lost }
+    },
+    close: async () => {
+      await wide.close()
+      await database.close()
+    },
+  }
+}
+
+async function store(rows: readonly string[], tx: Transaction): Promise<void> {
+  for (const row of rows) await tx.query('INSERT INTO clicks VALUES (?)', [row])
+}
+
+const KIND: RowKind<string> = { kind: 'rows', codec: jsonCodec(), commit: store }
+
+async function stored(database: Database): Promise<unknown[]> {
+  const { rows } = await database.query('SELECT button FROM clicks ORDER BY button')
+  return rows.map(({ button }) => button)
+}
+
+keptTest('a frame is retried once, and its rows become committed ones', async (db) => {
+  const { database, kept, sums, close } = await bench(db)
+  const { id, name, rowCount, reason, createdAt } = kept
+  assert.deepEqual([name, rowCount, reason], [NAME, 2, 'commit() threw: Error'])
+  assert(createdAt > 0)
+  assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
+  const found = await keptFrame(database, id)
+  assert.equal(found?.bytes.includes('"b"'), true)
+
+  const both = await Promise.all([
+    retryKept(database, kept, KIND),
+    retryKept(database, kept, KIND),
+    dropKept(database, kept),
+  ])
+  assert.deepEqual(both, [2, undefined, undefined])
+  assert.deepEqual(await sums(), { issued: 3, committed: 3, quarantined: 0, lost: 0 })
+  assert.deepEqual(await stored(database), ['a', 'b', 'right'])
+  assert.deepEqual(await keptFrames(database, { limit: 10 }), [])
+  assert.equal(await keptFrame(database, id), undefined)
+  await close()
+})
+
+keptTest('a frame that is dropped is lost, once, and its writer goes on', async (db) => {
+  const { database, kept, wide, sums, close } = await bench(db)
+  assert.equal(await dropKept(database, kept), 2)
+  assert.equal(await dropKept(database, kept), undefined)
+  assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 0, lost: 2 })
+  wide.append('later')
+  await wide.flush()
+  await wide.drain({ all: true })
+  assert.deepEqual(await sums(), { issued: 4, committed: 2, quarantined: 0, lost: 2 })
+  await close()
+})
+
+keptTest('a frame that is still refused stays, and nothing of it is stored', async (db) => {
+  const { database, kept, sums, close } = await bench(db)
+  const half = async ([first = '']: string[], tx: Transaction, error: Error): Promise<void> => {
+    await store([first], tx)
+    throw error
+  }
+  for (const error of [
+    new Error('a row: s3cret'),
+    new DatabaseError('ER_DATA_TOO_LONG', 'data', 'too long'),
+    new DatabaseError('ECONNREFUSED', 'unreachable', 'away'),
+  ]) {
+    await assert.rejects(
+      retryKept(database, kept, { ...KIND, commit: (rows, tx) => half(rows, tx, error) }),
+      error instanceof DatabaseError ? error : RowsError,
+    )
+  }
+  assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
+  assert.deepEqual(await stored(database), ['right'])
+  assert.equal((await keptFrames(database, { limit: 10 })).length, 1)
+  await close()
+})
+
+keptTest('the pieces of a large frame are one frame', async (db) => {
+  const { database, kept, close } = await bench(db)
+  const { bytes } = (await keptFrame(database, kept.id))!
+  await database.query('UPDATE wide_cache_quarantine SET bytes = ? WHERE id = ?', [
+    bytes.subarray(0, 50),
+    kept.id,
+  ])
+  await database.query(
+    'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, bytes, ' +
+      "created_at) SELECT name, writer, sequence, 1, 0, '', ?, created_at " +
+      'FROM wide_cache_quarantine WHERE id = ?',
+    [bytes.subarray(50), kept.id],
+  )
+  assert.deepEqual(await keptFrames(database, { name: NAME, limit: 10 }), [kept])
+  assert.deepEqual((await keptFrame(database, kept.id))?.bytes, bytes)
+  assert.equal(await keptFrame(database, kept.id + 1), undefined)
+  assert.equal(await retryKept(database, kept, KIND), 2)
+  const { rows } = await database.query('SELECT id FROM wide_cache_quarantine')
+  assert.deepEqual(rows, [])
+  await close()
+})
+
+keptTest('bytes that are no frame of the kind are not retried, and can be dropped', async (db) => {
+  const { database, kept, sums, close } = await bench(db)
+  await assert.rejects(retryKept(database, kept, { ...KIND, kind: 'other' }), RowsError)
+  const { bytes } = (await keptFrame(database, kept.id))!
+  for (const other of [{ writer: 'ff'.repeat(16) }, { sequence: 99 }, { writer: undefined }]) {
+    assert.throws(() => rowsInKept({ ...kept, ...other }, bytes, KIND), RowsError)
+  }
+  assert.throws(() => rowsInKept(kept, Buffer.concat([bytes, bytes]), KIND), RowsError)
+  assert.deepEqual(rowsInKept(kept, bytes, KIND), ['a', 'b'])
+  bytes[bytes.length - 1]! ^= 1
+  await database.query('UPDATE wide_cache_quarantine SET bytes = ?', [bytes])
+  await assert.rejects(retryKept(database, kept, KIND), RowsError)
+  await database.query(
+    'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, bytes, ' +
+      "created_at) VALUES (?, NULL, NULL, 0, 0, 'torn', ?, 1), (?, NULL, NULL, 1, 0, '', ?, 1)",
+    [NAME, Buffer.from('torn'), NAME, Buffer.from('more')],
+  )
+  const [, torn, more] = await keptFrames(database, { limit: 10 })
+  assert(torn && more)
+  await assert.rejects(retryKept(database, torn, KIND), RowsError)
+  assert.equal(await dropKept(database, torn), 0)
+  assert.deepEqual(await keptFrames(database, { after: kept.id, limit: 10 }), [more])
+  assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
+  await close()
+})
+
+keptTest('the sums of a writer that has been forgotten are found', async (db) => {
+  const { database, kept, close, wide } = await bench(db)
+  await wide.close()
+  await database.query('UPDATE wide_cache_writers SET writer = ?', [Buffer.alloc(16)])
+  assert.equal(await retryKept(database, kept, KIND), 2)
+  const { rows } = await database.query('SELECT committed, quarantined FROM wide_cache_writers')
+  assert.deepEqual(rows, [{ committed: 3, quarantined: 0 }])
+  await close()
+})

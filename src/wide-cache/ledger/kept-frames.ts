@@ -1,0 +1,236 @@
+/**
+ * The frames in quarantine, for operators: which there are, and what becomes of them. A frame is
+ * committed or dropped in the transaction that removes it, so each happens once, and the ledger's
+ * sums always add up.
+ */
+import {
+  type Database,
+  DatabaseError,
+  type Queryable,
+  type QueryResult,
+  type SqlRow,
+  type SqlValue,
+  type Transaction,
+} from '../../database/database.js'
+import { forUpdate } from '../../database/dialect.js'
+import type { Codec } from '../codec.js'
+import { readCell, rowsOf, stampOf } from '../frame.js'
+import type { CommitContext } from '../options.js'
+import { FORGOTTEN, RowsError } from './ledger.js'
+
+/** A frame in quarantine, or a piece of bytes that are no frame. */
+export interface Kept {
+  /** What tells it from all others. */
+  readonly id: number
+  /** The name of the wide cache. */
+  readonly name: string
+  /** The writer's id as hexadecimal digits; `undefined` where the bytes are no frame. */
+  readonly writer: string | undefined
+  readonly sequence: number | undefined
+  readonly rowCount: number
+  readonly reason: string
+  /** Milliseconds since the Unix epoch, by the database's clock. */
+  readonly createdAt: number
+}
+
+/** How the rows of a kind are read and committed. */
+export interface RowKind<Row> {
+  readonly kind: string
+  readonly codec: Codec<Row>
+  readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+}
+
+const COLUMNS = 'id, name, writer, sequence, row_count, reason, created_at'
+
+/** The first row of a frame, and each of bytes that are none. */
+const FIRST = '(piece = 0 OR writer IS NULL)'
+
+/**
+ * What is kept, with ids above `after`, in ascending order. A large frame is kept in several rows
+ * of SQL; the first one's id is the frame's.
+ */
+export async function keptFrames(
+  database: Database,
+  { name, after = 0, limit }: { name?: string | undefined; after?: number; limit: number },
+): Promise<Kept[]> {
+  const { rows } = await database.query(
+    `SELECT ${COLUMNS} FROM wide_cache_quarantine ` +
+      `WHERE ${FIRST} AND id > ?${name === undefined ? '' : ' AND name = ?'} ` +
+      'ORDER BY id LIMIT ?',
+    [after, ...(name === undefined ? [] : [name]), limit],
+  )
+  return rows.map(keptIn)
+}
+
+/** One of them, with all its bytes; `undefined`: it is no longer there. */
+export async function keptFrame(
+  database: Database,
+  id: number,
+): Promise<(Kept & { readonly bytes: Buffer }) | undefined> {
+  const {
+    rows: [row],
+  } = await database.query(
+    `SELECT ${COLUMNS} FROM wide_cache_quarantine WHERE ${FIRST} AND id = ?`,
+    [id],
+  )
+  if (!row) return undefined
+  const kept = keptIn(row)
+  const { rows } = await piecesOf(database, kept)
+  return { ...kept, bytes: bytesIn(rows) }
+}
+
+/**
+ * Commits a frame as a collector would, and removes it from quarantine, in one transaction. Returns
+ * how many rows it had; `undefined`: somebody else has committed or dropped it.
+ *
+ * @throws RowsError, DatabaseError `data`: its rows are still refused, and it stays. DatabaseError
+ */
+export function retryKept<Row>(
+  database: Database,
+  kept: Kept,
+  { kind, codec, commit }: RowKind<Row>,
+): Promise<number | undefined> {
+  return database.transaction(async (tx) => {
+    const writer = await lockWriter(tx, kept)
+    const { rows: pieces } = await piecesOf(tx, kept, forUpdate(tx.dialect))
+    if (pieces.length === 0) return undefined
+    const rows = rowsInKept(kept, bytesIn(pieces), { kind, codec })
+    await commitRows(tx, kept, rows, commit)
+    await remove(tx, kept)
+    await move(tx, kept.name, writer, 'committed', rows.length)
+    return rows.length
+  })
+}
+
+/**
+ * Removes a frame from quarantine. Its rows count as lost from then on: `issued` stays the sum,
+ * since no row was refused by its writer. Returns how many rows it had; `undefined`: somebody else
+ * has committed or dropped it.
+ */
+export function dropKept(database: Database, kept: Kept): Promise<number | undefined> {
+  return database.transaction(async (tx) => {
+    const writer = await lockWriter(tx, kept)
+    const removed = await remove(tx, kept)
+    if (removed === 0) return undefined
+    await move(tx, kept.name, writer, 'lost', kept.rowCount)
+    return kept.rowCount
+  })
+}
+
+/** A frame's own rows. @throws RowsError */
+export function rowsInKept<Row>(
+  { writer, sequence }: Kept,
+  bytes: Buffer,
+  { kind, codec }: Pick<RowKind<Row>, 'kind' | 'codec'>,
+): Row[] {
+  const { frames, foreign } = readCell(bytes, stampOf(kind))
+  const [frame, ...others] = frames
+  if (
+    !frame ||
+    others.length > 0 ||
+    foreign.length > 0 ||
+    frame.writer !== writer ||
+    frame.sequence !== sequence
+  ) {
+    throw new RowsError(`bytes that are no frame of kind "${kind}"`)
+  }
+  try {
+    return rowsOf(frame).map((row) => codec.decode(row))
+  } catch (error) {
+    throw new RowsError('a row that its codec cannot read', { cause: error })
+  }
+}
+
+/** @throws RowsError, DatabaseError */
+async function commitRows<Row>(
+  tx: Transaction,
+  { name }: Kept,
+  rows: Row[],
+  commit: RowKind<Row>['commit'],
+): Promise<void> {
+  const now = await tx.now()
+  try {
+    await commit(rows, tx, { now, name })
+  } catch (error) {
+    throw error instanceof DatabaseError ? error : new RowsError('commit() threw', { cause: error })
+  }
+}
+
+/**
+ * Locks the row of the ledger that has the sums of a frame's writer, before anything else, as all
+ * do who settle frames. Returns its writer: if its own has been forgotten, the one that has the
+ * sums of all such.
+ */
+async function lockWriter(tx: Transaction, { name, writer }: Kept): Promise<Buffer | undefined> {
+  if (writer === undefined) return undefined
+  for (const id of [Buffer.from(writer, 'hex'), FORGOTTEN]) {
+    const { rows } = await tx.query(
+      'SELECT writer FROM wide_cache_writers ' +
+        `WHERE name = ? AND writer = ?${forUpdate(tx.dialect)}`,
+      [name, id],
+    )
+    if (rows.length > 0) return id
+  }
+  throw new Error(`wide-cache: the ledger of "${name}" does not know the writer ${writer}`)
+}
+
+/** Takes rows out of a writer's quarantined ones, and adds them to its committed or lost ones. */
+async function move(
+  tx: Transaction,
+  name: string,
+  writer: Buffer | undefined,
+  to: 'committed' | 'lost',
+  rows: number,
+): Promise<void> {
+  if (writer === undefined) return
+  await tx.query(
+    `UPDATE wide_cache_writers SET quarantined = quarantined - ?, ${to} = ${to} + ? ` +
+      'WHERE name = ? AND writer = ?',
+    [rows, rows, name, writer],
+  )
+}
+
+/** The condition that finds all rows of SQL that a frame is kept in. */
+function placeOf({ id, name, writer, sequence }: Kept): { where: string; values: SqlValue[] } {
+  return writer === undefined || sequence === undefined
+    ? { where: 'id = ?', values: [id] }
+    : {
+        where: 'name = ? AND writer = ? AND sequence = ?',
+        values: [name, Buffer.from(writer, 'hex'), sequence],
+      }
+}
+
+function piecesOf(queryable: Queryable, kept: Kept, lock = ''): Promise<QueryResult> {
+  const { where, values } = placeOf(kept)
+  return queryable.query(
+    `SELECT bytes FROM wide_cache_quarantine WHERE ${where} ORDER BY piece${lock}`,
+    values,
+  )
+}
+
+/** Returns how many rows of SQL there were. */
+async function remove(tx: Transaction, kept: Kept): Promise<number> {
+  const { where, values } = placeOf(kept)
+  const { affectedRows } = await tx.query(
+    `DELETE FROM wide_cache_quarantine WHERE ${where}`,
+    values,
+  )
+  return affectedRows
+}
+
+function keptIn(row: SqlRow): Kept {
+  const { writer, sequence } = row
+  return {
+    id: Number(row['id']),
+    name: String(row['name']),
+    writer: Buffer.isBuffer(writer) ? writer.toString('hex') : undefined,
+    sequence: sequence === null ? undefined : Number(sequence),
+    rowCount: Number(row['row_count']),
+    reason: String(row['reason']),
+    createdAt: Number(row['created_at']),
+  }
+}
+
+function bytesIn(rows: readonly SqlRow[]): Buffer {
+  return Buffer.concat(rows.map(({ bytes }) => (Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0))))
+}

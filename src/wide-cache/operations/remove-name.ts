@@ -1,0 +1,39 @@
+import type { Cache } from '../../cache/cache.js'
+import type { Database } from '../../database/database.js'
+import { Grid } from '../grid.js'
+
+/** Layers whose cells are removed: those of the last few minutes, and what clocks differ by. */
+const SECONDS_BACK = 300
+const SECONDS_AHEAD = 30
+
+/**
+ * Removes all that SQL and the cache have of a name that was made to be thrown away, with grids of
+ * few columns. Nobody may use it any more. Cells that the cache keeps end with their TTL.
+ */
+export async function removeName(database: Database, cache: Cache, name: string): Promise<void> {
+  const now = await database.now()
+  const { rows } = await database.query(
+    'SELECT id, width, layer_seconds FROM wide_cache_grids WHERE name = ?',
+    [name],
+  )
+  for (const row of rows) {
+    const id = row['id']
+    if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')
+    const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
+    await removeCells(cache, new Grid(id, geometry), now)
+    await database.query('DELETE FROM wide_cache_marks WHERE grid_id = ?', [id])
+  }
+  // The use last: while it is there, the rest is found again.
+  for (const table of ['quarantine', 'ranges', 'writers', 'grids', 'uses']) {
+    await database.query(`DELETE FROM wide_cache_${table} WHERE name = ?`, [name])
+  }
+}
+
+async function removeCells(cache: Cache, grid: Grid, now: number): Promise<void> {
+  const keys = [grid.marksKey]
+  const last = grid.layerAt(now + SECONDS_AHEAD * 1000)
+  for (let layer = grid.layerAt(now - SECONDS_BACK * 1000); layer <= last; layer++) {
+    for (let column = 0; column < grid.width; column++) keys.push(grid.cellKey(layer, column))
+  }
+  await Promise.allSettled(keys.map((key) => cache.delete(key)))
+}
