@@ -10,6 +10,7 @@ import type { DoctorOptions } from '../arguments.js'
 import { withDatabase } from '../existing.js'
 import type { CommandLog } from '../log.js'
 import { packageVersion } from '../version.js'
+import { checkBooks } from './books.js'
 import { checkCache } from './cache.js'
 import { checkClock, checkRights, checkTables, checkVersion } from './database.js'
 import { type Finding, findingsOf } from './finding.js'
@@ -71,6 +72,7 @@ async function recorded(
     () => checkCollectors(database),
     () => checkQuarantine(database),
     async () => (hasActivity ? checkVisitors(database) : []),
+    async () => (hasActivity ? checkBooks(database) : []),
   ]) {
     try {
       findings.push(...(await check()))

@@ -41,7 +41,8 @@ export async function checkCollectors(database: Database): Promise<Finding[]> {
   const names = await recordedNames(database)
   for (const name of names) {
     const state = await readNameState(database, name, now)
-    const used = state?.grids.filter(({ privateTo }) => privateTo === null).at(-1)
+    // The last used comes first.
+    const used = state?.grids.find(({ privateTo }) => privateTo === null)
     if (!state || !used || state.ledger.writersSeen === 0) continue
     const { lagMs, movedAt, run } = used
     // A new grid begins with a watermark of long ago.

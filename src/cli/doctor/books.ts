@@ -1,0 +1,75 @@
+/** Checks of activities: their certificates, and the rows of sampled layers. */
+import { readCertificate } from '../../activity/certificate.js'
+import { recount } from '../../activity/recount.js'
+import type { Database } from '../../database/database.js'
+import { DAY_MS } from '../../support/clock.js'
+import { useOf } from '../../wide-cache/ledger/use.js'
+import { type Finding, findingsOf } from './finding.js'
+
+/** Layers that are recounted, of so many seconds each, out of the time that rows are kept. */
+const LAYERS = 100
+const LAYER_SECONDS = 3
+
+/** Of today, of yesterday, and of the day before, which has closed. */
+const DAYS = 3
+
+/** Whether the books of each activity balance. */
+export async function checkBooks(database: Database): Promise<Finding[]> {
+  const { ok, error } = findingsOf('books')
+  const { rows } = await database.query('SELECT name FROM activity_books ORDER BY name')
+  const names = rows.map((row) => String(row['name']))
+  const findings: Finding[] = []
+  for (const name of names) {
+    for (const finding of await findingsOfDays(database, name)) {
+      findings.push(
+        error(
+          `"${name}": ${finding}`,
+          'see "Certificates" in docs/activity.md on how to repair it',
+        ),
+      )
+    }
+    for (const finding of await findingsOfLayers(database, name)) {
+      findings.push(
+        error(
+          `"${name}": ${finding}`,
+          'somebody or something has changed the tables: see "Certificates" in docs/activity.md',
+        ),
+      )
+    }
+  }
+  if (findings.length > 0 || names.length === 0) return findings
+  return [ok(`the books of ${names.join(', ')} balance, and sampled layers have their rows`)]
+}
+
+/** What the certificates of the last days say, each sentence once. */
+async function findingsOfDays(database: Database, name: string): Promise<Set<string>> {
+  const now = await database.now()
+  const ttlSeconds = (await useOf(database, name))?.cellTtlSeconds ?? 0
+  const today = Math.floor(now / DAY_MS)
+  const found = new Set<string>()
+  for (let day = today; day > today - DAYS; day--) {
+    const { findings } = await readCertificate(database, name, day, now - ttlSeconds * 1000)
+    for (const finding of findings) found.add(finding)
+  }
+  return found
+}
+
+async function findingsOfLayers(database: Database, name: string): Promise<string[]> {
+  const { rows } = await database.query(
+    'SELECT MIN(second) AS oldest, MAX(second) AS newest FROM activity_seconds WHERE name = ?',
+    [name],
+  )
+  const [oldest, newest] = [Number(rows[0]?.['oldest'] ?? 0), Number(rows[0]?.['newest'] ?? 0)]
+  const seconds = Array.from(
+    { length: LAYERS },
+    () => oldest + Math.floor(Math.random() * (newest - oldest + 1)),
+  )
+  const layers = await recount(database, name, seconds, LAYER_SECONDS)
+  return layers
+    .filter(({ rows, views }) => rows !== views)
+    .slice(0, 1)
+    .map(({ second, rows, views }) => {
+      const time = new Date(second * 1000).toISOString()
+      return `${rows} rows have been found of ${LAYER_SECONDS} s from ${time} on, and sums of ${views}`
+    })
+}
