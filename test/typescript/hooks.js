@@ -1,7 +1,7 @@
 /**
- * Module hooks for TypeScript: `./grid.js` leads to `grid.ts`, which the esbuild of tsx compiles.
- * The result is kept in `tmp/typescript/` under the hash of the source, so that each version of a
- * file is compiled once, wherever it lies.
+ * Module hooks for TypeScript: `./grid.js` leads to `grid.ts`, which is compiled with the esbuild
+ * of tsx. The result is kept in `tmp/typescript/` under the hash of the source. So each version of
+ * a file is compiled once, wherever it lies.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
