@@ -61,6 +61,7 @@ export interface OwnUse extends Partial<
   readonly tables?: readonly string[]
   /** Called at the end of each collecting run. Takes milliseconds only. */
   readonly afterRun?: (database: Database, context: RetentionContext) => Promise<void>
+  /** What it adds to the metrics of its name. */
   readonly metrics?: UseMetrics
 }
 
