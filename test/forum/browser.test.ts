@@ -227,6 +227,8 @@ test('each panel of the dashboard is filled from the activity', async () => {
 
 test('a thread has a bar for each of the last days', async () => {
   const { page, complaints } = await open('/')
+  // Leaving a page cuts off the requests of its widget, which would be a complaint.
+  await page.waitForLoadState('networkidle')
   await page.locator('.threads a').first().click()
   const badge = "document.querySelector('.badge img')"
   assert(Number(await page.evaluate(`${badge}.decode().then(() => ${badge}.naturalWidth)`)) > 0)
@@ -235,7 +237,7 @@ test('a thread has a bar for each of the last days', async () => {
   const today = async () => (await bars.allTextContents()).at(-1)?.trim() ?? ''
   while (!/: [1-9][\d,]*$/.test(await today())) {
     assert(performance.now() < end, await today())
-    await delay(250)
+    await page.waitForLoadState('networkidle')
     await page.reload()
   }
   assert.equal(await bars.count(), 14)
