@@ -25,8 +25,8 @@ interface Collectable extends Collected {
 }
 
 /**
- * Collects until `stop` is aborted, listens at `where`, and then closes what it has collected. What the file has opened
- * besides stays open.
+ * Collects until `stop` is aborted, listens at `where` meanwhile, and then closes what it has
+ * collected. What the file has opened besides stays open.
  *
  * @throws UsageError, TypeError, RangeError
  */

@@ -7,7 +7,15 @@ import type { Replacement } from './planted-bug.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The folders of `src` that the simulations use. */
-const SIMULATED = ['cache', 'connections', 'database', 'sequence', 'support', 'wide-cache']
+const SIMULATED = [
+  'cache',
+  'connections',
+  'database',
+  'metrics',
+  'sequence',
+  'support',
+  'wide-cache',
+]
 
 /** Makes a copy of what is simulated with something replaced, for as long as `use` runs. */
 export async function withReplaced<T>(

@@ -3,7 +3,7 @@
  * of tsx. The result is kept in `tmp/typescript/` under the hash of the source. So each version of
  * a file is compiled once, wherever it lies.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
@@ -42,8 +42,8 @@ function compiled(path) {
     return readFileSync(kept)
   } catch {
     const { code } = require(ESBUILD).transformSync(source, { ...OPTIONS, sourcefile: name })
-    // Written apart and renamed, since other processes may read and write the same file.
-    const fresh = new URL(`${hash}.${process.pid}`, FOLDER)
+    // Written apart and renamed, since other processes and threads may read and write the same file.
+    const fresh = new URL(`${hash}.${randomUUID()}`, FOLDER)
     mkdirSync(FOLDER, { recursive: true })
     writeFileSync(fresh, code)
     renameSync(fresh, kept)

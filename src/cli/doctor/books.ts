@@ -70,6 +70,6 @@ async function findingsOfLayers(database: Database, name: string): Promise<strin
     .slice(0, 1)
     .map(({ second, rows, views }) => {
       const time = new Date(second * 1000).toISOString()
-      return `${rows} rows have been found of ${LAYER_SECONDS} s from ${time} on, and sums of ${views}`
+      return `${rows} rows are there of ${LAYER_SECONDS} s from ${time} on, and sums of ${views}`
     })
 }

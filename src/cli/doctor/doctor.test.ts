@@ -279,5 +279,5 @@ test('books that do not balance are found, and layers whose rows were changed', 
   const { status, of } = await run({ database: url })
   assert.equal(status, 1)
   assert.match(of('books')[0]!, /^error: "activity": the hours have 4 page views, and the ledger/)
-  assert.match(of('books').at(-1)!, /^error: "activity": 0 rows have been found of 3 s from /)
+  assert.match(of('books').at(-1)!, /^error: "activity": 0 rows are there of 3 s from /)
 })
