@@ -280,7 +280,7 @@ function parsed(args: readonly string[]) {
     // Of node's advice the first sentence is enough; it names the flag, never its value.
     throw new UsageError(
       error instanceof Error
-        ? (error.message.split(/\. |\n/)[0] ?? '')
+        ? (error.message.split(/\. |\n/)[0] ?? '').replace(/('--?[\w-]*)[^\w' <-][^']*'/, "$1…'")
         : 'the flags cannot be read',
     )
   }

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Cache } from '../cache/cache.js'
+import { keptAlive, systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
 import { cronPeriodSeconds } from '../wide-cache/schedule.js'
 import { UsageError } from './arguments.js'
@@ -59,7 +60,10 @@ export async function collectModule(
       log.info(`wide-cache: collecting the export ${name}`, { export: name })
     }
     const served = servedBy(() => [...found].map(([collectable, name]) => [name, collectable]))
-    await listenWhile(address, served, log, () => aborted(stop))
+    // A collector's timers alone do not keep the process alive.
+    await keptAlive(systemEnvironment, () =>
+      listenWhile(address, served, log, () => aborted(stop)),
+    )
   } finally {
     await Promise.all([...found.keys()].map((collectable) => collectable.close()))
   }

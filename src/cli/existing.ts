@@ -29,9 +29,10 @@ export function withTables<T>(
   logger: Logger,
   parts: readonly string[],
   work: (database: Database) => Promise<T>,
+  ifThere: readonly string[] = [],
 ): Promise<T> {
   return withDatabase(url, logger, async (database) => {
-    await refuseOtherTables(database, parts)
+    await refuseOtherTables(database, parts, ifThere)
     return work(database)
   })
 }
@@ -45,9 +46,14 @@ function refuseMissingFile(database: Database): void {
 }
 
 /** @throws Error, DatabaseError */
-async function refuseOtherTables(database: Database, parts: readonly string[]): Promise<void> {
+async function refuseOtherTables(
+  database: Database,
+  parts: readonly string[],
+  ifThere: readonly string[],
+): Promise<void> {
   for (const { part, applied, known } of await partStates(database)) {
-    if (!parts.includes(part) || applied === known) continue
+    const concerns = parts.includes(part) || (applied > 0 && ifThere.includes(part))
+    if (!concerns || applied === known) continue
     if (applied === 0) {
       throw new Error(
         `the database has no tables of "${part}", or its user may not see them; ${MAKE}`,

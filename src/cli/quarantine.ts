@@ -28,10 +28,10 @@ const WAIT_MS = 200
 
 /** What became of the frames of one command. */
 interface Outcome {
-  readonly frames: number
-  readonly rows: number
+  frames: number
+  rows: number
   /** Frames that stay, or are not there. */
-  readonly refused: readonly { readonly id: number; readonly reason: string }[]
+  readonly refused: { readonly id: number; readonly reason: string }[]
 }
 
 /** Returns the exit status. @throws Error, DatabaseError */
@@ -41,25 +41,36 @@ export async function quarantine(
   print: (text: string) => void,
 ): Promise<number> {
   if (name !== undefined) nameOf('name', name)
-  return withTables(url, log, ['wide-cache'], async (database) => {
-    switch (action.verb) {
-      case 'list':
-        await listFrames(database, name, json, log, print)
-        return 0
-      case 'show':
-        await showFrame(database, name, action.id, json, log, print)
-        return 0
-      case 'retry':
-      case 'drop': {
-        const { verb, ids } = action
-        const settle = verb === 'retry' ? retryOne : dropOne
-        const outcome = await settleAll(database, ids, name, (kept) => settle(database, kept, log))
-        if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
-        else report(verb, outcome, log)
-        return outcome.refused.length > 0 ? 1 : 0
+  return withTables(
+    url,
+    log,
+    ['wide-cache'],
+    async (database) => {
+      switch (action.verb) {
+        case 'list':
+          await listFrames(database, name, json, log, print)
+          return 0
+        case 'show':
+          await showFrame(database, name, action.id, json, log, print)
+          return 0
+        case 'retry':
+        case 'drop': {
+          const { verb, ids } = action
+          const settle = verb === 'retry' ? retryOne : dropOne
+          const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
+          try {
+            await settleAll(database, ids, name, (kept) => settle(database, kept, log), outcome)
+          } finally {
+            // Also where it cannot go on: what it has done by then is done.
+            if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
+            else report(verb, outcome, log)
+          }
+          return outcome.refused.length > 0 ? 1 : 0
+        }
       }
-    }
-  })
+    },
+    ['activity', 'hits', 'collision-free-map'],
+  )
 }
 
 const PAST = { retry: 'retried', drop: 'dropped' } as const
@@ -69,20 +80,17 @@ async function settleAll(
   ids: readonly number[] | 'all',
   name: string | undefined,
   settle: (kept: Kept) => Promise<number | string | undefined>,
-): Promise<Outcome> {
-  const refused: { id: number; reason: string }[] = []
-  let frames = 0
-  let rows = 0
+  outcome: Outcome,
+): Promise<void> {
   for await (const { id, kept } of wanted(database, ids, name)) {
     const settled = kept && (await settle(kept))
     if (typeof settled === 'number') {
-      frames++
-      rows += settled
+      outcome.frames++
+      outcome.rows += settled
     } else if (ids !== 'all' || settled !== undefined) {
-      refused.push({ id, reason: settled ?? notThere(id) })
+      outcome.refused.push({ id, reason: settled ?? notThere(id) })
     }
   }
-  return { frames, rows, refused }
 }
 
 /** The frames that are asked for; without one where an id is not there. */

@@ -84,6 +84,12 @@ test('it is known since when a database fails, until it answers', async () => {
   failure.error = refused('data')
   await assert.rejects(counting.now())
   assert.equal(counting.errors.failingMs, undefined, 'it has answered')
+  failure.error = refused('unreachable')
+  await assert.rejects(counting.now())
+  await clock.advance(60_000)
+  assert.equal(counting.errors.failingMs, 60_000)
+  await clock.advance(1)
+  assert.equal(counting.errors.failingMs, undefined, 'one that nobody asks tells nothing')
   await counting.close()
 })
 

@@ -17,12 +17,16 @@ import type { Clock } from '../support/clock.js'
 /** Servers told apart; a list of servers is shorter. */
 const MAX_SERVERS = 100
 
+/** How long after its last failure something counts as failing. */
+const UNUSED_MS = 60_000
+
 /** Failures of the operations of one process. */
 export class ErrorCounts {
   readonly #clock: Clock
   readonly #servers = new Map<string, { errors: number; lastAt: number }>()
   #conflicts = 0
   #failingSince: number | undefined
+  #failedAt = -Infinity
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -40,7 +44,10 @@ export class ErrorCounts {
 
   /** For how many milliseconds no operation has succeeded since one failed; `undefined`: none. */
   get failingMs(): number | undefined {
-    return this.#failingSince === undefined ? undefined : this.#clock.elapsed() - this.#failingSince
+    const elapsed = this.#clock.elapsed()
+    // One that is in use fails again within this time; one that is not used tells nothing.
+    if (this.#failingSince === undefined || elapsed - this.#failedAt > UNUSED_MS) return undefined
+    return elapsed - this.#failingSince
   }
 
   /** The servers that have failed within the last `ms` milliseconds. */
@@ -57,6 +64,7 @@ export class ErrorCounts {
   failed(server: string): void {
     const lastAt = this.#clock.elapsed()
     this.#failingSince ??= lastAt
+    this.#failedAt = lastAt
     const name = this.#servers.has(server) || this.#servers.size < MAX_SERVERS ? server : 'others'
     this.#servers.set(name, { errors: (this.#servers.get(name)?.errors ?? 0) + 1, lastAt })
   }

@@ -74,7 +74,13 @@ export function observeBy(
     }
   }
   meter.addBatchObservableCallback(callback, all)
-  return () => meter.removeBatchObservableCallback(callback, all)
+  return () => {
+    try {
+      meter.removeBatchObservableCallback(callback, all)
+    } catch {
+      // Nothing that closes may fail because of a meter that is shut down.
+    }
+  }
 }
 
 function methodsOf(meter: unknown): Record<string, unknown> {

@@ -465,8 +465,10 @@ export class WideCache<Row, Figures = unknown> {
           await this.#record.release(run)
         }
       })
+      this.#runs.ended(false)
       this.#logger.recovered('collect', 'wide-cache: collecting again')
     } catch (error) {
+      this.#runs.ended(true)
       warnOfFailure(
         this.#logger,
         'collect',

@@ -69,10 +69,13 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
     [SHARED, (await database.now()) - MARKS_MS],
   )
   const apart = new Set<string>()
+  let shown = 0
   for (const { id, name } of rows) {
-    if (Buffer.isBuffer(id) && !(await showsMark(database, cache, id))) apart.add(String(name))
+    const shows = Buffer.isBuffer(id) ? await showsMark(database, cache, id) : undefined
+    if (shows === false) apart.add(String(name))
+    else if (shows) shown++
   }
-  if (apart.size === 0) return rows.length === 0 ? [] : [ok('collectors use the same cache')]
+  if (apart.size === 0) return shown === 0 ? [] : [ok('collectors use the same cache')]
   return [
     error(
       `the collectors of ${[...apart].join(', ')} use another cache than this command was given, ` +
@@ -83,13 +86,20 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   ]
 }
 
-async function showsMark(database: Database, cache: Cache, id: Buffer): Promise<boolean> {
+/** `undefined`: the cache does not answer, so nobody knows. */
+async function showsMark(
+  database: Database,
+  cache: Cache,
+  id: Buffer,
+): Promise<boolean | undefined> {
   const { marksKey } = new Grid(id, { width: 1, layerSeconds: 1 })
   for (let tries = 1; tries <= MARK_TRIES; tries++) {
     const { rows } = await database.query('SELECT mark FROM wide_cache_grids WHERE id = ?', [id])
     const mark = rows[0]?.['mark']
     if (!Buffer.isBuffer(mark)) return true
-    const list = (await cache.get(marksKey).catch(() => mark)) ?? Buffer.alloc(0)
+    const list = await cache.get(marksKey).catch(() => null)
+    if (list === null) return undefined
+    if (!list) continue
     for (let at = 0; at + MARK_BYTES <= list.length; at += MARK_BYTES) {
       if (list.subarray(at, at + MARK_BYTES).equals(mark)) return true
     }

@@ -142,7 +142,9 @@ export function mysqlError(error: unknown): DatabaseError {
     const kind = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
     return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', kind, message)
   }
-  const name = code ?? `ER_${errno}`
+  // mysql2 has MySQL's names only, where this number is another error's.
+  const isCheck = errno === 4025 && sqlState === '23000'
+  const name = isCheck ? 'ER_CONSTRAINT_FAILED' : (code ?? `ER_${errno}`)
   return new DatabaseError(
     name,
     kindOf(errno, sqlState),

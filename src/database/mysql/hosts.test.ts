@@ -106,6 +106,19 @@ test('a host with another database is refused by name, and used once it has the 
   await database.query('SELECT 1')
 })
 
+test('an address that comes to mean another database is refused', async () => {
+  const { database, administrator, relays } = await twoHosts()
+  const [first, second] = relays
+  await database.migrate()
+  await second.close()
+  await administrator.query("UPDATE wide_cache_identity SET id = 'of a virtual address'")
+  // Only the connections are cut: nothing tells the process that the server is another one.
+  await first.close()
+  await first.listen(first.port)
+  const refused = answered(() => database.query('DELETE FROM wide_cache_grids'))
+  assert.match((await rejects(refused, 'unreachable')).message, /has another database than/)
+})
+
 test('a transaction that is under way when its host is left ends on it', async () => {
   const { database, relays } = await twoHosts()
   const [first] = relays

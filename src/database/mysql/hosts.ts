@@ -21,6 +21,8 @@ export class MysqlHosts {
   readonly #hosts: readonly MysqlSessions[]
   readonly #logger: BurstLogger
   readonly #hostOf = new WeakMap<MysqlSession, MysqlSessions>()
+  /** Sessions found to be on the right server: an address may come to mean another one. */
+  readonly #checked = new WeakSet<MysqlSession>()
   #current: MysqlSessions
   /** The server that has been found to be the right one, as long as it is the current one. */
   #admitted: MysqlSessions | undefined
@@ -74,7 +76,7 @@ export class MysqlHosts {
   async #acquireFrom(host: MysqlSessions): Promise<MysqlSession> {
     const session = await host.acquire()
     this.#hostOf.set(session, host)
-    if (this.#hosts.length === 1 || this.#admitted === host) return session
+    if (this.#hosts.length === 1 || this.#checked.has(session)) return session
     try {
       if (this.#current !== host) throw left(host)
       await this.#admit(host, session)
@@ -97,6 +99,7 @@ export class MysqlHosts {
     if (this.#identity !== undefined && identity !== this.#identity) throw this.#foreign(host)
     // Before the tables have been made, each connection asks again.
     if (identity === undefined || this.#current !== host) return
+    this.#checked.add(session)
     this.#identity = identity
     this.#admitted = host
     if (this.#previous && this.#previous !== host) {
@@ -133,7 +136,9 @@ function readOnly(host: MysqlSessions): DatabaseError {
 }
 
 function left(host: MysqlSessions): DatabaseError {
-  return new DatabaseError('DATABASE_MOVED', 'unreachable', `${host.place} is no longer used`)
+  // Who still waits for a connection has sent nothing.
+  const message = `${host.place} is no longer used`
+  return new DatabaseError('DATABASE_MOVED', 'unreachable', message, { unsent: true })
 }
 
 /** One error for those of all servers. It passes by itself if one of them does. */
@@ -144,5 +149,6 @@ function allFailed(failures: readonly DatabaseError[]): DatabaseError {
   const messages = failures.map(({ message }) => message).join('; ')
   return new DatabaseError(code, kind, `No host of the database can be used: ${messages}`, {
     unsent: failures.every((failure) => failure.unsent),
+    server: failures.find((failure) => failure.server !== undefined)?.server,
   })
 }

@@ -126,6 +126,24 @@ test('several hosts share all else that the URL says', () => {
   )
 })
 
+test('a password in a place of its own in the URL is not taken for the schema', () => {
+  for (const url of [
+    'mysql:/anna:s3cret@127.0.0.1/site',
+    'mysql:anna:s3cret@127.0.0.1/site',
+    'mysql:///anna:s3cret@127.0.0.1/site',
+    'mysql://anna:33/s3cret@127.0.0.1/site',
+    'mysql://anna:33#s3cret@127.0.0.1/site',
+  ]) {
+    assert.throws(
+      () => poolOptions(url),
+      ({ name, message }: Error) => {
+        assert.match(message, /percent-encoded|cannot be read/)
+        return name === 'RangeError' && !/s3cret/.test(message)
+      },
+    )
+  }
+})
+
 test('a wrong list of hosts is refused by what is wrong with it, without a secret', () => {
   const many = Array.from({ length: 17 }, (_, i) => `host${i}`).join(',')
   for (const [authority, why] of [

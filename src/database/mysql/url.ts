@@ -134,6 +134,10 @@ export function mysqlUrl(
   if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') {
     throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
   }
+  // A password with a raw / or #, or a URL without its //, would be shown as the schema.
+  if (urls.some(({ pathname, hash }) => pathname.includes('@') || hash !== '')) {
+    throw wrongValue(option, 'a URL that cannot be read', ALLOWED_URL)
+  }
   const decoded = (part: string) => {
     try {
       return decodeURIComponent(part) || undefined

@@ -92,6 +92,9 @@ export function retryKept<Row>(
 ): Promise<number | undefined> {
   return database.transaction(async (tx) => {
     const writer = await lockWriter(tx, kept)
+    if (kept.writer !== undefined && !writer) {
+      throw new RowsError(`the ledger does not know its writer`)
+    }
     const { rows: pieces } = await piecesOf(tx, kept, forUpdate(tx.dialect))
     if (pieces.length === 0) return undefined
     const rows = rowsInKept(kept, bytesIn(pieces), { kind, codec })
@@ -159,7 +162,7 @@ async function commitRows<Row>(
 /**
  * Locks the row of the ledger that has the sums of a frame's writer, before anything else, as all
  * do who settle frames. Returns its writer: if its own has been forgotten, the one that has the
- * sums of all such.
+ * sums of all such; `undefined`: the ledger was changed by hand.
  */
 async function lockWriter(tx: Transaction, { name, writer }: Kept): Promise<Buffer | undefined> {
   if (writer === undefined) return undefined
@@ -171,7 +174,7 @@ async function lockWriter(tx: Transaction, { name, writer }: Kept): Promise<Buff
     )
     if (rows.length > 0) return id
   }
-  throw new Error(`wide-cache: the ledger of "${name}" does not know the writer ${writer}`)
+  return undefined
 }
 
 /** Takes rows out of a writer's quarantined ones, and adds them to its committed or lost ones. */

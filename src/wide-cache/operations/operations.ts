@@ -39,6 +39,10 @@ const WIDE_CACHE_METRICS: readonly Metric[] = [
   ...DATABASE_ERROR_METRICS,
 ]
 
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
 /** All metrics of a wide cache whose use adds some. */
 export function metricsWith(useMetrics: MetricTable | undefined): readonly Metric[] {
   return [...WIDE_CACHE_METRICS, ...Object.values(useMetrics ?? {})]
@@ -114,6 +118,7 @@ export class Operations {
     if (figures?.name !== name) return undefined
     // Throws, and so is not taken, if somebody else has put something into the cache.
     nameReadings(figures, this.#own(figures), 0)
+    if (!Number.isFinite(figures.readAt) || !isObject(figures.ofUse)) return undefined
     const now = watch.estimate ?? figures.readAt
     return { figures, at: clock.elapsed() - Math.max(0, now - figures.readAt) }
   }

@@ -20,6 +20,7 @@ export class Runs {
   readonly #environment: Environment
   #figures: RunFigures = { drains: 0, failures: 0, rows: 0, ms: 0, busyMs: 0 }
   #failingSince: number | undefined
+  #runsFailingSince: number | undefined
 
   constructor(environment: Environment) {
     this.#environment = environment
@@ -29,11 +30,17 @@ export class Runs {
     return this.#figures
   }
 
-  /** For how long drains have failed, in milliseconds; `undefined`: the last one has not. */
+  /** For how long collecting has failed, in milliseconds; `undefined`: the last time it has not. */
   get failingMs(): number | undefined {
-    return this.#failingSince === undefined
-      ? undefined
-      : this.#environment.clock.elapsed() - this.#failingSince
+    const since = this.#runsFailingSince ?? this.#failingSince
+    return since === undefined ? undefined : this.#environment.clock.elapsed() - since
+  }
+
+  /** A whole collecting run, with what comes before and after its drain, has ended. */
+  ended(failed: boolean): void {
+    this.#runsFailingSince = failed
+      ? (this.#runsFailingSince ?? this.#environment.clock.elapsed())
+      : undefined
   }
 
   /** Another process is at it: what failed here is its to do. */
