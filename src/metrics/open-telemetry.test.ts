@@ -95,6 +95,16 @@ test('one read serves a collection, until it ends', async () => {
   assert.deepEqual(await meter.collect(), [])
 })
 
+test('a meter that is shut down does not stop what closes', () => {
+  const meter = new KeptMeter()
+  const end = observeBy(meter, METRICS, async () => [])
+  meter.removeBatchObservableCallback = () => {
+    throw new Error('shut down')
+  }
+  end()
+  assert.equal(meter.callbacks.size, 1)
+})
+
 test('what is no meter is refused by name', () => {
   for (const meter of [undefined, null, 7, {}, { createObservableCounter() {} }]) {
     assert.throws(() => observeBy(meter as never, METRICS, async () => []), {

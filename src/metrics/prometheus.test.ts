@@ -85,6 +85,11 @@ test('pages of others keep histograms, timestamps and metrics without a type', a
   )
 })
 
+test('a metric without a type that stands under another one is its own', async () => {
+  const page = '# TYPE up gauge\nup 1\nfoo 1\n'
+  assert.equal(await joinMetrics(source(page), source('foo 2\n')), page)
+})
+
 test('a source that fails fails the page', async () => {
   const broken = { metrics: () => Promise.reject(new Error('closed')) }
   await assert.rejects(joinMetrics(source(''), broken), /closed/)

@@ -73,15 +73,21 @@ interface Family {
 
 function addPage(page: string, families: Map<string, Family>): void {
   let family: Family | undefined
+  let named = ''
   for (const line of page.split('\n')) {
     const [, word = '', name = ''] = /^# (HELP|TYPE) (\S+)/.exec(line) ?? []
     if (word !== '') {
+      named = name
       family = familyOf(name, families)
       if (!family.comments.has(word)) family.comments.set(word, `${line}\n`)
     } else if (line !== '' && !line.startsWith('#')) {
       // A histogram's samples have other names than the metric that they stand under.
       const series = /^[^\s{]+(?:\{(?:"(?:[^"\\]|\\.)*"|[^}"])*\})?/.exec(line)?.[0] ?? line
-      family ??= familyOf(series.replace(/\{.*/s, ''), families)
+      const own = series.replace(/\{.*/s, '')
+      if (!family || !own.startsWith(named)) {
+        named = own
+        family = familyOf(own, families)
+      }
       if (!family.samples.has(series)) family.samples.set(series, `${line}\n`)
     }
   }

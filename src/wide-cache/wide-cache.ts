@@ -61,7 +61,11 @@ export interface OwnUse extends Partial<
   readonly tables?: readonly string[]
   /** Called at the end of each collecting run. Takes milliseconds only. */
   readonly afterRun?: (database: Database, context: RetentionContext) => Promise<void>
-  /** What it adds to the metrics of its name. */
+  /**
+   * What it adds to the metrics of its name.
+   *
+   * @internal
+   */
   readonly metrics?: UseMetrics
 }
 

@@ -93,7 +93,7 @@ export function retryKept<Row>(
   return database.transaction(async (tx) => {
     const writer = await lockWriter(tx, kept)
     if (kept.writer !== undefined && !writer) {
-      throw new RowsError(`the ledger does not know its writer`)
+      throw new RowsError('the ledger does not know its writer')
     }
     const { rows: pieces } = await piecesOf(tx, kept, forUpdate(tx.dialect))
     if (pieces.length === 0) return undefined

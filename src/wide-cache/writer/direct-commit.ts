@@ -91,6 +91,11 @@ export class DirectCommit {
     }
   }
 
+  /** The database answers: the next attempt need not wait. */
+  hurry(): void {
+    this.#notBefore = 0
+  }
+
   async #settle(frames: readonly HeldFrame[]): Promise<void> {
     for (const batch of frameBatches(
       frames.filter((frame) => this.#outbox.has(frame)),

@@ -71,11 +71,12 @@ export class Upkeep {
 
   /** Asks SQL how far this writer's frames are settled. Never rejects. */
   async confirm(): Promise<void> {
-    const { ledger, numbering, outbox, environment } = this.#parts
+    const { ledger, numbering, outbox, direct, environment } = this.#parts
     this.#confirmAt = environment.clock.elapsed() + CONFIRM_EVERY_MS
     const writer = numbering.idHex
     try {
       const prefix = await ledger.prefixOf(writer)
+      direct.hurry()
       if (writer === numbering.idHex) outbox.confirm(prefix)
       await ledger.compare()
     } catch {
