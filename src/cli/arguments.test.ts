@@ -185,6 +185,11 @@ describe('a command line that asks for nothing that exists is refused, and not r
     ['no command', [], /^a command is missing: collect, migrate, status, doctor, quarantine, /],
     ['an unknown command', ['s3cret'], /^no such command/],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
+    [
+      'a URL without a blank',
+      ['status', '--databasemysql://a:s3cret@b'],
+      /^Unknown option '--data/,
+    ],
     ['a flag without its value', ['collect', '--cache'], /--cache/],
     ['a day that is none', ['certificate', 's3cret'], /^certificate wants one day such as 2026/],
     ['two days', ['certificate', '2026-05-17', '2026-05-18'], /^certificate wants one day/],

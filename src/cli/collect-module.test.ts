@@ -76,8 +76,20 @@ test('all that a file exports is collected, each once, and closed at the end', a
 test('a CommonJS file may export an object of them', async () => {
   const file = written('all.mjs', 'export default { clicks: createActivity(grid), n: 1 }')
   const log = keptLog()
-  await collectModule(file, undefined, log, AbortSignal.abort())
+  const stop = new AbortController()
+  const collecting = collectModule(file, undefined, log, stop.signal)
+  await eventually('it collects', 10_000, () => log.lines.length > 0)
+  stop.abort()
+  await collecting
   assert.deepEqual(log.lines, ['wide-cache: collecting the export clicks'])
+})
+
+test('a file that never ends loading does not keep the command from ending', async () => {
+  const file = written('waits.mjs', 'await new Promise(() => {})')
+  const stop = new AbortController()
+  const collecting = collectModule(file, undefined, keptLog(), stop.signal)
+  stop.abort()
+  await collecting
 })
 
 describe('a file that cannot be collected is refused, and what it exports is closed:', () => {

@@ -10,7 +10,7 @@ import { keptAlive, systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
 import { cronPeriodSeconds } from '../wide-cache/schedule.js'
 import { UsageError } from './arguments.js'
-import { addressOf, listenWhile } from './listen.js'
+import { type Address, addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
 import { type Collected, servedBy } from './served.js'
 
@@ -42,7 +42,25 @@ export async function collectModule(
   cronPeriodSeconds(line)
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError('--module: there is no such file')
-  const found = collectablesIn(await imported(path))
+  // Neither a file that waits nor a collector's timers keep the process alive by themselves.
+  return keptAlive(systemEnvironment, async () => {
+    const module = await Promise.race([imported(path), aborted(stop)])
+    if (module) await collectFrom(module, { address, line, log, stop })
+  })
+}
+
+interface Collecting {
+  readonly address: Address | undefined
+  readonly line: string
+  readonly log: CommandLog
+  readonly stop: AbortSignal
+}
+
+async function collectFrom(
+  module: object,
+  { address, line, log, stop }: Collecting,
+): Promise<void> {
+  const found = collectablesIn(module)
   if (found.size === 0) {
     throw new UsageError(
       '--module: the file exports nothing that can be collected; export a WideCache, an ' +
@@ -60,10 +78,7 @@ export async function collectModule(
       log.info(`wide-cache: collecting the export ${name}`, { export: name })
     }
     const served = servedBy(() => [...found].map(([collectable, name]) => [name, collectable]))
-    // A collector's timers alone do not keep the process alive.
-    await keptAlive(systemEnvironment, () =>
-      listenWhile(address, served, log, () => aborted(stop)),
-    )
+    await listenWhile(address, served, log, () => aborted(stop))
   } finally {
     await Promise.all([...found.keys()].map((collectable) => collectable.close()))
   }

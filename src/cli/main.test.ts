@@ -511,8 +511,7 @@ test('collect --module collects what a file exports, and ends with 0 on SIGTERM'
   const url = await sharedMysqlUrl()
   writeFileSync(
     file,
-    `import { createServer } from 'node:net'
-    import { WideCache } from ${JSON.stringify(INDEX)}
+    `import { WideCache } from ${JSON.stringify(INDEX)}
     export const clicks = new WideCache({
       name: 'clicks', collect: false, layerSeconds: 1, drainAfterLayers: 1,
       async commit(rows, tx) {

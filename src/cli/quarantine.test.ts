@@ -180,6 +180,37 @@ describe('quarantine', () => {
     assert.deepEqual(await ids('activity'), [id])
   })
 
+  test('a frame whose writer is unknown stays, and does not stop those behind it', async () => {
+    const [first] = await ids()
+    await database.query('UPDATE wide_cache_quarantine SET writer = ? WHERE id = ?', [
+      Buffer.alloc(16, 7),
+      first!,
+    ])
+    const { status, printed } = await run(RETRY_ALL, { json: true })
+    const { retried } = JSON.parse(printed) as {
+      retried: { frames: number; refused: { id: number; reason: string }[] }
+    }
+    assert.equal(status, 1)
+    assert.match(retried.refused.find(({ id }) => id === first)!.reason, /does not know its writer/)
+    assert.equal(retried.frames, 1)
+    assert.equal((await run({ verb: 'drop', ids: 'all' })).status, 0)
+    assert.deepEqual(await ids(), [])
+  })
+
+  test('tables of a newer version are not written to', async () => {
+    await database.query('INSERT INTO wide_cache_migrations VALUES (?, 51, ?, 1)', [
+      'activity',
+      'future',
+    ])
+    await assert.rejects(run(RETRY_ALL), /newer|51/)
+    await database.query('DELETE FROM wide_cache_migrations WHERE version = 51')
+    assert.equal((await ids()).length, 3)
+  })
+
+  test('a name that no process has used is refused', async () => {
+    await assert.rejects(run({ verb: 'list' }, { name: 'typo' }), /--name: no process has used it/)
+  })
+
   test('drop counts the rows of frames as lost', async () => {
     const before = await hits.ledger()
     const { status, lines } = await run({ verb: 'drop', ids: await ids('hits.threads') })

@@ -44,7 +44,7 @@ const ALLOWED = [
   /^LICENSE$/,
   /^CHANGELOG\.md$/,
   /^docs\/(?:api\/)?[\w-]+\.(?:md|png)$/,
-  /^deploy\/(?:[\w/-]+\.\w+|\.dockerignore|Dockerfile|prometheus\/alerts\.test\.yml)$/,
+  /^deploy\/(?:[\w/-]+(?:\.test)?\.\w+|\.dockerignore|Dockerfile)$/,
   /^dist\/[\w/-]+(?:\.d\.ts|\.js)(?:\.map)?$/,
   /^src\/[\w/-]+(?:\.d)?\.(?:ts|js)$/,
   /^(?:dist|src)\/dashboard\/assets\/[a-z-]+\.(?:html|css|svg|json)$/,

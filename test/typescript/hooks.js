@@ -42,7 +42,7 @@ function compiled(path) {
     return readFileSync(kept)
   } catch {
     const { code } = require(ESBUILD).transformSync(source, { ...OPTIONS, sourcefile: name })
-    // Written apart and renamed, since other processes and threads may read and write the same file.
+    // Written apart and renamed: other processes and threads may read and write the same file.
     const fresh = new URL(`${hash}.${randomUUID()}`, FOLDER)
     mkdirSync(FOLDER, { recursive: true })
     writeFileSync(fresh, code)
