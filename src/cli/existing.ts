@@ -5,6 +5,7 @@ import { openDatabase } from '../database/open.js'
 import { partStates } from '../database/schema-state.js'
 import { SqliteDatabase } from '../database/sqlite/sqlite.js'
 import type { Logger } from '../support/logger.js'
+import { UsageError } from './arguments.js'
 
 const MAKE = 'start a web process, or run wide-cache migrate'
 
@@ -43,6 +44,13 @@ function refuseMissingFile(database: Database): void {
   if (!existsSync(database.file)) {
     throw new Error(`there is no database sqlite:${database.file}; ${MAKE}`)
   }
+}
+
+/** @throws UsageError where `name` is none of `names` */
+export function refuseUnknownName(name: string | undefined, names: readonly string[]): void {
+  if (name === undefined || names.includes(name)) return
+  const there = names.length === 0 ? 'there are none' : names.join(', ')
+  throw new UsageError(`--name: no process has used it; names of this database: ${there}`)
 }
 
 /** @throws Error, DatabaseError */

@@ -12,8 +12,8 @@ import {
 } from '../wide-cache/ledger/kept-frames.js'
 import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
 import { useOf } from '../wide-cache/ledger/use.js'
-import { type QuarantineOptions, UsageError } from './arguments.js'
-import { withTables } from './existing.js'
+import type { QuarantineOptions } from './arguments.js'
+import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { listFrames, notThere, showFrame } from './quarantine-show.js'
 import { withKind } from './row-kinds.js'
@@ -46,7 +46,7 @@ export async function quarantine(
     log,
     ['wide-cache'],
     async (database) => {
-      if (name !== undefined) await refuseUnknown(database, name)
+      if (name !== undefined) await checkName(database, name)
       switch (action.verb) {
         case 'list':
           await listFrames(database, name, json, log, print)
@@ -75,14 +75,12 @@ export async function quarantine(
 }
 
 /** What is in quarantine may be of a name that has been removed. @throws UsageError */
-async function refuseUnknown(database: Database, name: string): Promise<void> {
+async function checkName(database: Database, name: string): Promise<void> {
   const { rows } = await database.query(
     'SELECT name FROM wide_cache_uses UNION SELECT name FROM wide_cache_quarantine ORDER BY name',
   )
   const names = rows.map((row) => String(row['name']))
-  if (names.includes(name)) return
-  const there = names.length === 0 ? 'there are none' : names.join(', ')
-  throw new UsageError(`--name: no process has used it; names of this database: ${there}`)
+  refuseUnknownName(name, names)
 }
 
 const PAST = { retry: 'retried', drop: 'dropped' } as const

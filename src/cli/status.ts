@@ -14,9 +14,9 @@ import {
   readNameState,
   recordedNames,
 } from '../wide-cache/operations/name-state.js'
-import { type StatusOptions, UsageError } from './arguments.js'
+import type { StatusOptions } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
-import { withTables } from './existing.js'
+import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { statusText } from './status-text.js'
 
@@ -73,10 +73,7 @@ async function namesOf(
 ): Promise<Pick<Status, 'readAt' | 'names'>> {
   const readAt = await database.now()
   const recorded = await recordedNames(database)
-  if (only !== undefined && !recorded.includes(only)) {
-    const there = recorded.length === 0 ? 'there are none' : recorded.join(', ')
-    throw new UsageError(`--name: no process has used it; names of this database: ${there}`)
-  }
+  refuseUnknownName(only, recorded)
   const names: NameState[] = []
   for (const name of only === undefined ? recorded : [only]) {
     const state = await readNameState(database, name, readAt)
