@@ -93,6 +93,13 @@ test('--help tells of both commands and --version of the version', async () => {
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
+test('a reader that goes away is no failure', async () => {
+  const { child, ended, stderr } = start(MAIN, ['--help'])
+  child.stdout.destroy()
+  assert.equal(await ended, 0)
+  assert.equal(stderr(), '')
+})
+
 // Which lines are wrong, and what is said of them, is tested in arguments.test.ts.
 describe('bad input ends with status 2 and one line that says why without the value', () => {
   const DAY = ['--from', '2026-05-17', '--to', '2026-05-18']

@@ -163,6 +163,8 @@ describe('a site in trouble', () => {
     await client.close()
     const same = await run({ database: url, cache })
     assert.deepEqual(same.of('server lists'), ['ok: collectors use the same cache'])
+    const away = await run({ database: url, cache: `127.0.0.1:${await freePort()}` })
+    assert.deepEqual(away.of('server lists'), [], 'nobody knows')
     const without = await run({ database: url })
     assert.match(without.of('cache')[0]!, /^error: processes of this site use cache servers/)
   })

@@ -239,6 +239,9 @@ test('a server with other defaults (SQL mode, isolation, charset, zone) works al
       'data',
       'ER_DATA_TOO_LONG',
     )
+    await database.query("ALTER TABLE t ADD CONSTRAINT own CHECK (s <> 'refused')")
+    const { code } = await rejects(database.query("INSERT INTO t VALUES (3, 'refused')"), 'data')
+    assert.match(code, /^ER_(?:CONSTRAINT_FAILED|CHECK_CONSTRAINT_VIOLATED)$/)
     const now = await database.now()
     assert.ok(Math.abs(now - Date.now()) < 5_000, 'UTC')
     await database.transaction(async (tx) => {

@@ -9,9 +9,10 @@ import type { InstrumentCallback, MetricsMeter } from '../../metrics/open-teleme
 import { joinMetrics } from '../../metrics/prometheus.js'
 import { systemClock } from '../../support/clock.js'
 import { type Environment, systemEnvironment } from '../../support/environment.js'
+import { eventually } from '../../../test/servers/eventually.js'
 import { flushPromises } from '../../support/fixtures.suite.js'
 import type { WideCacheOptions } from '../options.js'
-import { WideCache } from '../wide-cache.js'
+import { type OwnUse, WideCache } from '../wide-cache.js'
 import { NAME_METRICS, PROCESS_METRICS } from './metrics.js'
 import { metricsWith } from './operations.js'
 
@@ -78,7 +79,7 @@ async function bench(scope: Cache['scope'] = 'shared') {
     },
   }
   const cache = cacheOf(broken, scope, environment.clock.elapsed)
-  const open = (options: Partial<WideCacheOptions<string>> = {}) =>
+  const open = (options: Partial<WideCacheOptions<string>> = {}, own: OwnUse = {}) =>
     new WideCache<string>(
       {
         name: 'test',
@@ -94,6 +95,7 @@ async function bench(scope: Cache['scope'] = 'shared') {
         ...options,
       },
       environment,
+      own,
     )
   return { open, broken, world, real }
 }
@@ -259,10 +261,11 @@ test('what somebody else has put into the cache is no figure', async () => {
     { ...whole, ledger: null },
     { ...whole, readAt: 'x' },
     { ...whole, ledger: { issued: '1\nevil_total 1' } },
+    { ...whole, quarantine: { frames: 0 }, ledger: { issued: 1 }, grids: [], ofUse: null },
   ]) {
     broken.figures = JSON.stringify(state)
     const other = open()
-    assert.doesNotMatch(await other.metrics(), /evil|undefined|null/)
+    assert.doesNotMatch(await other.metrics(), /evil|undefined|null|NaN/)
     other.health()
     await other.collectingTroubles()
     await other.close()
@@ -332,6 +335,24 @@ test('trouble has a reason, and never makes a site not ready', async () => {
     ready: false,
     reasons: ['it has been closed by close()'],
   })
+})
+
+test('a run that fails after its drain is a reason, until one succeeds', async () => {
+  const { open, world } = await bench()
+  let fails = true
+  const wide = open(
+    { collect: '* * * * * *' },
+    {
+      afterRun: () => (fails ? Promise.reject(new Error('denied')) : Promise.resolve()),
+    },
+  )
+  const failing = () => wide.health().reasons.find((reason) => /has failed/.test(reason))
+  await eventually('a run has failed', 10_000, () => failing() !== undefined)
+  world.aheadMs += 5_000
+  assert.match(failing()!, /^collecting has failed for \d+ s$/)
+  fails = false
+  await eventually('a run has succeeded', 10_000, () => failing() === undefined)
+  await wide.close()
 })
 
 test('a meter observes all metrics in one reading, until close()', async () => {

@@ -244,6 +244,18 @@ test('if a cache does not store frames, they go straight to SQL after five secon
   assert.equal(committed.length, 1)
 })
 
+test('after an outage of both, SQL has what is held eleven seconds after its return', async () => {
+  const { visit, world, clock, committed } = bench()
+  world.cache = 'down'
+  world.database = false
+  await visit()
+  // By now the waits between attempts are half a minute long.
+  await clock.advance(100_000)
+  world.database = true
+  await clock.advance(11_000)
+  assert.equal(committed.length, 1)
+})
+
 test('flush() brings unplaced frames to SQL, and rejects if SQL refuses them too', async () => {
   const { writer, world, committed, clock } = bench()
   world.cache = 'down'
