@@ -188,13 +188,13 @@ export interface Activity {
    */
   health(): Health
   /**
-   * What is certified of a UTC day: its figures, what the ledger said when it was closed, and
-   * whether they agree. Of a day that is open, today too, as far as it has come. Cached as
-   * {@link stats} is.
+   * Returns the certificate of a UTC day: its figures, the sums of the ledger when the day was
+   * closed, and whether they agree. For an open day, such as today, all figures are as of now.
+   * Cached as {@link stats} is.
    *
    * @param day as in `2026-05-17`
-   * @throws TypeError, RangeError for what is no day, or one that has not begun; what the database
-   * throws
+   * @throws TypeError, RangeError for a text that is not a day, and for a day that has not begun;
+   * what the database throws
    *
    * @example
    * ```js

@@ -27,7 +27,7 @@ export interface CertifiedLedger {
   readonly uncounted: number
 }
 
-/** What is certified of a UTC day. */
+/** The certificate of a UTC day. */
 export interface ActivityCertificate {
   /** The day, as in `2026-05-17`. */
   readonly day: string
@@ -44,18 +44,18 @@ export interface ActivityCertificate {
    */
   readonly allPageViews: number | null
   /**
-   * What had become of all rows when the day was closed, or has until now. `null` for a closed day
-   * without page views: it has no closing of its own.
+   * Sums of the ledger when the day was closed, or now. `null` for a closed day without page views:
+   * it has no closing of its own.
    */
   readonly ledger: CertifiedLedger | null
   /**
-   * How often collectors have compared the rows of a layer of the day with its sums and found them
-   * equal. `null`: never, since no rows are kept, or none have been recounted yet.
+   * Recounts of layers of the day that found as many rows as their sums say. `null`: no layer has
+   * been recounted, or no rows are kept.
    */
   readonly layers: number | null
   /** There are no findings. */
   readonly balanced: boolean
-  /** What does not agree, one sentence each. */
+  /** The differences found, one sentence each. */
   readonly findings: readonly string[]
 }
 

@@ -20,7 +20,7 @@ export interface ActivityStats {
    * `lower`, and all rows that the ledger knows to be missing from processes seen since the window
    * began: on their way, in quarantine, dropped or lost. Equal to `lower` on a healthy site. When a
    * process drops or loses rows, all that it ever has are in `upper`, for the length of the window.
-   * Not in it, because nobody can know of them: visits of a process that was killed before their
+   * It cannot include what is not known in SQL: visits of a process that was killed before their
    * frame left it, or whose last frames the cache has lost, and visits that a living process holds
    * while neither cache nor SQL takes them.
    */

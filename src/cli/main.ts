@@ -24,7 +24,7 @@ const FOUND = 1
 /** Exit status of a command that cannot run, or cannot go on. */
 const CANNOT_RUN = 2
 
-// Whoever reads has read enough, as `head` has; of the log nothing can be said any more.
+// The reader of a pipe has ended, as `head` does. A log that cannot be written is not reported.
 process.stdout.on('error', () => process.exit())
 process.stderr.on('error', () => undefined)
 

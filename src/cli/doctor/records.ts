@@ -86,7 +86,7 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   ]
 }
 
-/** `undefined`: the cache does not answer, so nobody knows. */
+/** `undefined`: the cache does not answer. */
 async function showsMark(
   database: Database,
   cache: Cache,

@@ -136,7 +136,7 @@ function readOnly(host: MysqlSessions): DatabaseError {
 }
 
 function left(host: MysqlSessions): DatabaseError {
-  // Who still waits for a connection has sent nothing.
+  // A caller that still waits for a connection has sent nothing.
   const message = `${host.place} is no longer used`
   return new DatabaseError('DATABASE_MOVED', 'unreachable', message, { unsent: true })
 }
