@@ -62,9 +62,12 @@ async function siteOn(database: Database, name: string) {
 
 type Site = Awaited<ReturnType<typeof siteOn>>
 
-/** Recounts each layer of ten minutes of the last day once. */
+/**
+ * Recounts each layer of ten minutes of the last day once. From a random one on, those of the last
+ * runs would sometimes not be entered yet.
+ */
 async function walk({ database, name, logger }: Site, now: number): Promise<void> {
-  const recounts = new Recounts({ name, layerSeconds: 600, random: Math.random, logger })
+  const recounts = new Recounts({ name, layerSeconds: 600, random: () => 0.5, logger })
   for (let runs = 0; runs < (24 * 6) / 4; runs++) await recounts.run(database, now)
 }
 

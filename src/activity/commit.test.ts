@@ -7,7 +7,7 @@ import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions } from './dimensions/packed.js'
 import type { Visit } from './visit.js'
 
-const LONGEST_TURN_MS = 20
+const LEAST_TURNS = 4
 const COMMITS = 5
 const NOW = Date.UTC(2026, 4, 17, 12)
 
@@ -40,17 +40,19 @@ function visitsOf(count: number): Visit[] {
   }))
 }
 
-test(`${MAX_COMMIT_ROWS} visits with dimensions hold up requests for 20 ms at most`, async () => {
-  const longest: number[] = []
+test(`requests get turns while ${MAX_COMMIT_ROWS} visits with dimensions are committed`, async () => {
+  const shares: number[] = []
   const turns = watchTurns()
   for (let commit = 0; commit < COMMITS; commit++) {
     const visits = visitsOf(MAX_COMMIT_ROWS)
     await turn()
     turns.take()
+    const before = process.cpuUsage()
     await commitVisits(visits, transaction, { now: NOW, name: 'activity' })
-    longest.push(turns.take())
+    const { user, system } = process.cpuUsage(before)
+    shares.push(turns.take() / ((user + system) / 1000))
   }
   turns.stop()
-  // The garbage collector, and a busy machine, lengthen some.
-  assert(Math.min(...longest) < LONGEST_TURN_MS, `longest turns: ${longest.join(', ')} ms`)
+  // The garbage collector lengthens some. A share is the same on a slow or busy machine.
+  assert(Math.min(...shares) < 1 / LEAST_TURNS, `longest turns, of the whole: ${shares.join(', ')}`)
 })
