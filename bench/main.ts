@@ -6,6 +6,7 @@
  *     npm run bench -- --quick                         each in under half a minute, as a trial
  *     npm run bench -- loss --full                     as long as it takes
  *     npm run bench -- compare old/overhead.json       that part's newest result and an earlier one
+ *     npm run bench -- compare --against v0.1.0 drain  the working tree and a commit, side by side
  *     npm run bench -- model                           what sites need, by the newest scale result
  *
  * `npm run figures` then brings the results into the tables of the README and the docs.
@@ -13,11 +14,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { compareAgainst } from './against/compare.js'
+import { LEAST_RUNS } from './against/verdict.js'
 import { compare } from './harness/compare.js'
 import type { Mode, Part } from './harness/part.js'
-import { newest, parse } from './harness/result.js'
+import { newest, parse, RESULTS } from './harness/result.js'
 import { run } from './harness/run.js'
 import { markdown } from './harness/table.js'
 
@@ -29,13 +33,24 @@ try {
     options: {
       quick: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
+      against: { type: 'string' },
+      repetitions: { type: 'string' },
+      results: { type: 'string' },
     },
   })
-  if (positionals[0] === 'compare') process.exitCode = comparison(positionals.slice(1))
+  const comparing = positionals[0] === 'compare'
+  if (!comparing && (values.against ?? values.repetitions) !== undefined) {
+    throw new Error('--against and --repetitions are for `npm run bench -- compare`')
+  }
+  if (comparing && values.against !== undefined) {
+    process.exitCode = await guard(values.against, values.repetitions, positionals.slice(1), values)
+  } else if (comparing) process.exitCode = comparison(positionals.slice(1))
   else if (positionals[0] === 'model') await model(positionals.slice(1))
   else {
     const mode = modeOf(values)
-    process.exitCode = await bench(positionals, mode)
+    const { results } = values
+    const folder = results === undefined ? RESULTS : pathToFileURL(`${resolve(results)}/`)
+    process.exitCode = await bench(positionals, mode, folder)
     // Said once, by the process that was asked; and a quick run's results are not for the docs.
     if (process.send === undefined && mode !== 'quick') {
       console.log('\nBring the results into the README and the docs: npm run figures')
@@ -52,24 +67,21 @@ function modeOf({ quick, full }: { quick: boolean; full: boolean }): Mode {
 }
 
 /** The exit code: 1 if a part failed, or something that is promised was not shown. */
-async function bench(names: readonly string[], mode: Mode): Promise<number> {
-  const unknown = names.find((name) => !PARTS.includes(name))
-  if (unknown !== undefined) {
-    throw new Error(
-      `There is no part "${unknown}"; there are: ${PARTS.join(', ')}, and compare and model`,
-    )
-  }
+async function bench(names: readonly string[], mode: Mode, results: URL): Promise<number> {
+  checkNames(names)
   if (names.length === 1) {
     const { part } = (await import(`./parts/${names[0]}.js`)) as { part: Part }
-    return (await run(part, mode)) ? 0 : 1
+    return (await run(part, mode, results)) ? 0 : 1
   }
   const failed: string[] = []
   for (const name of names.length === 0 ? PARTS : names) {
     // Each part in a process of its own: no part pays for the heap of the one before it.
-    const child = fork(
-      fileURLToPath(import.meta.url),
-      mode === 'normal' ? [name] : [name, `--${mode}`],
-    )
+    const child = fork(fileURLToPath(import.meta.url), [
+      name,
+      ...(mode === 'normal' ? [] : [`--${mode}`]),
+      '--results',
+      fileURLToPath(results),
+    ])
     const [code] = (await once(child, 'exit')) as [number | null]
     if (code !== 0) failed.push(name)
   }
@@ -77,6 +89,44 @@ async function bench(names: readonly string[], mode: Mode): Promise<number> {
     console.log(`\nFailed, or did not show what is promised: ${failed.join(', ')}`)
   }
   return failed.length === 0 ? 0 : 1
+}
+
+function checkNames(names: readonly string[]): void {
+  const unknown = names.find((name) => !PARTS.includes(name))
+  if (unknown !== undefined) {
+    throw new Error(
+      `There is no part "${unknown}"; there are: ${PARTS.join(', ')}, and compare and model`,
+    )
+  }
+}
+
+/** The exit code: 1 if the working tree is worse than the commit, beyond the spread. */
+async function guard(
+  commit: string,
+  repetitions = String(LEAST_RUNS),
+  names: readonly string[],
+  modes: { quick: boolean; full: boolean },
+): Promise<number> {
+  checkNames(names)
+  if (!/^[1-9]\d{0,2}$/.test(repetitions) || Number(repetitions) < LEAST_RUNS) {
+    throw new Error(
+      `--repetitions is "${repetitions}": it takes a whole number from ${LEAST_RUNS} to 999`,
+    )
+  }
+  const stopped = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => stopped.abort(new Error(`Stopped by ${signal}`)))
+  }
+  const worse = await compareAgainst(
+    {
+      commit,
+      parts: names.length === 0 ? PARTS : names,
+      mode: modeOf(modes),
+      repetitions: Number(repetitions),
+    },
+    stopped.signal,
+  )
+  return worse ? 1 : 0
 }
 
 async function model(others: readonly string[]): Promise<void> {

@@ -1,0 +1,140 @@
+/**
+ * The guard: the working tree beside a commit, on the same machine at the same time. Each part
+ * runs in both trees by turns, so that what the machine does falls on both.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Mode } from '../harness/part.js'
+import { newest, type Result } from '../harness/result.js'
+import { markdown } from '../harness/table.js'
+import { build, commitOf, ROOT, titleOf, workingTree } from './tree.js'
+import { type Verdict, verdict } from './verdict.js'
+
+export interface Comparing {
+  readonly commit: string
+  readonly parts: readonly string[]
+  readonly mode: Mode
+  /** How often each part runs in each tree. */
+  readonly repetitions: number
+}
+
+/** A tree that parts can be run in. */
+interface Bench {
+  readonly name: string
+  readonly folder: string
+  readonly results: string
+  /** Of `bench/main.ts`. */
+  readonly flags: readonly string[]
+}
+
+const KEPT_CHARACTERS = 4000
+
+/**
+ * Prints what it finds. Resolves to whether something is worse beyond the spread. @throws Error if
+ * the commit is unknown, cannot be built, or a part fails in one of the trees
+ */
+export async function compareAgainst(
+  { commit: name, parts, mode, repetitions }: Comparing,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const commit = commitOf(name)
+  const title = titleOf(commit)
+  console.log(`Comparing ${workingTree()} with ${title}`)
+  const tree = await build(commit, signal)
+  try {
+    const flags = mode === 'normal' ? [] : [`--${mode}`]
+    const then: Bench = {
+      name: title.split(' ', 1)[0]!,
+      folder: tree.folder,
+      results: join(tree.folder, 'bench', 'results'),
+      flags,
+    }
+    const now: Bench = {
+      name: 'now',
+      folder: ROOT,
+      results: tree.scratch,
+      flags: [...flags, '--results', tree.scratch],
+    }
+    const worse: string[] = []
+    for (const part of parts) {
+      if (!existsSync(join(then.folder, 'bench', 'parts', `${part}.ts`))) {
+        console.log(`\n${part}: ${then.name} has no such part\n`)
+        continue
+      }
+      const { table, notes, worse: found } = await compared(part, then, now, repetitions, signal)
+      console.log(`\n${markdown(table)}`)
+      for (const note of notes) console.log(note)
+      worse.push(...found.map((measure) => `${part}: ${measure}`))
+    }
+    console.log(
+      worse.length === 0
+        ? '\nNothing is worse beyond the spread'
+        : `\nWorse beyond the spread:\n${worse.join('\n')}`,
+    )
+    return worse.length > 0
+  } finally {
+    tree.remove()
+  }
+}
+
+/**
+ * A part with something worse runs as often again: of hundreds of measures, a few look worse by
+ * chance, and seldom twice.
+ */
+async function compared(
+  part: string,
+  then: Bench,
+  now: Bench,
+  repetitions: number,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const runs = { then: [] as Result[], now: [] as Result[] }
+  const more = async (): Promise<Verdict> => {
+    for (let repetition = 0; repetition < repetitions; repetition++) {
+      const pair = [
+        { bench: then, into: runs.then },
+        { bench: now, into: runs.now },
+      ]
+      // By turns the one and the other is first.
+      for (const { bench, into } of repetition % 2 === 0 ? pair : pair.reverse()) {
+        console.log(`${part}: run ${into.length + 1}, ${bench.name}`)
+        into.push(await ran(part, bench, signal))
+      }
+    }
+    return verdict(runs, then.name)
+  }
+  const first = await more()
+  if (first.worse.length === 0) return first
+  console.log(`${part}: ${first.worse.length} measures look worse, so it runs as often again`)
+  return more()
+}
+
+/**
+ * Its claims are not looked at: they are the concern of a run of that tree by itself. @throws Error
+ * if it leaves no result
+ */
+async function ran(part: string, bench: Bench, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted()
+  const { folder, results, flags } = bench
+  rmSync(join(results, `${part}.json`), { force: true })
+  const child = fork(join(folder, 'bench', 'main.ts'), [part, ...flags], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  const stop = (): void => void child.kill('SIGTERM')
+  signal.addEventListener('abort', stop)
+  let said = ''
+  child.stderr
+    ?.setEncoding('utf8')
+    .on('data', (text: string) => (said = (said + text).slice(-KEPT_CHARACTERS)))
+  const [code] = (await once(child, 'close')) as [number | null]
+  signal.removeEventListener('abort', stop)
+  signal.throwIfAborted()
+  if (!existsSync(join(results, `${part}.json`))) {
+    throw new Error(`${said}\n${part}: the run of ${bench.name} ended with ${code} and no result`)
+  }
+  return newest(part, pathToFileURL(`${results}/`))
+}
