@@ -9,7 +9,7 @@ import {
 } from '../loss/batches.js'
 import * as overhead from '../overhead/throughput.js'
 import { type Figures, loss, type Measured, metric, settingsOf, share, shown } from './measured.js'
-import { nameOf, ONE_PROCESS } from './requests.js'
+import { cpuOf, HELLO, nameOf } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
 const TWICE = metric('duplicated, % of recorded')
@@ -116,13 +116,13 @@ const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender
 const TELLING = ['web process killed', 'cache restarted', 'database restarted']
 
 export const costsAndLosses: Figures = (read) => {
-  const [cost, lost] = [read('overhead').samples, read('faults')]
+  const [cost, lost] = [read('overhead'), read('faults')]
   const row = (contender: string, lossesIn: (fault: string) => string) => ({
-    'how visits are counted': nameOf(contender),
+    'what runs with each request': nameOf(contender),
+    ...cpuOf(cost, contender),
     'throughput, % of an empty hook': share(
-      cost.ratio(contender, overhead.EMPTY_HOOK.label, ONE_PROCESS, overhead.RATE),
+      cost.samples.ratio(contender, overhead.EMPTY_HOOK.label, HELLO, overhead.RATE),
     ),
-    'CPU, µs a request': shown(cost.spread(contender, ONE_PROCESS, overhead.CPU)),
     ...Object.fromEntries(TELLING.map((fault) => [`${fault}: lost, %`, lossesIn(fault)])),
   })
   return {
@@ -131,6 +131,7 @@ export const costsAndLosses: Figures = (read) => {
       ...BOTH.map(([label, { label: contender }]) =>
         row(contender, (fault) => lostIn(lost, label, fault)),
       ),
+      ...overhead.ACCEPTED.map(({ label }) => row(label, () => '')),
     ],
   }
 }

@@ -55,6 +55,12 @@ export class Samples {
     return spread(this.of(contender, setting, metric).map((value, round) => value / others[round]!))
   }
 
+  /** `contender` less `other`, within each round. */
+  difference(contender: string, other: string, setting: string, metric: Metric): Spread {
+    const others = this.of(other, setting, metric)
+    return spread(this.of(contender, setting, metric).map((value, round) => value - others[round]!))
+  }
+
   measures(): Measure[] {
     return [...this.#series.values()].map((series) => ({ ...series, ...spread(series.samples) }))
   }

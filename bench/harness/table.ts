@@ -29,7 +29,7 @@ export function compact(rows: Table['rows']): string[] {
   const cell = (row: Table['rows'][number], column: string): string =>
     String(row[column] ?? '').replaceAll('|', '\\|')
   const isOfFigures = (column: string): boolean =>
-    rows.every((row) => /^(?:\d|$)/.test(cell(row, column)))
+    rows.every((row) => /^(?:-?\d|$)/.test(cell(row, column)))
   return [
     columns,
     columns.map((column, at) => (at > 0 && isOfFigures(column) ? '---:' : '---')),
@@ -44,12 +44,12 @@ export function number(value: number): string {
     : String(Number(value.toPrecision(3)))
 }
 
-/** `12.3 (11.9-12.8)`: the median and the middle half. */
+/** `12.3 (11.9-12.8)`, `1.2 (-0.3 to 2)`: the median and the middle half. */
 export function withSpread(
   { median, low, high }: { median: number; low: number; high: number },
   show = number,
 ): string {
-  return `${show(median)} (${show(low)}-${show(high)})`
+  return `${show(median)} (${show(low)}${low < 0 ? ' to ' : '-'}${show(high)})`
 }
 
 /** `93 %` of 0.93. */

@@ -28,6 +28,8 @@ let visits = 0
 export class Connection {
   readonly #socket: Socket
   #text = ''
+  /** The line that brings the cookie of the first answer back; empty if there was none. */
+  #cookie: string | undefined
   #waiting: { began: number; resolve(ms: number): void; reject(error: Error): void } | undefined
 
   constructor(port: number) {
@@ -45,7 +47,7 @@ export class Connection {
       const agent = USER_AGENTS[visits++ % USER_AGENTS.length]!
       this.#socket.write(
         `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: ${agent}\r\nAccept: ` +
-          'text/html\r\n\r\n',
+          `text/html\r\n${this.#cookie ?? ''}\r\n`,
       )
     })
   }
@@ -63,6 +65,10 @@ export class Connection {
       return this.#fail(new Error(`a bad answer: ${this.#text.slice(0, 200)}`))
     }
     if (this.#text.length < head + 4 + Number(length)) return
+    if (this.#cookie === undefined) {
+      const cookie = /\r\nset-cookie: ([^;\r]+)/i.exec(this.#text)?.[1]
+      this.#cookie = cookie === undefined ? '' : `Cookie: ${cookie}\r\n`
+    }
     this.#text = ''
     const waiting = this.#waiting
     this.#waiting = undefined
@@ -83,27 +89,30 @@ export interface Load {
 }
 
 /**
- * So many connections, each asking anew as soon as it has its answer: as much as the site can do.
+ * So many visitors who stay, each asking anew as soon as it has its answer: as much as the site can
+ * do.
  */
-export async function saturate(
-  port: number,
-  path: string,
-  connections: number,
-  seconds: number,
-): Promise<Load> {
-  const open = Array.from({ length: connections }, () => new Connection(port))
-  const latencies: number[] = []
-  const began = performance.now()
-  const until = began + seconds * 1000
-  try {
+export class Crowd {
+  readonly #connections: readonly Connection[]
+
+  constructor(port: number, connections: number) {
+    this.#connections = Array.from({ length: connections }, () => new Connection(port))
+  }
+
+  async run(path: string, seconds: number): Promise<Load> {
+    const latencies: number[] = []
+    const began = performance.now()
+    const until = began + seconds * 1000
     await Promise.all(
-      open.map(async (connection) => {
+      this.#connections.map(async (connection) => {
         while (performance.now() < until) latencies.push(await connection.get(path))
       }),
     )
     return { latencies, seconds: (performance.now() - began) / 1000 }
-  } finally {
-    for (const connection of open) connection.close()
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close()
   }
 }
 

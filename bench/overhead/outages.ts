@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
+import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { Pace } from './load.js'
@@ -92,18 +93,20 @@ export async function outages(
     rounds,
     seconds,
     warmUpSeconds,
+    alone,
   }: {
     setting: string
     rate: number
     rounds: number
     seconds: number
     warmUpSeconds: number
+    alone: Cores['alone']
   },
 ): Promise<void> {
   bench.progress(`${setting}: starting`)
   const redis = await bench.redis()
   const running = await Promise.all(
-    CASES.map((each, at) => start(bench, mariadb, redis.url, each, at)),
+    CASES.map((each, at) => start(bench, mariadb, redis.url, alone, each, at)),
   )
   const pace = new Pace(
     running.map(({ door }) => door.port),
@@ -141,7 +144,7 @@ export async function outages(
 
   bench.progress(`${setting}: recovering`)
   await Promise.all(running.map((each, at) => giveBack(each, CASES[at]!)))
-  await Promise.all(running.map(({ door }, at) => CASES[at]!.contender.keepsAll && recovered(door)))
+  await Promise.all(running.map(({ door }, at) => CASES[at]!.contender.counts && recovered(door)))
   pace.close()
   await Promise.all(running.map(({ site }) => site.stop()))
 }
@@ -150,6 +153,7 @@ async function start(
   bench: Bench,
   mariadb: MariaDb,
   redisUrl: string,
+  alone: Cores['alone'],
   { contender }: Case,
   at: number,
 ): Promise<Running> {
@@ -165,13 +169,13 @@ async function start(
   const site = await Site.start(
     {
       contenders: [{ peer: contender.peer, mysqlUrl: mysqlUrl.href }],
-      processes: 1,
       renderings: 1,
       memcached: memcached.address,
       redisUrl,
       options: { collect: COLLECT },
     },
     bench.after,
+    alone,
   )
   return { site, door: site.doors[0]!, memcached, proxy }
 }

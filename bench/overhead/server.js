@@ -1,8 +1,7 @@
-// An Express site, in one process or in a cluster, with a door (a port) for each contender: what
-// the compiler and the system make of a process falls on all of them. Says its ports, then answers
-// { question, door }: "settle" (until no work waits), "count"; and "cpu" and "close", which concern
-// all doors.
-import cluster from 'node:cluster'
+// An Express site with a door (a port) for each contender: what the compiler and the system make of
+// a process falls on all of them. Says its ports, then answers { question, door }: "flush" (until
+// all that requests have begun is done), "settle" (until what they left is in SQL), "count"; and
+// "cpu" and "close", which concern all doors.
 import { once } from 'node:events'
 import express from 'express'
 import { render } from './page.js'
@@ -10,8 +9,8 @@ import { render } from './page.js'
 // Whoever has started it is gone, or it has been closed.
 process.on('disconnect', () => process.exit())
 
-const { contenders, processes, renderings, ...env } = JSON.parse(process.env.SITE)
-const answers = processes > 1 && cluster.isPrimary ? await lead() : await serve()
+const { contenders, renderings, ...env } = JSON.parse(process.env.SITE)
+const answers = await serve()
 
 process.on('message', async ({ question, door }) => {
   if (question === 'close') {
@@ -42,8 +41,6 @@ async function serve() {
     Object.assign(app, { request: apps[0].request, response: apps[0].response })
   }
   const servers = []
-  // In a cluster all workers are given the same free port for the first that they listen on, the
-  // same for the second, …
   for (const [at, peer] of peers.entries()) servers.push(await listen(apps[at], peer))
   return {
     ports: servers.map((server) => server.address().port),
@@ -51,6 +48,7 @@ async function serve() {
       const { user, system } = process.cpuUsage()
       return user + system
     },
+    flush: async (door) => peers[door].flush?.(),
     settle: async (door) => peers[door].settle?.(),
     count: async (door) => peers[door].count(),
     async close() {
@@ -76,44 +74,4 @@ async function listen(app, peer) {
   server.keepAliveTimeout = 600_000
   await once(server, 'listening')
   return server
-}
-
-async function lead() {
-  const workers = Array.from({ length: processes }, () => cluster.fork())
-  const [ports] = await Promise.all(workers.map(reply))
-  async function inTurn(question, door) {
-    let last
-    for (const worker of workers) last = await ask(worker, question, door)
-    return last
-  }
-  return {
-    ports,
-    async cpu() {
-      const { user, system } = process.cpuUsage()
-      const theirs = await Promise.all(workers.map((worker) => ask(worker, 'cpu')))
-      return theirs.reduce((sum, cpu) => sum + cpu, user + system)
-    },
-    settle: (door) => inTurn('settle', door),
-    // Each brings what it holds to where all is counted: the last one's count has everything.
-    count: (door) => inTurn('count', door),
-    async close() {
-      await Promise.all(
-        workers.map((worker) => {
-          worker.send({ question: 'close' })
-          return once(worker, 'exit')
-        }),
-      )
-    },
-  }
-}
-
-function ask(worker, question, door) {
-  worker.send({ question, door })
-  return reply(worker)
-}
-
-async function reply(worker) {
-  const [{ answer, error }] = await once(worker, 'message')
-  if (error !== undefined) throw new Error(error)
-  return answer
 }

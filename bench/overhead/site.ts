@@ -1,21 +1,23 @@
 /**
- * A site, running: `server.js` in a process (or several) of its own, with a door for each
- * contender, and what may be asked of it.
+ * A site, running: `server.js` in a process of its own, with a door for each contender, and what
+ * may be asked of it.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { hasEnded } from '../../test/servers/process.js'
+import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 
 export interface SiteOptions {
   /** A door for each. `peer`: the name of a file in `bench/peers/`. */
   readonly contenders: readonly { readonly peer: string; readonly mysqlUrl: string }[]
-  readonly processes: number
   /** Of the page, for its 2 ms. */
   readonly renderings: number
   readonly memcached: string
   readonly redisUrl?: string
+  /** Where loggers write. */
+  readonly folder?: string
   /** wide-cache: options of `createActivity()`. */
   readonly options?: { readonly collect: string }
 }
@@ -25,18 +27,25 @@ const CLOSE_TIMEOUT_MS = 15_000
 const ANSWER_TIMEOUT_MS = 90_000
 const KEPT_CHARACTERS = 2000
 
+type Question = 'flush' | 'settle' | 'count'
+
 /** Where the visitors of one contender come in. */
 export class Door {
   readonly peer: string
   readonly port: number
   /** Answers its visitors have had from it. */
   served = 0
-  readonly #ask: (question: 'settle' | 'count') => Promise<unknown>
+  readonly #ask: (question: Question) => Promise<unknown>
 
-  constructor(peer: string, port: number, ask: (question: 'settle' | 'count') => Promise<unknown>) {
+  constructor(peer: string, port: number, ask: (question: Question) => Promise<unknown>) {
     this.peer = peer
     this.port = port
     this.#ask = ask
+  }
+
+  /** Resolves when all is done that requests have begun: sent to a server, written to a file. */
+  async flush(): Promise<void> {
+    await this.#ask('flush')
   }
 
   /** Resolves when all work that waits is done: what was counted has come to where it belongs. */
@@ -49,11 +58,11 @@ export class Door {
     return (await this.#ask('count')) as number | undefined
   }
 
-  /** @throws Error if it has not counted each answer once */
-  async check(): Promise<void> {
+  /** @throws Error if it has not counted so many; by default, each answer once */
+  async check(expected = this.served): Promise<void> {
     const count = await this.count()
-    if (count !== this.served) {
-      throw new Error(`${this.peer} has counted ${count} visits, and ${this.served} were served`)
+    if (count !== expected) {
+      throw new Error(`${this.peer} has counted ${count}, and not ${expected}`)
     }
   }
 }
@@ -67,10 +76,14 @@ export class Site {
 
   /**
    * Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never
-   * comes to that.
+   * comes to that. `alone`: where it runs.
    */
-  static async start(options: SiteOptions, after: Bench['after']): Promise<Site> {
-    const site = new Site(options)
+  static async start(
+    options: SiteOptions,
+    after: Bench['after'],
+    alone: Cores['alone'],
+  ): Promise<Site> {
+    const site = new Site(options, alone)
     after(() => site.stop())
     const ports = (await site.#reply()) as number[]
     site.doors = options.contenders.map(
@@ -79,16 +92,21 @@ export class Site {
     return site
   }
 
-  private constructor(options: SiteOptions) {
+  private constructor(options: SiteOptions, { execPath, execArgv }: Cores['alone']) {
     this.#names = options.contenders.map(({ peer }) => peer).join(', ')
     const env = { ...process.env, NODE_ENV: 'production', SITE: JSON.stringify(options) }
-    this.#child = fork(PROGRAM, { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    this.#child = fork(PROGRAM, {
+      ...(execPath === undefined ? {} : { execPath }),
+      execArgv: [...execArgv],
+      env,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
     this.#child.stderr
       ?.setEncoding('utf8')
       .on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
   }
 
-  /** Microseconds of CPU that its processes have taken. */
+  /** Microseconds of CPU that its process has taken, with all its threads. */
   async cpu(): Promise<number> {
     return (await this.#ask('cpu')) as number
   }
@@ -104,7 +122,7 @@ export class Site {
     clearTimeout(late)
   }
 
-  #ask(question: 'cpu' | 'settle' | 'count', door?: number): Promise<unknown> {
+  #ask(question: 'cpu' | Question, door?: number): Promise<unknown> {
     const reply = this.#reply()
     if (this.#child.connected) this.#child.send({ question, door })
     return reply

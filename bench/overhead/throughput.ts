@@ -1,12 +1,14 @@
 /**
- * As much as a site can do, with each contender: requests a second, CPU a request, and latency
- * under that load. All are doors of the same processes, one busy at a time: two processes of the
+ * What a request costs with each contender: CPU, requests a second as fast as the site can, and
+ * latency under that load. All are doors of one process, one busy at a time: two processes of the
  * same program differ by a tenth.
  */
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Cores } from '../harness/cores.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
-import { saturate, shuffled } from './load.js'
+import { Crowd, shuffled } from './load.js'
 import { type Door, Site } from './site.js'
 
 export interface Contender {
@@ -14,49 +16,60 @@ export interface Contender {
   readonly peer: string
   readonly label: string
   /**
-   * Each visit it was told of is to be found in SQL; the others only remember how often they tried.
+   * What it has counted must come to: each request in SQL, each request in its own file or memory,
+   * or each visitor. Those without one only remember how often they tried.
    */
-  readonly keepsAll: boolean
+  readonly counts?: 'requests in SQL' | 'requests' | 'visitors'
 }
 
-export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware', keepsAll: false }
-export const EMPTY_HOOK: Contender = {
-  peer: 'empty-hook',
-  label: '(b) empty `finish` hook',
-  keepsAll: false,
-}
+export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware' }
+export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook' }
 /** What two of a kind differ by is noise. */
-const EMPTY_TWIN: Contender = {
-  peer: 'empty-hook',
-  label: '(b) a second such hook',
-  keepsAll: false,
+const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such hook' }
+export const WIDE_CACHE: Contender = {
+  peer: 'wide-cache',
+  label: '(c) wide-cache',
+  counts: 'requests in SQL',
 }
-export const WIDE_CACHE: Contender = { peer: 'wide-cache', label: '(c) wide-cache', keepsAll: true }
 export const INSERT: Contender = {
   peer: 'insert-per-visit',
   label: '(d) one INSERT a visit',
-  keepsAll: true,
+  counts: 'requests in SQL',
 }
-export const ORIGINAL: Contender = {
-  peer: 'original',
-  label: '(e) get + set of an array',
-  keepsAll: false,
-}
-export const APPEND: Contender = {
-  peer: 'append-per-visit',
-  label: '(f) one append a visit',
-  keepsAll: false,
-}
+export const ORIGINAL: Contender = { peer: 'original', label: '(e) get + set of an array' }
+export const APPEND: Contender = { peer: 'append-per-visit', label: '(f) one append a visit' }
 export const REDIS: Contender = {
   peer: 'redis-list',
   label: '(g) RPUSH to a Redis list',
-  keepsAll: true,
+  counts: 'requests in SQL',
 }
 export const BUFFER: Contender = {
   peer: 'buffer',
   label: '(h) 10 s in the process',
-  keepsAll: true,
+  counts: 'requests in SQL',
 }
+export const MORGAN: Contender = {
+  peer: 'morgan',
+  label: '(i) morgan to a file',
+  counts: 'requests',
+}
+export const PINO: Contender = {
+  peer: 'pino-http',
+  label: '(j) pino-http to a file',
+  counts: 'requests',
+}
+export const SESSION: Contender = {
+  peer: 'express-session',
+  label: '(k) express-session in memory',
+  counts: 'visitors',
+}
+export const PROMETHEUS: Contender = {
+  peer: 'express-prom-bundle',
+  label: '(l) express-prom-bundle',
+  counts: 'requests',
+}
+/** What sites have in their requests anyway. */
+export const ACCEPTED = [MORGAN, PINO, SESSION, PROMETHEUS]
 export const CONTENDERS = [
   NOTHING,
   EMPTY_HOOK,
@@ -67,11 +80,15 @@ export const CONTENDERS = [
   APPEND,
   REDIS,
   BUFFER,
+  ...ACCEPTED,
 ]
 
-export const RATE: Metric = { metric: 'requests/s', better: 'more' }
-/** Of the site's processes until the last answer. */
+/**
+ * Of the site's process, until all is done that the requests have begun: sent to a server, written
+ * to a file.
+ */
 export const CPU: Metric = { metric: 'CPU µs/request', better: 'less' }
+export const RATE: Metric = { metric: 'requests/s', better: 'more' }
 /**
  * And until what was counted is in SQL; here the site's process is also the collector, or the
  * list's worker.
@@ -95,86 +112,134 @@ export interface Page {
 }
 
 /**
- * Runs all contenders, in rounds, on each of the pages. Their samples' setting is
- * `page.name, name`.
+ * Runs all contenders, in rounds, on each of the pages. A round is several slices of each
+ * contender, so that what the machine does for a while falls on all. The setting of the samples is
+ * the page's name.
  */
 export async function throughput(
   bench: Bench,
   mariadb: MariaDb,
   {
-    name,
-    processes,
     renderings,
     warmUpSeconds,
+    slices,
     pages,
+    alone,
   }: {
-    name: string
-    processes: number
     renderings: number
     warmUpSeconds: number
+    slices: number
     pages: readonly Page[]
+    alone: Cores['alone']
   },
 ): Promise<void> {
-  bench.progress(`${name}: starting`)
-  // New ones: nothing that the sites before have left counts here.
+  bench.progress('starting')
   const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis()])
   const contenders = await Promise.all(
     CONTENDERS.map(async ({ peer }, at) => {
-      const database = `overhead_${at}_${processes}`
+      const database = `overhead_${at}`
       await mariadb.createDatabase(database)
       return { peer, mysqlUrl: mariadb.url(database) }
     }),
   )
+  const folder = temporaryFolder('logs')
+  bench.after(() => removeFolder(folder))
   const site = await Site.start(
-    { contenders, processes, renderings, memcached: memcached.address, redisUrl: redis.url },
+    { contenders, renderings, memcached: memcached.address, redisUrl: redis.url, folder },
     bench.after,
+    alone,
   )
-  const doorOf = (contender: Contender): Door => site.doors[CONTENDERS.indexOf(contender)]!
+  const entrances = new Map(
+    CONTENDERS.map((contender, at): [Contender, Entrance] => {
+      const door = site.doors[at]!
+      return [contender, { door, crowd: new Crowd(door.port, CONNECTIONS) }]
+    }),
+  )
+  bench.after(() => [...entrances.values()].forEach(({ crowd }) => crowd.close()))
 
   // The first page is the one whose requests are so short that what the compiler does shows in
   // them.
   for (const { path, warmUp } of pages) {
-    for (const contender of CONTENDERS) {
-      bench.progress(`${name}: warming up ${contender.peer}`)
-      await load(site, doorOf(contender), path, warmUpSeconds * warmUp)
+    for (const [{ peer }, entrance] of entrances) {
+      bench.progress(`warming up ${peer}`)
+      await slice(site, entrance, path, warmUpSeconds * warmUp)
     }
   }
   for (const page of pages) {
     for (let round = 0; round < page.rounds; round++) {
-      for (const contender of shuffled(CONTENDERS)) {
-        bench.progress(
-          `${page.name}, ${name}: round ${round + 1} of ${page.rounds}, ${contender.peer}`,
-        )
-        const shown = await load(site, doorOf(contender), page.path, page.seconds)
-        for (const [metric, value] of shown) {
-          bench.samples.add(contender.label, `${page.name}, ${name}`, metric, value)
+      bench.progress(`${page.name}: round ${round + 1} of ${page.rounds}`)
+      const sums = new Map(CONTENDERS.map((contender) => [contender, new Sum()]))
+      for (let at = 0; at < slices; at++) {
+        for (const contender of shuffled(CONTENDERS)) {
+          sums
+            .get(contender)!
+            .add(await slice(site, entrances.get(contender)!, page.path, page.seconds / slices))
+        }
+      }
+      for (const [{ label }, sum] of sums) {
+        for (const [metric, value] of sum.samples()) {
+          bench.samples.add(label, page.name, metric, value)
         }
       }
     }
   }
-  for (const contender of CONTENDERS) if (contender.keepsAll) await doorOf(contender).check()
+  for (const [{ counts }, { door }] of entrances) {
+    if (counts !== undefined) await door.check(counts === 'visitors' ? CONNECTIONS : door.served)
+  }
   await site.stop()
 }
 
-async function load(
+interface Entrance {
+  readonly door: Door
+  readonly crowd: Crowd
+}
+
+interface Slice {
+  readonly latencies: readonly number[]
+  readonly seconds: number
+  /** Microseconds: until all is done that the requests have begun, and until all is in SQL. */
+  readonly cpu: number
+  readonly whole: number
+}
+
+async function slice(
   site: Site,
-  door: Door,
+  { door, crowd }: Entrance,
   path: string,
   seconds: number,
-): Promise<readonly (readonly [Metric, number])[]> {
+): Promise<Slice> {
   const before = await site.cpu()
-  const load = await saturate(door.port, path, CONNECTIONS, seconds)
+  const load = await crowd.run(path, seconds)
+  await door.flush()
   const cpu = await site.cpu()
   // What is left to do is not to burden the contender that comes next.
   await door.settle()
   const whole = await site.cpu()
-  const served = load.latencies.length
-  door.served += served
-  return [
-    [RATE, served / load.seconds],
-    [CPU, (cpu - before) / served],
-    [CPU_WHOLE, (whole - before) / served],
-    [P50, quantile(load.latencies, 0.5)],
-    [P99, quantile(load.latencies, 0.99)],
-  ]
+  door.served += load.latencies.length
+  return { ...load, cpu: cpu - before, whole: whole - before }
+}
+
+class Sum {
+  readonly #latencies: number[] = []
+  #seconds = 0
+  #cpu = 0
+  #whole = 0
+
+  add({ latencies, seconds, cpu, whole }: Slice): void {
+    for (const latency of latencies) this.#latencies.push(latency)
+    this.#seconds += seconds
+    this.#cpu += cpu
+    this.#whole += whole
+  }
+
+  samples(): readonly (readonly [Metric, number])[] {
+    const served = this.#latencies.length
+    return [
+      [CPU, this.#cpu / served],
+      [CPU_WHOLE, this.#whole / served],
+      [RATE, served / this.#seconds],
+      [P50, quantile(this.#latencies, 0.5)],
+      [P99, quantile(this.#latencies, 0.99)],
+    ]
+  }
 }

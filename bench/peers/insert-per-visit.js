@@ -8,6 +8,7 @@ export async function start({ mysqlUrl }) {
   return {
     use,
     record,
+    flush: idle,
     settle: idle,
     async count() {
       await idle()

@@ -24,6 +24,7 @@ export function start({ memcached, name = NAME, width, layerMs }) {
   return {
     use: visits.use,
     record: visits.record,
+    flush: visits.idle,
     settle: visits.idle,
     async count() {
       await visits.idle()

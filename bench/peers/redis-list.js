@@ -31,6 +31,7 @@ export async function start({ redisUrl, mysqlUrl }) {
   return {
     use,
     record,
+    flush: idle,
     settle,
     async count() {
       await settle()
