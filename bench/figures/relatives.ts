@@ -1,6 +1,8 @@
 /** The wide cache's relatives beside their naive twins: the part `relatives`. */
 import { number } from '../harness/table.js'
-import { type Figures, type Measured, metric, shown } from './measured.js'
+import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apart.js'
+import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
+import { type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
 
 /**
  * How many callers the table is about, of those that a pair was measured with: the most of these.
@@ -45,6 +47,11 @@ function row(
   const speed = metric(name)
   const rate = (contender: string): string =>
     shown(samples.spread(contender, callers, speed), (value) => number(Math.round(value)))
+  const latency = (contender: string): string =>
+    [P50, P99]
+      .map(({ metric: name }) => samples.spread(contender, callers, metric(name)).median)
+      .map((ms) => number(Number(ms.toPrecision(3))))
+      .join(', ')
   return {
     relative: ours,
     beside: twin,
@@ -52,7 +59,47 @@ function row(
     unit: name,
     does: rate(ours),
     'the other does': rate(twin),
+    'p50 and p99 of a call, ms': latency(ours),
+    'of the other': latency(twin),
     times: shown(samples.ratio(ours, twin, callers, speed)),
     'times, 1 caller': both.includes(ALONE) ? shown(samples.ratio(ours, twin, ALONE, speed)) : '',
+  }
+}
+
+/** A counter whose callers are in a process each. */
+export const apart: Figures = (read) => {
+  const measured = read('relatives')
+  const { samples } = measured
+  return {
+    rows: byPlace(settingsOf(measured, SHARDED)).map((setting) => ({
+      'a caller each, and where the database is': setting,
+      'one row, increments/s': shown(samples.spread(ONE_ROW, setting, INCREMENTS)),
+      'p50, ms': shown(samples.spread(ONE_ROW, setting, P50)),
+      'p99, ms': shown(samples.spread(ONE_ROW, setting, P99)),
+      '`ShardedCounter`, increments/s': shown(samples.spread(SHARDED, setting, INCREMENTS)),
+      'its p50, ms': shown(samples.spread(SHARDED, setting, P50)),
+      'its p99, ms': shown(samples.spread(SHARDED, setting, P99)),
+      times: shown(samples.ratio(SHARDED, ONE_ROW, setting, INCREMENTS)),
+    })),
+  }
+}
+
+function byPlace(settings: readonly string[]): string[] {
+  return Object.values(PLACES).flatMap((place) =>
+    settings.filter((setting) => setting.endsWith(place)),
+  )
+}
+
+/** One item that everybody looks at. */
+export const viewers: Figures = (read) => {
+  const measured = read('relatives')
+  const { samples } = measured
+  return {
+    rows: settingsOf(measured, ONE_ITEM).map((setting) => ({
+      'one item': setting,
+      'until in SQL, µs a view': shown(samples.spread(ONE_ITEM, setting, MICROSECONDS)),
+      'in SQL, bytes a viewer': shown(samples.spread(ONE_ITEM, setting, BYTES)),
+      '`count()`, ms': shown(samples.spread(ONE_ITEM, setting, COUNT_MS)),
+    })),
   }
 }

@@ -10,7 +10,7 @@ import {
 import { growing, model, modelEnds } from './growing.js'
 import { catchingUp, costsAndLosses, faults, losses, lossesOnFastCache } from './losses.js'
 import type { Figures } from './measured.js'
-import { relatives } from './relatives.js'
+import { apart, relatives, viewers } from './relatives.js'
 import { outages, overhead, overheadBehind, steps } from './requests.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
 import { storage } from './storage.js'
@@ -34,6 +34,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     'reading-history': readingHistory,
     'reading-at-once': readingAtOnce,
     relatives,
+    'relatives-apart': apart,
+    'hits-viewers': viewers,
     growing,
     model,
     'model-ends': modelEnds,

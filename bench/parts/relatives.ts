@@ -7,8 +7,20 @@
 import { type Database, mysql } from '../../src/index.js'
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
-import type { Spread } from '../harness/statistics.js'
-import { number, type Table, withSpread } from '../harness/table.js'
+import { quantile } from '../harness/statistics.js'
+import { withSpread } from '../harness/table.js'
+import {
+  apart,
+  type Apart,
+  INCREMENTS,
+  MOST_PROCESSES,
+  ONE_ROW,
+  P50,
+  P99,
+  PLACES,
+  settingOf,
+  SHARDED,
+} from '../relatives/apart.js'
 import { exports } from '../relatives/exports.js'
 import {
   globalCounter,
@@ -17,7 +29,6 @@ import {
   sequence,
   SEQUENCE,
 } from '../relatives/numbers.js'
-import type { Race } from '../relatives/race.js'
 import {
   COALESCING,
   shardedCounter,
@@ -25,11 +36,19 @@ import {
   UNLOGGED,
   UNSHARED,
 } from '../relatives/sharded-counter.js'
+import {
+  apartTable,
+  CALLERS,
+  type Lap,
+  latencyTable,
+  of,
+  table,
+  viewersTable,
+} from '../relatives/tables.js'
+import { viewers } from '../relatives/viewers.js'
 import { views } from '../relatives/views.js'
 import { IN_PLACE, MAP, wordCount, WRITERS } from '../relatives/word-count.js'
 
-/** The number of callers that the issue's factors are for. */
-const CALLERS = 64
 const CONNECTIONS = 20
 const DURABLE = [
   '--innodb-flush-log-at-trx-commit=1',
@@ -39,39 +58,46 @@ const DURABLE = [
 /** As MySQL 8 does by default: transactions hold their locks until the log is on disk. */
 const BINARY_LOG = ['--log-bin=binlog', '--sync-binlog=1', '--server-id=1']
 
-interface Lap {
-  readonly race: Race
-  readonly callers: readonly number[]
-  readonly ms: number
-  /** With as many callers as the issue's factors are for. */
-  readonly claimMs?: number
-}
-
 export const part: Part = {
   name: 'relatives',
   question:
-    'What do the counters, the sequence, the collision-free map and hits do a second, beside ' +
-    'the naive way, with 1 to 128 callers?',
+    'What do the counters, the sequence, the collision-free map and hits do a second, and how ' +
+    'long does a call take, beside the naive way, with 1 to 128 callers?',
   async run(bench) {
-    const laps = await open(bench)
+    const { laps, processes, most } = await open(bench)
     const rounds = bench.setting('rounds', { quick: 1, normal: 5, full: 15 })
     const warmUpMs = bench.setting('milliseconds to warm up', { quick: 50, normal: 200 })
     for (const { race, callers } of laps) {
       bench.progress(`warming up: ${race.name}`)
       for (const contender of race.contenders) {
-        await contender.rate(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
+        await contender.run(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
       }
     }
+    await processes.counters.warmUp(warmUpMs)
     for (let round = 0; round < rounds; round++) {
       for (const lap of laps) await raced(bench, lap, round, `round ${round + 1} of ${rounds}`)
+      for (const count of processes.counts) {
+        bench.progress(`round ${round + 1} of ${rounds}: a process each, ${count}`)
+        await processes.counters.round(count, processes.ms, round)
+      }
     }
     for (const { race } of laps) await race.check?.()
+    await processes.counters.check()
+    await most()
     claims(bench)
-    return report(bench, laps)
+    return report(bench, laps, processes.counts)
   },
 }
 
-async function open(bench: Bench): Promise<Lap[]> {
+interface Processes {
+  readonly counters: Apart
+  readonly counts: readonly number[]
+  readonly ms: number
+}
+
+async function open(
+  bench: Bench,
+): Promise<{ laps: Lap[]; processes: Processes; most: () => Promise<void> }> {
   const [mariadb, unlogged, memcached] = await Promise.all([
     bench.mariadb([...DURABLE, ...BINARY_LOG]),
     bench.mariadb(DURABLE),
@@ -96,13 +122,27 @@ async function open(bench: Bench): Promise<Lap[]> {
   })
   const documentsMs = bench.setting('milliseconds a sample of documents', {
     quick: 200,
-    normal: 350,
+    normal: 250,
     full: 4000,
   })
   const mysqlUrl = mariadb.url()
   const database = await opened(bench, mysqlUrl)
   const servers = { database, mysqlUrl, memcachedAddress: memcached.address }
-  return [
+  const processes = {
+    counters: await apart(bench, mariadb, [...DURABLE, ...BINARY_LOG], memcached.address),
+    counts: bench.setting('processes with a caller each', {
+      quick: [1, MOST_PROCESSES],
+      normal: [1, 4, MOST_PROCESSES],
+    }),
+    ms: bench.setting('milliseconds a sample of a process each', {
+      quick: 100,
+      normal: 200,
+      full: 1000,
+    }),
+  }
+  const count = bench.setting('viewers of one item', { quick: 5_000, normal: 1_000_000 })
+  const most = () => viewers(bench, mariadb, memcached.address, count)
+  const laps = [
     { race: await shardedCounter(bench, database, mysqlUrl), callers, ms, claimMs },
     {
       race: await shardedCounter(
@@ -121,6 +161,7 @@ async function open(bench: Bench): Promise<Lap[]> {
     { race: await exports(bench, mysqlUrl), callers: writers, ms },
     { race: await views(bench, servers), callers, ms },
   ]
+  return { laps, processes, most }
 }
 
 async function opened(bench: Bench, mysqlUrl: string): Promise<Database> {
@@ -147,12 +188,10 @@ async function raced(
     )
     for (const at of contenders.keys()) {
       const contender = contenders[(at + round) % contenders.length]!
-      bench.samples.add(
-        contender.name,
-        of(count),
-        race.metric,
-        await contender.rate(count, count === CALLERS ? claimMs : ms),
-      )
+      const done = await contender.run(count, count === CALLERS ? claimMs : ms)
+      bench.samples.add(contender.name, of(count), race.metric, done.rate)
+      bench.samples.add(contender.name, of(count), P50, quantile(done.latencies, 0.5))
+      bench.samples.add(contender.name, of(count), P99, quantile(done.latencies, 0.99))
     }
   }
 }
@@ -205,29 +244,37 @@ function claims(bench: Bench): void {
       `all in one sorted statement ${withSpread(one!)} times`,
     byWord!.median >= 5,
   )
+  claimApart(bench)
 }
 
-function report(bench: Bench, laps: readonly Lap[]): Report {
-  return { tables: laps.map((lap) => table(bench, lap)), chart: chart(bench, laps) }
+function claimApart(bench: Bench): void {
+  for (const [place, why] of [
+    [PLACES.away, 'a caller waits longer for its answer, but a row is locked no longer than near'],
+    [PLACES.replica, 'a row is locked until the replica has the change'],
+  ] as const) {
+    const ratio = bench.samples.ratio(
+      SHARDED,
+      ONE_ROW,
+      settingOf(MOST_PROCESSES, place),
+      INCREMENTS,
+    )
+    bench.claim(
+      `${place}, ${MOST_PROCESSES} callers in a process each: ShardedCounter does at least 3 ` +
+        `times what one row does: ${withSpread(ratio)} times (${why})`,
+      ratio.median >= 3,
+    )
+  }
 }
 
-function table(bench: Bench, { race, callers }: Lap): Table {
-  const [twin] = race.contenders
-  const shown = callers.filter((count) => [1, 8, WRITERS, CALLERS, 128].includes(count))
-  const rows = race.contenders.map((contender) => ({
-    [`${race.name}, ${race.metric.metric} (times the first row)`]: contender.name,
-    ...Object.fromEntries(
-      shown.map((count) => {
-        if (contender.callers?.includes(count) === false) return [of(count), '']
-        const { median } = bench.samples.spread(contender.name, of(count), race.metric)
-        const ratio = (): Spread =>
-          bench.samples.ratio(contender.name, twin!.name, of(count), race.metric)
-        const times = contender === twin ? '' : ` (${withSpread(ratio())})`
-        return [of(count), `${number(Math.round(median))}${times}`]
-      }),
-    ),
-  }))
-  return { title: race.name, rows }
+function report(bench: Bench, laps: readonly Lap[], processes: readonly number[]): Report {
+  return {
+    tables: [
+      ...laps.flatMap((lap) => [table(bench, lap), latencyTable(bench, lap)]),
+      apartTable(bench, processes),
+      viewersTable(bench),
+    ],
+    chart: chart(bench, laps),
+  }
 }
 
 function chart(bench: Bench, laps: readonly Lap[]): LineChart {
@@ -255,8 +302,4 @@ function chart(bench: Bench, laps: readonly Lap[]): LineChart {
     y: { name: 'times', log: true },
     lines,
   }
-}
-
-function of(callers: number): string {
-  return callers === 1 ? '1 caller' : `${callers} callers`
 }

@@ -54,20 +54,19 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
 function contender(name: string, queue: Queue, exported: Set<number>): Contender {
   return {
     name,
-    async rate(callers, ms) {
+    async run(callers, ms) {
       exported.clear()
       const began = performance.now()
       let entries = 0
-      await processing(
-        () => queue.process(),
-        callAgainAndAgain(callers, ms, () =>
-          queue.add(`key ${Math.floor(Math.random() * KEYS)}`, entries++),
-        ),
+      const adding = callAgainAndAgain(callers, ms, () =>
+        queue.add(`key ${Math.floor(Math.random() * KEYS)}`, entries++),
       )
+      await processing(() => queue.process(), adding)
       if (exported.size !== entries) {
         throw new Error(`${name}: of ${entries} entries ${exported.size} have been exported`)
       }
-      return entries / ((performance.now() - began) / 1000)
+      const seconds = (performance.now() - began) / 1000
+      return { rate: entries / seconds, latencies: (await adding).latencies }
     },
   }
 }

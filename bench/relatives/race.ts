@@ -10,10 +10,18 @@ export interface Contender {
   /** Where it is not raced with any number of callers. */
   readonly callers?: readonly number[]
   /**
-   * What it got done a second, by so many callers in about `ms` milliseconds. @throws Error if what
-   * it has counted is wrong
+   * Lets so many callers work for about `ms` milliseconds. @throws Error if what it has counted is
+   * wrong
    */
-  rate(callers: number, ms: number): Promise<number>
+  run(callers: number, ms: number): Promise<Done>
+}
+
+/** What callers got done. */
+export interface Done {
+  /** A second. */
+  readonly rate: number
+  /** Milliseconds that each call took its caller. */
+  readonly latencies: readonly number[]
 }
 
 export interface Race {
@@ -27,25 +35,28 @@ export interface Race {
 }
 
 /**
- * Lets each caller call again and again for so long; how often they did, and how long it took until
- * all were answered.
+ * Lets each caller call again and again for so long; how often they did, how long each call took,
+ * and how long it took until all were answered.
  */
 export async function callAgainAndAgain(
   callers: number,
   ms: number,
   call: (caller: number) => Promise<unknown>,
-): Promise<{ calls: number; seconds: number }> {
+): Promise<{ calls: number; latencies: number[]; seconds: number }> {
   const began = performance.now()
-  let calls = 0
+  const latencies: number[] = []
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
-      while (performance.now() - began < ms) {
+      for (let now = performance.now(); now - began < ms;) {
         await call(caller)
-        calls++
+        const after = performance.now()
+        latencies.push(after - now)
+        now = after
       }
     }),
   )
-  return { calls, seconds: (performance.now() - began) / 1000 }
+  const seconds = (performance.now() - began) / 1000
+  return { calls: latencies.length, latencies, seconds }
 }
 
 /** One that adds 1 a call, and whose total is looked at before and after. */
@@ -64,13 +75,13 @@ export function adding(
 ): Contender {
   return {
     name,
-    async rate(callers, ms) {
+    async run(callers, ms) {
       await ready?.(callers)
       const before = await total()
-      const { calls, seconds } = await callAgainAndAgain(callers, ms, add)
+      const { calls, latencies, seconds } = await callAgainAndAgain(callers, ms, add)
       const added = (await total()) - before
       if (added !== calls) throw new Error(`${name}: ${calls} calls have added ${added}`)
-      return calls / seconds
+      return { rate: calls / seconds, latencies }
     },
   }
 }
@@ -79,10 +90,10 @@ export function adding(
 export function numbering(name: string, next: () => Promise<number>): Contender {
   return {
     name,
-    async rate(callers, ms) {
+    async run(callers, ms) {
       const before = await next()
       const numbers = new Set<number>()
-      const { calls, seconds } = await callAgainAndAgain(callers, ms, async () =>
+      const { calls, latencies, seconds } = await callAgainAndAgain(callers, ms, async () =>
         numbers.add(await next()),
       )
       const after = await next()
@@ -91,7 +102,7 @@ export function numbering(name: string, next: () => Promise<number>): Contender 
           `${name}: ${calls} calls got ${numbers.size} numbers, from ${before} to ${after}`,
         )
       }
-      return calls / seconds
+      return { rate: calls / seconds, latencies }
     },
   }
 }

@@ -49,15 +49,16 @@ function hits(name: string, hits: Hits, parties: () => HitParties): Contender {
     ].reduce((a, b) => a + b, 0)
   return {
     name,
-    async rate(callers, ms) {
+    async run(callers, ms) {
       const before = await total()
       const began = performance.now()
-      let views = 0
+      const latencies: number[] = []
       await Promise.all(
         Array.from({ length: callers }, async () => {
-          while (performance.now() - began < ms && views < VIEWS_A_DRAIN) {
-            views++
+          while (performance.now() - began < ms && latencies.length < VIEWS_A_DRAIN) {
+            const called = performance.now()
             hits.record(String(hotItem()), parties())
+            latencies.push(performance.now() - called)
             await turn()
           }
         }),
@@ -66,8 +67,9 @@ function hits(name: string, hits: Hits, parties: () => HitParties): Contender {
       await hits.drain({ all: true })
       const seconds = (performance.now() - began) / 1000
       const counted = (await total()) - before
+      const views = latencies.length
       if (counted !== views) throw new Error(`${name}: ${views} views have come to ${counted}`)
-      return views / seconds
+      return { rate: views / seconds, latencies }
     },
   }
 }

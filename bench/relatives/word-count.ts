@@ -71,7 +71,7 @@ export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
 function contender(name: string, site: Site): Contender {
   return {
     name,
-    async rate(callers, ms) {
+    async run(callers, ms) {
       const began = performance.now()
       let documents = 0
       // Whoever is still in a deadlock at the end is not waited for: what was not written does not
@@ -81,7 +81,8 @@ function contender(name: string, site: Site): Contender {
         if (await site.write(words.join(' '), counted(words), began + ms)) documents++
       })
       await processing(async () => (await site.process?.()) ?? 0, writing)
-      return documents / ((performance.now() - began) / 1000)
+      const seconds = (performance.now() - began) / 1000
+      return { rate: documents / seconds, latencies: (await writing).latencies }
     },
   }
 }

@@ -1,0 +1,204 @@
+/**
+ * A counter whose callers are in a process each, so that nobody shares a transaction: one row
+ * beside a `ShardedCounter`. The database is near, or a round trip takes longer, or each commit
+ * waits until a replica that is as far away has it: there one row can be changed only once a round
+ * trip.
+ */
+import mysql, { type RowDataPacket } from 'mysql2/promise'
+import { ShardedCounter } from '../../src/counters/index.js'
+import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
+import type { MariaDb } from '../../test/servers/mariadb.js'
+import { Child } from '../harness/child.js'
+import type { Bench } from '../harness/part.js'
+import { quantile } from '../harness/statistics.js'
+import { start as startRow } from '../peers/update-one-row.js'
+
+export const ONE_ROW = 'one row, a process each'
+export const SHARDED = 'ShardedCounter, a process each'
+export const INCREMENTS = { metric: 'increments/s', better: 'more' } as const
+export const P50 = { metric: 'p50 ms', better: 'less' } as const
+export const P99 = { metric: 'p99 ms', better: 'less' } as const
+
+/** How many processes the issue's factor is for. */
+export const MOST_PROCESSES = 16
+const AWAY_MS = 2
+export const PLACES = {
+  near: 'database near',
+  away: `database ${AWAY_MS} ms away`,
+  replica: `replica ${AWAY_MS} ms away`,
+} as const
+const SHARDS = 20
+/** What a proxy has heard is of no use here, and not to be kept. */
+const FORGET_MS = 200
+const PROGRAM = new URL('./apart.js', import.meta.url)
+/** As MySQL's default: a commit keeps its locks until the replica has it. */
+const SEMI_SYNCHRONOUS = [
+  '--rpl-semi-sync-master-wait-point=AFTER_SYNC',
+  // Longer than the part takes: without the replica it would fall back to waiting for nobody.
+  '--rpl-semi-sync-master-timeout=600000',
+]
+const REPLICA = ['--server-id=2', '--rpl-semi-sync-slave-enabled=ON']
+const CONNECTED_MS = 10_000
+
+interface Counter {
+  readonly place: string
+  readonly name: string
+  /** As callers reach it. */
+  readonly mysqlUrl: string
+  /** 0: one row. */
+  readonly shards: number
+}
+
+export interface Apart {
+  /** All callers call all counters for so long. */
+  warmUp(ms: number): Promise<void>
+  /** One sample of each, the callers in so many processes for so long. */
+  round(processes: number, ms: number, order: number): Promise<void>
+  /** @throws Error if a counter has not counted each call once */
+  check(): Promise<void>
+}
+
+export function settingOf(processes: number, place: string): string {
+  return `${processes === 1 ? '1 process' : `${processes} processes`}, ${place}`
+}
+
+/**
+ * `options`: of the server, which is as durable as MySQL's default. `memcachedAddress`:
+ * `host:port`.
+ */
+export async function apart(
+  bench: Bench,
+  mariadb: MariaDb,
+  options: readonly string[],
+  memcachedAddress: string,
+): Promise<Apart> {
+  const replicated = await bench.mariadb([...options, ...SEMI_SYNCHRONOUS])
+  await replicate(bench, replicated)
+  const counters = [
+    ...(await both(mariadb, PLACES.near, mariadb.url())),
+    ...(await both(mariadb, PLACES.away, urlOf(mariadb, await proxy(bench, mariadb)))),
+    ...(await both(replicated, PLACES.replica, replicated.url())),
+  ]
+  const callers = Array.from({ length: MOST_PROCESSES }, () => new Child(PROGRAM))
+  bench.after(() => Promise.all(callers.map((caller) => caller.end())))
+  for (const caller of callers) {
+    await caller.ask('open', { counters, memcached: memcachedAddress })
+  }
+  const called = counters.map(() => 0)
+  async function call(
+    at: number,
+    processes: number,
+    ms: number,
+  ): Promise<{ latencies: number[]; seconds: number }> {
+    const done = await Promise.all(
+      callers
+        .slice(0, processes)
+        .map((caller) =>
+          caller.ask<{ latencies: number[]; seconds: number }>('call', { counter: at, ms }),
+        ),
+    )
+    const latencies = done.flatMap((one) => one.latencies)
+    called[at]! += latencies.length
+    return { latencies, seconds: Math.max(...done.map((one) => one.seconds)) }
+  }
+  return {
+    async warmUp(ms) {
+      for (const at of counters.keys()) await call(at, callers.length, ms)
+    },
+    async round(processes, ms, order) {
+      for (const step of counters.keys()) {
+        const at = (step + order) % counters.length
+        const { latencies, seconds } = await call(at, processes, ms)
+        const { place, shards } = counters[at]!
+        const contender = shards === 0 ? ONE_ROW : SHARDED
+        const setting = settingOf(processes, place)
+        bench.samples.add(contender, setting, INCREMENTS, latencies.length / seconds)
+        bench.samples.add(contender, setting, P50, quantile(latencies, 0.5))
+        bench.samples.add(contender, setting, P99, quantile(latencies, 0.99))
+      }
+    },
+    async check() {
+      for (const [at, counter] of counters.entries()) {
+        const total = await totalOf(counter)
+        if (total !== called[at]) {
+          throw new Error(`${counter.name}, ${counter.place}: ${called[at]} calls make ${total}`)
+        }
+      }
+    },
+  }
+}
+
+/** A database of its own for each place, with one counter of each kind. */
+async function both(mariadb: MariaDb, place: string, url: string): Promise<Counter[]> {
+  const database = place.replaceAll(' ', '_')
+  await mariadb.createDatabase(database)
+  const mysqlUrl = new URL(url)
+  mysqlUrl.pathname = database
+  return [0, SHARDS].map((shards) => ({
+    place,
+    name: `counter_${shards}`,
+    mysqlUrl: mysqlUrl.href,
+    shards,
+  }))
+}
+
+async function totalOf({ name, mysqlUrl, shards }: Counter): Promise<number> {
+  const counter =
+    shards === 0
+      ? await startRow({ mysqlUrl, connections: 1, table: name })
+      : new ShardedCounter({ name, database: mysqlUrl, cache: 'memory:' })
+  try {
+    return await (counter instanceof ShardedCounter
+      ? counter.get({ exact: true })
+      : counter.total())
+  } finally {
+    await counter.close()
+  }
+}
+
+/** The port of a way to the server whose answers come later. */
+async function proxy(bench: Bench, { port }: MariaDb): Promise<number> {
+  const away = await startFaultyTcp(`127.0.0.1:${port}`)
+  away.delay(AWAY_MS)
+  const forgetting = setInterval(() => away.forget(), FORGET_MS)
+  bench.after(() => {
+    clearInterval(forgetting)
+    return away.close()
+  })
+  return away.port
+}
+
+function urlOf(mariadb: MariaDb, port: number): string {
+  const url = new URL(mariadb.url())
+  url.port = String(port)
+  return url.href
+}
+
+/** Gives `primary` a replica that is as far away, and waits until it is connected. */
+async function replicate(bench: Bench, primary: MariaDb): Promise<void> {
+  const [replica, port] = await Promise.all([bench.mariadb(REPLICA), proxy(bench, primary)])
+  const { username, password } = new URL(primary.url())
+  const [ours, theirs] = await Promise.all(
+    [primary, replica].map((server) => mysql.createConnection(server.url())),
+  )
+  const [[position]] = await ours!.query<RowDataPacket[]>('SHOW MASTER STATUS')
+  await theirs!.query(
+    'CHANGE MASTER TO MASTER_HOST = ?, MASTER_PORT = ?, MASTER_USER = ?, MASTER_PASSWORD = ?, ' +
+      'MASTER_LOG_FILE = ?, MASTER_LOG_POS = ?',
+    ['127.0.0.1', port, username, password, position!['File'], Number(position!['Position'])],
+  )
+  // Only now, and with no commit until the replica is there: it would wait for nobody.
+  await ours!.query('SET GLOBAL rpl_semi_sync_master_enabled = ON')
+  await theirs!.query('START SLAVE')
+  const deadline = performance.now() + CONNECTED_MS
+  const isConnected = async (): Promise<boolean> => {
+    const [[row]] = await ours!.query<RowDataPacket[]>(
+      "SHOW STATUS LIKE 'Rpl_semi_sync_master_clients'",
+    )
+    return Number(row?.['Value']) > 0
+  }
+  while (!(await isConnected())) {
+    if (performance.now() > deadline) throw new Error('the replica has not connected')
+  }
+  await Promise.all([ours!.end(), theirs!.end()])
+}

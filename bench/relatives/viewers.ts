@@ -1,0 +1,70 @@
+/** One item that everybody looks at: what a view by a new viewer takes, and what stays in SQL. */
+import mysql, { type RowDataPacket } from 'mysql2/promise'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createHits } from '../../src/index.js'
+import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Bench } from '../harness/part.js'
+
+export const ONE_ITEM = 'Hits, one item'
+export const MICROSECONDS = { metric: 'µs/view until in SQL', better: 'less' } as const
+export const BYTES = { metric: 'bytes/viewer in SQL', better: 'less' } as const
+export const COUNT_MS = { metric: 'ms of count()', better: 'less' } as const
+
+const ITEM = 'the front page'
+/** Views that are brought to SQL at one time: those of ten seconds at 10,000 a second. */
+const VIEWS_A_DRAIN = 100_000
+/** A site has requests meanwhile, and the writer its time for sending. */
+const VIEWS_A_TURN = 500
+
+/** @throws Error if not each viewer counts once */
+export async function viewers(
+  bench: Bench,
+  mariadb: MariaDb,
+  memcachedAddress: string,
+  count: number,
+): Promise<void> {
+  const database = 'viewers'
+  await mariadb.createDatabase(database)
+  const hits = createHits({
+    name: 'viewers',
+    database: mariadb.url(database),
+    cache: `memcached://${memcachedAddress}`,
+    collect: false,
+  })
+  bench.after(() => hits.close())
+  await hits.migrate()
+  const began = performance.now()
+  for (let viewer = 0; viewer < count;) {
+    const until = Math.min(count, viewer + VIEWS_A_DRAIN)
+    bench.progress(`one item: viewer ${viewer} of ${count}`)
+    while (viewer < until) {
+      hits.record(ITEM, { viewer: `viewer ${viewer}` })
+      if (++viewer % VIEWS_A_TURN === 0) await turn()
+    }
+    await hits.flush()
+    await hits.drain({ all: true })
+  }
+  const seconds = (performance.now() - began) / 1000
+  const asked = performance.now()
+  const counted = await hits.count(ITEM)
+  const milliseconds = performance.now() - asked
+  if (counted !== count) throw new Error(`${count} viewers of one item have made ${counted}`)
+  const setting = `${count.toLocaleString('en')} viewers`
+  bench.samples.add(ONE_ITEM, setting, MICROSECONDS, (seconds * 1e6) / count)
+  bench.samples.add(ONE_ITEM, setting, BYTES, (await bytesOf(mariadb.url(database))) / count)
+  bench.samples.add(ONE_ITEM, setting, COUNT_MS, milliseconds)
+}
+
+/** Of all tables with their indexes, as they lie on the disk. */
+async function bytesOf(mysqlUrl: string): Promise<number> {
+  const connection = await mysql.createConnection(mysqlUrl)
+  try {
+    const [[row]] = await connection.query<RowDataPacket[]>(
+      'SELECT SUM(file_size) AS bytes FROM information_schema.innodb_sys_tablespaces ' +
+        "WHERE name LIKE CONCAT(DATABASE(), '/%')",
+    )
+    return Number(row!['bytes'])
+  } finally {
+    await connection.end()
+  }
+}
