@@ -27,6 +27,8 @@ export interface Environment {
 /** What became of the visits of one web process. */
 export interface Outcome {
   readonly recorded: number
+  /** The process was ended with SIGKILL. */
+  readonly killed: boolean
   readonly lost: number
   readonly duplicated: number
   /** Of those lost, how many have a newer one that is there. */
@@ -42,8 +44,10 @@ export class Site {
     readonly child: ChildProcess
     readonly prefix: string
     readonly file: string
+    killed: boolean
   }[] = []
   #collector: ChildProcess | undefined
+  #given = { rate: 0, folder: '' }
 
   /** `pool` may read `database`. */
   constructor(contender: Contender, database: string, pool: Pool, environment: Environment) {
@@ -55,18 +59,29 @@ export class Site {
 
   /** Resolves when all its processes are ready. */
   async start(rate: number, folder: string): Promise<void> {
+    this.#given = { rate: rate / WEB_PROCESSES, folder }
+    await Promise.all([this.#startWebProcesses(), this.startCollector()])
+  }
+
+  /** Starts a web process for each that was killed, with visits from now on. */
+  async replenish(): Promise<void> {
+    for (const { child } of await this.#startWebProcesses()) child.send('go')
+  }
+
+  async #startWebProcesses(): Promise<{ readonly child: ChildProcess }[]> {
     const { peer } = this.contender
-    for (let at = 0; at < WEB_PROCESSES; at++) {
+    const { rate, folder } = this.#given
+    const living = this.#web.filter(({ killed }) => !killed).length
+    const fresh = Array.from({ length: WEB_PROCESSES - living }, (_, i) => {
+      const at = this.#web.length + i
       const [prefix, file] = [`/${at}/`, `${folder}/${peer}-${at}`]
-      const given = { peer, env: this.#environment, rate: rate / WEB_PROCESSES, prefix, file }
-      this.#web.push({
-        child: forked('./web.js', { WEB_PROCESS: JSON.stringify(given) }),
-        prefix,
-        file,
-      })
-    }
-    const ready = this.#web.map(({ child }) => once(child, 'message'))
-    await Promise.all([...ready, this.startCollector()])
+      const given = { peer, env: this.#environment, rate, prefix, file }
+      const child = forked('./web.js', { WEB_PROCESS: JSON.stringify(given) })
+      return { child, prefix, file, killed: false }
+    })
+    this.#web.push(...fresh)
+    await Promise.all(fresh.map(({ child }) => once(child, 'message')))
+    return fresh
   }
 
   go(): void {
@@ -77,8 +92,22 @@ export class Site {
     for (const { child } of this.#web) if (child.connected) child.send('stop')
   }
 
+  /** The newest that lives: so the first one lives to the end. */
   killWebProcess(): void {
-    this.#web[0]!.child.kill('SIGKILL')
+    const web = this.#web.findLast(({ killed }) => !killed)!
+    web.killed = true
+    web.child.kill('SIGKILL')
+  }
+
+  /** Visits that web processes have recorded so far: all of them, and those that live. */
+  recorded(): { readonly all: number; readonly living: number } {
+    const sums = { all: 0, living: 0 }
+    for (const { file, killed } of this.#web) {
+      const recorded = Number(readFileSync(file, 'utf8'))
+      sums.all += recorded
+      if (!killed) sums.living += recorded
+    }
+    return sums
   }
 
   killCollector(): void {
@@ -128,7 +157,7 @@ export class Site {
   /** By web process. @throws Error if there is a visit that nobody recorded */
   outcomes(): Promise<Outcome[]> {
     return Promise.all(
-      this.#web.map(async ({ prefix, file }) => {
+      this.#web.map(async ({ prefix, file, killed }) => {
         const [[row]] = await this.#pool.query<RowDataPacket[]>(
           `SELECT ${COLUMNS} FROM ${this.#table} WHERE page LIKE ?`,
           [`${prefix}%`],
@@ -146,6 +175,7 @@ export class Site {
         }
         return {
           recorded,
+          killed,
           lost: recorded - different,
           duplicated: visits - different,
           holes: upTo - different,

@@ -72,7 +72,7 @@ export async function timeline(
 
   for (const site of sites) site.go()
   await delay(settings.secondsBefore * 1000)
-  await fault.run({ memcached, redis, mariadb, sites })
+  await fault.run({ stores: [memcached, redis], mariadb, sites, chance: Math.random })
   const over = { at: Date.now(), moment: performance.now() }
   const arrivals = new Map(sites.map((site) => [site, new Arrivals(site, over)]))
   const looking = look([...arrivals.values()])

@@ -1,4 +1,5 @@
 /** What is lost: the parts `loss` and `faults`, and what it is worth beside its cost. */
+import { bound, FOR_LONG, LOST as LIVING_LOST, RECORDED, type Seen } from '../faults/bound.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { FAULTS } from '../faults/faults.js'
 import {
@@ -7,9 +8,10 @@ import {
   ORIGINAL_WIDTH,
   WIDE_CACHE as OURS,
 } from '../loss/batches.js'
+import { number } from '../harness/table.js'
 import * as overhead from '../overhead/throughput.js'
 import { type Figures, loss, type Measured, metric, settingsOf, share, shown } from './measured.js'
-import { cpuOf, HELLO, nameOf } from './requests.js'
+import { HELLO, nameOf } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
 const TWICE = metric('duplicated, % of recorded')
@@ -103,6 +105,48 @@ function column(label: string): string {
   return label === WIDE_CACHE.label ? `**${label}**` : label
 }
 
+/**
+ * What wide-cache may still lose: by fault and in all, of the long runs where there are some. The
+ * fewer visits there were, the less is known.
+ */
+export const lossBound: Figures = (read) => {
+  const seen = ofLiving(read('faults'))
+  return { rows: [...seen, ['all of these', sumOf(seen)] as const].map(boundRow) }
+}
+
+/** The last row of that table, for a page that has no place for more. */
+export const lossBoundOfAll: Figures = (read) => ({
+  rows: [boundRow(['all faults', sumOf(ofLiving(read('faults')))])],
+})
+
+function ofLiving(measured: Measured): (readonly [fault: string, seen: Seen])[] {
+  const { samples } = measured
+  const long = settingsOf(measured, FOR_LONG)
+  const [contender, faults] =
+    long.length > 0 ? [FOR_LONG, long] : [WIDE_CACHE.label, FAULTS.map(({ name }) => name)]
+  return faults.map((fault) => {
+    const sum = (of: Parameters<typeof samples.of>[2]): number =>
+      samples.of(contender, fault, of).reduce((a, b) => a + b, 0)
+    return [fault, { recorded: sum(RECORDED), lost: sum(LIVING_LOST) }]
+  })
+}
+
+function sumOf(seen: readonly (readonly [string, Seen])[]): Seen {
+  return {
+    recorded: seen.reduce((sum, [, { recorded }]) => sum + recorded, 0),
+    lost: seen.reduce((sum, [, { lost }]) => sum + lost, 0),
+  }
+}
+
+function boundRow([fault, seen]: readonly [string, Seen]): Record<string, string> {
+  return {
+    fault,
+    'visits of processes that lived': number(seen.recorded),
+    lost: number(seen.lost),
+    'so it loses (95 %)': bound(seen),
+  }
+}
+
 /** Who stands beside whom in both parts. */
 const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender])[] = [
   ['wide-cache', overhead.WIDE_CACHE],
@@ -119,7 +163,7 @@ export const costsAndLosses: Figures = (read) => {
   const [cost, lost] = [read('overhead'), read('faults')]
   const row = (contender: string, lossesIn: (fault: string) => string) => ({
     'what runs with each request': nameOf(contender),
-    ...cpuOf(cost, contender),
+    'CPU, µs a request': shown(cost.samples.spread(contender, HELLO, overhead.CPU)),
     'throughput, % of an empty hook': share(
       cost.samples.ratio(contender, overhead.EMPTY_HOOK.label, HELLO, overhead.RATE),
     ),

@@ -20,7 +20,7 @@ import {
   SESSION,
   WIDE_CACHE,
 } from '../overhead/throughput.js'
-import { type Figures, type Measured, metric, settingsOf, share, shown } from './measured.js'
+import { type Figures, metric, settingsOf, share, shown } from './measured.js'
 
 export const HELLO = 'hello'
 const PAGE = '2 ms page'
@@ -45,29 +45,18 @@ export function nameOf(label: string): string {
   return NAMES.get(label) ?? label.replace(/^\(\w\) /, '')
 }
 
-/** CPU of a request, and how much of it the empty hook does not take. */
-export function cpuOf(
-  { samples }: Measured,
-  label: string,
-): { readonly 'CPU, µs a request': string; readonly 'µs over an empty hook': string } {
-  return {
-    'CPU, µs a request': shown(samples.spread(label, HELLO, CPU)),
-    'µs over an empty hook':
-      label === EMPTY_HOOK.label
-        ? '0'
-        : shown(samples.difference(label, EMPTY_HOOK.label, HELLO, CPU)),
-  }
-}
-
 export const overhead: Figures = (read) => {
-  const measured = read('overhead')
-  const { samples } = measured
+  const { samples } = read('overhead')
   const ofHook = (label: string, setting: string): string =>
     share(samples.ratio(label, EMPTY_HOOK.label, setting, RATE))
   return {
     rows: CONTENDERS.map(({ label }) => ({
       contender: nameOf(label),
-      ...cpuOf(measured, label),
+      'CPU, µs a request': shown(samples.spread(label, HELLO, CPU)),
+      'µs over an empty hook':
+        label === EMPTY_HOOK.label
+          ? '0'
+          : shown(samples.difference(label, EMPTY_HOOK.label, HELLO, CPU)),
       'throughput, % of an empty hook': ofHook(label, HELLO),
       'with a 2 ms page, %': ofHook(label, PAGE),
       'p99, ms': shown(samples.spread(label, HELLO, P99)),

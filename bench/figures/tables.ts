@@ -8,7 +8,15 @@ import {
   retention,
 } from './behind.js'
 import { growing, model, modelEnds } from './growing.js'
-import { catchingUp, costsAndLosses, faults, losses, lossesOnFastCache } from './losses.js'
+import {
+  catchingUp,
+  costsAndLosses,
+  faults,
+  lossBound,
+  lossBoundOfAll,
+  losses,
+  lossesOnFastCache,
+} from './losses.js'
 import type { Figures } from './measured.js'
 import { apart, relatives, viewers } from './relatives.js'
 import { outages, overhead, overheadBehind, steps } from './requests.js'
@@ -21,6 +29,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     losses,
     'losses-fast-cache': lossesOnFastCache,
     faults,
+    'loss-bound': lossBound,
+    'loss-bound-of-all': lossBoundOfAll,
     'catching-up': catchingUp,
     overhead,
     'overhead-behind': overheadBehind,

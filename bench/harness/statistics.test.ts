@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lineThrough, median, quantile, spread, wilson } from './statistics.js'
+import { lineThrough, mostLikely, median, quantile, spread, wilson } from './statistics.js'
 
 const samples = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), {
   minLength: 1,
@@ -35,6 +35,21 @@ test('the confidence interval covers the sample, narrows with tries, and is neve
       assert(ten.high - ten.low < one.high - one.low)
     }),
   )
+})
+
+test('a bound is 3 / n for no hits, and a Poisson with it has so few once in twenty times', () => {
+  assert(Math.abs(mostLikely(0, 3_000_000) * 3_000_000 - 2.9957) < 1e-3)
+  assert(mostLikely(0, 3_000_000) < 1e-6)
+  // Tables of the chi-squared distribution: half its 95 % quantile for 2 (hits + 1) degrees.
+  for (const [hits, expected] of [
+    [1, 4.7439],
+    [5, 10.513],
+    [100, 118.079],
+  ] as const) {
+    assert(Math.abs(mostLikely(hits, 1e6) * 1e6 - expected) < 1e-2, `${hits} hits`)
+  }
+  assert.equal(mostLikely(0, 0), 1)
+  assert.equal(mostLikely(0, 2), 1)
 })
 
 test('the line through points is the least-squares line, exact for points on a line', () => {

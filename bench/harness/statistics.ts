@@ -46,6 +46,33 @@ export function wilson(
 }
 
 /**
+ * What a rate is not above, with 95 % confidence, of which `hits` in `tries` were seen: the exact
+ * bound for rare events (Poisson). Without hits it is 3 / tries.
+ */
+export function mostLikely(hits: number, tries: number): number {
+  if (tries === 0) return 1
+  // The number of expected hits with which so few are seen once in twenty times.
+  let [low, high] = [hits, 2 * hits + 10]
+  for (let step = 0; step < 60; step++) {
+    const expected = (low + high) / 2
+    if (chanceOfAtMost(hits, expected) > 0.05) low = expected
+    else high = expected
+  }
+  return Math.min(1, high / tries)
+}
+
+/** How likely at most `hits` are seen where `expected` are expected. */
+function chanceOfAtMost(hits: number, expected: number): number {
+  let chance = 0
+  let logarithm = -expected
+  for (let hit = 0; hit <= hits; hit++) {
+    if (hit > 0) logarithm += Math.log(expected / hit)
+    chance += Math.exp(logarithm)
+  }
+  return chance
+}
+
+/**
  * The straight line that fits `points` best: with the least sum of squared distances in y. Needs
  * two different x.
  */
