@@ -43,7 +43,9 @@ export function verdict({ then, now }: Runs, thenName: string): Verdict {
     const { contender, setting, metric, better } = measures[0]!
     const later = measures.map(middle)
     const said = judge(earlier, later, better)
-    if (said === 'worse') worse.push(`${contender}, ${setting}: ${metric}`)
+    if (said === 'worse') {
+      worse.push(`${[contender, setting].filter(Boolean).join(', ')}: ${metric}`)
+    }
     return {
       contender,
       setting,
