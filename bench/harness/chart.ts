@@ -112,7 +112,16 @@ function lines({ x, y, lines }: LineChart): object {
 
 function bars({ y, groups, bars }: BarChart): object {
   return {
-    xAxis: { type: 'category', data: groups, axisLabel: { interval: 0 } },
+    xAxis: {
+      type: 'category',
+      data: groups,
+      axisLabel: {
+        interval: 0,
+        width: (WIDTH - 110) / groups.length,
+        overflow: 'break',
+        fontSize: groups.length > 8 ? 9 : 12,
+      },
+    },
     yAxis: axis(y, 58),
     series: bars.flatMap(({ name, values }, at) => [
       {

@@ -83,6 +83,9 @@ export const CONTENDERS = [
   ...ACCEPTED,
 ]
 
+/** Those that differ by little, and by how little is the target. */
+const CLOSE = [EMPTY_HOOK, EMPTY_TWIN, WIDE_CACHE]
+
 /**
  * Of the site's process, until all is done that the requests have begun: sent to a server, written
  * to a file.
@@ -108,7 +111,9 @@ export interface Page {
   /** Its share of the warm-up. */
   readonly warmUp: number
   readonly rounds: number
+  /** Of each contender in each round; those that differ by little have `closely` times as many. */
   readonly seconds: number
+  readonly closely: number
 }
 
 /**
@@ -170,7 +175,7 @@ export async function throughput(
       bench.progress(`${page.name}: round ${round + 1} of ${page.rounds}`)
       const sums = new Map(CONTENDERS.map((contender) => [contender, new Sum()]))
       for (let at = 0; at < slices; at++) {
-        for (const contender of shuffled(CONTENDERS)) {
+        for (const contender of shuffled(several(page.closely))) {
           sums
             .get(contender)!
             .add(await slice(site, entrances.get(contender)!, page.path, page.seconds / slices))
@@ -187,6 +192,12 @@ export async function throughput(
     if (counts !== undefined) await door.check(counts === 'visitors' ? CONNECTIONS : door.served)
   }
   await site.stop()
+}
+
+function several(times: number): Contender[] {
+  return CONTENDERS.flatMap((contender) =>
+    Array.from({ length: CLOSE.includes(contender) ? times : 1 }, () => contender),
+  )
 }
 
 interface Entrance {
