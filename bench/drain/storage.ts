@@ -9,11 +9,14 @@ const VISITOR = 'LEFT(UNHEX(SHA1(seq)), 12)'
 
 /** Columns and values of row number `seq`. Visitors come in no order, all else in that of time. */
 const TABLES = {
-  activities: ['name, created_at, visitor, page', `'activity', 1e12 + seq, ${VISITOR}, ${PAGE}`],
+  activities: [
+    'name, created_at, number, visitor, page',
+    `'activity', 1e12 + seq, seq, ${VISITOR}, ${PAGE}`,
+  ],
   activity_seconds: ['name, second, views', "'activity', 1e9 + seq, 1"],
   activity_visitors: [
-    'name, day, visitor, last_second, hours',
-    `'activity', 20000, ${VISITOR}, 1e9 + seq, 1`,
+    'name, day, visitor, last_second, last_slice, hours',
+    `'activity', 20000, ${VISITOR}, 1e9 + seq, (1e9 + seq) DIV 300, 1`,
   ],
   activity_hours: ['name, hour, views, late, visitors', "'activity', seq, 1, 0, 1"],
   activity_days: ['name, day, views, late, visitors', "'activity', seq, 1, 0, 1"],

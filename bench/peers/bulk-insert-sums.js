@@ -5,6 +5,7 @@ import { open as openInserts, ROWS_A_STATEMENT } from './bulk-insert.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+const SLICE_SECONDS = 300
 
 export const open = (options) =>
   openInserts(options, async (connection, visits, name) => {
@@ -46,13 +47,21 @@ export const open = (options) =>
       'views = views + VALUES(views)',
     )
     await write(
-      'INSERT INTO activity_visitors (name, day, visitor, last_second, hours)',
+      'INSERT INTO activity_visitors (name, day, visitor, last_second, last_slice, hours)',
       [...visitors].flatMap(([day, ofDay]) =>
         [...ofDay]
           .sort(([a], [b]) => a.compare(b))
-          .map(([visitor, { second, bits }]) => [name, day, visitor, second, bits]),
+          .map(([visitor, { second, bits }]) => [
+            name,
+            day,
+            visitor,
+            second,
+            Math.floor(second / SLICE_SECONDS),
+            bits,
+          ]),
       ),
-      'last_second = GREATEST(last_second, VALUES(last_second)), hours = hours | VALUES(hours)',
+      'last_second = GREATEST(last_second, VALUES(last_second)), ' +
+        'last_slice = GREATEST(last_slice, VALUES(last_slice)), hours = hours | VALUES(hours)',
     )
     await write(
       'INSERT INTO activity_hour_values (name, dimension, hour, value, views)',

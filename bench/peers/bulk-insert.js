@@ -8,6 +8,7 @@ const ROWS_A_TRANSACTION = 40_000
 /** `beside(connection, visits, name)`: what else is done for the visits of a transaction. */
 export async function open({ mysqlUrl, name }, beside = async () => {}) {
   const connection = await mysql.createConnection(mysqlUrl)
+  let number = 0
   return {
     reads: 'visits',
     async bring(visits) {
@@ -17,9 +18,9 @@ export async function open({ mysqlUrl, name }, beside = async () => {}) {
         for (let from = 0; from < chunk.length; from += ROWS_A_STATEMENT) {
           const rows = chunk
             .slice(from, from + ROWS_A_STATEMENT)
-            .map(({ time, visitor, page }) => [name, time, visitor, page])
+            .map(({ time, visitor, page }) => [name, time, ++number, visitor, page])
           await connection.query(
-            'INSERT INTO activities (name, created_at, visitor, page) VALUES ?',
+            'INSERT INTO activities (name, created_at, number, visitor, page) VALUES ?',
             [rows],
           )
         }

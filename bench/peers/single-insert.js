@@ -3,13 +3,14 @@ import mysql from 'mysql2/promise'
 
 export async function open({ mysqlUrl, name }) {
   const connection = await mysql.createConnection(mysqlUrl)
+  let number = 0
   return {
     reads: 'visits',
     async bring(visits) {
       for (const { time, visitor, page } of visits) {
         await connection.execute(
-          'INSERT INTO activities (name, created_at, visitor, page) VALUES (?, ?, ?, ?)',
-          [name, time, visitor, page],
+          'INSERT INTO activities (name, created_at, number, visitor, page) VALUES (?, ?, ?, ?, ?)',
+          [name, time, ++number, visitor, page],
         )
       }
     },

@@ -54,10 +54,13 @@ export async function record(
 
 /** Makes each row `times` rows, and the sums what the rows then say. */
 export async function multiply(sql: Connection, times: number): Promise<void> {
-  const more = Array.from({ length: times - 1 }, (_, i) => `SELECT ${i}`).join(' UNION ALL ')
+  const more = Array.from({ length: times - 1 }, (_, i) => `SELECT ${i + 1} AS time`).join(
+    ' UNION ALL ',
+  )
   await sql.query(
-    'INSERT INTO activities (name, created_at, visitor, page) ' +
-      `SELECT name, created_at, visitor, page FROM activities JOIN (${more}) AS more`,
+    'INSERT INTO activities (name, created_at, number, visitor, page) SELECT name, created_at, ' +
+      'number + more.time * (SELECT MAX(number) FROM activities), visitor, page ' +
+      `FROM activities JOIN (${more}) AS more`,
   )
   for (const table of ['activity_seconds', 'activity_hours', 'activity_hour_values']) {
     await sql.query(`UPDATE ${table} SET views = views * ?`, [times])

@@ -116,7 +116,7 @@ test('requests come back as figures and as rows', async () => {
   )
   assert(Math.abs(Date.parse(body.asOf) - Date.now()) < 60_000)
   assert.deepEqual(await activity.stats(), body)
-  const { rows } = await database.query('SELECT page FROM activities ORDER BY id')
+  const { rows } = await database.query('SELECT page FROM activities ORDER BY number')
   assert.deepEqual(
     rows.map(({ page }) => page),
     ['/', '/a', '/'],

@@ -9,8 +9,21 @@ import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
 
-/** Enters `views` more views, and returns the oldest day that is open. */
-export async function openBooks(tx: Transaction, name: string, views: number): Promise<number> {
+/** What a transaction finds in the books. */
+export interface Books {
+  /** The oldest day that is open, counted from 1970. */
+  readonly openDay: number
+  /** Views of the name so far. */
+  readonly views: number
+}
+
+/** Keeps all others who change the totals of a name out, to the end of the transaction. */
+export async function openBooks(tx: Transaction, name: string): Promise<Books> {
+  return enterViews(tx, name, 0)
+}
+
+/** {@link openBooks}, and enters `views` more views. Returns what there was before. */
+export async function enterViews(tx: Transaction, name: string, views: number): Promise<Books> {
   await tx.query(
     upsert(
       tx.dialect,
@@ -22,11 +35,11 @@ export async function openBooks(tx: Transaction, name: string, views: number): P
     ),
     [name, 0, views, 1],
   )
-  const { rows } = await tx.query('SELECT open_day, changes FROM activity_books WHERE name = ?', [
-    name,
-  ])
-  if (rows[0]?.['changes'] === 1) await beginBooks(tx, name)
-  return Number(rows[0]?.['open_day'])
+  const {
+    rows: [row],
+  } = await tx.query('SELECT open_day, views, changes FROM activity_books WHERE name = ?', [name])
+  if (row?.['changes'] === 1) await beginBooks(tx, name)
+  return { openDay: Number(row?.['open_day']), views: Number(row?.['views']) - views }
 }
 
 /**

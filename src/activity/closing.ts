@@ -63,7 +63,7 @@ async function nextToClose(
 
 /** Returns the day with page views that it has closed, if there was one. */
 async function close(tx: Transaction, name: string, before: number): Promise<number | undefined> {
-  await openBooks(tx, name, 0)
+  await openBooks(tx, name)
   // Asked again under the lock: a commit may have brought visits of an older open day meanwhile,
   // or another collector may have been quicker.
   const until = await nextToClose(tx, name, before)

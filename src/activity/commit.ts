@@ -2,9 +2,9 @@ import { statementsOf } from '../database/bulk.js'
 import type { SqlValue, Transaction } from '../database/database.js'
 import { insert, type Statement, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
-import { openBooks } from './books.js'
+import { enterViews } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
-import { Sums } from './sums.js'
+import { sliceOf, Sums } from './sums.js'
 import type { Visit } from './visit.js'
 
 /**
@@ -33,7 +33,8 @@ export async function commitVisits(
   tx: Transaction,
   { now, name }: CommitContext,
 ): Promise<void> {
-  const openFrom = (await openBooks(tx, name, visits.length)) * DAY_MS
+  const books = await enterViews(tx, name, visits.length)
+  const openFrom = books.openDay * DAY_MS
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
   const seconds = bySecond(visits, timeOf)
   // No visit is in an older second.
@@ -72,15 +73,17 @@ export async function commitVisits(
         count,
       ),
   )
+  // No two rows of a name have one number, since the books are locked.
+  let number = books.views
   for (const chunk of chunksOf(seconds)) {
     const rows: SqlValue[][] = []
     for (const visit of chunk) {
       const time = timeOf(visit)
       sums.add(visit, time)
-      rows.push([name, time, visit.visitor, visit.page])
+      rows.push([name, time, ++number, visit.visitor, visit.page])
     }
     await statements.send(rows, (count) =>
-      insert('activities', ['name', 'created_at', 'visitor', 'page'], count),
+      insert('activities', ['name', 'created_at', 'number', 'visitor', 'page'], count),
     )
   }
   await statements.send(
@@ -89,6 +92,7 @@ export async function commitVisits(
       day,
       visitor,
       second,
+      sliceOf(second),
       hours,
     ]),
     (count) =>
@@ -96,8 +100,8 @@ export async function commitVisits(
         tx.dialect,
         'activity_visitors',
         ['name', 'day', 'visitor'],
-        ['name', 'day', 'visitor', 'last_second', 'hours'],
-        { last_second: 'greatest', hours: 'or' },
+        ['name', 'day', 'visitor', 'last_second', 'last_slice', 'hours'],
+        { last_second: 'greatest', last_slice: 'greatest', hours: 'or' },
         count,
       ),
   )

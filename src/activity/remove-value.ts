@@ -3,7 +3,7 @@
  * it. Its views stay in all totals.
  */
 import { listsOf, writeRows } from '../database/bulk.js'
-import type { Database, Transaction } from '../database/database.js'
+import type { Database, SqlValue, Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
 import { openBooks } from './books.js'
 import { PAGE } from './sums.js'
@@ -40,7 +40,7 @@ export async function removeValue(
   const stored = fitText(value, MAX_VALUE_BYTES)
   const sums = await database.transaction(async (tx) => {
     // No commit adds to the value meanwhile, and no day closes.
-    await openBooks(tx, name, 0)
+    await openBooks(tx, name)
     return {
       hours: await moveToOther(tx, 'hour', name, dimension, stored),
       days: await moveToOther(tx, 'day', name, dimension, stored),
@@ -88,22 +88,30 @@ async function moveToOther(
 /** Rows have whole pages, of which the value is the beginning. */
 async function replacePages(database: Database, name: string, value: string): Promise<number> {
   let replaced = 0
-  for (let after = -1n; ;) {
+  let [time, number]: [SqlValue, SqlValue] = [-1, -1]
+  for (;;) {
     const { rows } = await database.query(
-      'SELECT id, page FROM activities WHERE name = ? AND id > ? AND SUBSTR(page, 1, ?) = ? ' +
-        'ORDER BY id LIMIT ?',
-      [name, after, [...value].length, value, ROWS_A_LOOK],
+      'SELECT created_at, number, page FROM activities WHERE name = ? AND created_at >= ? AND ' +
+        '(created_at > ? OR number > ?) AND SUBSTR(page, 1, ?) = ? ' +
+        'ORDER BY created_at, number LIMIT ?',
+      [name, time, time, number, [...value].length, value, ROWS_A_LOOK],
     )
     const last = rows.at(-1)
     if (!last) return replaced
-    after = BigInt(String(last['id']))
-    const ids = rows.flatMap(({ id, page }) =>
-      fitText(String(page), MAX_VALUE_BYTES) === value ? [id ?? null] : [],
-    )
-    for (const list of listsOf(ids)) {
+    time = last['created_at'] ?? null
+    number = last['number'] ?? null
+    const found = rows.filter(({ page }) => fitText(String(page), MAX_VALUE_BYTES) === value)
+    for (const list of listsOf(found)) {
       const { affectedRows } = await database.query(
-        `UPDATE activities SET page = ? WHERE id IN (${placeholders(list.length)})`,
-        [REMOVED_PAGE, ...list],
+        'UPDATE activities SET page = ? WHERE name = ? AND created_at BETWEEN ? AND ? AND ' +
+          `number IN (${placeholders(list.length)})`,
+        [
+          REMOVED_PAGE,
+          name,
+          list[0]!['created_at'] ?? null,
+          list.at(-1)!['created_at'] ?? null,
+          ...list.map((row) => row['number'] ?? null),
+        ],
       )
       replaced += affectedRows
     }

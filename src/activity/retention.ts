@@ -10,6 +10,7 @@ import { HOURS_A_DAY, openDayOf } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './closing.js'
+import { sliceOf } from './sums.js'
 import { foldValues, removeValues } from './values.js'
 
 /**
@@ -132,7 +133,7 @@ async function removeRows(
 }
 
 /**
- * Removes visitors last seen before `keepFrom`. Those of open days stay, so no commit is in the
+ * Removes visitors last seen before `keepFrom`, by whole slices. Those of open days stay, so no commit is in the
  * way: none changes a visitor of a closed day.
  */
 async function removeVisitors(
@@ -140,11 +141,11 @@ async function removeVisitors(
   name: string,
   keepFrom: number,
 ): Promise<boolean> {
-  const before = Math.min(keepFrom, ((await openDayOf(database, name)) * DAY_MS) / 1000)
+  const before = sliceOf(Math.min(keepFrom, ((await openDayOf(database, name)) * DAY_MS) / 1000))
   for (let removed = 0; removed < VISITORS_A_CALL; removed += VISITORS_A_STATEMENT) {
     const { rows } = await database.query(
-      'SELECT day, visitor FROM activity_visitors WHERE name = ? AND last_second < ? ' +
-        'ORDER BY last_second LIMIT ?',
+      'SELECT day, visitor FROM activity_visitors WHERE name = ? AND last_slice < ? ' +
+        'ORDER BY last_slice LIMIT ?',
       [name, before, VISITORS_A_STATEMENT],
     )
     const byDay = new Map<number, SqlValue[]>()

@@ -1,6 +1,7 @@
 import type { Queryable } from '../database/database.js'
 import { MISSING_SINCE } from '../wide-cache/ledger/sums.js'
 import type { ReadContext } from '../wide-cache/options.js'
+import { sliceOf } from './sums.js'
 
 /** What went on in the window: all visits since `asOf - windowSeconds` that have been committed. */
 export interface ActivityStats {
@@ -38,12 +39,16 @@ export async function readStats(
   windowSeconds: number,
 ): Promise<ActivityStats> {
   const from = Math.floor(asOf / 1000) - windowSeconds
+  const slice = sliceOf(from)
   const { rows } = await database.query(
     'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds ' +
       'WHERE name = ? AND second >= ?) AS page_views, ' +
-      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_second >= ?) AS visitors, ' +
+      // Only the slice in which the window begins is looked through for seconds.
+      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice > ?) + ' +
+      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice = ? AND ' +
+      'last_second >= ?) AS visitors, ' +
       `(${MISSING_SINCE}) AS missing`,
-    [name, from, name, from, from * 1000, name, from * 1000],
+    [name, from, name, slice, name, slice, from, from * 1000, name, from * 1000],
   )
   // A sum is a DECIMAL in MySQL, which comes as a string.
   const pageViews = Number(rows[0]?.['page_views'])

@@ -190,7 +190,7 @@ for (const [name, url] of [
       { time: 0, visitor: Buffer.from('000102ff0a0d5c2700223f7f', 'hex'), page: '/😀' },
     ])
     const { rows } = await db.query(
-      'SELECT created_at, visitor, page FROM activities WHERE name = ? ORDER BY id',
+      'SELECT created_at, visitor, page FROM activities WHERE name = ? ORDER BY number',
       [grid],
     )
     assert.deepEqual(
@@ -370,9 +370,9 @@ test('locks have one order: books, seconds, hours, rows, visitors, values', asyn
       const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
       if (taken.at(-1) !== table) taken.push(table)
       if (table === 'activity_seconds') layers.push(...every(values, 3, 1))
-      if (table === 'activities') times.push(...every(values, 4, 1))
+      if (table === 'activities') times.push(...every(values, 5, 1))
       if (table === 'activity_visitors') {
-        visitors.push(...every(values, 5, 2).map((visitor) => (visitor as Buffer).toString('hex')))
+        visitors.push(...every(values, 6, 2).map((visitor) => (visitor as Buffer).toString('hex')))
       }
       return { rows: sql.startsWith('SELECT open_day') ? [{ open_day: 0 }] : [], affectedRows: 0 }
     },

@@ -76,7 +76,7 @@ interface Place {
 
 async function fold(tx: Transaction, { name, dimension, hour }: Place, n: number): Promise<void> {
   // No day closes meanwhile, and nothing is added to the values.
-  const openDay = await openBooks(tx, name, 0)
+  const { openDay } = await openBooks(tx, name)
   if (hour < openDay * HOURS_A_DAY) return
   const { rows } = await tx.query(
     'SELECT value, views FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? ' +

@@ -118,7 +118,9 @@ async function lockTable({ url }: Site, { ms, at }: Fault): Promise<void> {
     await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     await connection.beginTransaction()
     await connection.query(
-      `SELECT id FROM ${at % 2 ? 'recorded' : 'activities'} WHERE id >= 1000000000000 FOR UPDATE`,
+      at % 2
+        ? 'SELECT id FROM recorded WHERE id >= 1000000000000 FOR UPDATE'
+        : "SELECT number FROM activities WHERE name >= '~' FOR UPDATE",
     )
     await delay(ms)
   } finally {

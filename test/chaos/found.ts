@@ -34,10 +34,12 @@ export async function findOut(
   names: Pick<UsesOptions, 'site' | 'apart'>,
 ): Promise<Found> {
   const [recorded, activity] = [new Tally(), new Tally()]
-  for await (const { life, number } of all(database, 'recorded', 'life, number')) {
+  for await (const { life, number } of all(database, 'recorded', 'id', 'life, number')) {
     recorded.add(String(life), Number(number))
   }
-  for await (const { page } of all(database, 'activities', 'page')) {
+  // One name has them: numbers are its own.
+  const name = nameOf('activity', names)
+  for await (const { page } of all(database, 'activities', 'number', 'page', name)) {
     const [, life = '', number = ''] = String(page).split('/')
     activity.add(life, Number(number))
   }
@@ -51,7 +53,7 @@ export async function findOut(
     await database.query(
       'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors ' +
         'FROM activities WHERE name = ?',
-      [nameOf('activity', names)],
+      [name],
     )
   ).rows[0]
   return {
@@ -77,19 +79,22 @@ async function freshStats({ activity }: Uses): Promise<Figures> {
   return activity.stats()
 }
 
-/** All rows of a table, in the order of their ids, a bounded number at a time. */
+/** All rows of a table, or of a name in it, in the order of a key, a bounded number at a time. */
 async function* all(
   database: Database,
   table: string,
+  key: string,
   columns: string,
+  name?: string,
 ): AsyncGenerator<Record<string, unknown>> {
   for (let last: unknown = -1; ;) {
     const { rows } = await database.query(
-      `SELECT id, ${columns} FROM ${table} WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_ONCE}`,
-      [Number(last)],
+      `SELECT ${key}, ${columns} FROM ${table} WHERE ${key} > ?` +
+        `${name === undefined ? '' : ' AND name = ?'} ORDER BY ${key} LIMIT ${ROWS_AT_ONCE}`,
+      name === undefined ? [Number(last)] : [Number(last), name],
     )
     yield* rows
     if (rows.length < ROWS_AT_ONCE) return
-    last = rows.at(-1)!['id']
+    last = rows.at(-1)![key]
   }
 }

@@ -1,14 +1,14 @@
 -- Site activity. Times are milliseconds since the Unix epoch (UTC), seconds are whole ones since then.
 
--- One row a visit. visitor is NULL where it is unknown.
+-- One row a visit, stored in the order of time, in which rows come and are removed. number: which one it is of all visits
+-- of the name, in the order in which they came to SQL. visitor is NULL where it is unknown.
 CREATE TABLE IF NOT EXISTS activities (
-  id BIGINT NOT NULL AUTO_INCREMENT,
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   created_at BIGINT NOT NULL,
+  number BIGINT NOT NULL,
   visitor BINARY(12) NULL,
   page VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-  PRIMARY KEY (id),
-  KEY activities_created_at (name, created_at)
+  PRIMARY KEY (name, created_at, number)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- What is summed up beside the rows, in the same transactions: how many rows of `activities` each second has,
@@ -20,14 +20,16 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
+-- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   day BIGINT NOT NULL,
   visitor BINARY(12) NOT NULL,
   last_second BIGINT NOT NULL,
+  last_slice BIGINT NOT NULL,
   hours INT NOT NULL,
   PRIMARY KEY (name, day, visitor),
-  KEY activity_visitors_last_second (name, last_second)
+  KEY activity_visitors_last_slice (name, last_slice)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,

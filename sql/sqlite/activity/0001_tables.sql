@@ -1,14 +1,15 @@
 -- Site activity. Times are milliseconds since the Unix epoch (UTC), seconds are whole ones since then.
 
--- One row a visit. visitor is NULL where it is unknown.
+-- One row a visit, stored in the order of time, in which rows come and are removed. number: which one it is of all visits
+-- of the name, in the order in which they came to SQL. visitor is NULL where it is unknown.
 CREATE TABLE IF NOT EXISTS activities (
-  id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   created_at INTEGER NOT NULL,
+  number INTEGER NOT NULL,
   visitor BLOB NULL,
-  page TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS activities_created_at ON activities (name, created_at);
+  page TEXT NOT NULL,
+  PRIMARY KEY (name, created_at, number)
+) WITHOUT ROWID;
 
 -- What is summed up beside the rows, in the same transactions: how many rows of `activities` each second has,
 CREATE TABLE IF NOT EXISTS activity_seconds (
@@ -19,15 +20,17 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
 ) WITHOUT ROWID;
 
 -- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
+-- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name TEXT NOT NULL,
   day INTEGER NOT NULL,
   visitor BLOB NOT NULL,
   last_second INTEGER NOT NULL,
+  last_slice INTEGER NOT NULL,
   hours INTEGER NOT NULL,
   PRIMARY KEY (name, day, visitor)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS activity_visitors_last_second ON activity_visitors (name, last_second);
+CREATE INDEX IF NOT EXISTS activity_visitors_last_slice ON activity_visitors (name, last_slice);
 
 -- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
 -- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
