@@ -1,6 +1,6 @@
 import { statementsOf } from '../database/bulk.js'
 import type { SqlValue, Transaction } from '../database/database.js'
-import { insert, type Statement, upsert } from '../database/dialect.js'
+import { insert, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import { enterViews } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
@@ -15,6 +15,9 @@ export const MAX_COMMIT_ROWS = 40_000
 
 /** Rows of one statement: more is hardly faster. */
 const ROWS_A_STATEMENT = 1_000
+
+/** Fewer rows are sent as fast by a statement of text. */
+const LEAST_LOADED = 500
 
 const SECONDS_AN_HOUR = 3600
 
@@ -41,7 +44,6 @@ export async function commitVisits(
   const [[oldest, ofOldest] = [0, []]] = seconds
   const isLate = ({ time }: Visit): boolean => Math.min(time, now) < openFrom
   const late = oldest * 1000 === openFrom ? ofOldest.filter(isLate).length : 0
-  const sums = new Sums()
   const statements = new Statements(tx)
 
   await statements.send(
@@ -73,19 +75,13 @@ export async function commitVisits(
         count,
       ),
   )
-  // No two rows of a name have one number, since the books are locked.
-  let number = books.views
-  for (const chunk of chunksOf(seconds)) {
-    const rows: SqlValue[][] = []
-    for (const visit of chunk) {
-      const time = timeOf(visit)
-      sums.add(visit, time)
-      rows.push([name, time, ++number, visit.visitor, visit.page])
-    }
-    await statements.send(rows, (count) =>
-      insert('activities', ['name', 'created_at', 'number', 'visitor', 'page'], count),
-    )
-  }
+  const sums = new Sums()
+  await statements.insert(
+    'activities',
+    ['name', 'created_at', 'number', 'visitor', 'page'],
+    rowsOf(name, seconds, timeOf, books.views, sums),
+    visits.length,
+  )
   await statements.send(
     mapped(sums.visitors(), ([day, { visitor, second, hours }]) => [
       name,
@@ -139,8 +135,22 @@ class Statements {
   async send(rows: Iterable<SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
     const limits = { maxBytes: this.#tx.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
     for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
-      await this.#next({ sql, values })
+      await this.#next(() => this.#tx.query(sql, values))
     }
+  }
+
+  /** Inserts rows by the fastest way that the database has. All of them have been read then. */
+  async insert(
+    table: string,
+    columns: readonly string[],
+    rows: Iterable<SqlValue[]>,
+    count: number,
+  ): Promise<void> {
+    const { load } = this.#tx
+    if (load && count >= LEAST_LOADED) {
+      await this.#next(() => load(table, columns, rows, count))
+      await this.done()
+    } else await this.send(rows, (n) => insert(table, columns, n))
   }
 
   /** Resolves when the last statement has been carried out. */
@@ -148,8 +158,8 @@ class Statements {
     await this.#underWay
   }
 
-  async #next({ sql, values }: Statement): Promise<void> {
-    const next = this.#tx.query(sql, values)
+  async #next(send: () => Promise<unknown>): Promise<void> {
+    const next = send()
     // Of two that fail the first is the one that says why.
     next.catch(() => undefined)
     await this.#underWay
@@ -185,16 +195,23 @@ function byHour(seconds: readonly Second[]): [hour: number, views: number][] {
   return [...hours]
 }
 
-/** All visits in the order of their times, in which an index takes them best, some at a time. */
-function* chunksOf(seconds: readonly Second[]): Generator<Visit[]> {
-  let chunk: Visit[] = []
+/**
+ * The rows in the order of their times, in which they are stored; adds them up when they are read,
+ * while the database is at those before. No two of a name have one number, since the books are
+ * locked.
+ */
+function* rowsOf(
+  name: string,
+  seconds: readonly Second[],
+  timeOf: (visit: Visit) => number,
+  number: number,
+  sums: Sums,
+): Generator<SqlValue[]> {
   for (const [, visits] of seconds) {
     for (const visit of visits.sort((a, b) => a.time - b.time)) {
-      if (chunk.push(visit) === ROWS_A_STATEMENT) {
-        yield chunk
-        chunk = []
-      }
+      const time = timeOf(visit)
+      sums.add(visit, time)
+      yield [name, time, ++number, visit.visitor, visit.page]
     }
   }
-  if (chunk.length > 0) yield chunk
 }

@@ -62,6 +62,19 @@ export interface Queryable {
  */
 export interface Transaction extends Queryable {
   /**
+   * Inserts rows by a way that is faster than INSERT, all of them or none: where it cannot, it
+   * rejects with kind `data`. Reads `rows` later, some at a time; a source may reuse one array for
+   * all. Not there where the database has no such way, or does not allow it.
+   */
+  readonly load?:
+    | ((
+        table: string,
+        columns: readonly string[],
+        rows: Iterable<readonly SqlValue[]>,
+        count: number,
+      ) => Promise<QueryResult>)
+    | undefined
+  /**
    * Has `hook` run when `work` has resolved, just before the commit: all row locks of the work are
    * held by then. Hooks run one after the other, in the order in which they came. If one rejects,
    * all is rolled back.
@@ -109,10 +122,10 @@ export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /**
    * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`,
-   * `DATABASE_CLOSED`, `DATABASE_NEWER`, `DATABASE_MIGRATING`, `DATABASE_MOVED`, `DATABASE_OTHER`,
-   * `DATABASE_QUEUE_FULL`, `DATABASE_READ_ONLY`, `DATABASE_STATEMENT_REFUSED`,
-   * `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`, `DATABASE_TRANSACTION_LOST`,
-   * `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
+   * `DATABASE_CLOSED`, `DATABASE_NEWER`, `DATABASE_MIGRATING`, `DATABASE_MOVED`,
+   * `DATABASE_NOT_LOADED`, `DATABASE_OTHER`, `DATABASE_QUEUE_FULL`, `DATABASE_READ_ONLY`,
+   * `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`,
+   * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
    */
   readonly code: string
   /** The kind of failure, which is the same for all databases. */

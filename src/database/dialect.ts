@@ -102,6 +102,18 @@ export function insert(table: string, columns: readonly string[], rowCount: numb
 }
 
 /**
+ * The MySQL statement that reads rows from its client. Bytes are not converted: text is UTF-8
+ * already.
+ */
+export function loadData(table: string, columns: readonly string[]): string {
+  return (
+    `LOAD DATA LOCAL INFILE 'rows' INTO TABLE ${quoted(table)} CHARACTER SET binary ` +
+    String.raw`FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n' ` +
+    `(${columns.map(quoted).join(', ')})`
+  )
+}
+
+/**
  * {@link insert}, which updates the row where the key exists. Columns that `updates` does not name
  * stay as they are; `greatest` and `add` of NULL are NULL.
  */

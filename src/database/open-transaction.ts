@@ -29,11 +29,15 @@ export const MAX_IDLE_MS = 10_000
  */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
 
+/** What sends rows when it is called; see {@link Transaction.load}. */
+type Load = (...rows: Parameters<NonNullable<Transaction['load']>>) => () => Promise<QueryResult>
+
 /** What a transaction runs on. */
 export interface Connection {
   readonly dialect: Dialect
   readonly maxStatementBytes: number
   readonly prepare: Prepare
+  readonly load?: Load | undefined
   /**
    * Checks each statement before anything else; throws what it is refused with. @default what keeps
    * the transaction open
@@ -42,8 +46,7 @@ export interface Connection {
 }
 
 interface Statement {
-  readonly sql: string
-  readonly parameters: readonly SqlValue[]
+  readonly prepare: () => () => Promise<QueryResult>
   /** What runs it, once it has been made ready. */
   run?: () => Promise<QueryResult>
   readonly resolve: (result: QueryResult) => void
@@ -53,6 +56,7 @@ interface Statement {
 export class OpenTransaction implements Transaction {
   readonly dialect: Dialect
   readonly maxStatementBytes: number
+  readonly load: Transaction['load']
   readonly #prepare: Prepare
   readonly #check: (sql: string) => void
   readonly #waiting: Statement[] = []
@@ -67,21 +71,26 @@ export class OpenTransaction implements Transaction {
   #failure: { readonly error: unknown } | undefined
   readonly #hooks: (() => Promise<void>)[] = []
 
-  constructor({ dialect, maxStatementBytes, prepare, check = refuseWhatEnds }: Connection) {
+  constructor({ dialect, maxStatementBytes, prepare, load, check = refuseWhatEnds }: Connection) {
     this.dialect = dialect
     this.maxStatementBytes = maxStatementBytes
     this.#prepare = prepare
     this.#check = check
+    this.load = load && ((...rows) => this.#enqueue('LOAD DATA', () => load(...rows)))
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
+    return this.#enqueue(sql, () => this.#prepare(sql, parameters))
+  }
+
+  #enqueue(sql: string, prepare: Statement['prepare']): Promise<QueryResult> {
     try {
       this.#admit(sql)
     } catch (error) {
       return Promise.reject(error)
     }
     const result = new Promise<QueryResult>((resolve, reject) => {
-      this.#waiting.push({ sql, parameters, resolve, reject })
+      this.#waiting.push({ prepare, resolve, reject })
       if (this.#working) return this.#makeReady()
       clearTimeout(this.#idleTimer)
       this.#working = this.#work()
@@ -142,10 +151,10 @@ export class OpenTransaction implements Transaction {
    */
   async #work(): Promise<void> {
     for (let statement = this.#waiting.shift(); statement; statement = this.#waiting.shift()) {
-      const { sql, parameters, run, resolve, reject } = statement
+      const { prepare, run, resolve, reject } = statement
       try {
         if (this.#failure) throw this.#failure.error
-        const answer = (run ?? this.#prepare(sql, parameters))()
+        const answer = (run ?? prepare())()
         this.#makeReady()
         // Whoever awaits it is told only when the next one has been sent: there is no `await` in
         // between.
@@ -170,7 +179,7 @@ export class OpenTransaction implements Transaction {
   /** The next one only: all that wait would take memory, and the process's time at once. */
   #makeReady(): void {
     const next = this.#waiting[0]
-    if (next && !this.#failure) next.run ??= this.#prepare(next.sql, next.parameters)
+    if (next && !this.#failure) next.run ??= next.prepare()
   }
 
   /** A statement that is refused fails the transaction, as one that fails does. */

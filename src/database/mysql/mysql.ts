@@ -12,6 +12,7 @@ import { closedError } from '../closed.js'
 import {
   DatabaseError,
   type Database,
+  type DatabaseErrorKind,
   type Queryable,
   type QueryResult,
   type SqlValue,
@@ -40,6 +41,8 @@ export type { MysqlOptions } from './options.js'
  * always means.
  */
 const CHANGE_TIMEOUT_MS = 3_600_000
+/** Failures that say nothing about the statement. */
+const PASSING: readonly DatabaseErrorKind[] = ['lock', 'capacity']
 const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
 
 /**
@@ -61,6 +64,7 @@ export class MysqlDatabase implements Database, MigrationHost {
   readonly #schema: string
   readonly #sessions: MysqlHosts
   readonly #lifetime = new Lifetime(closedError)
+  #loads = true
 
   /**
    * @param option what the user knows a URL as, for messages
@@ -99,8 +103,12 @@ export class MysqlDatabase implements Database, MigrationHost {
     return this.#onOneConnection((session) => {
       const { maxStatementBytes } = session
       const prepare = (sql: string, values: readonly SqlValue[]) => session.prepare(sql, values)
+      const load =
+        this.#loads && session.loads
+          ? (...rows: Parameters<MysqlSession['load']>) => this.#watched(session.load(...rows))
+          : undefined
       return session.transaction(() =>
-        new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare }).finish(work),
+        new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare, load }).finish(work),
       )
     })
   }
@@ -142,6 +150,19 @@ export class MysqlDatabase implements Database, MigrationHost {
       await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
       await this.#sessions.close()
     })
+  }
+
+  /** After a LOAD DATA that failed for itself, all is sent as INSERTs. */
+  #watched(load: () => Promise<QueryResult>): () => Promise<QueryResult> {
+    return async () => {
+      try {
+        return await load()
+      } catch (error) {
+        const passes = error instanceof DatabaseError && PASSING.includes(error.kind)
+        if (!passes) this.#loads = false
+        throw error
+      }
+    }
   }
 
   #onOneConnection<T>(work: (session: MysqlSession) => Promise<T>): Promise<T> {

@@ -3,10 +3,12 @@
  * server's defaults are and whatever its last user has done. Every statement sent on it settles:
  * mysql2 leaves the promises of a connection it closes itself for ever open, so they are kept here.
  */
-import type { PoolConnection, TypeCastField } from 'mysql2'
+import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
+import { loadData } from '../dialect.js'
 import { checkedValues, exactInteger } from '../values.js'
 import { mysqlError, silence, withHolder } from './errors.js'
+import { loadedRows } from './load-data.js'
 import { located, type Place } from './place.js'
 
 /** The most callers that wait for a connection. */
@@ -65,6 +67,12 @@ const MARIADB_SETTINGS =
   'SESSION idle_write_transaction_timeout = 0, SESSION ' +
   'idle_readonly_transaction_timeout = 0 */'
 /**
+ * Whether the server takes rows of its client. A Galera node that splits LOAD DATA commits what it
+ * has so far.
+ */
+const LOAD_SETTINGS =
+  "SHOW VARIABLES WHERE Variable_name IN ('local_infile', 'wsrep_load_data_splitting')"
+/**
  * It is gone when something has committed the transaction. (The server's status flag does not tell:
  * COMMIT AND CHAIN keeps it.)
  */
@@ -84,6 +92,7 @@ export class MysqlSession {
   readonly #gone: () => void
   readonly #pending = new Set<(error: unknown) => void>()
   #maxStatementBytes = Infinity
+  #loads = false
   readonly #whoHolds: WhoHolds
   readonly #place: Pick<Place, 'name' | 'server'>
   /** The server's name for this connection. */
@@ -133,6 +142,11 @@ export class MysqlSession {
     return this.#maxStatementBytes
   }
 
+  /** Whether the server takes {@link load}. Known once the session has begun. */
+  get loads(): boolean {
+    return this.#loads
+  }
+
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
     await this.#bringIntoKnownState()
@@ -142,6 +156,8 @@ export class MysqlSession {
     )
     this.#maxStatementBytes = Number(rows[0]?.['bytes']) - PACKET_MARGIN_BYTES
     this.#id = Number(rows[0]?.['id'])
+    const settings = await this.#send(LOAD_SETTINGS, BEGIN_TIMEOUT_MS)
+    this.#loads = mayLoad(settings.rows)
   }
 
   async #bringIntoKnownState(): Promise<void> {
@@ -263,6 +279,35 @@ export class MysqlSession {
     }
   }
 
+  /**
+   * What sends rows by `LOAD DATA LOCAL`. The server cuts and skips what does not fit, even in
+   * strict mode, and only counts it: so it fails with kind `data` unless it has stored all rows as
+   * they are, and where the server does not know it.
+   */
+  load(
+    table: string,
+    columns: readonly string[],
+    rows: Iterable<readonly SqlValue[]>,
+    count: number,
+  ): () => Promise<QueryResult> {
+    return async () => {
+      const stream = loadedRows(rows)
+      const query = { sql: loadData(table, columns), infileStreamFactory: () => stream }
+      try {
+        const { affectedRows, warningStatus } = await this.#settled<ResultSetHeader>(
+          QUERY_TIMEOUT_MS,
+          (done) => this.#connection.query<ResultSetHeader>(query, done),
+        )
+        if (affectedRows === count && warningStatus === 0) return { rows: [], affectedRows }
+      } catch (error) {
+        if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
+      } finally {
+        stream.destroy()
+      }
+      throw notLoaded()
+    }
+  }
+
   /** If it fails because others hold a lock too long, its error says who. */
   async #sendWatched(text: string, timeoutMs: number): Promise<QueryResult> {
     let holder: string | undefined
@@ -335,6 +380,21 @@ export class MysqlSession {
       if (fail) this.#pending.delete(fail)
     }
   }
+}
+
+function mayLoad(settings: readonly SqlRow[]): boolean {
+  const isOn = (name: string): boolean =>
+    settings.some((row) => row['Variable_name'] === name && row['Value'] === 'ON')
+  return isOn('local_infile') && !isOn('wsrep_load_data_splitting')
+}
+
+function notLoaded(): DatabaseError {
+  return new DatabaseError(
+    'DATABASE_NOT_LOADED',
+    'data',
+    'The server has not stored all rows of a LOAD DATA as they are; nothing of them is kept, ' +
+      'and this process sends INSERTs from now on',
+  )
 }
 
 function transactionLost(): DatabaseError {

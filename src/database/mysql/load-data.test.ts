@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConnection } from 'mysql2/promise'
+import { startMariadb } from '../../../test/servers/mariadb.js'
+import { DatabaseError, type SqlValue } from '../database.js'
+import { chunksOf } from './load-data.js'
+import { MysqlDatabase } from './mysql.js'
+
+const COLUMNS = ['n', 'text', 'bytes']
+const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+
+const isNotLoaded = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === 'DATABASE_NOT_LOADED' && error.kind === 'data'
+
+test('LOAD DATA stores rows as they are, or none, and then INSERTs are sent', async () => {
+  const server = await startMariadb(['--local-infile=1'])
+  const connection = await createConnection(server.url())
+  await connection.query(
+    'CREATE TABLE loaded (n BIGINT PRIMARY KEY, text VARCHAR(1100) CHARACTER SET utf8mb4 ' +
+      'COLLATE utf8mb4_bin NULL, bytes VARBINARY(300) NULL) ENGINE=InnoDB',
+  )
+  const rows: SqlValue[][] = [
+    [-1, '', Buffer.alloc(0)],
+    [0, '\\N', EVERY_BYTE],
+    [1, 'a\tb\nc\\d\0e\r"\'', Buffer.from('\\N')],
+    [2, '日本 😀 é', null],
+    [3, null, Buffer.from('\t\n\\')],
+    [2n ** 63n - 1n, '\u007f\u0080', Buffer.from([0x5c])],
+    [2 ** 53 - 1, '😀'.repeat(500), EVERY_BYTE],
+    ...Array.from({ length: 5_000 }, (_, i): SqlValue[] => [10 + i, `/${i}`, EVERY_BYTE]),
+  ]
+  const load = async (database: MysqlDatabase, given: readonly SqlValue[][]): Promise<void> => {
+    await database.transaction(async (tx) => {
+      assert(tx.load, 'the server takes LOAD DATA')
+      await tx.load('loaded', COLUMNS, given, given.length)
+    })
+  }
+  const stored = async (database: MysqlDatabase): Promise<readonly SqlValue[][]> => {
+    const found = await database.query('SELECT n, text, bytes FROM loaded ORDER BY n')
+    return found.rows.map((row) => COLUMNS.map((column) => row[column] ?? null))
+  }
+  const mayLoad = (database: MysqlDatabase): Promise<boolean> =>
+    database.transaction(async (tx) => tx.load !== undefined)
+
+  let database = new MysqlDatabase(server.url())
+  await load(database, rows)
+  const ascending = rows.sort(([a], [b]) => (BigInt(a as number) < BigInt(b as number) ? -1 : 1))
+  assert.deepEqual(await stored(database), ascending)
+
+  // Even in strict mode the server only warns of these, and skips or cuts.
+  for (const [what, row] of [
+    ['a key that exists', [1, '', null]],
+    ['text that is too long', [100_000, 'x'.repeat(1_101), null]],
+  ] as const) {
+    await assert.rejects(load(database, [[99_999, '', null], [...row]]), isNotLoaded, what)
+    assert.deepEqual(await stored(database), ascending, what)
+    assert.equal(await mayLoad(database), false, `INSERTs are sent after ${what}`)
+    await database.close()
+    database = new MysqlDatabase(server.url())
+  }
+  await assert.rejects(
+    database.transaction((tx) => tx.load!('none', COLUMNS, [[1, '', null]], 1)),
+    isNotLoaded,
+  )
+  await database.close()
+
+  await connection.query('SET GLOBAL local_infile = 0')
+  database = new MysqlDatabase(server.url())
+  assert.equal(await mayLoad(database), false, 'the server does not allow it')
+  await database.close()
+  await connection.end()
+  await server.stop()
+})
+
+test('rows are made a chunk at a time, and read only then', () => {
+  let read = 0
+  const chunks = chunksOf(
+    (function* () {
+      for (; read < 10_000; read++) yield [read, 'x'.repeat(100)]
+    })(),
+  )
+  assert(chunks.next().value!.length >= 64 * 1024)
+  assert(read < 2_000, `${read} rows were read for the first chunk`)
+})
