@@ -242,6 +242,10 @@ export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))
 }
 
+/** How long a call of the retention removes what is old. Collecting waits for it. */
+const LEAST_REMOVAL_MS = 250
+const MOST_REMOVAL_MS = 2_500
+
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity implements Activity {
   readonly #settings: ActivitySettings
@@ -253,6 +257,8 @@ export class SiteActivity implements Activity {
   readonly #live: () => Promise<LiveActivity>
   readonly #recounts: Recounts
   readonly #middleware: () => RequestHandler
+  /** When the last removal began that has left something. */
+  #moreToRemoveSince: number | undefined
   readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
@@ -447,6 +453,8 @@ export class SiteActivity implements Activity {
 
   /** SQL has the longest times that a process has given. */
   async #removeOld(database: Database, context: RetentionContext): Promise<boolean> {
+    const began = this.#environment.clock.elapsed()
+    const until = began + this.#removalMs(began)
     const { name, historyDays, vanishedSeconds } = this.#settings
     await watchBalance(database, name, this.#logger)
     const use = await useOf(database, name)
@@ -455,11 +463,24 @@ export class SiteActivity implements Activity {
       valuesDays: Math.max(historyDays, use?.historyDays ?? 0),
       vanishedSeconds: Math.max(vanishedSeconds, use?.cellTtlSeconds ?? 0),
     }
-    return removeOldVisits(database, context, kept, (certificate) => {
+    const onCertified = (certificate: ActivityCertificate): void => {
       const line = certificateLine(name, certificate)
       if (certificate.balanced) this.#logger.info(line)
       else this.#logger.error(line)
-    })
+    }
+    const mayGoOn = (): boolean => this.#environment.clock.elapsed() < until
+    const more = await removeOldVisits(database, context, kept, onCertified, mayGoOn)
+    this.#moreToRemoveSince = more ? began : undefined
+    return more
+  }
+
+  /**
+   * How long one call removes. Where the last one has left something, a quarter of the time since
+   * then: collecting has the rest.
+   */
+  #removalMs(began: number): number {
+    const since = began - (this.#moreToRemoveSince ?? began)
+    return Math.min(Math.max(LEAST_REMOVAL_MS, since / 4), MOST_REMOVAL_MS)
   }
 
   /** How long visits are kept: SQL has the longest time that a process has given. */

@@ -1,6 +1,8 @@
+import { listsOf } from '../database/bulk.js'
 import {
   type Database,
   DatabaseError,
+  type SqlRow,
   type SqlValue,
   type Transaction,
 } from '../database/database.js'
@@ -14,18 +16,13 @@ import { sliceOf } from './sums.js'
 import { foldValues, removeValues } from './values.js'
 
 /**
- * How much one call removes: few seconds' work, so that the collector has its time. With a call in
- * each collecting run this keeps up with 20,000 visits a second.
+ * What is removed at a time, so that nobody who inserts is held up: rows of one transaction, about,
+ * and of one DELETE; seconds of one transaction; visitors.
  */
-const SECONDS_A_CALL = 1_500
-const ROWS_A_CALL = 200_000
-
-/** Rows of one DELETE, about; visitors of one. */
+const ROWS_A_PIECE = 10_000
 const ROWS_A_STATEMENT = 5_000
-const VISITORS_A_STATEMENT = 500
-
-/** Visitors that one call removes. */
-const VISITORS_A_CALL = 100_000
+const SECONDS_A_PIECE = 100
+const VISITORS_A_PIECE = 2_000
 
 /**
  * Days that values by the hour are kept for longer: a reader goes by the time up to which all is
@@ -42,78 +39,114 @@ export interface Retention {
   readonly vanishedSeconds: number
 }
 
+/** Removes a piece, and resolves with whether there is more. */
+type Removal = () => Promise<boolean>
+
 /**
  * Closes the days that are over, and removes what is old: seconds with their rows, visitors of
  * closed days, and values by the hour. Totals stay.
  *
- * `onCertified` hears of each day with page views that has been closed.
+ * What is locked by others is left for the next call. Resolves with whether there is more to
+ * remove.
  *
- * What is locked by others is left for the next call. Resolves with whether there is more than one
- * call removes.
+ * @param onCertified hears of each day with page views that has been closed
+ * @param mayGoOn is asked before each piece but the first ones; @default until all is removed
  */
 export async function removeOldVisits(
   database: Database,
   { now, name }: RetentionContext,
   { rowsMs, valuesDays, vanishedSeconds }: Retention,
   onCertified: (certificate: ActivityCertificate) => void = () => {},
+  mayGoOn: () => boolean = () => true,
 ): Promise<boolean> {
-  const more = [
-    await closeDays(database, name, now, vanishedSeconds, onCertified),
-    await foldValues(database, name),
-    await removeSeconds(database, name, Math.floor((now - rowsMs) / 1000)),
-    await removeVisitors(database, name, Math.floor((now - rowsMs) / 1000)),
-    await removeValues(
-      database,
-      name,
-      Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY,
-    ),
+  const closes = await closeDays(database, name, now, vanishedSeconds, onCertified)
+  const folds = await foldValues(database, name)
+  const keepFrom = Math.floor((now - rowsMs) / 1000)
+  const valuesFrom = Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY
+  // A piece of each in turn, so that none waits for what another has more of.
+  let removals: Removal[] = [
+    secondsRemoval(database, name, keepFrom),
+    await visitorsRemoval(database, name, keepFrom),
+    () => removeValues(database, name, valuesFrom),
   ]
-  return more.includes(true)
+  do {
+    const more: Removal[] = []
+    for (const remove of removals) if (await remove()) more.push(remove)
+    removals = more
+  } while (removals.length > 0 && mayGoOn())
+  return closes || folds || removals.length > 0
 }
 
 /**
- * Removes seconds before `keepFrom`, oldest first, each whole in a transaction of its own: its sum
- * and its rows, so that the sums always are what the rows say. Locks the sum first: it keeps out
- * those who would add to the second meanwhile. Nobody else is in the way: READ COMMITTED locks no
- * gaps, and new rows go elsewhere.
+ * Removes seconds before `keepFrom`, oldest first, some of them whole in a transaction: their sums
+ * and their rows, so that the sums always are what the rows say. Locks the sums first: they keep
+ * out those who would add to these seconds meanwhile. Nobody else is in the way: READ COMMITTED
+ * locks no gaps, and new rows go elsewhere.
  */
-async function removeSeconds(database: Database, name: string, keepFrom: number): Promise<boolean> {
-  const { rows } = await database.query(
-    'SELECT second FROM activity_seconds WHERE name = ? AND second < ? ORDER BY second LIMIT ?',
-    [name, keepFrom, SECONDS_A_CALL],
-  )
-  let removed = 0
-  for (const { second } of rows) {
-    if (removed >= ROWS_A_CALL) return true
+function secondsRemoval(database: Database, name: string, keepFrom: number): Removal {
+  // Not from the first one again: the server still steps over what has just been removed.
+  let from = 0
+  return async () => {
+    const { rows } = await database.query(
+      'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
+        'ORDER BY second LIMIT ?',
+      [name, from, keepFrom, SECONDS_A_PIECE],
+    )
+    const seconds = firstOf(rows)
+    if (seconds.length === 0) return false
     try {
-      removed += await database.transaction((tx) => removeSecond(tx, name, Number(second)))
+      await database.transaction((tx) => removeSeconds(tx, name, seconds))
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === 'lock') return false
       throw error
     }
+    from = seconds.at(-1)! + 1
+    return seconds.length < rows.length || rows.length === SECONDS_A_PIECE
   }
-  return rows.length === SECONDS_A_CALL
 }
 
-/** Returns how many rows there were. */
-async function removeSecond(tx: Transaction, name: string, second: number): Promise<number> {
-  const sum = await tx.query(
-    `SELECT views FROM activity_seconds WHERE name = ? AND second = ?${forUpdate(tx.dialect)}`,
-    [name, second],
-  )
-  if (sum.rows.length === 0) return 0
-  const removed = await removeRows(tx, name, second * 1000, (second + 1) * 1000)
-  await tx.query('DELETE FROM activity_seconds WHERE name = ? AND second = ?', [name, second])
-  return removed
+/** The first seconds that have as many rows as a transaction removes; one may have more. */
+function firstOf(rows: readonly SqlRow[]): number[] {
+  const seconds: number[] = []
+  let views = 0
+  for (const row of rows) {
+    views += Number(row['views'])
+    if (seconds.length > 0 && views > ROWS_A_PIECE) break
+    seconds.push(Number(row['second']))
+  }
+  return seconds
 }
 
-async function removeRows(
+async function removeSeconds(
   tx: Transaction,
   name: string,
-  from: number,
-  to: number,
-): Promise<number> {
-  let removed = 0
+  seconds: readonly number[],
+): Promise<void> {
+  const place = `name = ? AND second IN (${placeholders(seconds.length)})`
+  const { rows } = await tx.query(
+    `SELECT second FROM activity_seconds WHERE ${place} ORDER BY second${forUpdate(tx.dialect)}`,
+    [name, ...seconds],
+  )
+  for (const [first, end] of runsOf(rows)) await removeRows(tx, name, first * 1000, end * 1000)
+  await tx.query(`DELETE FROM activity_seconds WHERE ${place}`, [name, ...seconds])
+}
+
+/**
+ * Seconds that follow each other, as [first, end). A second between that has no sum may get one
+ * meanwhile, and rows.
+ */
+function runsOf(rows: readonly SqlRow[]): [first: number, end: number][] {
+  const runs: [first: number, end: number][] = []
+  for (const row of rows) {
+    const second = Number(row['second'])
+    const last = runs.at(-1)
+    if (last && last[1] === second) last[1] = second + 1
+    else runs.push([second, second + 1])
+  }
+  return runs
+}
+
+async function removeRows(tx: Transaction, name: string, from: number, to: number): Promise<void> {
   for (;;) {
     // A DELETE with a LIMIT is MySQL's only; so the time of the first row to stay is asked for.
     const next = await tx.query(
@@ -122,31 +155,32 @@ async function removeRows(
       [name, from, to, ROWS_A_STATEMENT],
     )
     const upTo = next.rows[0] ? Math.max(Number(next.rows[0]['created_at']), from + 1) : to
-    const { affectedRows } = await tx.query(
-      'DELETE FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?',
-      [name, from, upTo],
-    )
-    removed += affectedRows
-    if (upTo >= to) return removed
+    await tx.query('DELETE FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?', [
+      name,
+      from,
+      upTo,
+    ])
+    if (upTo >= to) return
     from = upTo
   }
 }
 
 /**
- * Removes visitors last seen before `keepFrom`, by whole slices. Those of open days stay, so no commit is in the
- * way: none changes a visitor of a closed day.
+ * Removes visitors last seen before `keepFrom`, by whole slices. Those of open days stay, so no
+ * commit is in the way: none changes a visitor of a closed day.
  */
-async function removeVisitors(
+async function visitorsRemoval(
   database: Database,
   name: string,
   keepFrom: number,
-): Promise<boolean> {
+): Promise<Removal> {
   const before = sliceOf(Math.min(keepFrom, ((await openDayOf(database, name)) * DAY_MS) / 1000))
-  for (let removed = 0; removed < VISITORS_A_CALL; removed += VISITORS_A_STATEMENT) {
+  let from = 0
+  return async () => {
     const { rows } = await database.query(
-      'SELECT day, visitor FROM activity_visitors WHERE name = ? AND last_slice < ? ' +
-        'ORDER BY last_slice LIMIT ?',
-      [name, before, VISITORS_A_STATEMENT],
+      'SELECT day, visitor, last_slice FROM activity_visitors WHERE name = ? AND ' +
+        'last_slice >= ? AND last_slice < ? ORDER BY last_slice LIMIT ?',
+      [name, from, before, VISITORS_A_PIECE],
     )
     const byDay = new Map<number, SqlValue[]>()
     for (const { day, visitor } of rows) {
@@ -155,13 +189,15 @@ async function removeVisitors(
       visitors.push(visitor ?? null)
     }
     for (const [day, visitors] of byDay) {
-      await database.query(
-        'DELETE FROM activity_visitors WHERE name = ? AND day = ? AND ' +
-          `visitor IN (${placeholders(visitors.length)})`,
-        [name, day, ...visitors],
-      )
+      for (const list of listsOf(visitors)) {
+        await database.query(
+          'DELETE FROM activity_visitors WHERE name = ? AND day = ? AND ' +
+            `visitor IN (${placeholders(list.length)})`,
+          [name, day, ...list],
+        )
+      }
     }
-    if (rows.length < VISITORS_A_STATEMENT) return false
+    from = Number(rows.at(-1)?.['last_slice'] ?? from)
+    return rows.length === VISITORS_A_PIECE
   }
-  return true
 }

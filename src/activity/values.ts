@@ -13,7 +13,7 @@ const VALUES_A_FOLD = 500
 const FOLDS_A_CALL = 200
 
 /** Hours of values removed by one call. */
-const HOURS_A_CALL = 200
+const HOURS_A_CALL = 2
 
 /** All dimensions that a name has values of by the hour, ascending. */
 export function dimensionsOf(queryable: Queryable, name: string): Promise<string[]> {
