@@ -64,6 +64,13 @@ test('LOAD DATA stores rows as they are, or none, and then INSERTs are sent', as
   )
   await database.close()
 
+  await connection.query('SET GLOBAL max_allowed_packet = 1024')
+  database = new MysqlDatabase(server.url())
+  await database.query('DELETE FROM loaded')
+  await load(database, rows)
+  assert.deepEqual(await stored(database), ascending, 'in packets of 1,024 bytes')
+  await database.close()
+
   await connection.query('SET GLOBAL local_infile = 0')
   database = new MysqlDatabase(server.url())
   assert.equal(await mayLoad(database), false, 'the server does not allow it')

@@ -30,9 +30,11 @@ const NUMBER_BYTES = 25
 /**
  * The rows as a stream. It reads them when the stream is read, some of them in a turn of the event
  * loop; so a source may reuse one array for all rows.
+ *
+ * @param maxBytes of a packet, each of which is a piece of the stream
  */
-export function loadedRows(rows: Iterable<readonly SqlValue[]>): Readable {
-  const chunks = chunksOf(rows)
+export function loadedRows(rows: Iterable<readonly SqlValue[]>, maxBytes: number): Readable {
+  const chunks = piecesOf(chunksOf(rows), maxBytes)
   return new Readable({
     highWaterMark: 1,
     read() {
@@ -46,6 +48,16 @@ export function loadedRows(rows: Iterable<readonly SqlValue[]>): Readable {
       })
     },
   })
+}
+
+/** A row may lie in several pieces: the server reads bytes. */
+function* piecesOf(
+  chunks: Iterable<Buffer>,
+  maxBytes: number,
+): Generator<Buffer, undefined, undefined> {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += maxBytes) yield chunk.subarray(at, at + maxBytes)
+  }
 }
 
 /** @throws what the rows throw */

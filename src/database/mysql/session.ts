@@ -291,7 +291,7 @@ export class MysqlSession {
     count: number,
   ): () => Promise<QueryResult> {
     return async () => {
-      const stream = loadedRows(rows)
+      const stream = loadedRows(rows, this.#maxStatementBytes)
       const query = { sql: loadData(table, columns), infileStreamFactory: () => stream }
       try {
         const { affectedRows, warningStatus } = await this.#settled<ResultSetHeader>(
