@@ -129,7 +129,7 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
   const frames = processes * frame.perSecond
   const oneCollector = (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used
   const byWidth = (frames * layerSeconds) / mostFrames(frame.bytes, LIMITS.width)
-  const byRetention = (visits * GRID.periodSeconds) / LIMITS.retainedRowsPerRun
+  const byRetention = visits / LIMITS.retainedRowsPerSecond
   const grids = Math.max(
     1,
     Math.ceil(visits / oneCollector),
@@ -240,8 +240,8 @@ export function endsOf(rate: number, constants: Constants): End[] {
   const oneServer = capacityOfOneServer(rate, constants)
   return [
     {
-      resource: 'retention, 200,000 rows a collecting run',
-      visits: LIMITS.retainedRowsPerRun / GRID.periodSeconds,
+      resource: 'retention, a quarter of the time',
+      visits: LIMITS.retainedRowsPerSecond,
       change:
         'partition `activities` by day and drop whole partitions; or a WideCache whose ' +
         'commit keeps sums only',
