@@ -81,6 +81,19 @@ test('memory: a set over the item limit deletes the old value, as in memcached',
   assert.equal(await cache.get('k'), undefined)
 })
 
+test('memory: reading many large items lets the process do other work', async () => {
+  const cache = memory()
+  const keys = Array.from({ length: 15 }, (_, i) => `k${i}`)
+  for (const key of keys) await cache.set(key, Buffer.alloc(MIB - 100), 60)
+  let worked = false
+  setImmediate(() => (worked = true))
+  assert.equal((await cache.getMany(keys)).size, 15)
+  assert.ok(worked)
+  const interrupted = cache.getMany(keys)
+  await cache.close()
+  await assert.rejects(interrupted, { code: 'CACHE_CLOSED' })
+})
+
 test('memory: wrong options are refused by name', () => {
   assert.throws(() => memory({ maxBytes: 1.5 }), {
     name: 'RangeError',

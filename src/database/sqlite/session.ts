@@ -54,7 +54,10 @@ export class SqliteSession {
     watchExit()
     states.add(this.#state)
     this.#worker.unref()
-    this.#worker.on('message', (reply: Reply) => this.#settle(reply))
+    // Node hands over messages one after the other as long as any are there, without a turn for
+    // timers and connections in between. Where the caller makes its next statement while the thread
+    // is at one, there always is one. So each answer has a turn of the event loop of its own.
+    this.#worker.on('message', (reply: Reply) => void setImmediate(() => this.#settle(reply)))
     this.#worker.on('error', (error) => this.#die(`The SQLite thread has died: ${error.message}`))
     this.#worker.on('exit', () => {
       states.delete(this.#state)

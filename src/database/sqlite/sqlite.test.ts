@@ -97,6 +97,27 @@ test('100,000 rows, written and read, never stop the event loop for 20 ms', asyn
   assert.ok(Math.min(...writing) < 20 && Math.min(...reading) < 20, longest)
 })
 
+test('timers have a turn between two answers, however soon the next one comes', async () => {
+  const database = new SqliteDatabase(':memory:')
+  let answersInATurn = 0
+  let most = 0
+  await database.transaction(async (tx) => {
+    let next = tx.query('SELECT 1')
+    for (let n = 0; n < 20; n++) {
+      const underWay = next
+      next = tx.query('SELECT 1')
+      await underWay
+      if (answersInATurn++ === 0) setImmediate(() => (answersInATurn = 0))
+      most = Math.max(most, answersInATurn)
+      // The thread has answered the next one before this one's work is done.
+      const until = performance.now() + 3
+      while (performance.now() < until);
+    }
+  })
+  assert.equal(most, 1)
+  await database.close()
+})
+
 /** How long the event loop has stood still at most, in ms, while `work` was done. */
 async function longestStop(work: () => Promise<unknown>): Promise<number> {
   const delays = monitorEventLoopDelay({ resolution: 1 })
