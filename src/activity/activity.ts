@@ -17,7 +17,7 @@ import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 import { CLOSED, type Health } from '../wide-cache/operations/health.js'
 import type { RetentionContext } from '../wide-cache/options.js'
-import { useOf } from '../wide-cache/ledger/use.js'
+import { type Keep, useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { watchBalance } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
@@ -281,6 +281,7 @@ export class SiteActivity implements Activity {
         kind: 'activity',
         keepSeconds: settings.keepSeconds,
         historyDays: settings.historyDays,
+        keep: settings.keep,
         tables: ['activity'],
         afterRun: (database, { now }) => this.#recounts.run(database, now),
         metrics: bookMetrics,
@@ -458,6 +459,7 @@ export class SiteActivity implements Activity {
     const { name, historyDays, vanishedSeconds } = this.#settings
     await watchBalance(database, name, this.#logger)
     const use = await useOf(database, name)
+    this.#compareKeep(use?.keep || 'rows')
     const kept = {
       rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
       valuesDays: Math.max(historyDays, use?.historyDays ?? 0),
@@ -481,6 +483,17 @@ export class SiteActivity implements Activity {
   #removalMs(began: number): number {
     const since = began - (this.#moreToRemoveSince ?? began)
     return Math.min(Math.max(LEAST_REMOVAL_MS, since / 4), MOST_REMOVAL_MS)
+  }
+
+  /** SQL has what the last process has given. */
+  #compareKeep(kept: Keep): void {
+    const { name, keep } = this.#settings
+    if (keep === '' || keep === kept) return
+    this.#logger.warnOnce(
+      'keep',
+      `wide-cache: another process has given the option "keep" of "${name}" as "${kept}" after ` +
+        `this one, which has "${keep}"; all processes go by the last, so give all the same`,
+    )
   }
 
   /** How long visits are kept: SQL has the longest time that a process has given. */

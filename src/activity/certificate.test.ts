@@ -116,6 +116,7 @@ for (const [server, url] of SERVERS) {
         late: 0,
         allPageViews: 4,
         ledger: { issued: 4, committed: 4, ...NOTHING },
+        keep: 'rows',
         layers: null,
         balanced: true,
         findings: [],

@@ -48,6 +48,8 @@ export interface ActivityCertificate {
    * it has no closing of its own.
    */
   readonly ledger: CertifiedLedger | null
+  /** What SQL keeps of visits now. With `sums`, no rows come that could be recounted. */
+  readonly keep: 'rows' | 'sums'
   /**
    * Recounts of layers of the day that found as many rows as their sums say. `null`: no layer has
    * been recounted, or no rows are kept.
@@ -86,11 +88,13 @@ export async function readCertificate(
       `(SELECT COALESCE(SUM(views), 0) ${ofHours}) AS hour_views, ` +
       `(SELECT COALESCE(SUM(late), 0) ${ofHours}) AS hour_late, ` +
       '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
-      `v.day >= b.open_day) AS seen FROM (${LEDGER_SUMS}) AS l ` +
+      'v.day >= b.open_day) AS seen, ' +
+      '(SELECT keeps FROM wide_cache_uses AS u WHERE u.name = ?) AS keeps ' +
+      `FROM (${LEDGER_SUMS}) AS l ` +
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [name, ...hours, ...hours, day, vanishedBefore, name, name, name, day, name, day],
+    [name, ...hours, ...hours, day, name, vanishedBefore, name, name, name, day, name, day],
   )
   return certificateOf(day, rows[0]!)
 }
@@ -133,6 +137,7 @@ function certificateOf(day: number, row: SqlRow): ActivityCertificate {
     late,
     allPageViews: certified ? balance.allPageViews : null,
     ledger: certified ? ledgerOf(row, from) : null,
+    keep: row['keeps'] === 'sums' ? 'sums' : 'rows',
     layers: equal + unequal > 0 ? equal : null,
     balanced: findings.length === 0,
     findings,
@@ -180,16 +185,21 @@ export async function certify(
 
 /** The certificate as one line of the log. */
 export function certificateLine(name: string, certificate: ActivityCertificate): string {
-  const { day, pageViews, visitors, late, ledger, layers, findings } = certificate
+  const { day, pageViews, visitors, late, ledger, findings } = certificate
   const rows = ledger
     ? Object.entries(ledger)
         .map(([field, n]) => `${field} ${n}`)
         .join(', ')
     : 'none'
-  const recounts = layers === null ? 'no layer' : `${layers} layers`
   return (
     `wide-cache: ${day} of "${name}" is closed: ${pageViews} page views, ${visitors} visitors, ` +
-    `${late} late; ledger: ${rows}; ${recounts} recounted and equal; ` +
+    `${late} late; ledger: ${rows}; ${recountsLine(certificate)}; ` +
     (findings.length === 0 ? 'the books balance' : `it does not balance: ${findings.join('; ')}`)
   )
+}
+
+/** What recounts have found. */
+export function recountsLine({ keep, layers }: ActivityCertificate): string {
+  if (layers !== null) return `${layers} layers recounted and equal`
+  return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no layer recounted and equal'
 }

@@ -4,6 +4,7 @@ import { insert, upsert } from '../database/dialect.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import { enterViews } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { keptOf } from './keep.js'
 import { sliceOf, Sums } from './sums.js'
 import type { Visit } from './visit.js'
 
@@ -22,9 +23,9 @@ const LEAST_LOADED = 500
 const SECONDS_AN_HOUR = 3600
 
 /**
- * Brings visits to SQL within the transaction of their frames: the rows, and all sums of them, so
- * that the sums always are what the rows say. Locks in one order, for concurrent transactions and
- * the removal of what is old: the books, then seconds ascending.
+ * Brings visits to SQL within the transaction of their frames: the rows, unless only sums are kept,
+ * and all sums of them, so that the sums always are what the rows say. Locks in one order, for
+ * concurrent transactions and the removal of what is old: the books, then seconds ascending.
  *
  * A visit's time is no later than the database's now, and no earlier than the oldest open day: a
  * closed day never changes, so what comes later counts at the start of the next one. Sums of the
@@ -36,7 +37,7 @@ export async function commitVisits(
   tx: Transaction,
   { now, name }: CommitContext,
 ): Promise<void> {
-  const books = await enterViews(tx, name, visits.length)
+  const [books, keep] = await Promise.all([enterViews(tx, name, visits.length), keptOf(tx, name)])
   const openFrom = books.openDay * DAY_MS
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
   const seconds = bySecond(visits, timeOf)
@@ -47,14 +48,14 @@ export async function commitVisits(
   const statements = new Statements(tx)
 
   await statements.send(
-    seconds.map(([second, { length }]) => [name, second, length]),
+    seconds.map(([second, { length }]) => [name, second, length, keep === 'sums' ? length : 0]),
     (count) =>
       upsert(
         tx.dialect,
         'activity_seconds',
         ['name', 'second'],
-        ['name', 'second', 'views'],
-        { views: 'add' },
+        ['name', 'second', 'views', 'sums_only'],
+        { views: 'add', sums_only: 'add' },
         count,
       ),
   )
@@ -76,12 +77,17 @@ export async function commitVisits(
       ),
   )
   const sums = new Sums()
-  await statements.insert(
-    'activities',
-    ['name', 'created_at', 'number', 'visitor', 'page'],
-    rowsOf(name, seconds, timeOf, books.views, sums),
-    visits.length,
-  )
+  const rows = rowsOf(name, seconds, timeOf, books.views, sums)
+  // The rows are added up when they are read.
+  if (keep === 'sums') for (const _ of rows);
+  else {
+    await statements.insert(
+      'activities',
+      ['name', 'created_at', 'number', 'visitor', 'page'],
+      rows,
+      visits.length,
+    )
+  }
   await statements.send(
     mapped(sums.visitors(), ([day, { visitor, second, hours }]) => [
       name,

@@ -19,6 +19,7 @@ test('without options there are the documented defaults', () => {
     historyDays: 8,
     layerSeconds: 3,
     vanishedSeconds: 3600,
+    keep: '',
     bots: 'skip',
     privacySignals: 'anonymous',
   })

@@ -3,6 +3,7 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
+import type { Keep } from '../wide-cache/ledger/use.js'
 import { GRID_OPTIONS, type GridOptions, gridSettings } from '../wide-cache/grid-options.js'
 
 /**
@@ -72,6 +73,14 @@ export interface ActivityOptions extends GridOptions {
    * most that any process has given. 1 to 366. @default 8
    */
   historyDays?: number | undefined
+  /**
+   * What SQL keeps of visits: `rows`, a row for each and their sums, or `sums` alone. All figures
+   * are the same. With `sums` there is nothing that `certificate()` could recount. SQL has what the
+   * last process that gave this option said, and all who collect go by that. It may be changed at
+   * any time: visits that came before stay as they are.
+   * @default what SQL has; 'rows' if no process has said
+   */
+  keep?: 'rows' | 'sums' | undefined
   /** Whether visits of bots, told by their user agents or by having none, count. @default 'skip' */
   bots?: 'skip' | 'count' | undefined
   /**
@@ -102,6 +111,8 @@ export interface ActivitySettings {
   readonly layerSeconds: number
   /** Seconds after which nothing of a writer that is not heard of can come any more. */
   readonly vanishedSeconds: number
+  /** What is kept of visits; empty: not given. */
+  readonly keep: Keep | ''
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly logger: Logger
@@ -118,6 +129,7 @@ const OWN_OPTIONS = [
   'page',
   'dimensions',
   'historyDays',
+  'keep',
   'bots',
   'privacySignals',
 ] as const
@@ -142,6 +154,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     page,
     dimensions = {},
     historyDays = 8,
+    keep,
     bots = 'skip',
     privacySignals = 'anonymous',
     ...grid
@@ -187,6 +200,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     historyDays: integer('historyDays', historyDays, 1, MAX_HISTORY_DAYS, 'days'),
     layerSeconds,
     vanishedSeconds,
+    keep: keep === undefined ? '' : oneOf('keep', keep, ['rows', 'sums']),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     logger,

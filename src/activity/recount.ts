@@ -1,6 +1,7 @@
 /**
  * Recounts layers: the rows of `activities` against `activity_seconds`. Both are written, and
- * removed, by the same transactions, so that one statement finds them equal at any time.
+ * removed, by the same transactions, so that one statement finds them equal at any time. Views of
+ * which only sums are kept have no rows and are left out, also in seconds that have both.
  */
 import { writeRows } from '../database/bulk.js'
 import type { Database, Queryable } from '../database/database.js'
@@ -28,7 +29,7 @@ export interface RecountedLayer {
   readonly second: number
   /** Rows of `activities`. */
   readonly rows: number
-  /** Views that `activity_seconds` has. */
+  /** Views that `activity_seconds` has, without those of which only sums are kept. */
   readonly views: number
 }
 
@@ -41,7 +42,7 @@ export async function recount(
 ): Promise<RecountedLayer[]> {
   const each =
     'SELECT ? AS first_second, (SELECT COUNT(*) FROM activities WHERE name = ? AND ' +
-    'created_at >= ? AND created_at < ?) AS found, (SELECT COALESCE(SUM(views), 0) ' +
+    'created_at >= ? AND created_at < ?) AS found, (SELECT COALESCE(SUM(views - sums_only), 0) ' +
     'FROM activity_seconds WHERE name = ? AND second >= ? AND second < ?) AS views'
   const { rows } = await queryable.query(
     seconds.map(() => each).join(' UNION ALL '),

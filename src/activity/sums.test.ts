@@ -14,7 +14,9 @@ import {
 } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { enterUse, type Keep } from '../wide-cache/ledger/use.js'
 import { commitVisits } from './commit.js'
+import { recount } from './recount.js'
 import { removeOldVisits } from './retention.js'
 import { readStats } from './stats.js'
 import type { Visit } from './visit.js'
@@ -132,6 +134,50 @@ async function assertSumsAreRows(
   return rows.length
 }
 
+/** All sums of a name, without what tells which views have rows. */
+async function sumsOf(database: Database, name: string): Promise<unknown> {
+  const sums = [
+    'second, views FROM activity_seconds WHERE name = ? ORDER BY second',
+    'day, visitor, last_second, hours FROM activity_visitors WHERE name = ? ORDER BY day, visitor',
+    'hour, views, late, visitors FROM activity_hours WHERE name = ? ORDER BY hour',
+    'dimension, hour, value, views FROM activity_hour_values WHERE name = ? ' +
+      'ORDER BY dimension, hour, value',
+    'day, views, late, visitors FROM activity_days WHERE name = ? ORDER BY day',
+    'open_day, views, changes FROM activity_books WHERE name = ?',
+  ]
+  const found: unknown[] = []
+  for (const sum of sums) found.push((await database.query(`SELECT ${sum}`, [name])).rows)
+  return [...found, await readStats(database, { name, asOf: NOW, stale: false }, 600)]
+}
+
+/** How many rows a name has, after a recount of all its seconds. */
+async function assertRecounted(database: Database, name: string): Promise<number> {
+  const { rows } = await database.query('SELECT second FROM activity_seconds WHERE name = ?', [
+    name,
+  ])
+  let found = 0
+  for (const { second } of rows) {
+    for (const layer of await recount(database, name, [Number(second)], 1)) {
+      assert.equal(layer.rows, layer.views, `second ${second}`)
+      found += layer.rows
+    }
+  }
+  const all = await database.query('SELECT COUNT(*) AS n FROM activities WHERE name = ?', [name])
+  assert.equal(Number(all.rows[0]?.['n']), found)
+  return found
+}
+
+/** A process enters that gives the option `keep`. */
+const keep = (database: Database, name: string, kept: Keep) =>
+  enterUse(database, name, {
+    kind: 'activity',
+    cellTtlSeconds: 3600,
+    keepSeconds: 86_400,
+    historyDays: 8,
+    repeatSeconds: 0,
+    keep: kept,
+  })
+
 const visits = fc.array(
   fc.record(
     {
@@ -189,6 +235,38 @@ for (const [name, url] of [
         await assertSumsAreRows(db, grid, keptFrom)
       }),
       { numRuns: 40 },
+    )
+  })
+
+  test(`${name}: whatever is kept and whenever it changes, the sums are the same`, async () => {
+    const db = await database
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ visits, kept: fc.constantFrom('rows', 'sums') }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ retentionMs: fc.integer({ min: 0, max: 620 * SECOND }) }),
+      },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
+        const [rows, sums, either] = [gridName(), gridName(), gridName()]
+        await keep(db, sums, 'sums')
+        for (const step of steps) {
+          if ('visits' in step) {
+            await keep(db, either, step.kept as Keep)
+            for (const grid of [rows, sums, either]) await commit(db, grid, [...step.visits])
+          } else {
+            for (const grid of [rows, sums, either]) await removeOld(db, grid, step.retentionMs)
+          }
+        }
+        const wanted = await sumsOf(db, rows)
+        assert.deepEqual(await sumsOf(db, sums), wanted)
+        assert.deepEqual(await sumsOf(db, either), wanted)
+        await assertRecounted(db, rows)
+        await assertRecounted(db, either)
+        assert.equal(await assertRecounted(db, sums), 0)
+      }),
+      { numRuns: 15 },
     )
   })
 
@@ -382,7 +460,7 @@ test('locks have one order: books, seconds, hours, rows, visitors, values', asyn
     async query(sql, values = []) {
       const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
       if (taken.at(-1) !== table) taken.push(table)
-      if (table === 'activity_seconds') layers.push(...every(values, 3, 1))
+      if (table === 'activity_seconds') layers.push(...every(values, 4, 1))
       if (table === 'activities') times.push(...every(values, 5, 1))
       if (table === 'activity_visitors') {
         visitors.push(...every(values, 6, 2).map((visitor) => (visitor as Buffer).toString('hex')))

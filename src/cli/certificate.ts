@@ -1,6 +1,6 @@
 /** `wide-cache certificate`: the certificate of a day of an activity, as text on stdout. */
 import type { Writable } from 'node:stream'
-import { type ActivityCertificate, readCertificate } from '../activity/certificate.js'
+import { type ActivityCertificate, readCertificate, recountsLine } from '../activity/certificate.js'
 import { dayNumber } from '../activity/ranges.js'
 import type { Logger } from '../support/logger.js'
 import { useOf } from '../wide-cache/ledger/use.js'
@@ -33,7 +33,7 @@ export async function printCertificate(
 }
 
 function asText(certificate: ActivityCertificate): string {
-  const { day, closed, pageViews, visitors, late, allPageViews, ledger, layers } = certificate
+  const { day, closed, pageViews, visitors, late, allPageViews, ledger } = certificate
   const lines: [string, string | number][] = [
     ['day', `${day} (UTC), ${closed ? 'closed' : 'open: as of now'}`],
     ['page views', pageViews],
@@ -41,7 +41,7 @@ function asText(certificate: ActivityCertificate): string {
     ['late', late],
     ['of all hours', allPageViews ?? 'not certified, since the day has no page views'],
     ...Object.entries(ledger ?? {}),
-    ['layers', layers === null ? 'none recounted' : `${layers} recounted and equal`],
+    ['layers', recountsLine(certificate)],
     ['balanced', certificate.balanced ? 'yes' : 'no'],
     ...certificate.findings.map((finding): [string, string] => ['finding', finding]),
   ]

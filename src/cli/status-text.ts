@@ -48,7 +48,10 @@ function nameText({ name, readAt, use, ledger, grids, quarantine }: NameState): 
   ]
   const others: (readonly [string, string])[] = [
     ['processes seen', `${counted(ledger.writersSeen)} in ${spanText(use.cellTtlSeconds * 1000)}`],
-    ['rows are kept', use.keepSeconds === 0 ? 'not said' : spanText(use.keepSeconds * 1000)],
+    [
+      use.keep === 'sums' ? 'no rows; sums are kept' : 'rows are kept',
+      use.keepSeconds === 0 ? 'not said' : spanText(use.keepSeconds * 1000),
+    ],
     ...(use.historyDays === 0 ? [] : [['values by the hour', `${use.historyDays} days`] as const]),
     ['cells live', spanText(use.cellTtlSeconds * 1000)],
     ['in quarantine', quarantineText({ readAt, quarantine })],

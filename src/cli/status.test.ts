@@ -96,6 +96,7 @@ const STATE: NameState = {
     keepSeconds: 315_000_000,
     historyDays: 366,
     repeatSeconds: 0,
+    keep: '',
   },
   ledger: {
     issued: 999_999_999_999,

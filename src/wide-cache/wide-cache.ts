@@ -55,7 +55,7 @@ const AGREED_MS = 600_000
 
 /** What the package's own uses of the wide cache have beside their options. */
 export interface OwnUse extends Partial<
-  Pick<Use, 'kind' | 'keepSeconds' | 'historyDays' | 'repeatSeconds'>
+  Pick<Use, 'kind' | 'keepSeconds' | 'historyDays' | 'repeatSeconds' | 'keep'>
 > {
   /** Parts of the package whose tables `commit` uses. */
   readonly tables?: readonly string[]
@@ -133,7 +133,7 @@ export class WideCache<Row, Figures = unknown> {
   ) {
     const settings = settingsOf(options)
     const { kind = settings.kind, tables = [], afterRun } = own
-    const { keepSeconds = 0, historyDays = 0, repeatSeconds = 0 } = own
+    const { keepSeconds = 0, historyDays = 0, repeatSeconds = 0, keep = '' } = own
     this.#connections = new Connections('WideCache', settings.name, environment)
     const { clock, newId } = environment
     const cache = new CountingCache(this.#connections.openCache(options.cache), clock)
@@ -153,6 +153,7 @@ export class WideCache<Row, Figures = unknown> {
       keepSeconds,
       historyDays,
       repeatSeconds,
+      keep,
     }
     this.#afterRun = afterRun
     this.#useMetrics = own.metrics

@@ -11,11 +11,13 @@ CREATE TABLE IF NOT EXISTS activities (
   PRIMARY KEY (name, created_at, number)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- What is summed up beside the rows, in the same transactions: how many rows of `activities` each second has,
+-- What is summed up beside the rows, in the same transactions: how many views each second has (sums_only of them have no row,
+-- because only sums are kept),
 CREATE TABLE IF NOT EXISTS activity_seconds (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   second BIGINT NOT NULL,
   views BIGINT NOT NULL,
+  sums_only BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (name, second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

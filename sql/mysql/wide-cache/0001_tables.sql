@@ -4,6 +4,7 @@
 -- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds and of keep_seconds (how long
 -- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
 -- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
+-- keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
 CREATE TABLE IF NOT EXISTS wide_cache_uses (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -11,6 +12,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_uses (
   keep_seconds BIGINT NOT NULL,
   history_days BIGINT NOT NULL,
   repeat_seconds BIGINT NOT NULL,
+  keeps VARCHAR(4) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

@@ -11,11 +11,13 @@ CREATE TABLE IF NOT EXISTS activities (
   PRIMARY KEY (name, created_at, number)
 ) WITHOUT ROWID;
 
--- What is summed up beside the rows, in the same transactions: how many rows of `activities` each second has,
+-- What is summed up beside the rows, in the same transactions: how many views each second has (sums_only of them have no row,
+-- because only sums are kept),
 CREATE TABLE IF NOT EXISTS activity_seconds (
   name TEXT NOT NULL,
   second INTEGER NOT NULL,
   views INTEGER NOT NULL,
+  sums_only INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (name, second)
 ) WITHOUT ROWID;
 

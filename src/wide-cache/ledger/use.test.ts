@@ -149,6 +149,7 @@ for (const [what, openDatabase] of DATABASES) {
       keepSeconds: 0,
       historyDays: 0,
       repeatSeconds: 0,
+      keep: '',
       ...more,
     })
     const name = `use-${what}`
@@ -178,6 +179,11 @@ for (const [what, openDatabase] of DATABASES) {
         { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 },
       ],
     ]
+    steps.push(
+      [{ keep: 'sums' }, { ...steps.at(-1)![1], keep: 'sums' }],
+      [{}, { ...steps.at(-1)![1], keep: 'sums' }],
+      [{ keep: 'rows' }, { ...steps.at(-1)![1], keep: 'rows' }],
+    )
     for (const [given, recorded] of steps) {
       await enterUse(database, name, use({ kind, ...given }))
       assert.deepEqual(await useOf(database, name), use({ kind, ...recorded }))
@@ -188,7 +194,7 @@ for (const [what, openDatabase] of DATABASES) {
     )
     assert.deepEqual(
       await useOf(database, name),
-      use({ kind, keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 }),
+      use({ kind, keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200, keep: 'rows' }),
     )
   })
 }
@@ -230,6 +236,7 @@ test('names come with the shape of their newest shared grid, never of private on
       keepSeconds: 0,
       historyDays: 0,
       repeatSeconds: 0,
+      keep: '',
     },
     {
       name: 'wide',
@@ -240,6 +247,7 @@ test('names come with the shape of their newest shared grid, never of private on
       keepSeconds: 9,
       historyDays: 5,
       repeatSeconds: 8,
+      keep: '',
     },
   ])
   await Promise.all([wide.close(), own.close(), test.close()])

@@ -7,6 +7,9 @@ import { type Update, upsert } from '../../database/dialect.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
 
+/** What is kept of visits in SQL: rows and sums, or sums alone. */
+export type Keep = 'rows' | 'sums'
+
 /** What the processes of a name say of it. */
 export interface Use {
   /** What its rows are. The first process decides. */
@@ -20,6 +23,8 @@ export interface Use {
   readonly keepSeconds: number
   /** Days that values of dimensions are kept by the hour; 0: not said. The most count. */
   readonly historyDays: number
+  /** What is kept of visits; empty: not said, so rows. The last process that says it decides. */
+  readonly keep: 'rows' | 'sums' | ''
   /** Seconds in which a viewer counts once; 0: not said. The last process that says it decides. */
   readonly repeatSeconds: number
 }
@@ -48,7 +53,14 @@ export class KindDiffersError extends Error {
 }
 
 const TABLE = 'wide_cache_uses'
-const COLUMNS = ['kind', 'cell_ttl_seconds', 'keep_seconds', 'history_days', 'repeat_seconds']
+const COLUMNS = [
+  'kind',
+  'cell_ttl_seconds',
+  'keep_seconds',
+  'history_days',
+  'repeat_seconds',
+  'keeps',
+]
 
 /** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
 export async function enterUse(database: Database, name: string, use: Use): Promise<void> {
@@ -60,6 +72,7 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
       use.keepSeconds,
       use.historyDays,
       use.repeatSeconds,
+      use.keep,
     ])
   let recorded = await useOf(database, name)
   if (!recorded) {
@@ -72,11 +85,13 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
   }
   if (recorded.kind !== use.kind) throw new KindDiffersError(name, recorded.kind, use.kind)
   const repeatDiffers = use.repeatSeconds > 0 && recorded.repeatSeconds !== use.repeatSeconds
+  const keepDiffers = use.keep !== '' && recorded.keep !== use.keep
   if (
     recorded.cellTtlSeconds >= use.cellTtlSeconds &&
     recorded.keepSeconds >= use.keepSeconds &&
     recorded.historyDays >= use.historyDays &&
-    !repeatDiffers
+    !repeatDiffers &&
+    !keepDiffers
   ) {
     return
   }
@@ -85,6 +100,7 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
     keep_seconds: 'greatest',
     history_days: 'greatest',
     ...(repeatDiffers && { repeat_seconds: 'replace' }),
+    ...(keepDiffers && { keeps: 'replace' }),
   })
 }
 
@@ -128,5 +144,6 @@ function useIn(row: SqlRow): Use {
     keepSeconds: Number(row['keep_seconds']),
     historyDays: Number(row['history_days']),
     repeatSeconds: Number(row['repeat_seconds']),
+    keep: row['keeps'] === 'rows' || row['keeps'] === 'sums' ? row['keeps'] : '',
   }
 }

@@ -17,6 +17,7 @@ const USE = {
   keepSeconds: 0,
   historyDays: 0,
   repeatSeconds: 0,
+  keep: '' as const,
 }
 
 const databases: [string, () => Promise<Database>][] = [

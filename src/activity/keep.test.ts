@@ -1,0 +1,72 @@
+/** Sites that keep sums alone, through the front door. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createActivity } from './activity.js'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import type { ActivityOptions } from './options.js'
+
+const DAY_MS = 86_400_000
+const logger = { info() {}, warn() {}, error() {} }
+
+test('with keep: "sums" all figures are there, and no visit is stored', async () => {
+  const database = sqlite(':memory:')
+  const rowsIn = async (): Promise<number> =>
+    Number((await database.query('SELECT COUNT(*) AS n FROM activities')).rows[0]?.['n'])
+  /** Has a process of these options count three visits of two visitors. */
+  const visited = async (options: ActivityOptions) => {
+    const activity = createActivity({
+      cache: memory(),
+      database,
+      collect: false,
+      logger,
+      statsTtlSeconds: 1,
+      ...options,
+    })
+    for (const visitor of ['a', 'a', 'b']) activity.record({ visitor, page: '/page' })
+    await activity.flush()
+    await activity.drain({ all: true })
+    return activity
+  }
+  const activity = await visited({ keep: 'sums' })
+  assert.equal(await rowsIn(), 0)
+  const [now, day] = [Date.now(), new Date().toISOString().slice(0, 10)]
+  const range = { from: now - DAY_MS, to: now + 1 }
+  const { pageViews, visitors } = await activity.stats()
+  assert.deepEqual([pageViews, visitors], [3, 2])
+  assert.deepEqual(await activity.top('page', { ...range, n: 5 }), [
+    { value: '/page', pageViews: 3 },
+  ])
+  const history = await activity.history({ ...range, by: 'day' })
+  assert.equal(
+    history.reduce((sum, period) => sum + period.pageViews, 0),
+    3,
+  )
+  assert.equal((await activity.ledger()).committed, 3)
+  const { keep, layers, balanced, findings } = await activity.certificate(day)
+  assert.deepEqual(
+    { keep, layers, balanced, findings },
+    {
+      keep: 'sums',
+      layers: null,
+      balanced: true,
+      findings: [],
+    },
+  )
+  await activity.close()
+
+  // Another process has not said: SQL knows.
+  await (await visited({})).close()
+  assert.equal(await rowsIn(), 0)
+  // And back, from now on.
+  const last = await visited({ keep: 'rows' })
+  assert.equal(await rowsIn(), 3)
+  assert.equal((await last.certificate(day)).keep, 'rows')
+  assert.equal((await last.certificate(day)).pageViews, 9)
+  await last.close()
+  await database.close()
+})
+
+test('keep takes rows and sums, and nothing else', () => {
+  assert.throws(() => createActivity({ keep: 'none' as never }), /option "keep" is .*none/)
+})

@@ -1,0 +1,12 @@
+/**
+ * What is kept of visits: rows and sums, or sums alone. SQL says which, so that all who commit do
+ * the same: the sites' processes, collectors on other machines, and the command that commits what
+ * was in quarantine.
+ */
+import type { Queryable } from '../database/database.js'
+import { type Keep, useOf } from '../wide-cache/ledger/use.js'
+
+/** What is kept of the visits of a name from now on. */
+export async function keptOf(queryable: Queryable, name: string): Promise<Keep> {
+  return (await useOf(queryable, name))?.keep || 'rows'
+}
