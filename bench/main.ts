@@ -25,7 +25,17 @@ import { newest, parse, RESULTS } from './harness/result.js'
 import { run } from './harness/run.js'
 import { markdown } from './harness/table.js'
 
-const PARTS = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
+const PARTS = [
+  'loss',
+  'faults',
+  'overhead',
+  'drain',
+  'stats',
+  'embedded',
+  'relatives',
+  'scale',
+  'micro',
+]
 
 try {
   const { values, positionals } = parseArgs({

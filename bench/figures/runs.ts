@@ -4,7 +4,17 @@ import type { Result } from '../harness/result.js'
 import type { Figures, Read } from './measured.js'
 
 /** The parts of the benchmark, in the order in which they run. */
-export const PARTS = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
+export const PARTS = [
+  'loss',
+  'faults',
+  'overhead',
+  'drain',
+  'stats',
+  'embedded',
+  'relatives',
+  'scale',
+  'micro',
+]
 
 function results(read: Read): Result[] {
   return PARTS.map((part) => read(part).result)

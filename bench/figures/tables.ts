@@ -7,6 +7,7 @@ import {
   readingHistory,
   retention,
 } from './behind.js'
+import { embedded, embeddedCollecting } from './embedded.js'
 import { growing, model, modelEnds } from './growing.js'
 import {
   catchingUp,
@@ -43,6 +44,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     reading,
     'reading-history': readingHistory,
     'reading-at-once': readingAtOnce,
+    embedded,
+    'embedded-collecting': embeddedCollecting,
     relatives,
     'relatives-apart': apart,
     'hits-viewers': viewers,

@@ -157,7 +157,17 @@ test('a table shows medians and the middle half of the rounds, and ratios within
 })
 
 test('targets that a run did not show are listed, and none is said so', () => {
-  const parts = ['loss', 'faults', 'overhead', 'drain', 'stats', 'relatives', 'scale', 'micro']
+  const parts = [
+    'loss',
+    'faults',
+    'overhead',
+    'drain',
+    'stats',
+    'embedded',
+    'relatives',
+    'scale',
+    'micro',
+  ]
   const results = (holds: boolean) =>
     parts.map((part): Partial<Result> => ({
       part,

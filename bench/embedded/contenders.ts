@@ -1,0 +1,197 @@
+/** The ways to count visits in one process with SQLite alone. */
+import type { RequestHandler } from 'express'
+import {
+  campaign,
+  country,
+  createActivity,
+  deviceClass,
+  memory,
+  referrerHost,
+  sqlite,
+  type Activity,
+} from '../../src/index.js'
+import { readStats } from '../../src/activity/stats.js'
+import { removeOldVisits } from '../../src/activity/retention.js'
+import { fill, startOf } from '../drain/backlog.js'
+import { NAME, visitAt } from '../drain/visits.js'
+import { tracker } from '../peers/express.js'
+import { openSqliteVisits } from '../peers/sqlite-visits.js'
+import { silent } from '../micro/stubs.js'
+import type { ContenderName } from './names.js'
+
+export interface Contender {
+  readonly middleware: RequestHandler
+  /** Makes that many visits wait for `bring`; returns when the first of them was. */
+  fill(count: number): Promise<number>
+  /** Brings what waits to SQL. */
+  bring(): Promise<void>
+  /** Brings to SQL what the middleware has seen. */
+  settle(): Promise<void>
+  count(): Promise<number>
+  /** Page views and visitors since a moment. */
+  stats(from: number): Promise<readonly [views: number, visitors: number]>
+  /** As the retention does when all is past its time; not given: there is none. */
+  removeAll?(): Promise<void>
+  /** Nothing has ever been counted. */
+  empty(): Promise<void>
+  close(): Promise<void>
+}
+
+/** All days are closed, and nothing of closed days stays but their totals. */
+const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
+
+/** A million visits wait in the cells. */
+const MEMORY_BYTES = 512 * 1024 * 1024
+
+/** What a collecting run fills. */
+const TABLES = [
+  'activities',
+  'activity_seconds',
+  'activity_visitors',
+  'activity_books',
+  'activity_hours',
+  'activity_days',
+  'activity_hour_values',
+  'activity_day_values',
+  'activity_certificates',
+  'wide_cache_writers',
+  'wide_cache_ranges',
+]
+
+const DIMENSIONS = {
+  referrer: referrerHost(),
+  campaign: campaign(),
+  country: country('cf-ipcountry'),
+  device: deviceClass(),
+}
+
+export async function openContender(name: ContenderName, file: string): Promise<Contender> {
+  switch (name) {
+    case 'nothing':
+      return insertsOf(file, () => ({ record: () => {}, bring: () => {} }))
+    case 'INSERT':
+      return insertsOf(file, ({ insertOne }) => ({
+        record: insertOne,
+        bring: (visits) => visits.forEach(insertOne),
+      }))
+    case 'buffer':
+      return insertsOf(file, ({ insert }) => {
+        const buffer: VisitRow[] = []
+        return {
+          record: (visit) => void buffer.push(visit),
+          bring: (visits) => insert(visits.length > 0 ? visits : buffer.splice(0)),
+        }
+      })
+    case 'rows':
+      return openActivity(file, 'rows', false)
+    case 'rows, with dimensions':
+      return openActivity(file, 'rows', true)
+    case 'sums':
+      return openActivity(file, 'sums', false)
+  }
+}
+
+async function openActivity(
+  file: string,
+  keep: 'rows' | 'sums',
+  withDimensions: boolean,
+): Promise<Contender> {
+  const cache = memory({ maxBytes: MEMORY_BYTES })
+  const database = sqlite(file)
+  const activity: Activity = createActivity({
+    cache,
+    database,
+    collect: false,
+    logger: silent,
+    keep,
+    dimensions: withDimensions ? DIMENSIONS : {},
+  })
+  await activity.migrate()
+  // Makes its grid. A collector that has drained its first layers would not do so again.
+  await activity.stats()
+  const { rows } = await database.query('SELECT id FROM wide_cache_grids')
+  const gridId = rows[0]?.['id'] as Buffer
+  return {
+    middleware: activity.middleware(),
+    async fill(count) {
+      const from = startOf(count)
+      const { watermark } = await fill(cache, gridId, from, count, withDimensions)
+      // The collector was last here before the first of them.
+      await database.query('UPDATE wide_cache_grids SET watermark = ?', [watermark])
+      return from
+    },
+    async bring() {
+      await activity.drain()
+    },
+    async settle() {
+      await activity.flush()
+      await activity.drain({ all: true })
+    },
+    count: async () => (await activity.ledger()).committed,
+    async stats(from) {
+      const asOf = Date.now()
+      const context = { name: NAME, asOf, stale: false }
+      const window = Math.floor(asOf / 1000) - Math.floor(from / 1000)
+      const { pageViews, visitors } = await readStats(database, context, window)
+      return [pageViews, visitors]
+    },
+    async removeAll() {
+      for (let more = true; more;) {
+        const now = await database.now()
+        more = await removeOldVisits(database, { now, name: NAME }, NOTHING_KEPT)
+      }
+    },
+    async empty() {
+      for (const table of TABLES) await database.query(`DELETE FROM ${table}`)
+    },
+    async close() {
+      await activity.close()
+      await database.query('PRAGMA wal_checkpoint(TRUNCATE)')
+      await database.close()
+    },
+  }
+}
+
+interface VisitRow {
+  readonly time: number
+  readonly visitor: string
+  readonly page: string
+}
+
+type Visits = ReturnType<typeof openSqliteVisits>
+
+function insertsOf(
+  file: string,
+  use: (visits: Visits) => {
+    record(visit: VisitRow): void
+    bring(visits: readonly VisitRow[]): void
+  },
+): Contender {
+  const visits = openSqliteVisits(file)
+  const { record, bring } = use(visits)
+  let waiting: VisitRow[] = []
+  let middleware: RequestHandler | undefined
+  tracker(async (visit: VisitRow) => record(visit)).use({
+    use: (handler: RequestHandler) => void (middleware = handler),
+  })
+  return {
+    middleware: middleware!,
+    async fill(count) {
+      const from = startOf(count)
+      waiting = Array.from({ length: count }, (_, i) => {
+        const { time, visitor, page } = visitAt(from, i)
+        return { time, visitor: visitor.toString('hex'), page }
+      })
+      return from
+    },
+    async bring() {
+      bring(waiting)
+      waiting = []
+    },
+    settle: async () => bring([]),
+    count: async () => Number(visits.count()),
+    stats: async (from) => visits.stats(from) as [number, number],
+    empty: async () => visits.empty(),
+    close: async () => visits.close(),
+  }
+}

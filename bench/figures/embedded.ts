@@ -1,0 +1,77 @@
+/** A site of one process: the part `embedded`. */
+import { number } from '../harness/table.js'
+import { type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
+
+const REQUESTS = 'requests'
+const NAMES = new Map([
+  ['nothing', 'nothing is counted'],
+  ['INSERT', 'one `INSERT` per visit'],
+  ['buffer', 'a buffer in the process, 10 s'],
+  ['rows', '**wide-cache**'],
+  ['rows, with dimensions', 'wide-cache, with all ready-made dimensions'],
+  ['sums', "wide-cache, `keep: 'sums'`"],
+])
+
+/** Those that the result has, as it is read. */
+function measuredNames(measured: Measured): (readonly [name: string, label: string])[] {
+  return [...NAMES].filter(([name]) => settingsOf(measured, name).length > 0)
+}
+
+/** What a request costs, what it takes to read, and what a visit takes on the disk. */
+export const embedded: Figures = (read) => {
+  const measured = read('embedded')
+  const { samples } = measured
+  return {
+    rows: measuredNames(measured).map(([name, label]) => {
+      const visits = settingsOf(measured, name).find((setting) =>
+        measured.result.measures.some(
+          (measure) =>
+            measure.contender === name &&
+            measure.setting === setting &&
+            measure.metric === 'bytes/visit',
+        ),
+      )
+      const of = (setting: string | undefined, what: string): string =>
+        setting === undefined ? '' : shown(samples.spread(name, setting, metric(what)))
+      return {
+        contender: label,
+        'CPU, µs a request': of(REQUESTS, 'CPU µs/request'),
+        'CPU until the visit is in SQL': of(REQUESTS, 'CPU µs/request until in SQL'),
+        'statistics, ms': of(visits, 'stats, ms'),
+        'bytes a visit': of(visits, 'bytes/visit'),
+      }
+    }),
+  }
+}
+
+/** How fast a backlog comes to SQL, and for how long the process answers nobody meanwhile. */
+export const embeddedCollecting: Figures = (read) => {
+  const measured = read('embedded')
+  const { samples } = measured
+  const sizes = settingsOf(measured, 'rows').filter((setting) => /^\d+$/.test(setting))
+  const longest = (name: string, setting: string): string =>
+    number(
+      Math.max(
+        ...samples.of(name, setting, metric('longest turn without waiting for a processor, ms')),
+      ),
+    )
+  return {
+    rows: sizes.flatMap((size) =>
+      measuredNames(measured)
+        .filter(([name]) => name !== 'nothing')
+        .map(([name, label]) => {
+          const removes = settingsOf(measured, name).includes(`${size} removed`)
+          return {
+            'rows waiting': number(Number(size)),
+            contender: label,
+            'rows/s': shown(samples.spread(name, size, metric('rows/s'))),
+            'event loop held, ms': name === 'INSERT' ? '' : longest(name, size),
+            'removed, rows/s': removes
+              ? shown(samples.spread(name, `${size} removed`, metric('rows/s removed')))
+              : '',
+            'held while removing, ms': removes ? longest(name, `${size} removed`) : '',
+          }
+        }),
+    ),
+  }
+}

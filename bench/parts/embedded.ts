@@ -1,0 +1,230 @@
+/**
+ * A site of one process that has neither memcached nor a server of SQL: what a request costs with
+ * the embedded cache and SQLite, how fast the process brings its visits to SQL, how long it answers
+ * no requests meanwhile, and what a visit takes on the disk. Beside it those who write to SQLite
+ * themselves: one INSERT per visit, and a buffer that is written at once.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CONTENDERS, type ContenderName } from '../embedded/names.js'
+import type { Longest } from '../embedded/turns.js'
+import { Child } from '../harness/child.js'
+import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import { number, withSpread } from '../harness/table.js'
+
+const CPU = { metric: 'CPU µs/request', better: 'less' } as const
+const IN_SQL = { metric: 'CPU µs/request until in SQL', better: 'less' } as const
+const SPEED = { metric: 'rows/s', better: 'more' } as const
+const REMOVED = { metric: 'rows/s removed', better: 'more' } as const
+const STATS = { metric: 'stats, ms', better: 'less' } as const
+const BYTES = { metric: 'bytes/visit', better: 'less' } as const
+const TURNS = {
+  held: { metric: 'longest turn, ms', better: 'less' },
+  own: { metric: 'longest turn without waiting for a processor, ms', better: 'less' },
+  cpu: { metric: 'CPU of the longest turn, ms', better: 'less' },
+} as const satisfies Record<keyof Longest, Metric>
+
+const REQUESTS = 'requests'
+/** The setting of a retention that removes so many rows. */
+const removing = (size: number): string => `${size} removed`
+
+const OURS: readonly ContenderName[] = ['rows', 'rows, with dimensions', 'sums']
+const BESIDE: readonly ContenderName[] = ['INSERT', 'buffer']
+
+/** The promise: no request waits for longer. */
+const MOST_HELD_MS = 20
+
+export const part: Part = {
+  name: 'embedded',
+  question: 'What do visits cost a site of one process, with the embedded cache and SQLite?',
+  run,
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const sizes = bench.setting('rows waiting', {
+    quick: [1_000, 10_000],
+    normal: [1_000, 100_000, 1_000_000],
+  })
+  const rounds = bench.setting('rounds', { quick: [2, 2], normal: [5, 3, 1], full: [15, 9, 5] })
+  const requests = bench.setting('requests a round', { quick: 1_000, normal: 4_000 })
+  const requestRounds = bench.setting('rounds of requests', { quick: 2, normal: 5, full: 31 })
+  const visits = bench.setting('visits in the window', { quick: 10_000, normal: 100_000 })
+  const times = bench.setting('reads', { quick: 5, normal: 20 })
+  // More rows would show no other speed, only later.
+  const enough = bench.setting('INSERT, rows at most', { quick: 5_000, normal: 50_000 })
+
+  const folder = mkdtempSync(join(tmpdir(), 'wide-cache-embedded-'))
+  bench.after(() => rmSync(folder, { recursive: true, force: true }))
+  const opened = async (name: ContenderName, use: string): Promise<Child> => {
+    const child = new Child(new URL('../embedded/process.ts', import.meta.url), [
+      '--expose-gc',
+      '--import=tsx',
+    ])
+    bench.after(() => child.end())
+    await child.ask('open', { name, file: join(folder, `${CONTENDERS.indexOf(name)}-${use}.db`) })
+    return child
+  }
+
+  const sites = new Map<ContenderName, Child>()
+  for (const name of CONTENDERS) sites.set(name, await opened(name, 'requests'))
+  await measureRequests(bench, sites, requests, requestRounds)
+  for (const site of sites.values()) await site.ask('close')
+
+  const children = new Map<ContenderName, Child>()
+  for (const name of [...BESIDE, ...OURS]) children.set(name, await opened(name, 'backlog'))
+  for (const [index, size] of sizes.entries()) {
+    for (let round = 0; round < rounds[index]!; round++) {
+      for (const name of [...BESIDE, ...OURS]) {
+        bench.progress(`${number(size)} rows, round ${round + 1} of ${rounds[index]}: ${name}`)
+        const count = name === 'INSERT' ? Math.min(size, enough) : size
+        await measureBacklog(bench, name, children.get(name)!, size, count)
+      }
+    }
+  }
+  for (const child of children.values()) await child.ask('close')
+
+  for (const name of [...BESIDE, ...OURS]) {
+    bench.progress(`reading, and the disk: ${name}`)
+    const child = await opened(name, 'reads')
+    const { ms } = await child.ask<{ ms: number[] }>('stats', { count: visits, times })
+    for (const each of ms) bench.samples.add(name, String(visits), STATS, each)
+    const { bytes } = await child.ask<{ bytes: number }>('close')
+    bench.samples.add(name, String(visits), BYTES, bytes / visits)
+  }
+  if (bench.mode !== 'quick') claims(bench, sizes)
+  return report(bench, sizes, visits)
+}
+
+async function measureRequests(
+  bench: Bench,
+  children: ReadonlyMap<ContenderName, Child>,
+  count: number,
+  rounds: number,
+): Promise<void> {
+  // The first round warms up.
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, child] of children) {
+      bench.progress(`requests, round ${round + 1} of ${rounds}: ${name}`)
+      const { micros, behind, counted } = await child.ask<{
+        micros: number
+        behind: number
+        counted: number
+      }>('requests', { count })
+      const all = (round + 2) * count
+      if (name !== 'nothing' && counted !== all) {
+        throw new Error(`${name}: ${counted} visits are in SQL of ${all}`)
+      }
+      if (round < 0) continue
+      bench.samples.add(name, REQUESTS, CPU, micros / count)
+      bench.samples.add(name, REQUESTS, IN_SQL, (micros + behind) / count)
+    }
+  }
+}
+
+async function measureBacklog(
+  { samples }: Bench,
+  name: ContenderName,
+  child: Child,
+  size: number,
+  count: number,
+): Promise<void> {
+  const { ms, longest, counted } = await child.ask<{
+    ms: number
+    longest: Longest
+    counted: number
+  }>('bring', { count })
+  if (counted !== count) throw new Error(`${name}: ${counted} visits are in SQL of ${count}`)
+  samples.add(name, String(size), SPEED, (count / ms) * 1000)
+  const addTurns = (setting: string, turns: Longest): void => {
+    for (const key of ['held', 'own', 'cpu'] as const) {
+      samples.add(name, setting, TURNS[key], turns[key])
+    }
+  }
+  // Its INSERTs have a turn each, but not here.
+  if (name !== 'INSERT') addTurns(String(size), longest)
+  if (OURS.includes(name)) {
+    const removal = await child.ask<{ ms: number; longest: Longest }>('removeAll')
+    samples.add(name, removing(size), REMOVED, (count / removal.ms) * 1000)
+    addTurns(removing(size), removal.longest)
+  }
+  await child.ask('empty')
+}
+
+/**
+ * Other programs take the processor from this one in some rounds. What it does for too long itself,
+ * it does in every round, and its processor time shows it in each.
+ */
+function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
+  for (const size of sizes) {
+    for (const name of OURS) {
+      for (const [what, setting] of [
+        ['draining', String(size)],
+        ['removing', removing(size)],
+      ] as const) {
+        const own = Math.min(...samples.of(name, setting, TURNS.own))
+        const cpu = Math.max(...samples.of(name, setting, TURNS.cpu))
+        claim(
+          `${name}: ${what} ${number(size)} visits never holds the event loop for more than ` +
+            `${MOST_HELD_MS} ms (${number(own)} ms in the calmest round, ${number(cpu)} ms of ` +
+            'its own CPU time in any)',
+          own <= MOST_HELD_MS && cpu <= MOST_HELD_MS,
+        )
+      }
+    }
+  }
+}
+
+function report({ samples }: Bench, sizes: readonly number[], visits: number): Report {
+  const shown = (name: ContenderName, setting: string | number, metric: Metric): string =>
+    withSpread(samples.spread(name, String(setting), metric))
+  const turns = (name: ContenderName, setting: string): string =>
+    number(Math.max(...samples.of(name, setting, TURNS.own)))
+  const all = [...BESIDE, ...OURS]
+  return {
+    tables: [
+      {
+        title: 'A request, by CPU of the process',
+        rows: CONTENDERS.map((name) => ({
+          contender: name,
+          [CPU.metric]: shown(name, REQUESTS, CPU),
+          [IN_SQL.metric]: shown(name, REQUESTS, IN_SQL),
+        })),
+      },
+      {
+        title: 'From memory to SQLite, the longest turn of the event loop meanwhile, and retention',
+        rows: sizes.flatMap((size) =>
+          all.map((name) => ({
+            'rows waiting': number(size),
+            contender: name,
+            [SPEED.metric]: shown(name, size, SPEED),
+            'longest turn, ms': name === 'INSERT' ? '' : turns(name, String(size)),
+            [REMOVED.metric]: OURS.includes(name) ? shown(name, removing(size), REMOVED) : '',
+            'longest turn then, ms': OURS.includes(name) ? turns(name, removing(size)) : '',
+          })),
+        ),
+      },
+      {
+        title: `With ${number(visits)} visits`,
+        rows: all.map((name) => ({
+          contender: name,
+          [STATS.metric]: shown(name, visits, STATS),
+          [BYTES.metric]: number(Math.round(samples.spread(name, String(visits), BYTES).median)),
+        })),
+      },
+    ],
+    chart: {
+      kind: 'lines',
+      title: 'Rows per second from memory to SQLite, by backlog',
+      x: { name: 'rows waiting', log: true },
+      y: { name: 'rows/s', log: true },
+      lines: all.map((name) => ({
+        name,
+        points: sizes.map((size) => {
+          const { median, low, high } = samples.spread(name, String(size), SPEED)
+          return { x: size, y: median, low, high }
+        }),
+      })),
+    },
+  }
+}
