@@ -431,9 +431,9 @@ export class SiteActivity implements Activity {
   }
 
   /** As {@link WideCache.collectBy}. */
-  collectBy(line: string): Cache['scope'] {
+  collectBy(when: string | true): Cache['scope'] {
     this.#lifetime.check()
-    return this.#wide.collectBy(line)
+    return this.#wide.collectBy(when)
   }
 
   close(): Promise<void> {

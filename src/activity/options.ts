@@ -25,7 +25,7 @@ export interface ActivityOptions extends GridOptions {
   windowSeconds?: number | undefined
   /**
    * Seconds that figures once read are served, by all processes, before SQL is asked again.
-   * @default 30
+   * @default 2
    */
   statsTtlSeconds?: number | undefined
   /**
@@ -147,7 +147,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
   const {
     name = 'activity',
     windowSeconds,
-    statsTtlSeconds = 30,
+    statsTtlSeconds = 2,
     retentionHours,
     skip,
     visitor,

@@ -8,8 +8,11 @@ import type { Database, Queryable } from '../database/database.js'
 import { upsert } from '../database/dialect.js'
 import type { BurstLogger } from '../support/logger.js'
 
-/** Layers of a collecting run. With one every 10 s, all layers of 3 s of a day take 20 hours. */
+/** Layers of a call. With one every 10 s, all stretches of 3 s of a day take 20 hours. */
 const LAYERS_A_RUN = 4
+
+/** Shorter layers are recounted together. */
+const LEAST_SECONDS = 3
 
 /** Layers are from the last day: visits are kept as long by default. */
 const SECONDS_A_DAY = 24 * 3600
@@ -79,8 +82,8 @@ export class Recounts {
     logger: BurstLogger
   }) {
     this.#name = parts.name
-    this.#layerSeconds = parts.layerSeconds
-    this.#layersADay = Math.ceil(SECONDS_A_DAY / parts.layerSeconds)
+    this.#layerSeconds = Math.max(LEAST_SECONDS, parts.layerSeconds)
+    this.#layersADay = Math.ceil(SECONDS_A_DAY / this.#layerSeconds)
     this.#next = Math.floor(parts.random() * this.#layersADay)
     this.#logger = parts.logger
   }

@@ -14,14 +14,12 @@ import { type Address, addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
 import { type Collected, servedBy } from './served.js'
 
-const DEFAULT_COLLECT = '*/10 * * * * *'
-
 /**
  * A WideCache, an activity or hits. Known by its methods, because the file may import another copy
  * of the package than this command is of.
  */
 interface Collectable extends Collected {
-  collectBy(line: string): Cache['scope']
+  collectBy(when: string | true): Cache['scope']
   close(): Promise<unknown>
 }
 
@@ -33,32 +31,32 @@ interface Collectable extends Collected {
  */
 export async function collectModule(
   file: string,
-  line: string = DEFAULT_COLLECT,
+  line: string | undefined,
   log: CommandLog,
   stop: AbortSignal,
   where?: string,
 ): Promise<void> {
   const address = where === undefined ? undefined : addressOf(where)
-  cronPeriodSeconds(line)
+  if (line !== undefined) cronPeriodSeconds(line)
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError('--module: there is no such file')
   // Neither a file that waits nor a collector's timers keep the process alive by themselves.
   return keptAlive(systemEnvironment, async () => {
     const module = await Promise.race([imported(path), aborted(stop)])
-    if (module) await collectFrom(module, { address, line, log, stop })
+    if (module) await collectFrom(module, { address, when: line ?? true, log, stop })
   })
 }
 
 interface Collecting {
   readonly address: Address | undefined
-  readonly line: string
+  readonly when: string | true
   readonly log: CommandLog
   readonly stop: AbortSignal
 }
 
 async function collectFrom(
   module: object,
-  { address, line, log, stop }: Collecting,
+  { address, when, log, stop }: Collecting,
 ): Promise<void> {
   const found = collectablesIn(module)
   if (found.size === 0) {
@@ -69,7 +67,7 @@ async function collectFrom(
   }
   try {
     for (const [collectable, name] of found) {
-      if (collectable.collectBy(line) === 'private') {
+      if (collectable.collectBy(when) === 'private') {
         throw new UsageError(
           `--module: the export ${name} has a memory: cache, which is private to its process; ` +
             'give it memcached://host:port',

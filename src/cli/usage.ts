@@ -29,10 +29,11 @@ Flags of collect. What is not given is as the web processes have recorded it in 
                               (default: all in the database, also those that come later)
   --width <columns>
   --layer-seconds <seconds>
-  --drain-after-layers <n>    (default: 2)
+  --drain-after-layers <n>    (default: 3)
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
-  --collect <cron>            when to collect, a cron line with seconds (default: "*/10 * * * * *")
+  --collect <cron>            when to collect, a cron line with seconds
+                              (default: as soon as a layer is old enough)
   --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
                               127.0.0.1 (default: does not listen)
   --module <file>             collects only what the file exports: each WideCache, activity and

@@ -16,7 +16,6 @@ import { Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from '../page-views/last-responses.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
-import { type Schedule, schedule } from '../wide-cache/schedule.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
@@ -226,8 +225,6 @@ export class ItemHits implements Hits {
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #pseudonymizer: Pseudonymizer<string>
-  #schedule: Schedule | undefined
-  #processing: Promise<void> | undefined
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
     const { clock } = environment
@@ -257,7 +254,13 @@ export class ItemHits implements Hits {
         },
       },
       environment,
-      { kind: 'hits', keepSeconds, repeatSeconds, tables: ['hits', 'collision-free-map'] },
+      {
+        kind: 'hits',
+        keepSeconds,
+        repeatSeconds,
+        tables: ['hits', 'collision-free-map'],
+        afterRun: () => this.#process(),
+      },
     )
     const warning = cacheWarning(this.#wide.cache)
     if (warning) this.#logger.warn('cache', warning)
@@ -268,7 +271,6 @@ export class ItemHits implements Hits {
       logger: this.#logger,
       forward: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
     })
-    if (settings.collect !== false) this.#startProcessing(settings.collect)
   }
 
   get name(): string {
@@ -397,10 +399,9 @@ export class ItemHits implements Hits {
   }
 
   /** As {@link WideCache.collectBy}. */
-  collectBy(line: string): Cache['scope'] {
+  collectBy(when: string | true): Cache['scope'] {
     this.#connections.check()
-    if (!this.#schedule) this.#startProcessing(line)
-    return this.#wide.collectBy(line)
+    return this.#wide.collectBy(when)
   }
 
   close(): Promise<void> {
@@ -410,20 +411,14 @@ export class ItemHits implements Hits {
   async #close(): Promise<void> {
     const { clock } = this.#environment
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
-    this.#schedule?.stop()
     // The map is not closed: a commit under way may need it.
     this.#map.bucketMetrics.end()
     await lastResponses(clock)
     await this.#pseudonymizer.forwarded()
     this.#pseudonymizer.close()
     await this.#wide.close()
-    await Promise.race([Promise.all([this.#processing, this.#connections.idle()]), timeout])
+    await Promise.race([this.#connections.idle(), timeout])
     await this.#connections.releaseBy(timeout)
-  }
-
-  #startProcessing(line: string): void {
-    const { clock } = this.#environment
-    this.#schedule = schedule(line, () => (this.#processing = this.#process()), clock)
   }
 
   #count(item: unknown, identity: string | undefined, userAgent?: string): void {
@@ -451,7 +446,7 @@ export class ItemHits implements Hits {
     )
   }
 
-  /** A scheduled run. Never rejects. */
+  /** Adds up what has come since the last time. Never rejects. */
   async #process(): Promise<void> {
     try {
       await this.#map.process()

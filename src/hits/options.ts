@@ -47,7 +47,6 @@ export interface HitsSettings {
   readonly keepSeconds: number
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
-  readonly collect: string | false
   readonly closeTimeoutMs: number
   readonly logger: Logger
   readonly grid: GridOptions
@@ -82,7 +81,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
   }
   const gridName = GRID_NAME_START + name
-  const { collect, closeTimeoutMs, vanishedSeconds, logger } = gridSettings(grid)
+  const { closeTimeoutMs, vanishedSeconds, logger } = gridSettings(grid)
   const repeatSeconds =
     seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
   return Object.freeze({
@@ -93,7 +92,6 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
       (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
-    collect,
     closeTimeoutMs,
     logger,
     grid,

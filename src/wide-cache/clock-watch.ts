@@ -14,6 +14,9 @@ const LEAST_STEP_MS = 1_000
 /** How fast two clocks may drift apart: slewing by NTP is half of this. */
 const DRIFT = 0.001
 
+/** How long a reading of the database's clock serves those that can do with an estimate. */
+const RECENT_MS = 10_000
+
 /** What the database's clock said, and between which moments of the monotonic clock it said so. */
 interface Reading {
   readonly database: number
@@ -48,6 +51,16 @@ export class ClockWatch {
     const database = await queryable.now()
     this.#compare({ database, wall: this.#clock.now(), asked, answered: this.#clock.elapsed() })
     return database
+  }
+
+  /**
+   * The database's clock by a reading at most 10 s old, carried on by the monotonic clock: for what
+   * runs each second. A step of the database's clock is noticed so much later.
+   */
+  async recent(queryable: Pick<Queryable, 'now'>): Promise<number> {
+    const { estimate } = this
+    const isRecent = this.#last && this.#clock.elapsed() - this.#last.answered < RECENT_MS
+    return isRecent && estimate !== undefined ? Math.floor(estimate) : this.now(queryable)
   }
 
   /** The database's clock now, by its last reading; `undefined` before the first. */

@@ -2,7 +2,7 @@ import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, wrongValue } from '../support/options.js'
-import { cronPeriodSeconds } from './schedule.js'
+import { collectPeriodSeconds } from './schedule.js'
 
 /** The grid and its timing: what every use of the wide cache shares. */
 export interface GridOptions {
@@ -18,17 +18,17 @@ export interface GridOptions {
   database?: string | Database | undefined
   /** Columns a layer: the more, the fewer writers share a cell. @default 15 */
   width?: number | undefined
-  /** Seconds a layer lasts. @default 3 */
+  /** Seconds a layer lasts. @default 1 */
   layerSeconds?: number | undefined
-  /** How many layers old a layer is when it is drained. @default 2 */
+  /** How many layers old a layer is when it is drained. @default 3 */
   drainAfterLayers?: number | undefined
   /** Milliseconds from the first row of a frame until it is sent. @default 50 */
   flushMs?: number | undefined
   /**
-   * When to collect, as a cron line with seconds; `false`: this process does not collect. @default
-   * `'*\/10 * * * * *'`, each ten seconds
+   * When to collect. `true`: as soon as a layer is old enough, so once in `layerSeconds`; a cron
+   * line with seconds: at its moments; `false`: this process does not collect. @default `true`
    */
-  collect?: string | false | undefined
+  collect?: string | boolean | undefined
   /**
    * Seconds a cell lives in the cache, so how long the frames of a process that was killed wait for
    * a collector. A process that lives waits for `confirmSeconds` only, and then commits its frames
@@ -73,7 +73,7 @@ export interface GridSettings {
   readonly layerSeconds: number
   readonly drainAfterLayers: number
   readonly flushMs: number
-  readonly collect: string | false
+  readonly collect: string | boolean
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
   /**
@@ -95,10 +95,10 @@ export interface GridSettings {
 
 const DEFAULTS = {
   width: 15,
-  layerSeconds: 3,
-  drainAfterLayers: 2,
+  layerSeconds: 1,
+  drainAfterLayers: 3,
   flushMs: 50,
-  collect: '*/10 * * * * *',
+  collect: true,
   cellTtlSeconds: 3600,
   maxFrameBytes: 64 * 1024,
   maxOutboxBytes: 32 * 1024 * 1024,
@@ -127,9 +127,11 @@ const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
 export function gridSettings(options: GridOptions): GridSettings {
   const wanted = { ...DEFAULTS, ...given(options) }
   const { collect } = wanted
-  const periodSeconds = collect === false ? DEFAULT_PERIOD_SECONDS : cronPeriodSeconds(collect)
+  const layerSeconds = integer('layerSeconds', wanted.layerSeconds, 1, 3600, 'seconds')
+  const periodSeconds =
+    collect === false ? DEFAULT_PERIOD_SECONDS : collectPeriodSeconds(collect, layerSeconds)
   const timing = {
-    layerSeconds: integer('layerSeconds', wanted.layerSeconds, 1, 3600, 'seconds'),
+    layerSeconds,
     drainAfterLayers: integer('drainAfterLayers', wanted.drainAfterLayers, 1, 1000),
     collect,
     periodSeconds,

@@ -15,6 +15,8 @@ export class Grid implements Geometry {
   readonly layerSeconds: number
   /** The cache key of the list of marks; see marks.ts. */
   readonly marksKey: string
+  /** The cache key of the published watermark; see published-watermark.ts. */
+  readonly watermarkKey: string
   readonly #cellKeyStart: string
 
   constructor(id: Buffer, { width, layerSeconds }: Geometry) {
@@ -23,6 +25,7 @@ export class Grid implements Geometry {
     this.layerSeconds = layerSeconds
     const start = keyStart(id)
     this.marksKey = `${start}marks`
+    this.watermarkKey = `${start}watermark`
     this.#cellKeyStart = `${start}cell:`
   }
 

@@ -19,20 +19,20 @@ test('what is not given has its default, also where it is given as undefined', (
     name: 'test',
     kind: 'rows',
     width: 15,
-    layerSeconds: 3,
-    drainAfterLayers: 2,
+    layerSeconds: 1,
+    drainAfterLayers: 3,
     flushMs: 50,
-    collect: '*/10 * * * * *',
+    collect: true,
     cellTtlSeconds: 3600,
     confirmSeconds: 60,
     vanishedSeconds: 3600,
     directSeconds: 75,
-    periodSeconds: 10,
+    periodSeconds: 1,
     maxFrameBytes: 65_536,
     maxOutboxBytes: 33_554_432,
     closeTimeoutMs: 5000,
     maxCommitRows: 2_000,
-    readTtlSeconds: 30,
+    readTtlSeconds: 2,
   })
   assert.equal(logger, console)
   assert.equal(commit, least.commit)
@@ -106,7 +106,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       'RangeError',
       /"collect" is "every minute"; allowed: a cron line/,
     ],
-    [{ collect: true }, 'TypeError', /"collect" is true; allowed: a cron line/],
+    [{ collect: 10 }, 'TypeError', /"collect" is 10; allowed: a cron line .* true .*, or false/],
     [
       { collect: '0 0 * * *' },
       'RangeError',
@@ -118,11 +118,11 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       /"cellTtlSeconds" is 2592001; allowed: a whole number from 10 to 2592000 seconds/,
     ],
     [
-      { confirmSeconds: 33 },
+      { confirmSeconds: 19 },
       'RangeError',
       new RegExp(
-        '"confirmSeconds" is 33; allowed: a whole number from 34 to 2592015 seconds ' +
-          String.raw`\(at least the drain age of 9 s, the collecting period of 10 s and 15 s\)`,
+        '"confirmSeconds" is 19; allowed: a whole number from 20 to 2592015 seconds ' +
+          String.raw`\(at least the drain age of 4 s, the collecting period of 1 s and 15 s\)`,
       ),
     ],
     [
@@ -193,11 +193,11 @@ test('a grid whose layers take a day to be drained has the time for it', () => {
       drainAfterLayers: 30,
       cellTtlSeconds: 30 * 24 * 3600,
     }).confirmSeconds,
-    31 * 3600 + 25,
+    31 * 3600 + 3600 + 15,
   )
 })
 
 test('where the way to SQL is long, a frame is given the time for it', () => {
-  assert.equal(settingsOfAny({ ...least, layerSeconds: 60 }).confirmSeconds, 3 * 60 + 10 + 15)
-  assert.equal(settingsOfAny({ ...least, collect: '*/5 * * * *' }).confirmSeconds, 9 + 300 + 15)
+  assert.equal(settingsOfAny({ ...least, layerSeconds: 60 }).confirmSeconds, 4 * 60 + 60 + 15)
+  assert.equal(settingsOfAny({ ...least, collect: '*/5 * * * *' }).confirmSeconds, 4 + 300 + 15)
 })

@@ -74,12 +74,13 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
    * processes. @default `read()` rejects
    */
   read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
-  /** Seconds that what was read is served from the cache. @default 30 */
+  /** Seconds that what was read is served from the cache. @default 2 */
   readTtlSeconds?: number | undefined
   /**
    * Removes what is old; called by the collector about once a minute, so it should take seconds
    * only. If it resolves with `true` there is more to remove, and it is called again with the next
-   * collecting run. @default nothing is removed
+   * collecting run. By a cron line the next run waits for it; otherwise it runs beside them.
+   * @default nothing is removed
    */
   removeOld?: RemoveOld | undefined
 }
@@ -125,7 +126,7 @@ export function settingsOf<Row, Figures>(
     commit,
     maxCommitRows = 2_000,
     read,
-    readTtlSeconds = 30,
+    readTtlSeconds = 2,
     removeOld,
     ...grid
   } = given(options)

@@ -2,7 +2,9 @@ import { createTask, validate } from 'node-cron'
 import type { Clock, Timer } from '../support/clock.js'
 import { wrongType, wrongValue } from '../support/options.js'
 
-const ALLOWED = 'a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
+const ALLOWED =
+  'a cron line such as "*/10 * * * * *" (every 10 seconds), true (as soon as a layer is old ' +
+  'enough), or false'
 
 /** How many coming runs are looked at to find the longest wait between two. */
 const RUNS_LOOKED_AT = 20
@@ -39,6 +41,14 @@ export function cronPeriodSeconds(line: string, option = 'collect', allowed = AL
   } finally {
     void task.destroy()
   }
+}
+
+/**
+ * How often one collects who collects at `when`, a cron line or `true`, in seconds. @throws
+ * TypeError, RangeError
+ */
+export function collectPeriodSeconds(when: string | true, layerSeconds: number): number {
+  return when === true ? layerSeconds : cronPeriodSeconds(when)
 }
 
 /**

@@ -415,7 +415,7 @@ test('read returns what its procedure reads; without one it rejects with the opt
   const { wide: reading } = await bench({
     flushMs: 70,
     // All of a layer is there, and what may wait in open frames at its end is not.
-    read: async (_, { name, asOf }) => ({ name, whole: (asOf + 70) % 3_000 }),
+    read: async (_, { name, asOf }) => ({ name, whole: (asOf + 70) % 1_000 }),
   })
   assert.deepEqual(await reading.read(), { name: 'test', whole: 0 })
   await Promise.all([wide.close(), reading.close()])

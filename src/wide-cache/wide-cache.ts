@@ -2,21 +2,21 @@ import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { CountingCache, CountingDatabase, errorsOf } from '../connections/counting.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
-import { warnOfFailure } from '../connections/warn-failure.js'
 import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
-import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { observeBy, type MetricsMeter } from '../metrics/open-telemetry.js'
 import { prometheusText } from '../metrics/prometheus.js'
 import { CachedRead } from './cached-read.js'
 import { CachedReads } from './cached-reads.js'
 import { ClockWatch } from './clock-watch.js'
-import { Collector } from './collector/collector.js'
+import { Chores } from './collector/chores.js'
+import { Collecting } from './collector/collecting.js'
+import { Collector, type DrainOptions } from './collector/collector.js'
 import { stampOf } from './frame.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { keyStart } from './grid.js'
-import { GridRecord, type Run } from './ledger/grid-record.js'
+import { GridRecord } from './ledger/grid-record.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { Ledger } from './ledger/ledger.js'
 import { Marks } from './collector/marks.js'
@@ -33,9 +33,9 @@ import type { Health } from './operations/health.js'
 import { readNameState, type StateOfUse, type UseMetrics } from './operations/name-state.js'
 import { metricsWith, Operations } from './operations/operations.js'
 import { Runs } from './operations/runs.js'
-import { removeOldEntries } from './ledger/retention.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
-import { cronPeriodSeconds, type Schedule, schedule } from './schedule.js'
+import { PublishedWatermark } from './published-watermark.js'
+import { collectPeriodSeconds } from './schedule.js'
 import { enterUse, type Use } from './ledger/use.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
@@ -47,11 +47,8 @@ const FIGURES = 'figures'
 const STATE = 'state'
 const STATE_TTL_SECONDS = 10
 
-/** How often what is old is removed, unless there is more than one call takes. */
-const RETENTION_EVERY_MS = 60_000
-
-/** How long the clocks must have agreed before anything is removed for its age. */
-const AGREED_MS = 600_000
+/** By how much collectors may come too late, at least, before figures are called stale. */
+const LEAST_STALE_SECONDS = 10
 
 /** What the package's own uses of the wide cache have beside their options. */
 export interface OwnUse extends Partial<
@@ -59,7 +56,10 @@ export interface OwnUse extends Partial<
 > {
   /** Parts of the package whose tables `commit` uses. */
   readonly tables?: readonly string[]
-  /** Called at the end of each collecting run. Takes milliseconds only. */
+  /**
+   * Called by the process that collects, after each run by a cron line, else after a run every
+   * 10 s. Takes milliseconds only.
+   */
   readonly afterRun?: (database: Database, context: RetentionContext) => Promise<void>
   /**
    * What it adds to the metrics of its name.
@@ -101,7 +101,6 @@ export class WideCache<Row, Figures = unknown> {
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
   readonly #use: Use
-  readonly #afterRun: OwnUse['afterRun']
   readonly #useMetrics: UseMetrics | undefined
   readonly #connections: Connections<CloseReport>
   readonly #database: MigratedDatabase
@@ -109,6 +108,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #record: GridRecord
   readonly #watch: ClockWatch
   readonly #marks: Marks
+  readonly #published: PublishedWatermark
   readonly #writer: Writer<Row>
   readonly #collector: Collector
   readonly #cachedReads: CachedReads
@@ -116,12 +116,11 @@ export class WideCache<Row, Figures = unknown> {
   readonly #runs: Runs
   readonly #operations: Operations
   readonly #observed: (() => void)[] = []
-  #schedule: Schedule | undefined
+  readonly #startCollecting: (when: string | true) => void
+  #collecting: Collecting | undefined
   #periodSeconds: number
   readonly #createdAt: number
   #draining: Promise<unknown> = Promise.resolve()
-  #collecting: Promise<void> | undefined
-  #retentionAt = 0
 
   /**
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
@@ -155,7 +154,6 @@ export class WideCache<Row, Figures = unknown> {
       repeatSeconds,
       keep,
     }
-    this.#afterRun = afterRun
     this.#useMetrics = own.metrics
     this.#createdAt = clock.elapsed()
     this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
@@ -184,9 +182,12 @@ export class WideCache<Row, Figures = unknown> {
     }
     this.#stamp = parts.stamp
     this.#marks = new Marks(parts)
+    const published = new PublishedWatermark(parts)
+    this.#published = published
     const ledger = new Ledger<Row>(parts)
     this.#writer = new Writer<Row>({
       ...parts,
+      published,
       grid: () => this.#record.grid,
       apart: () => this.#marks.apart,
       ledger: {
@@ -199,7 +200,8 @@ export class WideCache<Row, Figures = unknown> {
         compare: () => this.#database.whenReady(() => this.#compare()),
       },
     })
-    this.#collector = new Collector({ ...parts, ledger, marks: this.#marks })
+    const collector = new Collector({ ...parts, ledger, marks: this.#marks, published })
+    this.#collector = collector
     const reads = {
       ...parts,
       keyStart: () => this.#database.whenReady(async () => keyStart(this.#record.grid!.id)),
@@ -223,29 +225,35 @@ export class WideCache<Row, Figures = unknown> {
       isOpen: () => this.#connections.isOpen,
     })
     this.#periodSeconds = settings.periodSeconds
+    this.#startCollecting = (when) => {
+      this.#periodSeconds = collectPeriodSeconds(when, settings.layerSeconds)
+      const collecting = {
+        ...parts,
+        published,
+        collector,
+        chores: new Chores({ ...parts, afterRun, steady: when === true }),
+        runs: this.#runs,
+        whenReady: <T>(work: () => Promise<T>) => this.#database.whenReady(work),
+        drain: (drain: DrainOptions) => this.#drain(drain),
+        compare: () => this.#compare(),
+      }
+      this.#collecting = new Collecting(collecting, when, this.#periodSeconds)
+    }
     if (settings.collect !== false) this.#startCollecting(settings.collect)
   }
 
   /**
-   * Collects by a cron line from now on, unless it does so already: for a command that collects
-   * what the processes of a site do not. Returns the scope of the cache: from a private one nothing
-   * of other processes can be collected.
+   * Collects from now on, unless it does so already, by a cron line, or as soon as layers are old
+   * enough: for a command that collects what the processes of a site do not. Returns the scope of
+   * the cache: from a private one nothing of other processes can be collected.
    *
    * @throws TypeError, RangeError for a line that is none
    * @internal
    */
-  collectBy(line: string): Cache['scope'] {
+  collectBy(when: string | true): Cache['scope'] {
     this.#connections.check()
-    if (!this.#schedule) {
-      this.#periodSeconds = cronPeriodSeconds(line)
-      this.#startCollecting(line)
-    }
+    if (!this.#collecting) this.#startCollecting(when)
     return this.cache.scope
-  }
-
-  #startCollecting(line: string): void {
-    const { clock } = this.#environment
-    this.#schedule = schedule(line, () => (this.#collecting = this.#collect()), clock)
   }
 
   /**
@@ -273,7 +281,7 @@ export class WideCache<Row, Figures = unknown> {
     return this.#connections.run(() => this.#drain(options))
   }
 
-  async #drain(options: { all?: boolean }): Promise<DrainReport> {
+  async #drain(options: DrainOptions): Promise<DrainReport> {
     const mine = this.#draining.then(() =>
       this.#runs.count(() => this.#database.whenReady(() => this.#collector.drain(options))),
     )
@@ -325,16 +333,13 @@ export class WideCache<Row, Figures = unknown> {
     return this.#connections.run(async () => {
       if (!this.#record.grid) await this.#database.migrate()
       const { clock } = this.#environment
+      const grid = this.#record.grid!
+      // Where this process's clock is behind, frames are placed in the collectors' present.
+      const present = await this.#published.layerOf(grid, clock.now())
       return readLive(
-        {
-          ...this.#settings,
-          cache: this.cache,
-          grid: this.#record.grid!,
-          clock,
-          stamp: this.#stamp,
-        },
+        { ...this.#settings, cache: this.cache, grid, clock, stamp: this.#stamp },
         // `asOf` is so much before the end of the newest drained layer.
-        { since: since + this.#settings.flushMs, now: clock.now() },
+        { since: since + this.#settings.flushMs, now: grid.endOf(present) - 1 },
         onRow,
       )
     })
@@ -401,10 +406,10 @@ export class WideCache<Row, Figures = unknown> {
   async #close(): Promise<CloseReport> {
     const { clock } = this.#environment
     const timeout = sleep(clock, this.#settings.closeTimeoutMs)
-    this.#schedule?.stop()
+    this.#collecting?.stop()
     for (const end of this.#observed) end()
     const report = await this.#writer.close()
-    await Promise.race([Promise.all([this.#collecting, this.#connections.idle()]), timeout])
+    await Promise.race([Promise.all([this.#collecting?.end(), this.#connections.idle()]), timeout])
     await this.#writer.end(timeout)
     await this.#connections.releaseBy(timeout)
     return report
@@ -442,56 +447,6 @@ export class WideCache<Row, Figures = unknown> {
     if (!this.#record.grid) await this.#enter()
   }
 
-  /**
-   * A scheduled run: drains if no other collector is at it, and removes what is old. Never rejects.
-   */
-  async #collect(): Promise<void> {
-    try {
-      await this.#database.whenReady(async () => {
-        const now = await this.#watch.now(this.database)
-        if (!(await this.#record.lease(now, this.#periodSeconds))) {
-          this.#runs.standBy()
-          return this.#compare()
-        }
-        let run: Run | undefined
-        try {
-          const began = this.#environment.clock.elapsed()
-          const { committed } = await this.#drain({})
-          const ms = Math.round(this.#environment.clock.elapsed() - began)
-          run = { at: now + ms, rows: committed, ms }
-          if (
-            this.#environment.clock.elapsed() >= this.#retentionAt &&
-            this.#watch.agreedMs >= AGREED_MS
-          ) {
-            await this.#removeOld(now)
-          }
-          await this.#afterRun?.(this.database, { now, name: this.#settings.name })
-        } finally {
-          await this.#record.release(run)
-        }
-      })
-      this.#runs.ended(false)
-      this.#logger.recovered('collect', 'wide-cache: collecting again')
-    } catch (error) {
-      this.#runs.ended(true)
-      warnOfFailure(
-        this.#logger,
-        'collect',
-        error,
-        `wide-cache: collecting "${this.#settings.name}" failed and will be tried again: ` +
-          `${messageOf(error)}`,
-      )
-    }
-  }
-
-  async #removeOld(now: number): Promise<void> {
-    const began = this.#environment.clock.elapsed()
-    this.#retentionAt = began + RETENTION_EVERY_MS
-    const { name, removeOld } = this.#settings
-    await removeOldEntries(this.database, name, now)
-    if (await removeOld?.(this.database, { now, name })) this.#retentionAt = began
-  }
-
   #query<Other>(
     read: (database: Queryable, context: ReadContext) => Promise<Other>,
   ): Promise<Other> {
@@ -521,7 +476,7 @@ export class WideCache<Row, Figures = unknown> {
       )
       due = Math.min(
         due,
-        now - ((drainAfterLayers + 1) * grid.layerSeconds + 2 * periodSeconds) * 1000,
+        now - ((drainAfterLayers + 1) * grid.layerSeconds + lateSeconds(periodSeconds)) * 1000,
       )
     }
     // What no collector has brought, its writer has: so the figures go on without collectors, only
@@ -540,6 +495,11 @@ export class WideCache<Row, Figures = unknown> {
     const asOf = Math.max(drained - flushMs, direct)
     return { asOf, stale: asOf < due - flushMs }
   }
+}
+
+/** By how much a collector that comes every `periodSeconds` may be late. */
+function lateSeconds(periodSeconds: number): number {
+  return Math.max(2 * periodSeconds, LEAST_STALE_SECONDS)
 }
 
 /** What to do where nobody collects rows of a kind. */

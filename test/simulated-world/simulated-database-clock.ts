@@ -20,11 +20,14 @@ export class SimulatedDatabaseClock {
     return EPOCH + this.#world.now + this.#steps.at(-1)!.skew
   }
 
-  /** The latest that it can have said between two moments of the world. */
-  latest(from: number, to = this.#world.now): number {
+  /**
+   * The latest that a process can take it to say between two moments of the world, if it carries on
+   * what it has read for `carriedMs`.
+   */
+  latest(from: number, to = this.#world.now, carriedMs = 0): number {
     let latest = -Infinity
     for (const [index, { at, skew }] of this.#steps.entries()) {
-      const end = Math.min(to, this.#steps[index + 1]?.at ?? to)
+      const end = Math.min(to, (this.#steps[index + 1]?.at ?? to) + carriedMs)
       if (end >= from && at <= to) latest = Math.max(latest, EPOCH + end + skew)
     }
     return latest

@@ -46,7 +46,7 @@ export class Actor {
   constructor(
     process: WideCacheProcess,
     writes: boolean,
-    schedule: string | false,
+    schedule: string | boolean,
     parts: { heart: Heart; world: World; scenario: Scenario; records: Records },
   ) {
     const { heart, world, scenario, records } = parts

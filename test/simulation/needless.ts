@@ -27,6 +27,7 @@ export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth)
     !scenario.refusesAtOnce ||
     scenario.cachePerHost ||
     scenario.differentLists ||
+    scenario.databaseStepMs > 0 ||
     scenario.clocksWrong
   ) {
     return false
@@ -47,7 +48,7 @@ export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth)
     )
     .every(({ id, width, layerSeconds }) =>
       Array.from({ length: width }, (_, column) => column).some((column) =>
-        [0, 1].every((later) =>
+        [-1, 0, 1].every((later) =>
           reachable.has(
             serverOf(
               cellKey({

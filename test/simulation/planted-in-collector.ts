@@ -43,8 +43,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'layers are drained that are not old enough',
     file: 'collector/grid-drain.ts',
-    find: 'const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers',
-    replace: 'const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers + 1',
+    find: 'const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers',
+    replace: 'const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers + 1',
     told: /not old enough|has not read|whose server has been silent/,
   },
   {
@@ -64,9 +64,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'young layers are deleted by drain({ all: true })',
     file: 'collector/grid-drain.ts',
-    find: `const { frames } = await this.#read(layer, layer, report, new Set())
+    find: `const { frames } = await this.#read(from, last, report, new Set())
       await this.#commit(frames, report, undefined)`,
-    replace: `const read = await this.#read(layer, layer, report, new Set())
+    replace: `const read = await this.#read(from, last, report, new Set())
       await this.#delete(read)
       await this.#commit(read.frames, report, undefined)`,
     told: /deletes .* though frame/,
@@ -102,7 +102,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: `    if (mark === 'foreign') return this.#changeId(grid)`,
     replace: `    if (mark === 'foreign') {
       const early = new GridDrain(this.#parts, grid)
-      await early.drain(state.watermark, undefined, report).catch(() => undefined)
+      const now = await this.#now(steady)
+      await early.drain(now, state.watermark, undefined, report).catch(() => undefined)
       return
     }`,
     told: /has come to database|use one grid/,
@@ -133,9 +134,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
-    file: 'wide-cache.ts',
-    find: 'this.#watch.agreedMs >= AGREED_MS',
-    replace: 'this.#watch.agreedMs >= 0',
+    file: 'collector/chores.ts',
+    find: 'this.#parts.watch.agreedMs >= AGREED_MS',
+    replace: 'this.#parts.watch.agreedMs >= 0',
     told: anyOf(
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has/,
@@ -172,9 +173,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'collectors drain grids of their own shape only',
     file: 'collector/collector.ts',
-    find: 'for (const state of await this.#parts.record.states()) await',
+    find: 'for (const known of this.#known.values()) await',
     replace:
-      'for (const state of await this.#parts.record.states()) if (state.grid === ' +
+      'for (const known of this.#known.values()) if (known.state.grid === ' +
       'this.#parts.record.grid) await',
     told: /layers behind|has been forgotten/,
   },

@@ -26,6 +26,8 @@ export interface Scenario {
   /** Milliseconds with faults. */
   readonly faultsMs: number
   readonly collectEveryMs: number
+  /** Collectors that run by themselves keep their lease, and run once a layer. */
+  readonly steady: boolean
   /** How far the collectors' clocks are apart when they begin. */
   readonly jitterMs: number
   /** Milliseconds for which all is quiet between two halves, 0: none. */
@@ -166,5 +168,6 @@ export function scenarioOf(random: Random): Scenario {
     commitsImplicitly: !clearly && pauseMs === 0 && random.chance(0.05),
     forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),
+    steady: random.chance(0.4),
   }
 }

@@ -119,6 +119,11 @@ export function raises(sql: string): boolean {
   return sql.startsWith('UPDATE wide_cache_grids SET watermark')
 }
 
+/** The process that raises a watermark: the owner of the lease that the statement renews. */
+export function raiserOf(values: readonly SqlValue[]): string {
+  return hex(values[5])
+}
+
 /** A statement that changes the rows of grids. */
 export function locksGrids(sql: string): boolean {
   return raises(sql) || sql.startsWith('UPDATE wide_cache_grids')

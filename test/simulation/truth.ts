@@ -145,6 +145,11 @@ export class Truth {
     if (tx.raised) this.watermarks.raised(tx.process, database, this)
   }
 
+  /** A statement has raised a watermark by itself. */
+  raised(owner: string, database: WatchedDatabaseServer): void {
+    this.watermarks.raised(this.#records.processOf(owner)!, database, this)
+  }
+
   /** A statement that commits by itself has committed rows without their entries in the ledger. */
   committedBeside(tx: WatchedTransaction): void {
     this.rowsBeside += tx.rows.length

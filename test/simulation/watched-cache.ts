@@ -27,7 +27,8 @@ export class WatchedCache extends SimulatedCache<WideCacheProcess> {
     at: number,
   ): void {
     const { reads, silentNow, silentSince } = this.process
-    if (!values) {
+    // Only drains wait for servers.
+    if (!values && isCell(keys[0]!)) {
       silentNow.add(name)
       if (!silentSince.has(name)) silentSince.set(name, at)
     }

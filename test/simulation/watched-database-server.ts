@@ -8,6 +8,7 @@ import {
   isRead,
   locksGrids,
   quarantinedBy,
+  raiserOf,
   raises,
   writersLockedBy,
 } from './schema.js'
@@ -73,7 +74,7 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
     const result = super.execute(tx, sql, values)
     const piece = tx && quarantinedBy(sql, values)
     if (piece) tx.quarantined.push(piece)
-    if (tx && raises(sql)) tx.raised = true
+    if (raises(sql)) this.#raised(tx, values)
     if (entersGrid(sql)) this.#truth.entered(this)
     if (changesId(sql)) this.#truth.hasParted()
     return result
@@ -81,5 +82,11 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
 
   protected override committed(tx: WatchedTransaction): void {
     this.#truth.committed(tx, this)
+  }
+
+  /** Without a transaction, what a statement has done is committed. */
+  #raised(tx: WatchedTransaction | undefined, values: readonly SqlValue[]): void {
+    if (tx) tx.raised = true
+    else this.#truth.raised(raiserOf(values), this)
   }
 }

@@ -13,6 +13,9 @@ const PATIENCE_MS = 60_000
  */
 const ACTS_WITHIN_MS = 120_000
 
+/** For how long a collector carries on the clock that it has read. */
+const CARRIES_MS = 10_000
+
 /** The watermarks of one database's grids, and what must have been read when they rise. */
 export class Watermarks {
   readonly #world: World
@@ -71,7 +74,8 @@ export class Watermarks {
     const { drainAfterLayers, cellTtlSeconds } = this.#scenario
     const world = this.#world
     const oldEnough = (from: number, until = world.now) =>
-      Math.floor(database.clock.latest(from, until) / (layerSeconds * 1000)) - drainAfterLayers
+      Math.floor(database.clock.latest(from, until, CARRIES_MS) / (layerSeconds * 1000)) -
+      drainAfterLayers
     const newest = oldEnough(world.now - ACTS_WITHIN_MS)
     world.check(to >= before, () => `the watermark falls from ${before} to ${to}`)
     world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)

@@ -1,15 +1,37 @@
 import type { Grid } from '../grid.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
+import type { PublishedWatermark } from '../published-watermark.js'
 import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
 
 /** How often a drain begins anew without the watermark having risen. */
 const MAX_RESTARTS = 5
 
+/** How often a collector that keeps its lease reads the grids, and puts marks. */
+const STEADY_MS = 10_000
+
 interface CollectorParts extends DrainParts {
   readonly name: string
   readonly record: GridRecord
   readonly marks: Marks
+  readonly published: PublishedWatermark
+}
+
+/** How to drain. */
+export interface DrainOptions {
+  /** Also commit the layers that are not old enough. */
+  readonly all?: boolean | undefined
+  /**
+   * The run follows others of the same lease: it takes the grids, and the database's clock, as
+   * known from them, and puts no new mark. All of these are at most 10 s old.
+   */
+  readonly steady?: boolean | undefined
+}
+
+/** A grid as last known, and when a mark was last put into its cells' cache. */
+interface Known {
+  state: GridState
+  markedAt: number
 }
 
 /**
@@ -20,6 +42,9 @@ interface CollectorParts extends DrainParts {
 export class Collector {
   readonly #parts: CollectorParts
   readonly #drains = new Map<string, GridDrain>()
+  /** The grids, by their ids. */
+  #known = new Map<string, Known>()
+  #knownAt = -Infinity
 
   constructor(parts: CollectorParts) {
     this.#parts = parts
@@ -29,7 +54,7 @@ export class Collector {
    * Drains all layers that are old enough; with `all` also commits the younger ones, but neither
    * deletes them nor raises the watermark over them.
    */
-  async drain({ all = false }: { all?: boolean | undefined } = {}): Promise<DrainReport> {
+  async drain({ all = false, steady = false }: DrainOptions = {}): Promise<DrainReport> {
     const report: DrainReport = {
       layers: 0,
       cells: 0,
@@ -40,26 +65,82 @@ export class Collector {
       unanswered: 0,
       watermark: 0,
     }
-    for (const state of await this.#parts.record.states()) await this.#drain(state, all, report)
+    const { clock } = this.#parts
+    if (!steady || clock.elapsed() - this.#knownAt >= STEADY_MS) await this.#readStates()
+    try {
+      for (const known of this.#known.values()) await this.#drain(known, { all, steady }, report)
+    } catch (error) {
+      this.#knownAt = -Infinity
+      throw error
+    }
     return report
   }
 
-  async #drain(state: GridState, all: boolean, report: DrainReport): Promise<void> {
+  /**
+   * Milliseconds until a layer of some grid ends, and with it another one becomes old enough.
+   *
+   * @param now the database's clock
+   */
+  msToNextLayer(now: number): number {
+    let ms = Infinity
+    for (const { state } of this.#known.values()) {
+      ms = Math.min(ms, state.grid.endOf(state.grid.layerAt(now)) - now)
+    }
+    return ms
+  }
+
+  async #readStates(): Promise<void> {
+    const before = this.#known
+    const states = await this.#parts.record.states()
+    this.#known = new Map(
+      states.map((state) => {
+        const id = idOf(state.grid)
+        return [id, { state, markedAt: before.get(id)?.markedAt ?? -Infinity }]
+      }),
+    )
+    this.#knownAt = this.#parts.clock.elapsed()
+  }
+
+  async #drain(
+    known: Known,
+    { all, steady }: { all: boolean; steady: boolean },
+    report: DrainReport,
+  ): Promise<void> {
+    const { record, published } = this.#parts
+    const { state } = known
     const { grid } = state
-    const { record, marks, watch, database } = this.#parts
-    const mark = await marks.put(grid, await watch.now(database))
+    const mark = await this.#mark(known, steady)
     if (mark === 'foreign') return this.#changeId(grid)
     const drain = this.#drainOf(grid)
     // Of several grids, the report has the watermark of this process's own.
     const before = report.watermark
-    const newest = await this.#untilDrained(drain, state, mark, report)
+    const newest = await this.#untilDrained(drain, { state, mark, steady }, report)
     if (newest === undefined) return
+    const { watermark } = report
+    known.state = { ...state, watermark }
+    // One that a clock has raised too far would drive writers ahead of the present.
+    published.publish(grid, Math.min(watermark, newest))
     if (all) await drain.commitYounger(newest, report)
     if (record.grid !== grid) report.watermark = before
   }
 
+  /** Puts a mark, unless a run of the same lease has put one lately. */
+  async #mark(known: Known, steady: boolean): Promise<Buffer | 'foreign' | undefined> {
+    const { marks, clock } = this.#parts
+    if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return undefined
+    known.markedAt = clock.elapsed()
+    return marks.put(known.state.grid, await this.#now(steady))
+  }
+
+  /** The database's clock. */
+  #now(steady: boolean): Promise<number> {
+    const { watch, database } = this.#parts
+    return steady ? watch.recent(database) : watch.now(database)
+  }
+
   async #changeId(grid: Grid): Promise<void> {
     const { record, logger, name } = this.#parts
+    this.#knownAt = -Infinity
     await record.changeId(grid)
     logger.error(
       `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
@@ -70,7 +151,7 @@ export class Collector {
   }
 
   #drainOf(grid: Grid): GridDrain {
-    const id = grid.id.toString('hex')
+    const id = idOf(grid)
     const drain = this.#drains.get(id) ?? new GridDrain(this.#parts, grid)
     this.#drains.set(id, drain)
     return drain
@@ -79,14 +160,18 @@ export class Collector {
   /** The newest layer drained, or `undefined` if the grid is gone. */
   async #untilDrained(
     drain: GridDrain,
-    state: GridState | undefined,
-    mark: Buffer | undefined,
+    {
+      state,
+      mark,
+      steady,
+    }: { state: GridState | undefined; mark: Buffer | undefined; steady: boolean },
     report: DrainReport,
   ): Promise<number | undefined> {
     let restarts = 0
     while (state) {
       try {
-        return await drain.drain(state.watermark, mark, report)
+        const now = await this.#now(steady)
+        return await drain.drain(now, state.watermark, mark, report)
       } catch (error) {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
       }
@@ -95,6 +180,11 @@ export class Collector {
       // Another collector that raises the watermark is no reason to give up.
       restarts = state && state.watermark > watermark ? 0 : restarts + 1
     }
+    this.#knownAt = -Infinity
     return undefined
   }
+}
+
+function idOf(grid: Grid): string {
+  return grid.id.toString('hex')
 }

@@ -7,6 +7,7 @@ import type { Frame } from '../frame.js'
 import type { Grid } from '../grid.js'
 import { frameBatches, byWriter } from '../ledger/frame-batches.js'
 import type { Raise } from '../ledger/grid-record.js'
+import { MAX_AHEAD_MS } from '../published-watermark.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import { CellReader, type LayersRead, type SilentServers } from './cell-reader.js'
@@ -36,7 +37,7 @@ export interface DrainReport {
 export interface DrainParts {
   readonly cache: Cache
   readonly database: Database
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'keepForeign'>
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'keepForeign' | 'raise'>
   readonly watch: ClockWatch
   readonly clock: Clock
   readonly logger: BurstLogger
@@ -58,7 +59,7 @@ const READ_LAYERS = 64
 /** Layers read first, when it is not known how full they are: those of a collecting period. */
 const FIRST_LAYERS = 4
 
-/** How far ahead of the database's clock `all` looks: writers' clocks differ a little. */
+/** How many layers ahead of the present `all` looks at least: writers' clocks differ a little. */
 const LAYERS_AHEAD = 2
 
 /**
@@ -89,12 +90,17 @@ export class GridDrain {
   /**
    * Drains from `watermark` to the newest layer that is old enough, and returns that layer.
    *
+   * @param now the database's clock
    * @param mark what the cache shows that this collector has put there
    * @throws WatermarkMoved
    */
-  async drain(watermark: number, mark: Buffer | undefined, report: DrainReport): Promise<number> {
-    const { drainAfterLayers, watch, database } = this.#parts
-    const newest = this.#grid.layerAt(await watch.now(database)) - drainAfterLayers
+  async drain(
+    now: number,
+    watermark: number,
+    mark: Buffer | undefined,
+    report: DrainReport,
+  ): Promise<number> {
+    const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers
     const silent: SilentServers = new Set()
     let from = this.#oldestToDrain(watermark, newest)
     let raised = watermark
@@ -132,9 +138,14 @@ export class GridDrain {
    * them.
    */
   async commitYounger(newest: number, report: DrainReport): Promise<void> {
-    const to = this.#grid.layerAt(await this.#parts.watch.now(this.#parts.database)) + LAYERS_AHEAD
-    for (let layer = newest + 1; layer <= to; layer++) {
-      const { frames } = await this.#read(layer, layer, report, new Set())
+    const now = await this.#parts.watch.now(this.#parts.database)
+    const to = Math.max(
+      this.#grid.layerAt(now) + LAYERS_AHEAD,
+      this.#grid.layerAt(now + MAX_AHEAD_MS),
+    )
+    for (let from = newest + 1; from <= to; from += READ_LAYERS) {
+      const last = Math.min(to, from + READ_LAYERS - 1)
+      const { frames } = await this.#read(from, last, report, new Set())
       await this.#commit(frames, report, undefined)
     }
   }
@@ -182,7 +193,7 @@ export class GridDrain {
     raise: Raise | undefined,
   ): Promise<void> {
     const batches = frameBatches(byWriter(frames), this.#parts.maxCommitRows)
-    if (batches.length === 0 && raise) batches.push([])
+    if (batches.length === 0 && raise) return this.#parts.ledger.raise(raise)
     let locked: DatabaseError | undefined
     for (const [index, batch] of batches.entries()) {
       const last = index === batches.length - 1

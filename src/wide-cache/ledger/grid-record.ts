@@ -42,7 +42,15 @@ export interface Run {
 }
 
 /** How long a collector that has died keeps the others waiting. */
-const LEASE_MS = 20_000
+export const LEASE_MS = 20_000
+
+/** Records a run, if there is one, with the values of {@link valuesOf}. */
+const RUN =
+  'run_at = COALESCE(?, run_at), run_rows = COALESCE(?, run_rows), run_ms = COALESCE(?, run_ms)'
+
+function valuesOf(run: Run | undefined): (number | null)[] {
+  return [run?.at ?? null, run?.rows ?? null, run?.ms ?? null]
+}
 
 /** `private_to` of a grid in a shared cache. */
 export const SHARED = Buffer.alloc(16)
@@ -60,6 +68,8 @@ export class GridRecord {
   readonly #privateTo: Buffer
   readonly #newId: () => Buffer
   #grid: Grid | undefined
+  /** Until when the lease of this process's own grid was taken, as last read. */
+  #leaseUntil = 0
 
   /** `owner`: the id of this process. */
   constructor(parts: {
@@ -123,18 +133,19 @@ export class GridRecord {
 
   /**
    * The newest mark that collectors have put into the cache for this process's own grid. Also
-   * learns whether that has a new id.
+   * learns whether that has a new id, and whether it has a collector.
    */
   async newestMark(): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry
     const {
       rows: [row],
     } = await this.#database.query(
-      'SELECT id, width, layer_seconds, mark FROM wide_cache_grids ' +
+      'SELECT id, width, layer_seconds, mark, lease_until FROM wide_cache_grids ' +
         'WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
       [this.#name, width, layerSeconds, this.#privateTo],
     )
     this.#grid = row && this.#known(row)
+    this.#leaseUntil = Number(row?.['lease_until'] ?? 0)
     return row && Buffer.isBuffer(row['mark']) ? row['mark'] : undefined
   }
 
@@ -161,20 +172,27 @@ export class GridRecord {
     ])
   }
 
+  /** Whether nobody held the lease when {@link newestMark} was last asked. */
+  isFree(now: number): boolean {
+    return this.#leaseUntil < now || this.#leaseUntil > now + LEASE_MS
+  }
+
   /**
-   * Asks for the lease, for a collector that comes every `periodSeconds`: `false` while another one
-   * holds it. For speed only; nothing relies on it.
+   * Asks for the lease, or renews it, for a collector that comes every `periodSeconds`: `false`
+   * while another one holds it. Also records the collector's last run. For speed only; nothing
+   * relies on it.
    */
-  async lease(now: number, periodSeconds: number): Promise<boolean> {
+  async lease(now: number, periodSeconds: number, run?: Run): Promise<boolean> {
     const { affectedRows } = await this.#database.query(
       // A lease that ends later than any can was taken while the clock was ahead.
-      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ? ' +
+      `UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ${RUN} ` +
         'WHERE name = ? AND private_to = ? ' +
         'AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
       [
         this.#owner,
         now + LEASE_MS,
         periodSeconds,
+        ...valuesOf(run),
         this.#name,
         this.#privateTo,
         now,
@@ -188,17 +206,9 @@ export class GridRecord {
   /** Gives the lease back, and records the run that it was for, unless that has failed. */
   async release(run?: Run): Promise<void> {
     await this.#database.query(
-      'UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0, ' +
-        'run_at = COALESCE(?, run_at), run_rows = COALESCE(?, run_rows), ' +
-        'run_ms = COALESCE(?, run_ms) WHERE name = ? AND private_to = ? AND lease_owner = ?',
-      [
-        run?.at ?? null,
-        run?.rows ?? null,
-        run?.ms ?? null,
-        this.#name,
-        this.#privateTo,
-        this.#owner,
-      ],
+      `UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0, ${RUN} ` +
+        'WHERE name = ? AND private_to = ? AND lease_owner = ?',
+      [...valuesOf(run), this.#name, this.#privateTo, this.#owner],
     )
   }
 

@@ -121,6 +121,12 @@ export class Ledger<Row> {
     })
   }
 
+  /** Raises a watermark with which no frames come: one statement. @throws WatermarkMoved */
+  async raise(raise: Raise): Promise<void> {
+    if (this.#stopped) throw this.#stopped
+    await this.#record.raise(this.#database, raise, await this.#watch.recent(this.#database))
+  }
+
   /** Settles frames in one transaction: `store` gets those that are new. */
   async #settle(
     outcome: Outcome,

@@ -30,7 +30,7 @@ export async function removeName(database: Database, cache: Cache, name: string)
 }
 
 async function removeCells(cache: Cache, grid: Grid, now: number): Promise<void> {
-  const keys = [grid.marksKey]
+  const keys = [grid.marksKey, grid.watermarkKey]
   const last = grid.layerAt(now + SECONDS_AHEAD * 1000)
   for (let layer = grid.layerAt(now - SECONDS_BACK * 1000); layer <= last; layer++) {
     for (let column = 0; column < grid.width; column++) keys.push(grid.cellKey(layer, column))

@@ -25,6 +25,7 @@ function bench() {
     dropped: 0,
     rowCount: 1,
     bytes: Buffer.alloc(1),
+    openedAt: 0,
     closedAt: 0,
     placed: false,
     placing: undefined,

@@ -14,6 +14,7 @@ function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
     dropped: 0,
     rowCount: 1,
     bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES),
+    openedAt: 0,
     closedAt: 0,
     placed,
     placing: undefined,

@@ -2,6 +2,8 @@ import type { Frame } from '../frame.js'
 
 /** A frame its writer still holds. */
 export interface HeldFrame extends Frame {
+  /** When its first row came, by the process's wall clock. */
+  readonly openedAt: number
   /** When it was closed, by `clock.elapsed()`. */
   readonly closedAt: number
   /** The cache has acknowledged it: it waits in its cell. */

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
 import { systemEnvironment } from '../../support/environment.js'
 import { ManualClock, flushPromises } from '../../support/fixtures.suite.js'
-import type { Frame } from '../frame.js'
 import { Grid } from '../grid.js'
+import type { HeldFrame } from './outbox.js'
 import { Placer } from './placer.js'
 
 type Answer = 'append' | 'add' | 'late' | 'refuses' | 'fails'
 
-const frame = { writer: 'ab', sequence: 0, bytes: Buffer.from('frame') } as unknown as Frame
+const frame = { writer: 'ab', sequence: 0, bytes: Buffer.from('frame') } as unknown as HeldFrame
 const TTL = 90
 
 /** A placer on a grid of six columns, whose cells answer as told: by column, or all alike. */
@@ -49,10 +49,12 @@ function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; 
   })
   const placer = new Placer({
     cache: cache as never,
+    published: { layerOf: async (its, moment) => its.layerAt(moment) },
     grid: () => world.grid,
     entered: () => entered,
     apart: () => world.apart,
     environment: { ...systemEnvironment, clock, random: () => options.random ?? 0 },
+    drainAfterLayers: 2,
     cellTtlSeconds: TTL,
   })
   return {

@@ -2,8 +2,9 @@ import type { Cache } from '../../cache/cache.js'
 import { sleep } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
-import type { Frame } from '../frame.js'
 import type { Grid } from '../grid.js'
+import type { PublishedWatermark } from '../published-watermark.js'
+import type { HeldFrame } from './outbox.js'
 
 /**
  * Columns of a frame that answer "not stored", which may mean a miss, a full cell or a full server,
@@ -19,6 +20,7 @@ const PROBE_MS = 1_000
 
 interface PlacerParts {
   readonly cache: Cache
+  readonly published: Pick<PublishedWatermark, 'layerOf'>
   /** The grid to place in; `undefined` as long as SQL has not told. */
   readonly grid: () => Grid | undefined
   /** Resolves when SQL has told; may reject. */
@@ -26,12 +28,19 @@ interface PlacerParts {
   /** Collectors use another cache: nobody would drain what is placed in this one. */
   readonly apart: () => boolean
   readonly environment: Environment
+  readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
+}
+
+/** How late a frame may come to its layer: half the time before that is drained. */
+function lateMs({ layerSeconds }: Grid, drainAfterLayers: number): number {
+  return ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
 }
 
 /**
  * Places frames: appends each to a random cell of the present layer, making the cell where there is
- * none. Knows whether the cache is down, so that frames need not wait for it.
+ * none. Where the process's clock is behind, the present layer is that of the collectors. Knows
+ * whether the cache is down, so that frames need not wait for it.
  */
 export class Placer {
   readonly #parts: PlacerParts
@@ -58,7 +67,7 @@ export class Placer {
    * Tries until the frame is placed (`true`), is no longer wanted, the cache is down, or `deadline`
    * has come.
    */
-  async place(frame: Frame, wanted: () => boolean, deadline: number): Promise<boolean> {
+  async place(frame: HeldFrame, wanted: () => boolean, deadline: number): Promise<boolean> {
     const {
       environment: { clock },
       grid,
@@ -89,19 +98,15 @@ export class Placer {
    * Tries one column after another, from a random one on: the next is likely on another server, and
    * a server known to be down costs no time.
    */
-  async #tryColumns(grid: Grid, frame: Frame, deadline: number): Promise<boolean> {
+  async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<boolean> {
     const { clock, random } = this.#parts.environment
     const first = Math.floor(random() * grid.width)
     let refusals = 0
     for (let tried = 0; tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS; tried++) {
       if (tried >= REFUSALS && clock.elapsed() >= deadline) break
       try {
-        if (
-          await this.#put(
-            grid.cellKey(grid.layerAt(clock.now()), (first + tried) % grid.width),
-            frame.bytes,
-          )
-        ) {
+        const layer = await this.#layerOf(grid, frame)
+        if (await this.#put(grid.cellKey(layer, (first + tried) % grid.width), frame.bytes)) {
           this.#down = false
           return true
         }
@@ -117,6 +122,17 @@ export class Placer {
     this.#down = refusals === 0
     if (this.#down) this.#probeAt = clock.elapsed() + PROBE_MS
     return false
+  }
+
+  /**
+   * The layer of a frame is that of its first row, so that a drained layer is complete however
+   * late timers are. A frame that could come too late for it goes to the present layer.
+   */
+  #layerOf(grid: Grid, { openedAt }: HeldFrame): Promise<number> {
+    const { environment, published, drainAfterLayers } = this.#parts
+    const now = environment.clock.now()
+    const inTime = now >= openedAt && now - openedAt <= lateMs(grid, drainAfterLayers)
+    return published.layerOf(grid, inTime ? openedAt : now)
   }
 
   /**

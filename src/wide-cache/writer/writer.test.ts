@@ -55,6 +55,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       append: (_: string, bytes: Buffer) => cached(bytes),
       add: (_: string, bytes: Buffer) => cached(bytes),
     } as never,
+    published: { layerOf: async (its, moment) => its.layerAt(moment) },
     grid: () => grid,
     apart: () => false,
     ledger: {
@@ -92,6 +93,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
     logger: new BurstLogger(log, clock.elapsed),
     flushMs: 500,
     confirmSeconds: 60,
+    drainAfterLayers: 2,
     cellTtlSeconds: 90,
     maxFrameBytes: 200,
     maxOutboxBytes: options.maxOutboxBytes ?? 100_000,

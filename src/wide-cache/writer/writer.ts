@@ -5,6 +5,7 @@ import type { BurstLogger } from '../../support/logger.js'
 import type { Codec } from '../codec.js'
 import { sealFrame } from '../frame.js'
 import type { Grid } from '../grid.js'
+import type { PublishedWatermark } from '../published-watermark.js'
 import type { Ledger, Totals } from '../ledger/ledger.js'
 import type { FrameLedger } from '../ledger/settle.js'
 import { type CloseReport, Closing } from './closing.js'
@@ -20,6 +21,7 @@ import { UNPLACED_MS, Upkeep } from './upkeep.js'
 export interface WriterParts<Row> {
   readonly name: string
   readonly cache: Cache
+  readonly published: Pick<PublishedWatermark, 'layerOf'>
   /** The grid to place in; `undefined` as long as SQL has not told. */
   readonly grid: () => Grid | undefined
   /** Collectors use another cache than this process. */
@@ -40,6 +42,7 @@ export interface WriterParts<Row> {
   readonly logger: BurstLogger
   readonly flushMs: number
   readonly confirmSeconds: number
+  readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly maxFrameBytes: number
   readonly maxOutboxBytes: number
@@ -83,6 +86,8 @@ export class Writer<Row> {
   readonly #straight: StraightLog
   readonly #upkeep: Upkeep
   #flushTimer: Timer | undefined
+  /** When the first row of the open frame came, by the wall clock. */
+  #openedAt = 0
   #issued = 0
   #dropped = 0
   #droppedAt = -Infinity
@@ -157,6 +162,7 @@ export class Writer<Row> {
       )
       return this.#drop()
     }
+    if (this.#open.rowCount === 1) this.#openedAt = this.#parts.environment.clock.now()
     if (this.#open.rowCount === MAX_FRAME_ROWS) return this.#placeSoon(this.#closeFrame())
     if (this.#open.rowCount === 1) {
       this.#flushTimer = this.#parts.environment.clock.after(this.#parts.flushMs, () => {
@@ -235,6 +241,7 @@ export class Writer<Row> {
     const frame: HeldFrame = {
       ...header,
       bytes,
+      openedAt: this.#openedAt,
       closedAt: this.#parts.environment.clock.elapsed(),
       placed: false,
       placing: undefined,

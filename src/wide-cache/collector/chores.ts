@@ -1,0 +1,74 @@
+import type { Database } from '../../database/database.js'
+import type { Clock } from '../../support/clock.js'
+import type { ClockWatch } from '../clock-watch.js'
+import { removeOldEntries } from '../ledger/retention.js'
+import type { RetentionContext } from '../options.js'
+
+/** How often what is old is removed, unless there is more than one call takes. */
+const RETENTION_EVERY_MS = 60_000
+
+/** How long the clocks must have agreed before anything is removed for its age. */
+const AGREED_MS = 600_000
+
+/** How often `afterRun` is called, where runs come each second. */
+const AFTER_RUN_EVERY_MS = 10_000
+
+interface ChoresParts {
+  readonly name: string
+  readonly database: Database
+  readonly clock: Clock
+  readonly watch: ClockWatch
+  readonly removeOld:
+    ((database: Database, context: RetentionContext) => Promise<boolean | void>) | undefined
+  readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
+  /** The collector runs each layer, so that `afterRun` waits for {@link AFTER_RUN_EVERY_MS}. */
+  readonly steady: boolean
+}
+
+/** What the holder of the lease does beside draining: removes what is old, and recounts. */
+export class Chores {
+  readonly #parts: ChoresParts
+  #retentionAt = 0
+  #afterRunAt = 0
+
+  constructor(parts: ChoresParts) {
+    this.#parts = parts
+  }
+
+  /** Whether anything is due. */
+  get due(): boolean {
+    const elapsed = this.#parts.clock.elapsed()
+    return this.#mayRemove(elapsed) || this.#mayRecount(elapsed)
+  }
+
+  /**
+   * Does what is due.
+   *
+   * @param now the database's clock
+   */
+  async run(now: number): Promise<void> {
+    const { name, database, clock, afterRun, steady } = this.#parts
+    const began = clock.elapsed()
+    if (this.#mayRemove(began)) await this.#removeOld(now)
+    if (afterRun && this.#mayRecount(began)) {
+      this.#afterRunAt = steady ? began + AFTER_RUN_EVERY_MS : began
+      await afterRun(database, { now, name })
+    }
+  }
+
+  #mayRemove(elapsed: number): boolean {
+    return elapsed >= this.#retentionAt && this.#parts.watch.agreedMs >= AGREED_MS
+  }
+
+  #mayRecount(elapsed: number): boolean {
+    return this.#parts.afterRun !== undefined && elapsed >= this.#afterRunAt
+  }
+
+  async #removeOld(now: number): Promise<void> {
+    const { name, database, clock, removeOld } = this.#parts
+    const began = clock.elapsed()
+    this.#retentionAt = began + RETENTION_EVERY_MS
+    await removeOldEntries(database, name, now)
+    if (await removeOld?.(database, { now, name })) this.#retentionAt = began
+  }
+}

@@ -1,0 +1,267 @@
+/** Collectors that keep their lease: how soon they collect, what they cost, who follows them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CacheError } from '../../cache/cache.js'
+import { type Database, DatabaseError } from '../../database/database.js'
+import { Random } from '../../../test/simulated-world/random.js'
+import { SimulatedCache } from '../../../test/simulated-world/simulated-cache.js'
+import { SimulatedCacheServer } from '../../../test/simulated-world/simulated-cache-server.js'
+import { SimulatedDatabase } from '../../../test/simulated-world/simulated-database.js'
+import { SimulatedDatabaseServer } from '../../../test/simulated-world/simulated-database-server.js'
+import { SimulatedProcess } from '../../../test/simulated-world/simulated-process.js'
+import { SimulatedTransaction } from '../../../test/simulated-world/simulated-transaction.js'
+import { World } from '../../../test/simulated-world/world.js'
+import type { WideCacheOptions } from '../options.js'
+import { WideCache } from '../wide-cache.js'
+
+const silent = { info() {}, warn() {}, error() {} }
+const NO_FAULTS = {
+  requestLost: 0,
+  replyLost: 0,
+  late: 0,
+  duplicated: 0,
+  refusesAtOnce: true,
+  statementFails: 0,
+  orphaned: 0,
+  commitUnknown: 0,
+  packetBytes: Infinity,
+}
+
+/** The statements that a database is sent, BEGIN and COMMIT among them. */
+function counting(database: Database, sent: (sql: string) => void): Database {
+  return Object.assign(Object.create(database) as Database, {
+    dialect: database.dialect,
+    maxStatementBytes: database.maxStatementBytes,
+    query: (sql: string, values?: []) => {
+      sent(sql)
+      return database.query(sql, values)
+    },
+    now: () => {
+      sent('SELECT NOW')
+      return database.now()
+    },
+    transaction: <T>(work: Parameters<typeof database.transaction<T>>[0]) => {
+      sent('BEGIN')
+      return database
+        .transaction<T>((tx) =>
+          work({
+            ...tx,
+            query: (sql, values) => {
+              sent(sql)
+              return tx.query(sql, values)
+            },
+            now: () => {
+              sent('SELECT NOW')
+              return tx.now()
+            },
+          }),
+        )
+        .finally(() => sent('COMMIT'))
+    },
+  })
+}
+
+/** A site whose time is simulated, and nothing of which fails. */
+function site() {
+  const random = new Random(7)
+  const world = new World(7, random, false)
+  world.faulty = false
+  const server = new SimulatedDatabaseServer(world, 'wide-cache', NO_FAULTS)
+  const memcached = new SimulatedCacheServer('memcached', world)
+  const counts = { sql: new Map<string, number>(), reads: 0 }
+  const taken: { readonly row: unknown; readonly at: number }[] = []
+  const processes: SimulatedProcess[] = []
+  const start = (options: Partial<WideCacheOptions<unknown>> = {}, skew = 0) => {
+    const process = new SimulatedProcess(world, processes.length + 1, { skew })
+    processes.push(process)
+    const errors = { CacheError, DatabaseError }
+    class CountedCache extends SimulatedCache {
+      override get(key: string) {
+        counts.reads++
+        return super.get(key)
+      }
+      override getMany(...args: Parameters<SimulatedCache['getMany']>) {
+        counts.reads++
+        return super.getMany(...args)
+      }
+    }
+    const begin = () => new SimulatedTransaction(process.name)
+    const database = new SimulatedDatabase(process, {
+      server,
+      begin,
+      errors,
+      maxStatementBytes: 1e6,
+    })
+    const wide = new WideCache<unknown>(
+      {
+        name: 'test',
+        cache: new CountedCache(process, [memcached], NO_FAULTS, errors),
+        database: counting(database, (sql) => {
+          const kind = sql.slice(0, 60)
+          counts.sql.set(kind, (counts.sql.get(kind) ?? 0) + 1)
+        }),
+        logger: silent,
+        commit: async (rows) => {
+          for (const row of rows) taken.push({ row, at: world.now })
+        },
+        ...options,
+      },
+      process.environment,
+    )
+    return { process, wide }
+  }
+  /** The watermark in SQL, as the age of the newest drained layer in seconds. */
+  const lag = (): number => {
+    const [row] = server.look('SELECT watermark, layer_seconds FROM wide_cache_grids')
+    const end = (Number(row!['watermark']) + 1) * Number(row!['layer_seconds'])
+    return server.clock.now / 1000 - end
+  }
+  const end = (): void => {
+    for (const process of processes) process.alive = false
+    server.close()
+  }
+  return { world, memcached, counts, taken, start, lag, end }
+}
+
+test('16 idle processes send two statements and two cache reads a second at most', async (t) => {
+  const { world, counts, start, lag, end } = site()
+  for (let i = 0; i < 16; i++) start({ removeOld: async () => undefined })
+  // Until what is old is removed, too.
+  await world.pass(660_000)
+  counts.sql.clear()
+  counts.reads = 0
+  let worst = 0
+  for (let second = 0; second < 300; second++) {
+    await world.pass(1_000)
+    worst = Math.max(worst, lag())
+  }
+  const statements = [...counts.sql.values()].reduce((sum, count) => sum + count, 0)
+  t.diagnostic(`${statements / 300} statements and ${counts.reads / 300} reads a second`)
+  const shown = JSON.stringify([...counts.sql], undefined, 1)
+  assert(statements / 300 <= 2, `${statements / 300} statements a second: ${shown}`)
+  assert(counts.reads / 300 <= 2, `${counts.reads / 300} cache reads a second`)
+  assert(statements > 300 && counts.reads > 300, 'a run each second')
+  assert(worst < 3.5, `drained up to ${worst} s ago`)
+  end()
+})
+
+test('a row is in SQL two to three seconds after it was recorded', async () => {
+  const { world, taken, start, end } = site()
+  const { wide } = start()
+  start()
+  await world.pass(5_000)
+  const delays: number[] = []
+  for (let i = 0; i < 100; i++) {
+    const at = world.now
+    wide.append(i)
+    await world.pass(3_300)
+    assert.equal(taken.at(-1)!.row, i, 'not after 3.3 s')
+    delays.push(taken.at(-1)!.at - at)
+  }
+  assert(Math.min(...delays) > 1_900, `after ${Math.min(...delays)} ms`)
+  end()
+})
+
+for (const [how, within] of [
+  ['is killed', 40_000],
+  ['closes', 21_000],
+] as const) {
+  test(`a collector that ${how} is followed within ${within / 1000} s`, async () => {
+    const { world, start, lag, end } = site()
+    const all = [start()]
+    await world.pass(5_000)
+    for (let i = 0; i < 3; i++) all.push(start())
+    for (const { process, wide } of all) {
+      await world.pass(70_000)
+      assert(lag() < 4, `${process.name} begins with ${lag()} s`)
+      if (how === 'closes') void wide.close()
+      else process.kill(how)
+      if (process === all.at(-1)!.process) break
+      await world.pass(within)
+      assert(lag() < 4, `${process.name} ${how}, and the lag is ${lag()} s`)
+    }
+    end()
+  })
+}
+
+test('a collector of long layers keeps its lease, and runs once a layer', async () => {
+  const { world, counts, start, lag, end } = site()
+  for (let i = 0; i < 4; i++) start({ layerSeconds: 60, cellTtlSeconds: 3_600 })
+  await world.pass(600_000)
+  counts.sql.clear()
+  let worst = 0
+  for (let second = 0; second < 600; second++) {
+    await world.pass(1_000)
+    worst = Math.max(worst, lag())
+  }
+  const raises = counts.sql.get(
+    'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = '.slice(0, 60),
+  )
+  assert.equal(raises, 10)
+  assert(worst < 182, `drained up to ${worst} s ago`)
+  end()
+})
+
+for (const behind of [2_500, 30_000]) {
+  test(`collectors bring the frames of a writer ${behind} ms behind`, async () => {
+    const { world, taken, start, end } = site()
+    start()
+    const { wide } = start({ collect: false }, -behind)
+    await world.pass(10_000)
+    for (let i = 0; i < 100; i++) {
+      wide.append(i)
+      await world.pass(777)
+    }
+    await world.pass(4_000)
+    assert.deepEqual(
+      taken.map(({ row }) => row),
+      Array.from({ length: 100 }, (_, i) => i),
+    )
+    end()
+  })
+}
+
+test('drain({ all: true }) and the live view find what was placed ahead', async () => {
+  const { world, memcached, taken, start, end } = site()
+  const first = start()
+  await world.pass(5_000)
+  first.process.kill('is killed')
+  const [key] = [...memcached.items.keys()].filter((item) => item.endsWith(':watermark'))
+  memcached.store(key!, Buffer.from('999999999999'), 1_000)
+  const { wide } = start({ collect: false }, -2_500)
+  wide.append('ahead')
+  await world.pass(1_000)
+  const live: unknown[] = []
+  void wide.readLive(world.now, (row) => live.push(row))
+  await world.pass(1_000)
+  assert.deepEqual(live, ['ahead'])
+  void wide.drain({ all: true })
+  await world.pass(1_000)
+  assert.deepEqual(
+    taken.map(({ row }) => row),
+    ['ahead'],
+  )
+  end()
+})
+
+for (const [what, value] of [
+  ['far ahead', '999999999999'],
+  ['far behind', '3'],
+  ['no number', 'WCF\x01'],
+  ['too long', '1'.repeat(400)],
+] as const) {
+  test(`a published watermark that is ${what} delays frames by a minute at most`, async () => {
+    const { world, memcached, taken, start, end } = site()
+    const { wide } = start({ confirmSeconds: 200 })
+    await world.pass(5_000)
+    const [key] = [...memcached.items.keys()].filter((item) => item.endsWith(':watermark'))
+    for (let i = 0; i < 20; i++) {
+      memcached.store(key!, Buffer.from(value), 1_000)
+      wide.append(i)
+      await world.pass(500)
+    }
+    await world.pass(what === 'far ahead' ? 64_000 : 4_000)
+    assert.equal(taken.length, 20)
+    end()
+  })
+}

@@ -1,0 +1,235 @@
+import { warnOfFailure } from '../../connections/warn-failure.js'
+import type { Database } from '../../database/database.js'
+import type { Timer } from '../../support/clock.js'
+import type { Environment } from '../../support/environment.js'
+import { messageOf } from '../../support/errors.js'
+import type { BurstLogger } from '../../support/logger.js'
+import type { ClockWatch } from '../clock-watch.js'
+import { type GridRecord, LEASE_MS, type Run } from '../ledger/grid-record.js'
+import type { Runs } from '../operations/runs.js'
+import type { PublishedWatermark } from '../published-watermark.js'
+import { type Schedule, schedule } from '../schedule.js'
+import type { Chores } from './chores.js'
+import type { Collector, DrainOptions } from './collector.js'
+import type { DrainReport } from './grid-drain.js'
+
+/** How often the collector renews its lease, however long layers last. */
+const RENEW_MS = LEASE_MS / 2
+
+/** How often a process looks whether the lease is free. */
+const LOOK_MS = 20_000
+
+/** Of so many looks one asks SQL; the others ask the cache whether a watermark is published. */
+const LOOKS_IN_SQL = 3
+
+/**
+ * How long after the end of a layer a run begins: the database's clock is known to some
+ * milliseconds, and the collectors of several names do not all begin at once.
+ */
+const MARGIN_MS = 20
+const JITTER_MS = 60
+
+/** Wait before the first look, and after a run that has failed. */
+const FIRST_LOOK_MS = 1_000
+const AFTER_FAILURE_MS = 5_000
+
+interface CollectingParts {
+  readonly name: string
+  readonly environment: Environment
+  readonly logger: BurstLogger
+  readonly database: Database
+  readonly record: GridRecord
+  readonly watch: ClockWatch
+  readonly published: PublishedWatermark
+  readonly collector: Collector
+  readonly chores: Chores
+  readonly runs: Runs
+  readonly whenReady: <T>(work: () => Promise<T>) => Promise<T>
+  /** Drains, after other drains of this process. */
+  readonly drain: (options: DrainOptions) => Promise<DrainReport>
+  /** Learns whether this process's cache is that of the collectors. */
+  readonly compare: () => Promise<void>
+}
+
+/**
+ * When this process collects. By a cron line it asks for the lease at each moment of the line, and
+ * gives it back after the run. Otherwise one process takes the lease and keeps it: it drains a
+ * layer as soon as that is old enough, and the others look now and then whether it is still there.
+ */
+export class Collecting {
+  readonly #parts: CollectingParts
+  readonly #periodSeconds: number
+  readonly #schedule: Schedule | undefined
+  #timer: Timer | undefined
+  #stopped = false
+  #running: Promise<void> | undefined
+  /** Chores that a steady run has begun. */
+  #doing: Promise<void> | undefined
+  #choresFail = false
+  /** The lease is this process's own, and is renewed then, by `clock.elapsed()`. */
+  #renewAt: number | undefined
+  /** Looks since this process has last held the lease. */
+  #looks = 0
+  /** SQL may have the lease as this process's own. */
+  #toRelease = false
+  /** The last run, as long as SQL has not been told of it. */
+  #run: Run | undefined
+
+  /** @param when a cron line, or `true`: as soon as a layer is old enough */
+  constructor(parts: CollectingParts, when: true | string, periodSeconds: number) {
+    this.#parts = parts
+    this.#periodSeconds = periodSeconds
+    const { environment } = parts
+    if (when === true) this.#after(environment.random() * FIRST_LOOK_MS)
+    else this.#schedule = schedule(when, () => (this.#running = this.#runOnce()), environment.clock)
+  }
+
+  /** Begins no more runs. */
+  stop(): void {
+    this.#stopped = true
+    this.#schedule?.stop()
+    this.#timer?.cancel()
+  }
+
+  /** Resolves when the last run has ended and the lease is given back. Never rejects. */
+  async end(): Promise<void> {
+    this.stop()
+    await Promise.all([this.#running, this.#doing])
+    if (!this.#toRelease) return
+    const { record, published, whenReady } = this.#parts
+    await whenReady(() => record.release(this.#run)).catch(() => undefined)
+    if (record.grid) published.withdraw(record.grid)
+  }
+
+  #after(ms: number): void {
+    if (this.#stopped) return
+    this.#timer = this.#parts.environment.clock.after(ms, () => {
+      this.#running = this.#turn().then((wait) => this.#after(wait))
+    })
+  }
+
+  /** One look, or one run, of many. Returns the milliseconds to wait before the next. */
+  async #turn(): Promise<number> {
+    const { watch, database, environment, collector, whenReady, runs } = this.#parts
+    try {
+      return await whenReady(async () => {
+        const steady = this.#renewAt !== undefined
+        if (!(await this.#hasLease())) {
+          runs.standBy()
+          this.#ended(false)
+          // From here on the processes look at different moments.
+          return this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
+        }
+        const now = await watch.recent(database)
+        this.#run = await this.#drain(now, { steady })
+        this.#ended(this.#choresFail)
+        this.#doChores(now)
+        const wait = collector.msToNextLayer(watch.estimate ?? now)
+        return Math.min(wait + MARGIN_MS + environment.random() * JITTER_MS, RENEW_MS)
+      })
+    } catch (error) {
+      this.#failed(error)
+      const stoodBy = this.#renewAt === undefined && this.#looks > 1
+      // The next run takes nothing as known.
+      this.#renewAt = undefined
+      if (!stoodBy) this.#looks = 0
+      return stoodBy ? LOOK_MS : AFTER_FAILURE_MS
+    }
+  }
+
+  /** Whether the lease is this process's own. Renews it now and then. */
+  async #hasLease(): Promise<boolean> {
+    const { record, watch, database, environment } = this.#parts
+    const elapsed = environment.clock.elapsed()
+    if (this.#renewAt !== undefined && elapsed < this.#renewAt) return true
+    if (this.#renewAt === undefined && !(await this.#mayBeFree())) return false
+    this.#toRelease = true
+    const now = await watch.recent(database)
+    const isOurs = await record.lease(now, this.#periodSeconds, this.#run)
+    this.#renewAt = isOurs ? elapsed + RENEW_MS : undefined
+    this.#toRelease = isOurs
+    this.#run = undefined
+    if (isOurs) this.#looks = 0
+    return isOurs
+  }
+
+  /** Whether it is worth asking for the lease. */
+  async #mayBeFree(): Promise<boolean> {
+    const { record, watch, published, compare } = this.#parts
+    const look = this.#looks++
+    if (look === 0) return true
+    const { grid } = record
+    if (grid && look % LOOKS_IN_SQL !== 0) return (await published.read(grid)) === undefined
+    await compare()
+    return record.isFree(watch.estimate ?? 0)
+  }
+
+  /** A run by the cron line. Never rejects. */
+  async #runOnce(): Promise<void> {
+    const { watch, database, record, chores, whenReady, runs, compare } = this.#parts
+    try {
+      await whenReady(async () => {
+        const now = await watch.now(database)
+        if (!(await record.lease(now, this.#periodSeconds))) {
+          runs.standBy()
+          return compare()
+        }
+        let run: Run | undefined
+        try {
+          run = await this.#drain(now, {})
+          await chores.run(now)
+        } finally {
+          await record.release(run)
+        }
+      })
+      this.#ended(false)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  async #drain(now: number, options: DrainOptions): Promise<Run> {
+    const { environment, drain } = this.#parts
+    const began = environment.clock.elapsed()
+    const { committed } = await drain(options)
+    const ms = Math.round(environment.clock.elapsed() - began)
+    return { at: Math.round(now) + ms, rows: committed, ms }
+  }
+
+  /** Begins what is due beside the runs, which do not wait for it. */
+  #doChores(now: number): void {
+    const { chores } = this.#parts
+    if (this.#doing || !chores.due) return
+    this.#doing = chores
+      .run(now)
+      .then(
+        () => {
+          this.#choresFail = false
+        },
+        (error: unknown) => {
+          this.#choresFail = true
+          this.#failed(error)
+        },
+      )
+      .finally(() => {
+        this.#doing = undefined
+      })
+  }
+
+  #ended(failed: boolean): void {
+    const { runs, logger } = this.#parts
+    runs.ended(failed)
+    if (!failed) logger.recovered('collect', 'wide-cache: collecting again')
+  }
+
+  #failed(error: unknown): void {
+    const { runs, logger, name } = this.#parts
+    runs.ended(true)
+    warnOfFailure(
+      logger,
+      'collect',
+      error,
+      `wide-cache: collecting "${name}" failed and will be tried again: ${messageOf(error)}`,
+    )
+  }
+}

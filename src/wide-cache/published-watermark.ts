@@ -1,0 +1,90 @@
+import type { Cache } from '../cache/cache.js'
+import { type Clock, sleep } from '../support/clock.js'
+import type { Grid } from './grid.js'
+import { LEASE_MS } from './ledger/grid-record.js'
+
+/** How long a published watermark is used before the cache is asked again. */
+const RECENT_MS = 1_000
+
+/** How long the placement of a frame waits for the answer. */
+const PATIENCE_MS = 100
+
+/** The most that a frame is placed ahead of the process's own clock, whatever the cache says. */
+export const MAX_AHEAD_MS = 60_000
+
+/** A watermark in the cache: the digits of a layer. */
+const DIGITS = /^\d{1,15}$/
+
+/**
+ * The watermark of a grid as its collector publishes it in the cache. A writer whose clock is
+ * behind places its frames above it, where the collector still finds them. It also tells that a
+ * collector is alive: it lives in the cache for as long as the lease of the collector that has
+ * published it.
+ *
+ * It is a hint. A wrong value delays frames by {@link MAX_AHEAD_MS} at most, and then their writers
+ * commit them.
+ */
+export class PublishedWatermark {
+  readonly #cache: Cache
+  readonly #clock: Clock
+  readonly #drainAfterLayers: number
+  /** As last read; `undefined` if there is none. */
+  #known: { readonly grid: Grid; readonly watermark: number | undefined } | undefined
+  #readAt = -Infinity
+  #reading: Promise<void> | undefined
+
+  constructor(parts: { cache: Cache; clock: Clock; drainAfterLayers: number }) {
+    this.#cache = parts.cache
+    this.#clock = parts.clock
+    this.#drainAfterLayers = parts.drainAfterLayers
+  }
+
+  /** Publishes the watermark of a grid. Waits for nothing. */
+  publish(grid: Grid, watermark: number): void {
+    const value = Buffer.from(String(watermark))
+    this.#cache.set(grid.watermarkKey, value, LEASE_MS / 1000).catch(() => undefined)
+  }
+
+  /** The collector ends. Waits for nothing. */
+  withdraw(grid: Grid): void {
+    this.#cache.delete(grid.watermarkKey).catch(() => undefined)
+  }
+
+  /** Reads the watermark of a grid. `undefined`: nobody publishes one, or no answer came. */
+  async read(grid: Grid): Promise<number | undefined> {
+    try {
+      const value = (await this.#cache.get(grid.watermarkKey))?.toString('latin1') ?? ''
+      return DIGITS.test(value) ? Number(value) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /**
+   * The layer for a frame of `moment`, by the process's wall clock: that of the moment, or, if the
+   * clock is behind, the present one of the collector. Asks the cache at most once a second.
+   */
+  async layerOf(grid: Grid, moment: number): Promise<number> {
+    const own = grid.layerAt(moment)
+    const watermark = await this.#recent(grid)
+    if (watermark === undefined) return own
+    // Just after a run the collector's present layer is so many layers above the watermark.
+    const present = watermark + this.#drainAfterLayers
+    return Math.max(own, Math.min(present, grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)))
+  }
+
+  async #recent(grid: Grid): Promise<number | undefined> {
+    if (this.#known?.grid !== grid || this.#clock.elapsed() - this.#readAt >= RECENT_MS) {
+      this.#reading ??= this.#reread(grid)
+      await Promise.race([this.#reading, sleep(this.#clock, PATIENCE_MS)])
+    }
+    return this.#known?.grid === grid ? this.#known.watermark : undefined
+  }
+
+  async #reread(grid: Grid): Promise<void> {
+    const watermark = await this.read(grid)
+    this.#known = { grid, watermark }
+    this.#readAt = this.#clock.elapsed()
+    this.#reading = undefined
+  }
+}
