@@ -1,6 +1,7 @@
-import type { Cache } from '../cache/cache.js'
+import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { type Clock, sleep } from '../support/clock.js'
 import type { Grid } from './grid.js'
+import type { GridSettings } from './grid-options.js'
 import { LEASE_MS } from './ledger/grid-record.js'
 
 /** How long a published watermark is used before the cache is asked again. */
@@ -28,21 +29,30 @@ export class PublishedWatermark {
   readonly #cache: Cache
   readonly #clock: Clock
   readonly #drainAfterLayers: number
+  readonly #ttlSeconds: number
   /** As last read; `undefined` if there is none. */
   #known: { readonly grid: Grid; readonly watermark: number | undefined } | undefined
   #readAt = -Infinity
   #reading: Promise<void> | undefined
 
-  constructor(parts: { cache: Cache; clock: Clock; drainAfterLayers: number }) {
+  constructor(
+    parts: Pick<GridSettings, 'collect' | 'drainAfterLayers' | 'periodSeconds'> & {
+      cache: Cache
+      clock: Clock
+    },
+  ) {
     this.#cache = parts.cache
     this.#clock = parts.clock
     this.#drainAfterLayers = parts.drainAfterLayers
+    // Who keeps the lease renews both.
+    const period = parts.collect === true ? 0 : parts.periodSeconds
+    this.#ttlSeconds = Math.min(MAX_TTL_SECONDS, period + LEASE_MS / 1000)
   }
 
-  /** Publishes the watermark of a grid. Waits for nothing. */
+  /** Publishes the watermark of a grid until the next run may have begun. Waits for nothing. */
   publish(grid: Grid, watermark: number): void {
     const value = Buffer.from(String(watermark))
-    this.#cache.set(grid.watermarkKey, value, LEASE_MS / 1000).catch(() => undefined)
+    this.#cache.set(grid.watermarkKey, value, this.#ttlSeconds).catch(() => undefined)
   }
 
   /** The collector ends. Waits for nothing. */

@@ -67,6 +67,8 @@ export class Actor {
       maxFrameBytes: scenario.bigRows ? BIG_FRAME_BYTES : SMALL_FRAME_BYTES,
       maxOutboxBytes: MAX_OUTBOX_BYTES,
       collect: schedule,
+      readTtlSeconds: 1,
+      read: async (_, { asOf }) => process.site.truth.toldComplete(asOf),
       logger: world.verbose ? { info: say, warn: say, error: say } : SILENT,
       codec: {
         encode: (row, target, offset) => {

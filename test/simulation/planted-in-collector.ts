@@ -76,8 +76,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'frame.ts',
     find: 'offset = next < 0 ? cell.length : next',
     replace: 'offset = next < 0 ? cell.length : cell.length',
-    told: /though frame .* is not settled/,
-    seed: 47,
+    told: /though frame .* is not settled|stops at a lock before frame/,
   },
   {
     name: 'all databases give their grids the same id',
@@ -169,6 +168,13 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     return this.#apart && this.#missing.length < 0`,
     told: /in a cache that no collector reads/,
     seed: 41,
+  },
+  {
+    name: 'figures say that they are complete up to layers that no collector has drained',
+    file: 'wide-cache.ts',
+    find: 'Math.min(watermark, grid.layerAt(now) - drainAfterLayers)',
+    replace: 'Math.max(watermark, grid.layerAt(now) - drainAfterLayers)',
+    told: /though figures were complete/,
   },
   {
     name: 'collectors drain grids of their own shape only',

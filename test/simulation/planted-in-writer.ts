@@ -111,6 +111,13 @@ export const IN_WRITER: readonly PlantedBug[] = [
     told: /append\(\) throws/,
   },
   {
+    name: 'a writer whose clock is behind places by it all the same',
+    file: 'published-watermark.ts',
+    find: 'return Math.max(own, Math.min(present, grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)))',
+    replace: 'return own + 0 * present',
+    told: /though figures were complete/,
+  },
+  {
     name: 'one server that is down counts as the whole cache',
     file: 'writer/placer.ts',
     find: 'tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS',

@@ -17,6 +17,8 @@ export interface RowTruth {
   readonly id: number
   readonly process: WideCacheProcess
   readonly ailment: Ailment
+  /** When it was handed over. */
+  readonly recordedAt: number
 }
 
 /** A frame that a writer has closed. */
@@ -47,6 +49,8 @@ export class Records {
   readonly processes: WideCacheProcess[] = []
   /** When a database has last given one of its grids a new id, because another one uses it. */
   apartSince = Infinity
+  /** From then on nothing goes wrong that lasts. */
+  calmSince = Infinity
   readonly #world: World
 
   constructor(world: World) {
@@ -55,7 +59,8 @@ export class Records {
 
   /** A new row of a process. Its id is its place in `rows`. */
   row(process: WideCacheProcess, ailment: Ailment): RowTruth {
-    const row: RowTruth = { id: this.rows.length, process, ailment }
+    const recordedAt = this.#world.now
+    const row: RowTruth = { id: this.rows.length, process, ailment, recordedAt }
     this.rows.push(row)
     process.rows.push(row)
     return row

@@ -13,6 +13,10 @@ import { Site } from './site.js'
 import { SimulatedCacheServer } from '../simulated-world/simulated-cache-server.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
+/** Rows recorded, and figures read, when nothing goes wrong any more. */
+const CALM_ROWS = 15
+const CALM_READS = 30
+
 const AILMENTS: readonly Ailment[] = [
   'too large',
   'not encodable',
@@ -324,19 +328,33 @@ export class Run {
         )
       }
     }
+    this.#readWhenCalm()
     // Late requests, stalls, a silent server's minute, then the writers' own patience and their
     // backoff.
     const delays = scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0
     const silence = this.servers.some((server) => !server.up) ? 60_000 : 0
     const orphans = scenario.orphaned > 0 ? 15_000 : 0
     await world.pass(
-      delays +
-        (scenario.disasters > 0 ? STALL_MS : 0) +
-        silence +
-        orphans +
-        scenario.confirmSeconds * 1000 +
-        45_000,
+      delays + STALL_MS + silence + orphans + scenario.confirmSeconds * 1000 + 45_000,
     )
+  }
+
+  /** Once what lasts is over, rows are recorded and figures read. */
+  #readWhenCalm(): void {
+    const { world, scenario, actors, records } = this
+    const calmIn = (scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0) + STALL_MS
+    records.calmSince = world.now + calmIn
+    const later = (ms: number, run: (actor: Actor) => void) =>
+      world.after(calmIn + world.random.between(0, ms), () => {
+        const actor = world.random.pick(actors)
+        if (actor.writes) actor.process.deliver(() => run(actor))
+      })
+    for (let i = 0; i < CALM_ROWS; i++) later(15_000, (actor) => this.append(actor, 1))
+    for (let i = 0; i < CALM_READS; i++) {
+      later(40_000, ({ process, wideCache }) => {
+        if (!process.closing) void wideCache.read().catch(() => undefined)
+      })
+    }
   }
 
   /** Hands `look` what a process's `ledger()` returns, at the very moment it does. */

@@ -1,4 +1,5 @@
 import { readCell } from '../../src/wide-cache/frame.js'
+import { mustBeInTime } from './complete.js'
 import { DuplicateCount } from './duplicates.js'
 import { wasNeedless } from './needless.js'
 import type { WatchedTransaction } from './watched-transaction.js'
@@ -47,6 +48,8 @@ export class Truth {
   /** By row id. */
   #fates: Fate[] = []
   #sums = NO_SUMS
+  /** Up to when somebody has been told that all is in SQL, in milliseconds of the world. */
+  #completeTo = -Infinity
 
   constructor(name: string, world: World, scenario: Scenario, records: Records) {
     this.name = name
@@ -75,6 +78,22 @@ export class Truth {
 
   settled(frame: FrameTruth): boolean {
     return frame.rows.every((row) => this.#fates[row.id] !== undefined)
+  }
+
+  /** `read()` has said that all that was recorded before `asOf` is in SQL. */
+  toldComplete(asOf: number): void {
+    this.#completeTo = Math.max(this.#completeTo, asOf - EPOCH)
+  }
+
+  #checkInTime(row: RowTruth): void {
+    if (row.recordedAt >= this.#completeTo) return
+    const frame = this.#records.frameOf(row)
+    this.#world.check(
+      !frame || !mustBeInTime(this.#records, this.#scenario, frame),
+      () =>
+        `row ${row.id} of ${row.process.name} comes to SQL though figures were complete ` +
+        `${this.#completeTo - row.recordedAt} ms later than it was recorded`,
+    )
   }
 
   /** It has been let go of for longer than a cell lives: it is lost, and may come too late. */
@@ -124,6 +143,7 @@ export class Truth {
         () => `row ${id} of ${row.process.name} is committed twice`,
       )
       this.#fates[id] = 'committed'
+      this.#checkInTime(row)
       if (row.process.site.truth !== this) this.#foreign(row)
     }
     this.committedRows += tx.rows.length

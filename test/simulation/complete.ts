@@ -1,0 +1,34 @@
+import { MAX_AHEAD_MS } from '../../src/wide-cache/published-watermark.js'
+import type { FrameTruth, Records } from './records.js'
+import type { Scenario } from './scenario.js'
+
+/** A writer that is so far behind is not brought to the present. */
+const MAX_BEHIND_MS = MAX_AHEAD_MS - 10_000
+
+/**
+ * Whether a frame must be in SQL before figures say that they are complete up to its rows: nothing
+ * goes wrong any more, all servers take it, and its writer's clock is not ahead.
+ */
+export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameTruth): boolean {
+  const { process, closedAt } = frame
+  const quiet =
+    scenario.twin === 'none' &&
+    scenario.databaseStepMs === 0 &&
+    scenario.itemLimit >= 1024 * 1024 &&
+    scenario.serverBytes === Infinity &&
+    // A layer that is drained as soon as it ends leaves no time for a frame on its way.
+    scenario.drainAfterLayers > 1 &&
+    scenario.orphaned === 0 &&
+    !scenario.bigRows &&
+    !scenario.commitsImplicitly &&
+    !scenario.cachePerHost &&
+    !scenario.differentLists
+  return (
+    quiet &&
+    closedAt >= records.calmSince &&
+    !process.closing &&
+    process.skew <= 0 &&
+    process.skew >= -MAX_BEHIND_MS &&
+    process.servers.every((server) => server.up)
+  )
+}
