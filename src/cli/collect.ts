@@ -22,8 +22,12 @@ import { addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
 import { type Collected, servedBy } from './served.js'
 
-/** How often the database is asked which names there are, and again when it is not there. */
+/**
+ * How often the database is asked which names there are: as long as none is known, or the database
+ * is away; and afterwards.
+ */
 const LOOK_EVERY_MS = 2_000
+const LOOK_AGAIN_EVERY_MS = 10_000
 
 /** Tables that each collecting run writes. */
 const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
@@ -122,7 +126,9 @@ class Collectors {
       const look = this.#look()
       look.catch(() => undefined)
       await Promise.race([look, stopped])
-      await delay(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
+      const isKnown = this.#running.size > 0 && this.#blind === undefined
+      const wait = isKnown ? LOOK_AGAIN_EVERY_MS : LOOK_EVERY_MS
+      await delay(wait, undefined, { signal: stop }).catch(() => undefined)
     }
   }
 

@@ -107,7 +107,7 @@ export interface Hits {
   counts(items: Iterable<string>): Promise<Map<string, number>>
   /**
    * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last
-   * processing, so a collecting period behind `count`. With `hours` (1 to 192): those with the most
+   * processing, so up to 10 s behind `count`. With `hours` (1 to 192): those with the most
    * hits in this hour and the `hours - 1` before it, up to half a minute old, since SQL is asked
    * once in that time over all processes.
    *
@@ -125,7 +125,7 @@ export interface Hits {
    * once; `top` follows with the next processing. Hits that come to SQL later count for the item
    * anew, and so do viewers in their next window.
    *
-   * Exact while others record, collect and process. Hits on their way to SQL (10 to 20 s) are left;
+   * Exact while others record, collect and process. Hits on their way to SQL (2 to 3 s) are left;
    * `drain({ all: true })` first brings those that have reached the cache. If it rejects because
    * the outcome is unknown, call it again.
    *

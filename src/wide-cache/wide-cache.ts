@@ -47,6 +47,12 @@ const FIGURES = 'figures'
 const STATE = 'state'
 const STATE_TTL_SECONDS = 10
 
+/**
+ * How far back the layers of a new grid go: its id is new, so only writers whose clocks are behind
+ * place anything there.
+ */
+const NEW_GRID_SECONDS = 300
+
 /** By how much collectors may come too late, at least, before figures are called stale. */
 const LEAST_STALE_SECONDS = 10
 
@@ -421,10 +427,8 @@ export class WideCache<Row, Figures = unknown> {
     await enterUse(this.database, name, this.#use)
     // A private cache has no cells older than this process.
     const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds
-    await this.#record.enter(
-      await this.#watch.now(this.database),
-      this.cache.scope === 'private' ? Math.min(age, cellTtlSeconds) : cellTtlSeconds,
-    )
+    const oldest = this.cache.scope === 'private' ? age : NEW_GRID_SECONDS
+    await this.#record.enter(await this.#watch.now(this.database), Math.min(oldest, cellTtlSeconds))
   }
 
   async #readState(): Promise<StateOfUse | null> {

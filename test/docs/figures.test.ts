@@ -164,6 +164,7 @@ test('targets that a run did not show are listed, and none is said so', () => {
     'drain',
     'stats',
     'embedded',
+    'freshness',
     'relatives',
     'scale',
     'micro',

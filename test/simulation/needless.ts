@@ -13,7 +13,7 @@ const NOTICED_WITHIN_MS = 3000
  * one that was up all the time.
  */
 export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
-  const { process, closedAt, storedAt } = frame
+  const { process, held, closedAt, storedAt } = frame
   const quiet =
     !scenario.bigRows &&
     scenario.requestLost === 0 &&
@@ -46,20 +46,15 @@ export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth)
       ({ width, layerSeconds }) =>
         width === process.shape.width && layerSeconds === process.shape.layerSeconds,
     )
-    .every(({ id, width, layerSeconds }) =>
-      Array.from({ length: width }, (_, column) => column).some((column) =>
-        [-1, 0, 1].every((later) =>
-          reachable.has(
-            serverOf(
-              cellKey({
-                grid: id,
-                layer: Math.floor(wall / (layerSeconds * 1000)) + later,
-                column,
-              }),
-              process.servers,
-            ),
-          ),
+    .every(({ id, width, layerSeconds }) => {
+      const layerMs = layerSeconds * 1000
+      const first = Math.floor(held.openedAt / layerMs)
+      const last = Math.floor(wall / layerMs) + 1
+      const layers = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+      return Array.from({ length: width }, (_, column) => column).some((column) =>
+        layers.every((layer) =>
+          reachable.has(serverOf(cellKey({ grid: id, layer, column }), process.servers)),
         ),
-      ),
-    )
+      )
+    })
 }

@@ -123,7 +123,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS',
     replace: 'tried < 1',
     told: /though a cache server would have taken them/,
-    seed: 176,
+    seed: 1406,
   },
   {
     name: 'a writer that holds frames takes a new id',

@@ -6,7 +6,7 @@ import { SHARED } from '../../wide-cache/ledger/grid-record.js'
 import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
 import { type Finding, findingsOf } from './finding.js'
 
-/** Past this a grid that is in use is late. Collectors come each 10 seconds. */
+/** Past this a grid that is in use is late. By default collectors come each second. */
 const LATE_MS = 120_000
 
 /** How long collectors' marks live in the cache, less an hour. */

@@ -1,5 +1,5 @@
 import { warnOfFailure } from '../../connections/warn-failure.js'
-import type { Database } from '../../database/database.js'
+import { type Database, DatabaseError } from '../../database/database.js'
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
@@ -32,6 +32,7 @@ const JITTER_MS = 60
 /** Wait before the first look, and after a run that has failed. */
 const FIRST_LOOK_MS = 1_000
 const AFTER_FAILURE_MS = 5_000
+const AFTER_CONFLICT_MS = 500
 
 interface CollectingParts {
   readonly name: string
@@ -129,6 +130,8 @@ export class Collecting {
       })
     } catch (error) {
       this.#failed(error)
+      // Another transaction has met this one: that says nothing of the servers.
+      if (this.#renewAt !== undefined && isConflict(error)) return AFTER_CONFLICT_MS
       const stoodBy = this.#renewAt === undefined && this.#looks > 1
       // The next run takes nothing as known.
       this.#renewAt = undefined
@@ -223,6 +226,8 @@ export class Collecting {
   }
 
   #failed(error: unknown): void {
+    // close() did not wait for it: what it has not drained, others will.
+    if (this.#stopped) return
     const { runs, logger, name } = this.#parts
     runs.ended(true)
     warnOfFailure(
@@ -232,4 +237,8 @@ export class Collecting {
       `wide-cache: collecting "${name}" failed and will be tried again: ${messageOf(error)}`,
     )
   }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && error.kind === 'lock'
 }

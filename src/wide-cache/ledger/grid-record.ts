@@ -44,6 +44,12 @@ export interface Run {
 /** How long a collector that has died keeps the others waiting. */
 export const LEASE_MS = 20_000
 
+/**
+ * A lease that ends so much later was taken while the database's clock was ahead. It is longer than
+ * any lease, because the collector renews it while another process has read the clock already.
+ */
+const WRONG_LEASE_MS = 2 * LEASE_MS
+
 /** Records a run, if there is one, with the values of {@link valuesOf}. */
 const RUN =
   'run_at = COALESCE(?, run_at), run_rows = COALESCE(?, run_rows), run_ms = COALESCE(?, run_ms)'
@@ -174,7 +180,7 @@ export class GridRecord {
 
   /** Whether nobody held the lease when {@link newestMark} was last asked. */
   isFree(now: number): boolean {
-    return this.#leaseUntil < now || this.#leaseUntil > now + LEASE_MS
+    return this.#leaseUntil < now || this.#leaseUntil > now + WRONG_LEASE_MS
   }
 
   /**
@@ -184,7 +190,6 @@ export class GridRecord {
    */
   async lease(now: number, periodSeconds: number, run?: Run): Promise<boolean> {
     const { affectedRows } = await this.#database.query(
-      // A lease that ends later than any can was taken while the clock was ahead.
       `UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ${RUN} ` +
         'WHERE name = ? AND private_to = ? ' +
         'AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
@@ -196,7 +201,7 @@ export class GridRecord {
         this.#name,
         this.#privateTo,
         now,
-        now + LEASE_MS,
+        now + WRONG_LEASE_MS,
         this.#owner,
       ],
     )

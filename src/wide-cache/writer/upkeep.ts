@@ -9,7 +9,7 @@ import type { StraightLog } from './straight.js'
 /** How often the outbox is looked at while it holds anything. */
 const TICK_MS = 1_000
 
-/** How often SQL is asked for the prefix: about once in a collecting period. */
+/** How often SQL is asked for the prefix. */
 const CONFIRM_EVERY_MS = 10_000
 
 /** A frame unplaced for so long goes straight to SQL. */
