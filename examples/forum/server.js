@@ -25,13 +25,11 @@ const VIEWS_MS = 2000
 const HISTORY_DAYS = 14
 const DASHBOARD = '/admin/activity'
 
-// createActivity() alone would do. This is in more of a hurry than a site needs to be: its figures
-// are ten seconds old instead of up to fifty. Its layers are short, so that the dashboard's picture
-// of the grid has several of them all the same.
-const hurry = { layerSeconds: 1, drainAfterLayers: 6, collect: '*/2 * * * * *' }
+// createActivity() alone would do. Here layers wait some seconds longer than they need to, so that
+// the dashboard's picture of the grid has several of them.
+const patience = { drainAfterLayers: 6 }
 const activity = createActivity({
-  ...hurry,
-  statsTtlSeconds: 2,
+  ...patience,
   dimensions: {
     referrer: referrerHost(),
     campaign: campaign(),
@@ -41,7 +39,7 @@ const activity = createActivity({
   },
   skip: (req) => req.path.startsWith(DASHBOARD),
 })
-const hits = createHits({ ...hurry, name: 'threads' })
+const hits = createHits({ ...patience, name: 'threads' })
 
 /** The figures of the last minutes, `undefined` at first. The activity caches them itself. */
 const figures = newestOf(undefined, 0, () => activity.stats())
