@@ -19,8 +19,11 @@ const RENEW_MS = LEASE_MS / 2
 /** How often a process looks whether the lease is free. */
 const LOOK_MS = 20_000
 
-/** Of so many looks one asks SQL; the others ask the cache whether a watermark is published. */
-const LOOKS_IN_SQL = 3
+/**
+ * Of so many looks one asks SQL, which takes a new connection most times; the others ask the cache
+ * whether a watermark is published.
+ */
+const LOOKS_IN_SQL = 15
 
 /**
  * How long after the end of a layer a run begins: the database's clock is known to some
