@@ -32,6 +32,7 @@ const PARTS = [
   'drain',
   'stats',
   'embedded',
+  'freshness',
   'relatives',
   'scale',
   'micro',

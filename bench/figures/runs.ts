@@ -11,6 +11,7 @@ export const PARTS = [
   'drain',
   'stats',
   'embedded',
+  'freshness',
   'relatives',
   'scale',
   'micro',

@@ -8,6 +8,7 @@ import {
   retention,
 } from './behind.js'
 import { embedded, embeddedCollecting } from './embedded.js'
+import { freshness, idle } from './freshness.js'
 import { growing, model, modelEnds } from './growing.js'
 import {
   catchingUp,
@@ -46,6 +47,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     'reading-at-once': readingAtOnce,
     embedded,
     'embedded-collecting': embeddedCollecting,
+    freshness,
+    idle,
     relatives,
     'relatives-apart': apart,
     'hits-viewers': viewers,

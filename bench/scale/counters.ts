@@ -42,14 +42,18 @@ const COMMANDS = [
   'incr_misses',
 ] as const
 
-export async function lookAtCaches(ports: readonly number[]): Promise<readonly Look[]> {
+/** `commands`: those that are counted as operations. */
+export async function lookAtCaches(
+  ports: readonly number[],
+  commands: readonly (typeof COMMANDS)[number][] = COMMANDS,
+): Promise<readonly Look[]> {
   return Promise.all(
     ports.map(async (port) => {
       const text = await stats(port)
       const of = (name: string): number =>
         Number(new RegExp(`STAT ${name} (\\S+)`).exec(text)?.[1] ?? NaN)
       return {
-        operations: COMMANDS.reduce((sum, name) => sum + of(name), 0),
+        operations: commands.reduce((sum, name) => sum + of(name), 0),
         bytes: of('bytes_read') + of('bytes_written'),
         cpuMicros: Math.round((of('rusage_user') + of('rusage_system')) * 1e6),
         evictions: of('evictions'),

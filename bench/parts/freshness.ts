@@ -1,0 +1,263 @@
+/**
+ * How long after `record()` a visit is in the figures, with the defaults; what collectors bring of
+ * a writer whose clock is behind; and what an idle site costs.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { delaysOf, type Watched } from '../freshness/delays.js'
+import { Child } from '../harness/child.js'
+import type { Bench, Part, Report } from '../harness/part.js'
+import { quantile } from '../harness/statistics.js'
+import { number, percent } from '../harness/table.js'
+import { cacheWork, lookAtCaches, lookAtDatabase } from '../scale/counters.js'
+
+const WIDE_CACHE = 'wide-cache'
+const IDLE = 'idle'
+const BEHIND = 'behind'
+const BEHIND_MS = 2_500
+const BEHIND_RATE = 20
+const WIDTH = 15
+const MOST_IDLE = 2
+const MOST_MEDIAN_S = 5
+const MOST_P95_S = 10
+const LEAST_BROUGHT = 0.95
+
+/** After the last visit, until all figures have it. */
+const TAIL_MS = 12_000
+
+/** Before visits begin: processes find their collector. */
+const SETTLE_MS = 5_000
+
+const METRICS = {
+  median: { metric: 'p50, s', better: 'less' },
+  p95: { metric: 'p95, s', better: 'less' },
+  most: { metric: 'max, s', better: 'less' },
+  statements: { metric: 'SQL statements/s', better: 'less' },
+  reads: { metric: 'pipelined cache reads/s', better: 'less' },
+  keys: { metric: 'keys read/s', better: 'less' },
+  brought: { metric: 'share that collectors brought', better: 'more' },
+} as const
+
+interface Setting {
+  readonly processes: number
+  readonly rate: number
+}
+
+export const part: Part = {
+  name: 'freshness',
+  question: 'how long after record() is a visit in the figures, and what does an idle site cost?',
+
+  async run(bench: Bench): Promise<Report> {
+    const processes = bench.setting('processes', { quick: [1, 2], normal: [1, 4, 16] })
+    const rates = bench.setting('visits/s in all', { quick: [1, 100], normal: [1, 1_000] })
+    const seconds = bench.setting('seconds', { quick: 5, normal: 40, full: 300 })
+    const idleSeconds = bench.setting('seconds without a visit', {
+      quick: 10,
+      normal: 30,
+      full: 300,
+    })
+    bench.progress('starting the servers')
+    const [memcached, mariadb] = await Promise.all([
+      bench.memcached(),
+      bench.mariadb(['--max-connections=600']),
+    ])
+    const connection = await createConnection(mariadb.url())
+    bench.after(() => connection.end())
+    const server = { servers: memcached.address, mysqlUrl: mariadb.url() }
+    const program = new URL('../freshness/web.js', import.meta.url)
+    const most = Math.max(...processes)
+    const children = Array.from({ length: most + 1 }, () => new Child(program))
+    bench.after(() => Promise.all(children.map((child) => child.end())))
+    const [late, ...webs] = children as [Child, ...Child[]]
+    await Promise.all([
+      late.ask('start', { ...server, behindMs: BEHIND_MS }),
+      ...webs.map((web) => web.ask('start', { ...server, behindMs: 0 })),
+    ])
+
+    await Promise.all(webs.map((web) => web.ask('open', { names: [IDLE] })))
+    bench.progress('a site without visits')
+    await delay(5 * SETTLE_MS)
+    await measureIdle(bench, {
+      port: memcached.port,
+      pid: mariadb.pid,
+      connection,
+      processes: most,
+      seconds: idleSeconds,
+    })
+
+    const settings = processes.flatMap((count) =>
+      rates.map((rate): Setting => ({ processes: count, rate })),
+    )
+    // A process at the right time collects for one that is behind.
+    await Promise.all([
+      late.ask('open', { names: [BEHIND], options: { collect: false } }),
+      ...webs.map((web, process) => {
+        const names = settings.filter(({ processes: of }) => process < of).map(nameOf)
+        return web.ask('open', { names: process === 0 ? [BEHIND, ...names] : names })
+      }),
+    ])
+    await delay(SETTLE_MS)
+    bench.progress(`${seconds} s of visits`)
+    const from = Date.now() + 1_000
+    const load = { from, seconds, until: from + seconds * 1_000 + TAIL_MS }
+    const behind = late.ask<Watched>('record', {
+      ...load,
+      name: BEHIND,
+      process: 0,
+      processes: 1,
+      rate: BEHIND_RATE,
+    })
+    // A child answers one question at a time, so it is asked for all its sites together.
+    const watched = await Promise.all(
+      webs.map((web, process) =>
+        web.ask<Record<string, Watched>>('recordAll', {
+          sites: settings
+            .filter((setting) => process < setting.processes)
+            .map((setting) => ({ ...load, ...setting, name: nameOf(setting), process })),
+        }),
+      ),
+    )
+    const { recorded } = await behind
+    const committed = await late.ask<number>('committed', { name: BEHIND })
+    bench.samples.add(WIDE_CACHE, BEHIND, METRICS.brought, committed / recorded.length)
+    for (const setting of settings) {
+      keep(bench, setting, delaysOf(watched.flatMap((sites) => sites[nameOf(setting)] ?? [])))
+    }
+    bench.progress('closing')
+    await Promise.all(children.map((child) => child.ask('close')))
+    claims(bench, settings, most)
+    return report(bench, settings, most)
+  },
+}
+
+function nameOf({ processes, rate }: Setting): string {
+  return `fresh-${processes}-${rate}`
+}
+
+function labelOf({ processes, rate }: Setting): string {
+  return `${processes} ${processes === 1 ? 'process' : 'processes'}, ${number(rate)}/s`
+}
+
+function idleLabel(processes: number): string {
+  return `${processes} idle processes`
+}
+
+async function measureIdle(
+  bench: Bench,
+  site: {
+    readonly port: number
+    readonly pid: number
+    readonly connection: Connection
+    readonly processes: number
+    readonly seconds: number
+  },
+): Promise<void> {
+  const look = async () => {
+    // Runs are at the beginning of a second: none is under way now.
+    await delay(1_500 - (Date.now() % 1_000))
+    return lookNow()
+  }
+  const lookNow = async () => ({
+    drained: await watermarkOf(site.connection),
+    cache: await lookAtCaches([site.port], ['cmd_get']),
+    sql: await lookAtDatabase(site.connection, site.pid),
+  })
+  const before = await look()
+  const began = performance.now()
+  await delay((site.seconds - 1) * 1_000)
+  const after = await look()
+  const seconds = (performance.now() - began) / 1_000
+  const keys = cacheWork(before.cache, after.cache).operations
+  const layers = after.drained - before.drained
+  const add = (metric: (typeof METRICS)['statements' | 'reads' | 'keys'], value: number): void =>
+    bench.samples.add(WIDE_CACHE, idleLabel(site.processes), metric, value / seconds)
+  // The two statements of the second look.
+  add(METRICS.statements, after.sql.statements - before.sql.statements - 2)
+  add(METRICS.keys, keys)
+  // The cells of a layer are read in one pipelined request, and memcached counts each.
+  add(METRICS.reads, keys - (WIDTH - 1) * layers)
+}
+
+async function watermarkOf(connection: Connection): Promise<number> {
+  const [[row]] = await connection.query<RowDataPacket[]>(
+    'SELECT watermark FROM wide_cache_grids WHERE name = ?',
+    [IDLE],
+  )
+  return Number(row!['watermark'])
+}
+
+function keep(bench: Bench, setting: Setting, delays: readonly number[]): void {
+  const add = (metric: (typeof METRICS)['median' | 'p95' | 'most'], share: number): void =>
+    bench.samples.add(WIDE_CACHE, labelOf(setting), metric, quantile(delays, share) / 1_000)
+  add(METRICS.median, 0.5)
+  add(METRICS.p95, 0.95)
+  add(METRICS.most, 1)
+}
+
+function claims(bench: Bench, settings: readonly Setting[], most: number): void {
+  const of = (label: string, metric: (typeof METRICS)[keyof typeof METRICS]): number =>
+    bench.samples.spread(WIDE_CACHE, label, metric).median
+  for (const setting of settings) {
+    const label = labelOf(setting)
+    const [median, p95] = [of(label, METRICS.median), of(label, METRICS.p95)]
+    bench.claim(
+      `${label}: half of the visits are in the figures within ${MOST_MEDIAN_S} s, and 95 % ` +
+        `within ${MOST_P95_S} s (${number(median)} and ${number(p95)} s)`,
+      median <= MOST_MEDIAN_S && p95 <= MOST_P95_S,
+    )
+  }
+  const label = idleLabel(most)
+  const [statements, reads] = [of(label, METRICS.statements), of(label, METRICS.reads)]
+  bench.claim(
+    `${label} send at most ${MOST_IDLE} SQL statements and ${MOST_IDLE} pipelined cache reads a ` +
+      `second (${number(statements)} and ${number(reads)})`,
+    statements <= MOST_IDLE && reads <= MOST_IDLE,
+  )
+  const brought = of(BEHIND, METRICS.brought)
+  bench.claim(
+    `Collectors bring at least ${percent(LEAST_BROUGHT)} of the visits of a process whose clock ` +
+      `is ${BEHIND_MS / 1000} s behind (${percent(brought)})`,
+    brought >= LEAST_BROUGHT,
+  )
+}
+
+function report(bench: Bench, settings: readonly Setting[], most: number): Report {
+  const of = (label: string, metric: (typeof METRICS)[keyof typeof METRICS]) =>
+    bench.samples.spread(WIDE_CACHE, label, metric)
+  const idle = idleLabel(most)
+  return {
+    tables: [
+      {
+        title: 'From record() to the figures of stats(), in seconds',
+        rows: settings.map((setting) => ({
+          processes: number(setting.processes),
+          'visits/s in all': number(setting.rate),
+          p50: number(of(labelOf(setting), METRICS.median).median),
+          p95: number(of(labelOf(setting), METRICS.p95).median),
+          max: number(of(labelOf(setting), METRICS.most).median),
+        })),
+      },
+      {
+        title: 'A site without visits, all processes together',
+        rows: [
+          {
+            processes: number(most),
+            'SQL statements/s': number(of(idle, METRICS.statements).median),
+            'pipelined cache reads/s': number(of(idle, METRICS.reads).median),
+            'keys read/s': number(of(idle, METRICS.keys).median),
+          },
+        ],
+      },
+    ],
+    chart: {
+      kind: 'bars',
+      title: 'From record() to the figures',
+      y: { name: 's' },
+      groups: settings.map(labelOf),
+      bars: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
+        name: metric.metric.replace(', s', ''),
+        values: settings.map((setting) => of(labelOf(setting), metric)),
+      })),
+    },
+  }
+}
