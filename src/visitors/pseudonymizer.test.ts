@@ -104,7 +104,7 @@ test('processes give a visitor the same hash if they share a cache, and only the
   assert.notEqual(hashOf(one, 'anna'), hashOf(other, 'anna'))
 })
 
-test('a salt that the cache has lost is put back within half a minute', async () => {
+test('a salt that the cache has lost is put back within two minutes', async () => {
   const clock = new ManualClock(NOON)
   const cache = memory({ now: clock.elapsed })
   const one = start(cache, clock)
@@ -113,7 +113,7 @@ test('a salt that the cache has lost is put back within half a minute', async ()
   const before = hashOf(one, 'anna')
   assert.equal(salt?.length, 32)
   await cache.delete(KEY)
-  await clock.advance(30_000)
+  await clock.advance(120_000)
   assert.deepEqual(await cache.get(KEY), salt)
   assert.equal(hashOf(one, 'anna'), before)
 })
@@ -126,7 +126,7 @@ test('when the cache has another salt, all take that one', async () => {
   const before = hashOf(one, 'anna')
   await cache.delete(KEY)
   const two = start(cache, clock)
-  await clock.advance(30_000)
+  await clock.advance(120_000)
   assert.notEqual(hashOf(one, 'anna'), before)
   assert.equal(hashOf(one, 'anna'), hashOf(two, 'anna'))
 })
@@ -216,7 +216,7 @@ test('while the cache is down visits have no visitor, and the log says so once',
   assert.match(one.log.lines[1]!, /again/)
 })
 
-test('a cache that goes away later does not matter, and is asked twice a minute', async () => {
+test('a cache that goes away later does not matter, and is asked every two minutes', async () => {
   const clock = new ManualClock(NOON)
   const cache = shared(clock)
   const one = start(cache, clock)
@@ -224,9 +224,9 @@ test('a cache that goes away later does not matter, and is asked twice a minute'
   const before = hashOf(one, 'anna')
   const operations = cache.operations
   cache.fault = () => 'down'
-  await clock.advance(300_000)
+  await clock.advance(600_000)
   assert.equal(hashOf(one, 'anna'), before)
-  assert.equal(cache.operations - operations, 10)
+  assert.equal(cache.operations - operations, 5)
   assert.deepEqual(one.log.lines, [])
 })
 

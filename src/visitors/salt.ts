@@ -15,7 +15,7 @@ const TTL_SECONDS = 2 * 24 * 3600
  * How often it is seen whether the cache still has the salt; and while it is not known here, asked
  * again.
  */
-const CHECK_MS = 30_000
+const CHECK_MS = 120_000
 const RETRY_MS = 1_000
 
 /**
@@ -24,7 +24,8 @@ const RETRY_MS = 1_000
  * when it has another one, the cache's is taken. At the end of the day the process forgets it, and
  * two days later the cache has.
  *
- * Asks the cache at creation, then every half minute.
+ * Asks the cache at creation, then every two minutes: of many processes one soon notices that it is
+ * gone.
  */
 export class DailySalt {
   readonly #cache: Cache
@@ -107,7 +108,8 @@ export class DailySalt {
     if (this.#closed) return
     if (day !== this.#day) return this.#ask()
     if (found && !this.#salt?.equals(found)) this.#salt = found
-    this.#timer = this.#clock.after(this.#salt ? CHECK_MS : RETRY_MS, () => {
+    const leftOfDay = DAY_MS - (this.#clock.now() % DAY_MS)
+    this.#timer = this.#clock.after(this.#salt ? Math.min(CHECK_MS, leftOfDay) : RETRY_MS, () => {
       this.current()
       void this.#ask()
     })
