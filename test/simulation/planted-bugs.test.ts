@@ -8,7 +8,7 @@ import { PLANTED_BUGS } from './planted-bugs.js'
 import type { Broken } from './search.js'
 
 /** How many seeds may pass before a bug is found. */
-const SEEDS = 500
+const SEEDS = 1_500
 const SEARCH = new URL('./search.ts', import.meta.url)
 
 const simulation = new PlainProcess()

@@ -77,6 +77,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'offset = next < 0 ? cell.length : next',
     replace: 'offset = next < 0 ? cell.length : cell.length',
     told: /though frame .* is not settled|stops at a lock before frame/,
+    seed: 77,
   },
   {
     name: 'all databases give their grids the same id',
@@ -94,6 +95,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
     replace: '',
     told: /has come to database|use one grid/,
+    seed: 26,
   },
   {
     name: "a collector takes frames out of a clone's cells before it looks at the marks",
@@ -106,6 +108,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       return
     }`,
     told: /has come to database|use one grid/,
+    seed: 26,
   },
   {
     name: 'a lock stops the batches behind the one that it concerns',
@@ -129,7 +132,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',
     replace: '',
     told: /has been forgotten/,
-    seed: 87,
+    seed: 1014,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -138,9 +141,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: 'this.#parts.watch.agreedMs >= 0',
     told: anyOf(
       /committed twice|takes another for a clone|not what the tables say/,
-      /instead of|falls from|of \d+ missing rows|the ledger has/,
+      /instead of|falls from|of \d+ missing rows|the ledger has|the ledger keeps/,
     ),
-    seed: 66,
   },
   {
     name: 'a restart that has got on counts as one that has not',
@@ -157,7 +159,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     this.#remember(frames)`,
     replace: 'await this.#ledger.quarantine(frames, reason, options)',
     told: /duplicate rows, and/,
-    seed: 89,
+    seed: 34,
   },
   {
     name: 'a process whose cache no collector reads goes on using it',

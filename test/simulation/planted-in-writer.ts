@@ -51,7 +51,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'writer/upkeep.ts',
     find: 'return ( apart || age >= confirmSeconds * 1000 || (',
     replace: 'return ( apart || age < 0 || (',
-    told: /have not come to SQL|rows long ago/,
+    told: /have not come to SQL|rows long ago|the run does not end/,
   },
   {
     name: 'a failed direct commit is taken for a good one',
@@ -116,6 +116,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'return Math.max(own, Math.min(present, grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)))',
     replace: 'return own + 0 * present',
     told: /though figures were complete/,
+    seed: 319,
   },
   {
     name: 'one server that is down counts as the whole cache',
@@ -134,6 +135,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       /Assertion|two frames|has let go|let go as confirmed|have not come to SQL/,
       /closes with|not all that was|close\(\) has said|floor/,
     ),
+    seed: 15,
   },
   {
     name: 'close() counts rows in quarantine as committed',
@@ -141,7 +143,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
     replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
-    seed: 71,
+    seed: 222,
   },
   {
     name: 'rows appended while all is being closed are not reported',
@@ -149,6 +151,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
-    seed: 147,
+    seed: 188,
   },
 ]
