@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { statementsOf } from '../database/bulk.js'
 import type { SqlValue, Transaction } from '../database/database.js'
 import { insert, upsert } from '../database/dialect.js'
@@ -78,8 +79,7 @@ export async function commitVisits(
   )
   const sums = new Sums()
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
-  // The rows are added up when they are read.
-  if (keep === 'sums') for (const _ of rows);
+  if (keep === 'sums') await addUp(rows)
   else {
     await statements.insert(
       'activities',
@@ -171,6 +171,12 @@ class Statements {
     await this.#underWay
     this.#underWay = next
   }
+}
+
+/** Reads rows, by which they are added up. Requests of a process that collects have turns. */
+async function addUp(rows: Iterable<SqlValue[]>): Promise<void> {
+  let read = 0
+  for (const _ of rows) if (++read % ROWS_A_STATEMENT === 0) await turn()
 }
 
 function* mapped<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[]): Generator<SqlValue[]> {
