@@ -80,7 +80,9 @@ export class PublishedWatermark {
     if (watermark === undefined) return own
     // Just after a run the collector's present layer is so many layers above the watermark.
     const present = watermark + this.#drainAfterLayers
-    return Math.max(own, Math.min(present, grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)))
+    // One that is farther ahead is wrong, or no collector would find the frame there.
+    const isTooFar = present > grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)
+    return isTooFar ? own : Math.max(own, present)
   }
 
   async #recent(grid: Grid): Promise<number | undefined> {
