@@ -49,7 +49,10 @@ export interface GridFigures {
   readonly watermark: number
   /** The end of that layer. */
   readonly drainedTo: number
-  /** How long ago that was, in milliseconds; never negative. */
+  /**
+   * How long ago that was, in milliseconds; never negative. Before the first run has ended, no
+   * longer than the grid is there.
+   */
   readonly lagMs: number
   /** Layers that have ended and are not drained. */
   readonly layersWaiting: number
@@ -197,21 +200,24 @@ export function gridFigures(row: SqlRow, now: number): GridFigures {
   const grid = new Grid(SHARED, geometry)
   const privateTo = row['private_to']
   const watermark = Number(row['watermark'])
-  const drainedTo = grid.endOf(watermark)
+  const movedAt = Number(row['moved_at'])
+  const run = runOf(row)
+  // A new grid has its watermark before its time, and nothing older than itself.
+  const drained = run ? watermark : Math.max(watermark, grid.layerAt(movedAt) - 1)
   return {
     ...geometry,
     privateTo:
       Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? privateTo.toString('hex') : null,
     watermark,
-    drainedTo,
+    drainedTo: grid.endOf(watermark),
     // A database clock that was ahead leaves a watermark in the future.
-    lagMs: Math.max(0, now - drainedTo),
-    layersWaiting: Math.max(0, grid.layerAt(now) - 1 - watermark),
-    movedAt: Number(row['moved_at']),
+    lagMs: Math.max(0, now - grid.endOf(drained)),
+    layersWaiting: Math.max(0, grid.layerAt(now) - 1 - drained),
+    movedAt,
     usedAt: Number(row['used_at']),
     periodSeconds: numberOrNull(row['period_seconds']),
     isLeased: Number(row['lease_until']) > now,
-    run: runOf(row),
+    run,
   }
 }
 
