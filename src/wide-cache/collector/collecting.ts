@@ -205,7 +205,7 @@ export class Collecting {
   /** Begins what is due beside the runs, which do not wait for it. */
   #doChores(now: number): void {
     const { chores } = this.#parts
-    if (this.#doing || !chores.due) return
+    if (this.#stopped || this.#doing || !chores.due) return
     this.#doing = chores
       .run(now)
       .then(
