@@ -13,7 +13,7 @@ import { dimensionsAt, PROCESSES, RATE, visitAt } from './visits.js'
 /** Of the frames of `createActivity`, and its defaults. */
 const STAMP = stampOf('activity')
 const WIDTH = 15
-export const LAYER_SECONDS = 3
+export const LAYER_SECONDS = 1
 const FLUSH_MS = 50
 const CELL_TTL_SECONDS = 3600
 

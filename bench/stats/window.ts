@@ -7,7 +7,7 @@ import type { Cache } from '../../src/cache/cache.js'
 import type { Database } from '../../src/database/database.js'
 
 export const WINDOW_SECONDS = 600
-const LAYER_SECONDS = 3
+const LAYER_SECONDS = 1
 const PAGES = 500
 
 /** Time for the newest visits to be old enough for the window's end, on a slow machine too. */
