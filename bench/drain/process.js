@@ -17,9 +17,9 @@ const LOOK_MS = 50
 let peer
 
 answer({
-  async open({ peer: name, memcached, mysqlUrl }) {
+  async open({ peer: name, memcached, mysqlUrl, keep }) {
     const { open } = await import(`../peers/${name}.js`)
-    peer = await open({ memcached, mysqlUrl, name: NAME })
+    peer = await open({ memcached, mysqlUrl, name: NAME, keep })
   },
 
   async bring({ from, count }) {

@@ -1,7 +1,7 @@
 /**
  * How fast one collector empties the grid, beside what the database takes at most, by LOAD DATA and
  * by INSERTs without and with the sums that it keeps, and beside one INSERT a visit; what the
- * ready-made dimensions add; how fast the retention removes what it brought, and what others who
+ * ready-made dimensions add, and what `keep: 'sums'` saves; how fast the retention removes what it brought, and what others who
  * insert notice of that; and what it all takes on the disk. The backlog is
  * that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
@@ -21,6 +21,8 @@ import { number, percent, withSpread } from '../harness/table.js'
 const COLLECTOR = 'collector'
 /** The same, of visits that have values of all ready-made dimensions. */
 const DIMENSIONS = 'collector, with dimensions'
+/** The same visits, of which SQL keeps no rows. */
+const SUMS = 'collector, with sums only'
 const LIMIT = 'raw INSERTs of 1,000'
 const CEILING = 'LOAD DATA'
 const WITH_SUMS = 'raw INSERTs and their sums'
@@ -29,6 +31,7 @@ const RETENTION = 'retention'
 const PEERS = new Map([
   [COLLECTOR, 'collector'],
   [DIMENSIONS, 'collector'],
+  [SUMS, 'collector'],
   [CEILING, 'load-data'],
   [LIMIT, 'bulk-insert'],
   [WITH_SUMS, 'bulk-insert-sums'],
@@ -130,7 +133,12 @@ async function run(bench: Bench): Promise<Report> {
     await tables.close()
     const child = new Child(new URL('../drain/process.js', import.meta.url), ['--expose-gc'])
     bench.after(() => child.end())
-    await child.ask('open', { peer, memcached: memcached.address, mysqlUrl: mariadb.url(database) })
+    await child.ask('open', {
+      peer,
+      memcached: memcached.address,
+      mysqlUrl: mariadb.url(database),
+      keep: label === SUMS ? 'sums' : 'rows',
+    })
     contenders.push({ label, child, database })
   }
 
@@ -160,7 +168,7 @@ async function run(bench: Bench): Promise<Report> {
     const rows = rowsOf(label, count)
     const from = startOf(rows)
     let backlog: Backlog | undefined
-    const collects = label === COLLECTOR || label === DIMENSIONS
+    const collects = PEERS.get(label) === 'collector'
     if (collects) {
       await memcached.flush()
       const [[grid]] = await sql.query<RowDataPacket[]>(
@@ -171,11 +179,11 @@ async function run(bench: Bench): Promise<Report> {
       await sql.query(`UPDATE ${database}.wide_cache_grids SET watermark = ?`, [backlog.watermark])
     }
     const answer = await child.ask<Answer>('bring', { from, count: rows })
-    await checkRows(sql, database, from, rows)
+    await checkRows(sql, database, from, label === SUMS ? 0 : rows)
     if (backlog) await checkLedger(sql, database, rows, backlog.frames)
     if (collects || label === WITH_SUMS) {
       const inAll = label === DIMENSIONS ? ['page', 'country', 'device'] : ['page']
-      await checkSums(sql, database, rows, inAll)
+      await checkSums(sql, database, from, rows, inAll)
     }
     return answer
   }
@@ -311,6 +319,10 @@ function report(
       ),
       'with dimensions, of without': withSpread(
         samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED),
+        percent,
+      ),
+      'with sums only, of with rows': withSpread(
+        samples.ratio(SUMS, COLLECTOR, setting, SPEED),
         percent,
       ),
       'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),

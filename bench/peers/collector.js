@@ -8,11 +8,12 @@ import { createActivity } from 'wide-cache'
  */
 const MAX_RUNS = 10
 
-export async function open({ memcached, mysqlUrl }) {
+export async function open({ memcached, mysqlUrl, keep }) {
   const activity = createActivity({
     cache: `memcached://${memcached}`,
     database: mysqlUrl,
     collect: false,
+    keep,
   })
   await activity.migrate()
   return {
