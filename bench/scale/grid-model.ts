@@ -6,9 +6,9 @@
 
 /** The options of the wide cache that matter here, at their defaults. */
 export const GRID = {
-  layerSeconds: 3,
-  drainAfterLayers: 2,
-  periodSeconds: 10,
+  layerSeconds: 1,
+  drainAfterLayers: 3,
+  periodSeconds: 1,
   flushSeconds: 0.05,
   confirmSeconds: 60,
   cellTtlSeconds: 3600,
