@@ -24,13 +24,14 @@ function bench() {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const grid = new Grid(Buffer.alloc(16, 1), { width: 2, layerSeconds: 3 })
   const stored = new Map<string, Buffer>()
-  const world = { silent: new Set<string>(), asked: [] as (readonly string[])[] }
+  const world = { silent: new Set<string>(), asked: [] as (readonly string[])[], stallMs: 0 }
   const cache = {
     getMany: async (
       keys: readonly string[],
       onUnanswered: (key: string, error: CacheError) => void,
     ) => {
       world.asked.push(keys)
+      if (world.stallMs > 0) await clock.advance(world.stallMs)
       const found = new Map<string, Buffer>()
       for (const key of keys) {
         const server = `server${key.at(-1)}`
@@ -49,6 +50,7 @@ function bench() {
   return {
     clock,
     log,
+    reader,
     world,
     put: (layer: number, column: number, ...pieces: Buffer[]) =>
       stored.set(grid.cellKey(layer, column), Buffer.concat(pieces)),
@@ -117,4 +119,15 @@ test('a server that answers in a drain is silent anew afterwards', async () => {
   await it.clock.advance(MINUTE_MS)
   it.world.silent.add('server1')
   assert.equal((await it.drain()).unanswered, 3)
+})
+
+test('a process that stalls over an answer does not give up a server any sooner', async () => {
+  const it = bench()
+  it.world.silent.add('server1')
+  await it.drain()
+  await it.clock.advance(MINUTE_MS / 2)
+  const silent = new Set<string>()
+  assert.equal((await it.reader.read(1, 3, silent)).unanswered, 3)
+  it.world.stallMs = MINUTE_MS / 2
+  assert.equal((await it.reader.read(4, 6, silent)).unanswered, 3)
 })

@@ -113,12 +113,13 @@ export class CellReader {
     const { cache, clock } = this.#parts
     /** The cells that have no answer, each with its silent server. */
     const servers = new Map<string, string>()
+    // A server is silent from when it is asked on: the answer may be looked at much later.
+    const elapsed = clock.elapsed()
     const cells = await cache.getMany(keys, (key, error) => {
       servers.set(key, error.server ?? '')
       this.#warn(error)
     })
     if (servers.size === 0) return { cells, unanswered: [] }
-    const elapsed = clock.elapsed()
     await this.#askLastTime(cells, servers, silent, elapsed)
     const unanswered: string[] = []
     for (const [key, server] of servers) {
