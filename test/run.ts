@@ -21,7 +21,7 @@ import { removeOld } from './typescript/compiled.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILE_TIMEOUT_MS = 600_000
 const FILE_TIMEOUT_OF_ALL_MS = 3_600_000
-const FILES_AT_ONCE = 3
+const FILES_AT_ONCE = 5
 const SLOWEST_SHOWN = 20
 
 /**
