@@ -127,7 +127,7 @@ function site() {
     for (const process of processes) process.alive = false
     server.close()
   }
-  return { world, memcached, counts, taken, start, lag, end }
+  return { world, server, memcached, counts, taken, start, lag, end }
 }
 
 test('16 idle processes send two statements and two cache reads a second at most', async (t) => {
@@ -227,6 +227,31 @@ for (const behind of [2_500, 30_000]) {
     end()
   })
 }
+
+test('the next collector finds frames below a watermark that a wrong clock raised', async () => {
+  const { world, server, memcached, taken, start, end } = site()
+  const writer = start({ collect: false })
+  const first = start()
+  await world.pass(5_000)
+  server.clock.set(30_000)
+  await world.pass(11_000)
+  first.process.kill('is killed')
+  server.clock.set(0)
+  // The cache has lost what would have led the writer.
+  memcached.items.delete(published(memcached).key)
+  writer.wide.append('found')
+  await world.pass(1_000)
+  writer.process.kill('is killed')
+  await world.pass(60_000)
+  assert.deepEqual(taken, [])
+  start()
+  await world.pass(5_000)
+  assert.deepEqual(
+    taken.map(({ row }) => row),
+    ['found'],
+  )
+  end()
+})
 
 test('drain({ all: true }) and the live view find what was placed ahead', async () => {
   const { world, memcached, taken, start, end } = site()

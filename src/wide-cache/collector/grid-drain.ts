@@ -59,6 +59,12 @@ const READ_LAYERS = 64
 /** Layers read first, when it is not known how full they are: those of a collecting period. */
 const FIRST_LAYERS = 4
 
+/**
+ * How far back a process looks when it drains a grid for the first time: the database's clock may
+ * have been ahead when the watermark rose, and those who have seen that may be dead.
+ */
+const LOOK_BACK_SECONDS = 300
+
 /** How many layers ahead of the present `all` looks at least: writers' clocks differ a little. */
 const LAYERS_AHEAD = 2
 
@@ -79,6 +85,7 @@ export class GridDrain {
   #againFrom: number | undefined
   /** When the database's clock last went back, as far as that has been seen to. */
   #wentBackAt = -Infinity
+  #hasLookedBack = false
 
   constructor(parts: DrainParts, grid: Grid) {
     this.#parts = parts
@@ -128,6 +135,7 @@ export class GridDrain {
       layers = this.#layersToRead(layers, read)
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
+    this.#hasLookedBack = true
     this.#reader.forgetSilence(silent)
     report.watermark = raised
     return newest
@@ -166,7 +174,10 @@ export class GridDrain {
     if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
     const oldestAlive = newest - this.#grid.layersIn(cellTtlSeconds)
-    return Math.max(this.#againFrom ?? watermark + 1, oldestAlive)
+    const lookBackFrom = this.#hasLookedBack
+      ? Infinity
+      : newest - this.#grid.layersIn(LOOK_BACK_SECONDS)
+    return Math.max(Math.min(this.#againFrom ?? watermark + 1, lookBackFrom), oldestAlive)
   }
 
   async #read(
