@@ -10,7 +10,7 @@ const MAX_BEHIND_MS = MAX_AHEAD_MS - 10_000
  * goes wrong any more, all servers take it, and its writer's clock is not ahead.
  */
 export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameTruth): boolean {
-  const { process, closedAt } = frame
+  const { process, closedAt, skew } = frame
   const quiet =
     scenario.twin === 'none' &&
     scenario.databaseStepMs === 0 &&
@@ -27,8 +27,8 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     quiet &&
     closedAt >= records.calmSince &&
     !process.closing &&
-    process.skew <= 0 &&
-    process.skew >= -MAX_BEHIND_MS &&
+    skew <= 0 &&
+    skew >= -MAX_BEHIND_MS &&
     process.servers.every((server) => server.up)
   )
 }

@@ -127,6 +127,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     told: /has been forgotten/,
   },
   {
+    name: 'a new collector trusts a watermark that a wrong clock has raised',
+    file: 'collector/grid-drain.ts',
+    find: 'const lookBackFrom = this.#hasLookedBack ? Infinity : newest - ',
+    replace: 'const lookBackFrom = this.#hasLookedBack ? Infinity : Infinity - ',
+    told: /has been forgotten/,
+    seed: 1014,
+  },
+  {
     name: 'a clock that has gone back is forgotten once the present is past the watermark',
     file: 'collector/grid-drain.ts',
     find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',

@@ -29,6 +29,8 @@ export interface FrameTruth {
   readonly rows: readonly RowTruth[]
   readonly held: HeldFrame
   readonly closedAt: number
+  /** By how much its writer's clock was wrong then, in milliseconds. */
+  readonly skew: number
   /** Its writer still holds it. */
   isHeld: boolean
   /** The cells in which some server has kept it, and when it last did. */
@@ -89,6 +91,7 @@ export class Records {
       rows,
       held,
       closedAt: this.#world.now,
+      skew: process.skew,
       isHeld: true,
       storedAt: new Map(),
       letGoAt: undefined,
