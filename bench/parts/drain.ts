@@ -1,9 +1,10 @@
 /**
  * How fast one collector empties the grid, beside what the database takes at most, by LOAD DATA and
  * by INSERTs without and with the sums that it keeps, and beside one INSERT a visit; what the
- * ready-made dimensions add, and what `keep: 'sums'` saves; how fast the retention removes what it brought, and what others who
- * insert notice of that; and what it all takes on the disk. The backlog is
- * that of a site of four processes with 1,000 visits a second each, whose collector was away.
+ * ready-made dimensions add, and what `keep: 'sums'` saves; how fast the retention removes what it
+ * brought, and what others who insert notice of that; and what it all takes on the disk. The
+ * backlog is that of a site of four processes with 1,000 visits a second each, whose collector was
+ * away.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'

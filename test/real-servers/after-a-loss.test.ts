@@ -91,7 +91,7 @@ test(`${WRITERS} × ${FRAMES} frames above a gap: a drain reads what its frames 
       'the cache was to lose one frame of each writer',
     )
     // Until their cells are old enough to go.
-    await delay(3_000)
+    await delay(5_000)
     await collector.drain()
     append(FRAMES, FRAMES + 1)
     await Promise.all(writers.map((wide) => wide.flush()))

@@ -65,6 +65,9 @@ const FIRST_LAYERS = 4
  */
 const LOOK_BACK_SECONDS = 300
 
+/** Layers that are not old enough are read so many at a time: nearly all of them are empty. */
+const AHEAD_LAYERS = 16
+
 /** How many layers ahead of the present `all` looks at least: writers' clocks differ a little. */
 const LAYERS_AHEAD = 2
 
@@ -151,8 +154,8 @@ export class GridDrain {
       this.#grid.layerAt(now) + LAYERS_AHEAD,
       this.#grid.layerAt(now + MAX_AHEAD_MS),
     )
-    for (let from = newest + 1; from <= to; from += READ_LAYERS) {
-      const last = Math.min(to, from + READ_LAYERS - 1)
+    for (let from = newest + 1; from <= to; from += AHEAD_LAYERS) {
+      const last = Math.min(to, from + AHEAD_LAYERS - 1)
       const { frames } = await this.#read(from, last, report, new Set())
       await this.#commit(frames, report, undefined)
     }
