@@ -52,7 +52,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'this.#againFrom ?? watermark + 2',
-    told: /which it has not read/,
+    told: /which it has not read|whose server has been silent/,
   },
   {
     name: 'a silent server is passed at once',
@@ -117,7 +117,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: 'if (error) throw error',
     with: SMALL_BATCHES,
     told: /stops at a lock before/,
-    seed: 17,
+    seed: 7,
   },
   {
     name: 'layers below a watermark that lies ahead are not drained',
@@ -125,6 +125,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
     told: /has been forgotten/,
+    seed: 63,
   },
   {
     name: 'a new collector trusts a watermark that a wrong clock has raised',
@@ -139,8 +140,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',
     replace: '',
-    told: /has been forgotten/,
-    seed: 1014,
+    told: /has been forgotten|though figures were complete/,
+    seed: 1367,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -167,7 +168,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     this.#remember(frames)`,
     replace: 'await this.#ledger.quarantine(frames, reason, options)',
     told: /duplicate rows, and/,
-    seed: 34,
+    seed: 62,
   },
   {
     name: 'a process whose cache no collector reads goes on using it',

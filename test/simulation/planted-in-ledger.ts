@@ -25,6 +25,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   await lockRows(tx, rows)
   const entries = new Map([...await readEntries(tx, name, writers), ...early])`,
     told: /UNIQUE|committed twice|settled before|ranges are above|the ledger has/,
+    seed: 17,
   },
   {
     name: 'the prefix counts a gap as settled',
@@ -92,7 +93,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: "(error instanceof DatabaseError && error.kind === 'data')",
     replace: '(error instanceof DatabaseError)',
     told: /nothing is wrong with its rows/,
-    seed: 10,
+    seed: 17,
   },
   {
     name: 'compaction deletes ranges that it still needs',
@@ -121,7 +122,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'this.#stopped = error',
     replace: 'void error',
     told: /goes on committing/,
-    seed: 129,
+    seed: 60,
   },
   {
     name: 'a frame in quarantine is not cut to what the database takes',

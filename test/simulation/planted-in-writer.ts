@@ -27,6 +27,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       'this.#issued,',
     replace: 'floor: this.#sequence,\n      floorIssued: this.#issued,',
     told: /let go as confirmed|committed twice/,
+    seed: 33,
   },
   {
     name: 'what is committed directly stays in the outbox',
@@ -116,7 +117,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'return isTooFar ? own : Math.max(own, present)',
     replace: 'return isTooFar ? own : own',
     told: /though figures were complete/,
-    seed: 319,
+    seed: 430,
   },
   {
     name: 'one server that is down counts as the whole cache',
@@ -124,7 +125,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS',
     replace: 'tried < 1',
     told: /though a cache server would have taken them/,
-    seed: 1406,
+    seed: 201,
   },
   {
     name: 'a writer that holds frames takes a new id',
@@ -143,7 +144,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
     replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
-    seed: 222,
+    seed: 136,
   },
   {
     name: 'rows appended while all is being closed are not reported',
@@ -151,6 +152,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
-    seed: 188,
+    seed: 124,
   },
 ]
