@@ -18,6 +18,7 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     scenario.serverBytes === Infinity &&
     // A layer that is drained as soon as it ends leaves no time for a frame on its way.
     scenario.drainAfterLayers > 1 &&
+    livesLongEnough(scenario) &&
     scenario.orphaned === 0 &&
     !scenario.bigRows &&
     !scenario.commitsImplicitly &&
@@ -31,4 +32,12 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     skew >= -MAX_BEHIND_MS &&
     process.servers.every((server) => server.up)
   )
+}
+
+/** A cell is drained while it lives, which options that are given to one process ensure. */
+function livesLongEnough(scenario: Scenario): boolean {
+  const { shapes, drainAfterLayers, collectEveryMs, jitterMs, cellTtlSeconds } = scenario
+  const layerSeconds = Math.max(...shapes.map((shape) => shape.layerSeconds))
+  const drainAgeMs = (drainAfterLayers + 1) * layerSeconds * 1000
+  return cellTtlSeconds * 1000 > drainAgeMs + collectEveryMs + jitterMs
 }

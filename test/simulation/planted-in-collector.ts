@@ -136,14 +136,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 1014,
   },
   {
-    name: 'a clock that has gone back is forgotten once the present is past the watermark',
-    file: 'collector/grid-drain.ts',
-    find: 'if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity',
-    replace: '',
-    told: /has been forgotten|though figures were complete/,
-    seed: 1367,
-  },
-  {
     name: 'writers are forgotten by a clock that is ahead',
     file: 'collector/chores.ts',
     find: 'this.#parts.watch.agreedMs >= AGREED_MS',

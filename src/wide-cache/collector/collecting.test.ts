@@ -253,6 +253,30 @@ test('the next collector finds frames below a watermark that a wrong clock raise
   end()
 })
 
+test('a collector that was away when the clock went back finds what lies below', async () => {
+  const { world, server, memcached, taken, start, end } = site()
+  const writer = start({ collect: false })
+  start()
+  writer.wide.append('first')
+  await world.pass(5_000)
+  server.clock.set(20_000)
+  await world.pass(11_000)
+  server.awayUntil = Infinity
+  server.clock.set(0)
+  memcached.items.delete(published(memcached).key)
+  writer.wide.append('found')
+  await world.pass(1_000)
+  writer.process.kill('is killed')
+  await world.pass(40_000)
+  server.awayUntil = 0
+  await world.pass(20_000)
+  assert.deepEqual(
+    taken.map(({ row }) => row),
+    ['first', 'found'],
+  )
+  end()
+})
+
 test('drain({ all: true }) and the live view find what was placed ahead', async () => {
   const { world, memcached, taken, start, end } = site()
   const first = start()
