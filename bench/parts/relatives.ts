@@ -73,7 +73,8 @@ export const part: Part = {
         await contender.run(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
       }
     }
-    await processes.counters.warmUp(warmUpMs)
+    bench.progress('warming up: a process each')
+    await processes.counters.warmUp(processes.calls)
     for (let round = 0; round < rounds; round++) {
       for (const lap of laps) await raced(bench, lap, round, `round ${round + 1} of ${rounds}`)
       for (const count of processes.counts) {
@@ -92,6 +93,8 @@ export const part: Part = {
 interface Processes {
   readonly counters: Apart
   readonly counts: readonly number[]
+  /** Of each process, before anything is measured. */
+  readonly calls: number
   readonly ms: number
 }
 
@@ -134,6 +137,7 @@ async function open(
       quick: [1, MOST_PROCESSES],
       normal: [1, 4, MOST_PROCESSES],
     }),
+    calls: bench.setting('calls of a process each to warm up', { quick: 20, normal: 1_000 }),
     ms: bench.setting('milliseconds a sample of a process each', {
       quick: 100,
       normal: 200,

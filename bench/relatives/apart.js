@@ -1,5 +1,5 @@
 // A caller in a process of its own, as a web process has one: opens counters, and calls one of them
-// again and again. Asked to "open", "call" and "close".
+// again and again. Asked to "open", "warmUp", "call" and "close".
 import { ShardedCounter } from 'wide-cache/counters'
 import { answer } from '../harness/answer.js'
 import { start } from '../peers/update-one-row.js'
@@ -24,6 +24,10 @@ answer({
         return counter
       }),
     )
+  },
+
+  async warmUp({ counter, calls }) {
+    for (let i = 0; i < calls; i++) await counters[counter].increment()
   },
 
   /** The milliseconds of each call, and the seconds of all. */

@@ -50,8 +50,11 @@ interface Counter {
 }
 
 export interface Apart {
-  /** All callers call all counters for so long. */
-  warmUp(ms: number): Promise<void>
+  /**
+   * All callers call both kinds of counter so often, near, and once elsewhere: web processes run
+   * for days, and the compiler has seen what they do.
+   */
+  warmUp(calls: number): Promise<void>
   /** One sample of each, the callers in so many processes for so long. */
   round(processes: number, ms: number, order: number): Promise<void>
   /** @throws Error if a counter has not counted each call once */
@@ -85,11 +88,19 @@ export async function apart(
     await caller.ask('open', { counters, memcached: memcachedAddress })
   }
   const called = counters.map(() => 0)
+  async function warmUp(at: number, processes: number, calls: number): Promise<void> {
+    await Promise.all(
+      callers.slice(0, processes).map((caller) => caller.ask('warmUp', { counter: at, calls })),
+    )
+    called[at]! += processes * calls
+  }
   async function call(
     at: number,
     processes: number,
     ms: number,
   ): Promise<{ latencies: number[]; seconds: number }> {
+    // One that has been idle for a while connects anew, as no busy process has to.
+    await warmUp(at, processes, 1)
     const done = await Promise.all(
       callers
         .slice(0, processes)
@@ -102,8 +113,10 @@ export async function apart(
     return { latencies, seconds: Math.max(...done.map((one) => one.seconds)) }
   }
   return {
-    async warmUp(ms) {
-      for (const at of counters.keys()) await call(at, callers.length, ms)
+    async warmUp(calls) {
+      for (const [at, { place }] of counters.entries()) {
+        await warmUp(at, callers.length, place === PLACES.near ? calls : 1)
+      }
     },
     async round(processes, ms, order) {
       for (const step of counters.keys()) {
