@@ -89,7 +89,7 @@ test('global counter: four processes and restarts: no value twice, none lost', a
       await memcached.start()
     }
   }
-  await Promise.all(processes.slice(1).map((one) => one.counted(20)))
+  await Promise.all(processes.slice(1).map((one) => one.counted(200)))
   await memcached.flush()
   await Promise.all(processes.slice(1).map((one) => one.stop()))
   const { values, open } = sums(processes)
