@@ -25,7 +25,7 @@ export async function forLong(bench: Bench, options: Soaking['options']): Promis
     full: 3_000_000,
   })
   if (visits === 0) return
-  const rate = bench.setting('visits/s, for long', { quick: 0, normal: 0, full: 8_000 })
+  const rate = bench.setting('visits/s, for long', { quick: 0, normal: 0, full: 16_000 })
   const seed = bench.setting('seed of the faults, for long', { quick: 0, normal: 0, full: 1 })
   const runs = [
     ...FAULTS.map((fault) => ({ name: fault.name, faults: [fault] })),
