@@ -197,7 +197,7 @@ describe("the cache's work", () => {
     keyBytes: 42,
   }
 
-  it('counts an append a frame, an add and delete a cell, a get a column, prefixes, cuts', () => {
+  it('counts frames, an add and delete a cell, a get a column, prefixes, cuts, watermarks', () => {
     for (const [frames, ofWriter] of [
       [60, 1],
       [500, 2],
@@ -205,13 +205,13 @@ describe("the cache's work", () => {
       const { operations, cells, prefixes } = cacheWorkOf({ ...layer, frames, width: 1 })
       assert.deepEqual(
         { operations, cells, prefixes },
-        { operations: frames + 1 + 1 + 1 + ofWriter, cells: 1, prefixes: ofWriter },
+        { operations: frames + 1 + 1 + 1 + ofWriter + 2, cells: 1, prefixes: ofWriter },
       )
     }
   })
 
-  it('of a layer without frames is a get a column', () => {
-    assert.equal(cacheWorkOf({ ...layer, frames: 0 }).operations, 15)
+  it('of a layer without frames is a get a column, and the watermark', () => {
+    assert.equal(cacheWorkOf({ ...layer, frames: 0 }).operations, 16)
   })
 
   it('carries each byte in and out once, and that of a new cell twice in', () => {
