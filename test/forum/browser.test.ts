@@ -167,6 +167,8 @@ test('a reply is posted, is shown, and is text whatever is in it', async () => {
   const text = '<script>document.title = "taken"</script><img src=x onerror=alert(1)> & "done"'
   await page.getByLabel('Name').fill('<b>Anna</b>')
   await page.getByLabel('Text').fill(text)
+  // Pictures that are under way when the page is left fail.
+  await page.waitForLoadState('load')
   await page.getByRole('button', { name: 'Post reply' }).click()
   await page.waitForURL(/#reply-\d+$/)
   const post = page.locator('.post:target')
