@@ -21,22 +21,10 @@ import { compareAgainst } from './against/compare.js'
 import { LEAST_RUNS } from './against/verdict.js'
 import { compare } from './harness/compare.js'
 import type { Mode, Part } from './harness/part.js'
+import { PARTS } from './harness/parts.js'
 import { newest, parse, RESULTS } from './harness/result.js'
 import { run } from './harness/run.js'
 import { markdown } from './harness/table.js'
-
-const PARTS = [
-  'loss',
-  'faults',
-  'overhead',
-  'drain',
-  'stats',
-  'embedded',
-  'freshness',
-  'relatives',
-  'scale',
-  'micro',
-]
 
 try {
   const { values, positionals } = parseArgs({

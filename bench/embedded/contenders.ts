@@ -13,6 +13,7 @@ import {
 import { readStats } from '../../src/activity/stats.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { fill, startOf } from '../drain/backlog.js'
+import { TABLES } from '../drain/tables.js'
 import { NAME, visitAt } from '../drain/visits.js'
 import { tracker } from '../peers/express.js'
 import { openSqliteVisits } from '../peers/sqlite-visits.js'
@@ -42,21 +43,6 @@ const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_
 
 /** A million visits wait in the cells. */
 const MEMORY_BYTES = 512 * 1024 * 1024
-
-/** What a collecting run fills. */
-const TABLES = [
-  'activities',
-  'activity_seconds',
-  'activity_visitors',
-  'activity_books',
-  'activity_hours',
-  'activity_days',
-  'activity_hour_values',
-  'activity_day_values',
-  'activity_certificates',
-  'wide_cache_writers',
-  'wide_cache_ranges',
-]
 
 const DIMENSIONS = {
   referrer: referrerHost(),

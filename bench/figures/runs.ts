@@ -1,21 +1,8 @@
 /** On what the figures were measured, what was aimed at, and what was set. */
+import { PARTS } from '../harness/parts.js'
 import { number } from '../harness/table.js'
 import type { Result } from '../harness/result.js'
 import type { Figures, Read } from './measured.js'
-
-/** The parts of the benchmark, in the order in which they run. */
-export const PARTS = [
-  'loss',
-  'faults',
-  'overhead',
-  'drain',
-  'stats',
-  'embedded',
-  'freshness',
-  'relatives',
-  'scale',
-  'micro',
-]
 
 function results(read: Read): Result[] {
   return PARTS.map((part) => read(part).result)

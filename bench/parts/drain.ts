@@ -14,6 +14,7 @@ import { type Backlog, fill, startOf } from '../drain/backlog.js'
 import { checkLedger, checkRows, checkSums } from '../drain/check.js'
 import { commitsUntil, removeAll } from '../drain/retention.js'
 import { sizesOf } from '../drain/storage.js'
+import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Part, Report } from '../harness/part.js'
@@ -151,21 +152,7 @@ async function run(bench: Bench): Promise<Report> {
    * checked.
    */
   async function measure({ label, child, database }: Contender, count: number): Promise<Answer> {
-    for (const table of [
-      'activities',
-      'activity_seconds',
-      'activity_visitors',
-      'activity_books',
-      'activity_hours',
-      'activity_days',
-      'activity_hour_values',
-      'activity_day_values',
-      'activity_certificates',
-      'wide_cache_writers',
-      'wide_cache_ranges',
-    ]) {
-      await sql.query(`TRUNCATE ${database}.${table}`)
-    }
+    for (const table of TABLES) await sql.query(`TRUNCATE ${database}.${table}`)
     const rows = rowsOf(label, count)
     const from = startOf(rows)
     let backlog: Backlog | undefined

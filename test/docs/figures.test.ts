@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { type Read, reader, shown } from '../../bench/figures/measured.js'
 import { difference, pages, render, tablesIn } from '../../bench/figures/pages.js'
 import { TABLES } from '../../bench/figures/tables.js'
+import { PARTS } from '../../bench/harness/parts.js'
 import type { Result } from '../../bench/harness/result.js'
 import { spread } from '../../bench/harness/statistics.js'
 import { compact } from '../../bench/harness/table.js'
@@ -157,20 +158,8 @@ test('a table shows medians and the middle half of the rounds, and ratios within
 })
 
 test('targets that a run did not show are listed, and none is said so', () => {
-  const parts = [
-    'loss',
-    'faults',
-    'overhead',
-    'drain',
-    'stats',
-    'embedded',
-    'freshness',
-    'relatives',
-    'scale',
-    'micro',
-  ]
   const results = (holds: boolean) =>
-    parts.map((part): Partial<Result> => ({
+    PARTS.map((part): Partial<Result> => ({
       part,
       mode: 'normal',
       measures: [],
