@@ -24,6 +24,7 @@ import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, certificateLine, readCertificate } from './certificate.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
+import { keptBy } from './keep.js'
 import { type LiveActivity, liveView } from './live.js'
 import { bookMetrics } from './book-metrics.js'
 import { activityMiddleware, type ViewedPage } from './middleware.js'
@@ -459,7 +460,7 @@ export class SiteActivity implements Activity {
     const { name, historyDays, vanishedSeconds } = this.#settings
     await watchBalance(database, name, this.#logger)
     const use = await useOf(database, name)
-    this.#compareKeep(use?.keep || 'rows')
+    this.#compareKeep(keptBy(use))
     const kept = {
       rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
       valuesDays: Math.max(historyDays, use?.historyDays ?? 0),

@@ -201,5 +201,5 @@ export function certificateLine(name: string, certificate: ActivityCertificate):
 /** What recounts have found. */
 export function recountsLine({ keep, layers }: ActivityCertificate): string {
   if (layers !== null) return `${layers} layers recounted and equal`
-  return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no layer recounted and equal'
+  return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no layer recounted'
 }

@@ -4,9 +4,14 @@
  * was in quarantine.
  */
 import type { Queryable } from '../database/database.js'
-import { type Keep, useOf } from '../wide-cache/ledger/use.js'
+import { type Keep, type Use, useOf } from '../wide-cache/ledger/use.js'
 
 /** What is kept of the visits of a name from now on. */
 export async function keptOf(queryable: Queryable, name: string): Promise<Keep> {
-  return (await useOf(queryable, name))?.keep || 'rows'
+  return keptBy(await useOf(queryable, name))
+}
+
+/** What a recorded use says of that: rows, unless a process has said otherwise. */
+export function keptBy(use: Use | undefined): Keep {
+  return use?.keep || 'rows'
 }
