@@ -56,7 +56,7 @@ const READ_ROWS = 20_000
 const READ_BYTES = 6 * 1024 * 1024
 const READ_LAYERS = 64
 
-/** Layers read first, when it is not known how full they are: those of a collecting period. */
+/** Layers read first, when it is not known how full they are. */
 const FIRST_LAYERS = 4
 
 /**

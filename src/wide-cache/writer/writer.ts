@@ -162,10 +162,11 @@ export class Writer<Row> {
       )
       return this.#drop()
     }
-    if (this.#open.rowCount === 1) this.#openedAt = this.#parts.environment.clock.now()
     if (this.#open.rowCount === MAX_FRAME_ROWS) return this.#placeSoon(this.#closeFrame())
     if (this.#open.rowCount === 1) {
-      this.#flushTimer = this.#parts.environment.clock.after(this.#parts.flushMs, () => {
+      const { clock } = this.#parts.environment
+      this.#openedAt = clock.now()
+      this.#flushTimer = clock.after(this.#parts.flushMs, () => {
         this.#flushTimer = undefined
         void this.#place(this.#closeFrame())
       })
