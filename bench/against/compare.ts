@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import type { Mode } from '../harness/part.js'
 import { newest, type Result } from '../harness/result.js'
 import { markdown } from '../harness/table.js'
-import { build, commitOf, ROOT, titleOf, workingTree } from './tree.js'
+import { build, commitOf, KEPT_CHARACTERS, ROOT, titleOf, workingTree } from './tree.js'
 import { type Verdict, verdict } from './verdict.js'
 
 export interface Comparing {
@@ -29,8 +29,6 @@ interface Bench {
   /** Of `bench/main.ts`. */
   readonly flags: readonly string[]
 }
-
-const KEPT_CHARACTERS = 4000
 
 /**
  * Prints what it finds. Resolves to whether something is worse beyond the spread. @throws Error if

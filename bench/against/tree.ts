@@ -18,7 +18,8 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LOCK = 'package-lock.json'
-const KEPT_CHARACTERS = 4000
+/** Of what a program prints, so much of the end is kept for its error. */
+export const KEPT_CHARACTERS = 4000
 
 /**
  * The full hash of a commit. `name`: a hash, a tag, or anything that git takes for a commit.
