@@ -26,10 +26,7 @@ export const collecting: Figures = (read) => {
     rows: settingsOf(measured, COLLECTOR).map((setting) => ({
       'rows waiting': number(Number(setting)),
       'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
-      // Not in results that were measured before this contender was added.
-      ...(settingsOf(measured, SUMS).includes(setting) && {
-        "with `keep: 'sums'`, rows/s": shown(samples.spread(SUMS, setting, SPEED)),
-      }),
+      "with `keep: 'sums'`, rows/s": shown(samples.spread(SUMS, setting, SPEED)),
       '% of raw `INSERT`s': share(samples.ratio(COLLECTOR, RAW, setting, SPEED)),
       '% of raw `INSERT`s that keep the same sums': share(
         samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED),

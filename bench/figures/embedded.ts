@@ -1,6 +1,6 @@
 /** A site of one process: the part `embedded`. */
 import { number } from '../harness/table.js'
-import { type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
+import { type Figures, metric, settingsOf, shown } from './measured.js'
 
 const REQUESTS = 'requests'
 const NAMES = new Map([
@@ -12,17 +12,12 @@ const NAMES = new Map([
   ['sums', "wide-cache, `keep: 'sums'`"],
 ])
 
-/** Those that the result has, as it is read. */
-function measuredNames(measured: Measured): (readonly [name: string, label: string])[] {
-  return [...NAMES].filter(([name]) => settingsOf(measured, name).length > 0)
-}
-
 /** What a request costs, what it takes to read, and what a visit takes on the disk. */
 export const embedded: Figures = (read) => {
   const measured = read('embedded')
   const { samples } = measured
   return {
-    rows: measuredNames(measured).map(([name, label]) => {
+    rows: [...NAMES].map(([name, label]) => {
       const visits = settingsOf(measured, name).find((setting) =>
         measured.result.measures.some(
           (measure) =>
@@ -57,7 +52,7 @@ export const embeddedCollecting: Figures = (read) => {
     )
   return {
     rows: sizes.flatMap((size) =>
-      measuredNames(measured)
+      [...NAMES]
         .filter(([name]) => name !== 'nothing')
         .map(([name, label]) => {
           const removes = settingsOf(measured, name).includes(`${size} removed`)
