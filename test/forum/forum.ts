@@ -58,7 +58,8 @@ export async function startForum(
   const { child, ended, output } = spawnForum(args, env)
   const end = performance.now() + START_MS
   for (;;) {
-    const port = /http:\/\/localhost:(\d+)/.exec(output())?.[1]
+    // Its last line: the lines before may arrive alone.
+    const port = /dashboard is on http:\/\/localhost:(\d+)/.exec(output())?.[1]
     if (port) {
       return {
         origin: `http://127.0.0.1:${port}`,
