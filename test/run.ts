@@ -16,7 +16,7 @@ import { ensureBinaries } from './servers/binaries.js'
 import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
 import { startMemcached } from './servers/memcached.js'
 import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
-import { removeOld } from './typescript/compiled.js'
+import { removeOld } from '../scripts/typescript/compiled.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILE_TIMEOUT_MS = 600_000

@@ -16,7 +16,7 @@ import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { USAGE } from './usage.js'
-import { TYPESCRIPT } from '../../test/typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.url))

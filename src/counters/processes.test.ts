@@ -12,7 +12,7 @@ import { startMemcached } from '../../test/servers/memcached.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { GlobalCounter } from './global-counter.js'
 import { ShardedCounter } from './sharded-counter.js'
-import { TYPESCRIPT } from '../../test/typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const PROCESSES = 4
 const PROGRAM = fileURLToPath(new URL('./counter-process.suite.ts', import.meta.url))

@@ -13,7 +13,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { RegisterTest } from '../testing/runner.js'
 import { rejects } from '../testing/rejects.js'
 import type { Database } from './database.js'
-import { TYPESCRIPT } from '../../test/typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 /** An adapter that can be told where its migrations are. */
 export type MigratableDatabase = Database & {

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ASSIGNMENT, type Assignment, type Order } from './assignment.js'
 import type { UsesOptions } from './uses.js'
-import { TYPESCRIPT } from '../typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 /** One process from its start to its end. */
 export interface Life {

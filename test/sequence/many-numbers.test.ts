@@ -11,7 +11,7 @@ import { fewOrMany } from '../scale.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import type { Taken, Task } from './taking-process.js'
-import { TYPESCRIPT } from '../typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const NUMBERS = fewOrMany(1_000_000, 10_000_000)
 const PROCESSES = 4

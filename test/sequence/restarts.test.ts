@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import type { Taken, Task } from './taking-process.js'
-import { TYPESCRIPT } from '../typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const PROCESSES = 3
 const CALLERS = 20

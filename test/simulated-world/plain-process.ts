@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { TYPESCRIPT } from '../typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 /** What a plain process is asked to call: an export of a module, with values that JSON carries. */
 export interface Call {

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { TYPESCRIPT } from '../typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 /** A seed that breaks a promise. */
 export interface Failure {

@@ -9,7 +9,7 @@ import { memcached } from './memcached.js'
 import { behindProxy, PATIENT } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
-import { TYPESCRIPT } from '../../../test/typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../../scripts/typescript/exec-argv.js'
 
 const MIB = 1024 * 1024
 const x = Buffer.from('x')

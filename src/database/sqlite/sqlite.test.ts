@@ -15,7 +15,7 @@ import { testMigrations } from '../migrations.suite.js'
 import { sqliteError } from './errors.js'
 import { SqliteSession } from './session.js'
 import { SqliteDatabase, sqlite } from './sqlite.js'
-import { TYPESCRIPT } from '../../../test/typescript/exec-argv.js'
+import { TYPESCRIPT } from '../../../scripts/typescript/exec-argv.js'
 
 const ROUNDS = 30
 
