@@ -1,6 +1,6 @@
 /**
- * Runs the tests: `node --import tsx test/run.ts [--all] [part of a file's path …]`. Sees to the
- * server programs, starts one MariaDB and one memcached for all files, and runs the files, several
+ * Runs the tests: `npm test -- [--all] [part of a file's path …]`. Sees to the server
+ * programs, starts one MariaDB and one memcached for all files, and runs the files, several
  * at a time (many wait more than they work), each in a process. `--all` makes the tests that scale
  * (see `scale.ts`) as large as they get.
  */

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import type { Mode } from '../harness/part.js'
 import { newest, type Result } from '../harness/result.js'
 import { markdown } from '../harness/table.js'
@@ -120,6 +121,7 @@ async function ran(part: string, bench: Bench, signal: AbortSignal): Promise<Res
   rmSync(join(results, `${part}.json`), { force: true })
   const child = fork(join(folder, 'bench', 'main.ts'), [part, ...flags], {
     cwd: folder,
+    execArgv: ['--expose-gc', ...TYPESCRIPT],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   const stop = (): void => void child.kill('SIGTERM')

@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import { CONTENDERS, type ContenderName } from '../embedded/names.js'
 import type { Longest } from '../embedded/turns.js'
 import { Child } from '../harness/child.js'
@@ -59,7 +60,7 @@ async function run(bench: Bench): Promise<Report> {
   const opened = async (name: ContenderName, use: string): Promise<Child> => {
     const child = new Child(new URL('../embedded/process.ts', import.meta.url), [
       '--expose-gc',
-      '--import=tsx',
+      ...TYPESCRIPT,
     ])
     bench.after(() => child.end())
     await child.ask('open', { name, file: join(folder, `${CONTENDERS.indexOf(name)}-${use}.db`) })

@@ -1,20 +1,16 @@
 /**
- * Module hooks for TypeScript: `./grid.js` leads to `grid.ts`, which is compiled with the esbuild
- * of tsx. The result is kept in `tmp/typescript/` under the hash of the source. So each version of
- * a file is compiled once, wherever it lies.
+ * Module hooks for TypeScript: `./grid.js` leads to `grid.ts`, whose types are blanked out, as newer
+ * versions of Node do by themselves. Lines and columns stay where they were, so errors need no
+ * source map. The result is kept in `tmp/typescript/` under the hash of the source, so each version
+ * of a file is compiled once, wherever it lies.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FOLDER } from './compiled.js'
 
 const require = createRequire(import.meta.url)
-const ESBUILD = createRequire(require.resolve('tsx/package.json')).resolve('esbuild')
-/** Part of the hash: other options or another esbuild compile anew. */
-const OPTIONS = { loader: 'ts', target: 'node20', sourcemap: 'inline', sourcesContent: false }
-const VERSION = JSON.stringify([OPTIONS, ESBUILD])
 
 /** @type {import('node:module').ResolveHook} */
 export async function resolve(specifier, context, next) {
@@ -35,13 +31,12 @@ export async function load(url, context, next) {
 /** @param {string} path */
 function compiled(path) {
   const source = readFileSync(path, 'utf8')
-  const name = basename(path)
-  const hash = createHash('sha1').update(`${VERSION}${name}\n${source}`).digest('hex')
+  const hash = createHash('sha1').update(source).digest('hex')
   const kept = new URL(`${hash}.js`, FOLDER)
   try {
     return readFileSync(kept)
   } catch {
-    const { code } = require(ESBUILD).transformSync(source, { ...OPTIONS, sourcefile: name })
+    const code = compile(source, path)
     // Written apart and renamed: other processes and threads may read and write the same file.
     const fresh = new URL(`${hash}.${randomUUID()}`, FOLDER)
     mkdirSync(FOLDER, { recursive: true })
@@ -49,4 +44,10 @@ function compiled(path) {
     renameSync(fresh, kept)
     return code
   }
+}
+
+/** Loaded only where something is to be compiled: that takes as long as all else here. */
+function compile(source, path) {
+  const { transformSync } = require('amaro')
+  return transformSync(source, { mode: 'strip-only', filename: path }).code
 }

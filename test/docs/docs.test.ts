@@ -196,7 +196,7 @@ const FAULTS: [what: string, markdown: string, complaint: RegExp][] = [
   ],
   [
     'a test runner that is not there',
-    '```sh\nnode --import tsx test/rum.ts grid\n```',
+    '```sh\nnode --import ./scripts/typescript/register.js test/rum.ts grid\n```',
     /there is no such file/,
   ],
   [

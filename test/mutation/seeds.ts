@@ -1,6 +1,6 @@
 /**
- * Runs seeds of a simulation until one breaks a promise:
- * `node --import tsx test/mutation/seeds.ts heart|sequence from count`.
+ * Runs seeds of a simulation until one breaks a promise. The arguments: `heart` or `sequence`, the
+ * first seed, how many.
  */
 import { fileURLToPath } from 'node:url'
 

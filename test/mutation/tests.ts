@@ -1,6 +1,6 @@
 /**
  * Runs test files in this one process, four tests at a time, since much of their time is waiting:
- * `node --import tsx test/mutation/tests.ts file …`.
+ * the arguments are their paths.
  */
 import { resolve } from 'node:path'
 import { describe } from 'node:test'

@@ -20,8 +20,7 @@ export async function run(source: string, seeds: number, lanes: number): Promise
           outcomes[seed] = await simulate(loaded, seed)
         } catch (error) {
           broken ??=
-            `seed ${seed}: ${String(error)}; again: node --import tsx ` +
-            `test/sequence/seeds.ts ${seed} 1`
+            `seed ${seed}: ${String(error)}; again: ` + `npm run simulate:sequence -- ${seed} 1`
         }
       }
     }),

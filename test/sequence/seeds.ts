@@ -1,5 +1,5 @@
 /**
- * Runs seeds of the simulation: `node --import tsx test/sequence/seeds.ts [from] [count]`; a single
+ * Runs seeds of the simulation: `npm run simulate:sequence -- [from] [count]`; a single
  * one is printed as it happens.
  */
 import { fileURLToPath } from 'node:url'

@@ -45,7 +45,7 @@ export class SqliteSession {
 
   constructor(file: string) {
     this.#file = file
-    // Without our own execArgv the thread would load what the process was told to, such as tsx.
+    // Without our own execArgv the thread would load what the process was told to, such as module hooks.
     this.#worker = new Worker(packageFile('database/sqlite/worker.js'), {
       workerData: { file, state: this.#state },
       execArgv: [],

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The thread that SQLite works in, so that no statement, lock or checkpoint ever stops the event
- * loop of the site. Plain JavaScript, since tsx loads no TypeScript into a worker on Node 20. One
+ * loop of the site. Plain JavaScript, since module hooks load no TypeScript into a worker on Node 20. One
  * request at a time, each answered; a big result is kept here and fetched in pieces, for reading a
  * message blocks the other side.
  *
