@@ -1,4 +1,4 @@
-// Checks types, lint and format: all at once, since Prettier alone takes as long as the others.
+// Checks types, lint and format, all at once.
 import { spawn } from 'node:child_process'
 
 const CHECKS = [
