@@ -39,7 +39,8 @@ export interface BarChart {
   readonly bars: readonly {
     readonly name: string
     readonly values: readonly (
-      { readonly median: number; readonly low: number; readonly high: number } | undefined
+      | { readonly median: number; readonly low: number; readonly high: number }
+      | undefined
     )[]
   }[]
 }

@@ -12,11 +12,13 @@ export function start({ memcached, name = NAME, width, layerMs }) {
     const line = `${JSON.stringify(visit)}\n`
     // memjs rejects where there is no cell.
     const append = () => client.append(key, line).catch(() => false)
-    if (!(
-      (await append()) ||
-      (await client.add(key, line, { expires: cells.expires }).catch(() => false)) ||
-      (await append())
-    )) {
+    if (
+      !(
+        (await append()) ||
+        (await client.add(key, line, { expires: cells.expires }).catch(() => false)) ||
+        (await append())
+      )
+    ) {
       throw new Error('not stored')
     }
   })

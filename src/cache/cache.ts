@@ -62,7 +62,10 @@ export const MAX_TTL_SECONDS = 30 * 24 * 3600
  * `CACHE_REFUSED`: it answered with an error; `CACHE_CLOSED`: `close()` was called.
  */
 export type CacheErrorCode =
-  'CACHE_TIMEOUT' | 'CACHE_UNREACHABLE' | 'CACHE_REFUSED' | 'CACHE_CLOSED'
+  | 'CACHE_TIMEOUT'
+  | 'CACHE_UNREACHABLE'
+  | 'CACHE_REFUSED'
+  | 'CACHE_CLOSED'
 
 /**
  * A cache operation that got no usable answer. Its message names the server, never a value or

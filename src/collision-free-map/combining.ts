@@ -41,7 +41,8 @@ interface Parts<K, V> {
   readonly id: string
   readonly combine: (key: K, current: V | undefined, updates: readonly V[]) => V | undefined
   readonly onUpdate:
-    ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined
+    | ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void)
+    | undefined
   readonly keys: Encoding<K>
   readonly values: Encoding<V>
   readonly logger: BurstLogger

@@ -35,7 +35,8 @@ export interface CollisionFreeMapOptions<K = string, V = number> extends BucketO
    * nobody is told
    */
   onUpdate?:
-    ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void) | undefined
+    | ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void)
+    | undefined
 }
 
 /**

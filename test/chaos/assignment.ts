@@ -14,4 +14,6 @@ export const ASSIGNMENT = 'CHAOS_ASSIGNMENT'
 
 /** Later: to step its clock, to record a row that SQL refuses, to record many at once. */
 export type Order =
-  { readonly stepMs: number } | { readonly poison: true } | { readonly rows: number }
+  | { readonly stepMs: number }
+  | { readonly poison: true }
+  | { readonly rows: number }

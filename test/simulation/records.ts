@@ -7,7 +7,12 @@ import type { World } from '../simulated-world/world.js'
 
 /** What is wrong with a row, if anything. */
 export type Ailment =
-  'none' | 'too large' | 'not encodable' | 'refused by SQL' | 'refused by commit' | 'not decodable'
+  | 'none'
+  | 'too large'
+  | 'not encodable'
+  | 'refused by SQL'
+  | 'refused by commit'
+  | 'not decodable'
 
 /** Those that keep a row out of every frame. */
 export const UNFRAMED: readonly Ailment[] = ['too large', 'not encodable']

@@ -20,7 +20,8 @@ type Piece = {
   readonly changes: number
 }
 type Reply = { readonly id: number } & (
-  Piece | { readonly failure: SqliteFailure; readonly opened: boolean }
+  | Piece
+  | { readonly failure: SqliteFailure; readonly opened: boolean }
 )
 type WorkerRow = readonly (Exclude<SqlValue, Buffer> | Uint8Array)[]
 type Waiting = { readonly resolve: (piece: Piece) => void; readonly reject: (error: Error) => void }

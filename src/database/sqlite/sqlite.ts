@@ -91,9 +91,9 @@ export class SqliteDatabase implements Database, MigrationHost {
         // rolled back on some errors, such as a full disk; there is nothing left to roll back
         // then.)
         await session.query('ROLLBACK', []).catch((failure: unknown) => {
-          if (!(
-            failure instanceof DatabaseError && /no transaction is active/.test(failure.message)
-          )) {
+          if (
+            !(failure instanceof DatabaseError && /no transaction is active/.test(failure.message))
+          ) {
             session.destroy()
           }
         })

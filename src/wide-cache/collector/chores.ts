@@ -19,7 +19,8 @@ interface ChoresParts {
   readonly clock: Clock
   readonly watch: ClockWatch
   readonly removeOld:
-    ((database: Database, context: RetentionContext) => Promise<boolean | void>) | undefined
+    | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
+    | undefined
   readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
   /** The collector runs each layer, so that `afterRun` waits for {@link AFTER_RUN_EVERY_MS}. */
   readonly steady: boolean

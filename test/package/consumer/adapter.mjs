@@ -65,11 +65,7 @@ class ToyCache {
     const found = this.#find(key)
     if (!found) {
       if (!onMiss) return undefined
-      await this.set(
-        key,
-        Buffer.from(String(onMiss.initial)),
-        onMiss.ttlSeconds,
-      )
+      await this.set(key, Buffer.from(String(onMiss.initial)), onMiss.ttlSeconds)
       return onMiss.initial
     }
     const text = found.value.toString('latin1')

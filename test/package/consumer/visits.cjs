@@ -23,9 +23,7 @@ exports.visits = async function visits(
   }
   await activity.flush()
   await activity.drain({ all: true })
-  const { pageViews, visitors } = await (
-    await fetch(`${origin}/activity`)
-  ).json()
+  const { pageViews, visitors } = await (await fetch(`${origin}/activity`)).json()
   const widget = await (await fetch(`${origin}/activity/widget.js`)).text()
   const { committed, lost } = await activity.ledger()
   server.closeAllConnections()
