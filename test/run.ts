@@ -1,8 +1,8 @@
 /**
  * Runs the tests: `npm test -- [--all] [part of a file's path …]`. Sees to the server
- * programs, starts one MariaDB and one memcached for all files, and runs the files, several
- * at a time (many wait more than they work), each in a process. `--all` makes the tests that scale
- * (see `scale.ts`) as large as they get.
+ * programs, starts one MariaDB and one memcached for all files, and runs the files in processes,
+ * several at a time, since many wait more than they work. Small ones share a process (see
+ * `groups.ts`). `--all` makes the tests that scale (see `scale.ts`) as large as they get.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { grouped } from './groups.js'
 import { ALL_VARIABLE } from './scale.js'
 import { ensureBinaries } from './servers/binaries.js'
 import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
@@ -84,7 +85,11 @@ const failed: string[] = []
 const seconds = new Map<string, number>()
 const began = performance.now()
 const timeout = all ? FILE_TIMEOUT_OF_ALL_MS : FILE_TIMEOUT_MS
-const tests = run({ files, concurrency: FILES_AT_ONCE, timeout })
+const tests = run({
+  files: grouped(files, LONGEST).map((file) => join(ROOT, file)),
+  concurrency: FILES_AT_ONCE,
+  timeout,
+})
 tests.on('test:pass', (test) => {
   if (test.details.type !== 'suite' && test.skip === undefined) passed++
 })
@@ -129,5 +134,5 @@ function testFiles(parts: readonly string[]): string[] {
   return [
     ...LONGEST.filter((file) => found.includes(file)),
     ...found.filter((file) => !LONGEST.includes(file)),
-  ].map((file) => join(ROOT, file))
+  ]
 }

@@ -1,8 +1,8 @@
 /**
- * Module hooks for TypeScript: `./grid.js` leads to `grid.ts`, whose types are blanked out, as newer
- * versions of Node do by themselves. Lines and columns stay where they were, so errors need no
- * source map. The result is kept in `tmp/typescript/` under the hash of the source, so each version
- * of a file is compiled once, wherever it lies.
+ * Module hooks for TypeScript: `./grid.js` leads to `grid.ts`, whose types are blanked out, as
+ * newer versions of Node do by themselves. Lines and columns stay where they were, so errors need
+ * no source map. The result is kept in `tmp/typescript/` under the hash of the source, so each
+ * version of a file is compiled once, wherever it lies.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

@@ -46,7 +46,7 @@ export class SqliteSession {
 
   constructor(file: string) {
     this.#file = file
-    // Without our own execArgv the thread would load what the process was told to, such as module hooks.
+    // Without our own execArgv the thread would load what the process was told to: module hooks.
     this.#worker = new Worker(packageFile('database/sqlite/worker.js'), {
       workerData: { file, state: this.#state },
       execArgv: [],

@@ -1,9 +1,9 @@
 // @ts-check
 /**
  * The thread that SQLite works in, so that no statement, lock or checkpoint ever stops the event
- * loop of the site. Plain JavaScript, since module hooks load no TypeScript into a worker on Node 20. One
- * request at a time, each answered; a big result is kept here and fetched in pieces, for reading a
- * message blocks the other side.
+ * loop of the site. Plain JavaScript, since module hooks load no TypeScript into a worker on Node
+ * 20. One request at a time, each answered; a big result is kept here and fetched in pieces, for
+ * reading a message blocks the other side.
  *
  * @typedef {string | number | bigint | Uint8Array | null} Value
  * @typedef {{ id: number, sql: string, values: readonly Value[] } | { id: number, more: true } | {

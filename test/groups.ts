@@ -1,0 +1,34 @@
+/**
+ * Test files that share a process: those of one folder under `src/`. Loading the package takes
+ * longer than many of them run.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const FOLDER = new URL('../tmp/tests/', import.meta.url)
+
+/**
+ * The files to run, in the order of the first of each group. A group is a file that imports its
+ * members.
+ *
+ * @param files paths from the root of the project
+ * @param alone files that have a process of their own
+ */
+export function grouped(files: readonly string[], alone: readonly string[]): string[] {
+  const groups = new Map<string, string[]>()
+  for (const file of files) {
+    const folder = alone.includes(file) ? undefined : /^src\/[\w-]+(?=\/)/.exec(file)?.[0]
+    const group = folder ?? file
+    groups.set(group, [...(groups.get(group) ?? []), file])
+  }
+  mkdirSync(FOLDER, { recursive: true })
+  return [...groups].map(([group, members]) => {
+    if (members.length === 1) return members[0]!
+    const name = `${group.replaceAll('/', '-')}.test.js`
+    writeFileSync(
+      new URL(name, FOLDER),
+      members.map((member) => `import '../../${member}'\n`).join(''),
+    )
+    return join('tmp/tests', name)
+  })
+}
