@@ -46,8 +46,12 @@ function compiled(path) {
   }
 }
 
-/** Loaded only where something is to be compiled: that takes as long as all else here. */
+/** The compiler is loaded only where it is needed: that takes as long as all else here. */
 function compile(source, path) {
-  const { transformSync } = require('amaro')
-  return transformSync(source, { mode: 'strip-only', filename: path }).code
+  const { transformSync } = require('@swc/wasm-typescript')
+  try {
+    return transformSync(source, { mode: 'strip-only', filename: path }).code
+  } catch ({ message, startLine }) {
+    throw new SyntaxError(`${path}:${startLine}: ${message}`)
+  }
 }
