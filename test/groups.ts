@@ -2,10 +2,12 @@
  * Test files that share a process: those of one folder under `src/`. Loading the package takes
  * longer than many of them run.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const FOLDER = new URL('../tmp/tests/', import.meta.url)
+/** Two runs at once in one folder have a folder for groups each. */
+const NAME = `tmp/tests-${process.pid}`
+const FOLDER = new URL(`../${NAME}/`, import.meta.url)
 
 /**
  * The files to run, in the order of the first of each group. A group is a file that imports its
@@ -22,6 +24,7 @@ export function grouped(files: readonly string[], alone: readonly string[]): str
     groups.set(group, [...(groups.get(group) ?? []), file])
   }
   mkdirSync(FOLDER, { recursive: true })
+  process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }))
   return [...groups].map(([group, members]) => {
     if (members.length === 1) return members[0]!
     const name = `${group.replaceAll('/', '-')}.test.js`
@@ -29,6 +32,6 @@ export function grouped(files: readonly string[], alone: readonly string[]): str
       new URL(name, FOLDER),
       members.map((member) => `import '../../${member}'\n`).join(''),
     )
-    return join('tmp/tests', name)
+    return join(NAME, name)
   })
 }
