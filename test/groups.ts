@@ -30,7 +30,7 @@ export function grouped(files: readonly string[], alone: readonly string[]): str
     const name = `${group.replaceAll('/', '-')}.test.js`
     writeFileSync(
       new URL(name, FOLDER),
-      members.map((member) => `import '../../${member}'\n`).join(''),
+      ['test/whole-group.ts', ...members].map((file) => `import '../../${file}'\n`).join(''),
     )
     return join(NAME, name)
   })
