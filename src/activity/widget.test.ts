@@ -1,24 +1,21 @@
-/**
- * The widget in a real browser (Chromium, where there is one), under the strictest policy it is
- * made for.
- */
+/** The widget in a real browser (Chromium), under the strictest policy it is made for. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
-import { complaintsOf, eventually, startBrowser, withoutBrowser } from '../support/browser.suite.js'
+import { startBrowser } from '../../test/servers/browser.js'
+import { complaintsOf, eventually } from '../support/browser.suite.js'
 import { serving } from '../support/fixtures.suite.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 
 const POLICY = `default-src 'none'; script-src 'self'; connect-src 'self'`
 
-const skip = withoutBrowser
-let browser: Browser | undefined
+let browser: Browser
 before(async () => {
   browser = await startBrowser()
 })
-after(() => browser?.close())
+after(() => browser.close())
 
 /** What the element reads. */
 type Shown = Omit<ActivityStats, 'lower' | 'upper'>
@@ -61,7 +58,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
           `src="/activity/widget.js"></script>${body}`,
       ),
   )
-  const page = await browser!.newPage()
+  const page = await browser.newPage()
   const complaints = complaintsOf(page)
   const inside = (selector: string) =>
     page.evaluate(
@@ -116,46 +113,38 @@ const timeOf = ({ asOf }: Shown): string =>
     hourCycle: 'h23',
   })
 
-test(
-  'it shows both figures under a strict policy, though its script is there twice',
-  { skip },
-  () =>
-    onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
-      await shows(scene, /page views/)
-      assert.equal(await scene.text(), '12 visitors, 345 page views in the last 10 minutes')
-      assert.equal(
-        await scene.page.evaluate(
-          `getComputedStyle(
+test('it shows both figures under a strict policy, though its script is there twice', () =>
+  onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
+    await shows(scene, /page views/)
+    assert.equal(await scene.text(), '12 visitors, 345 page views in the last 10 minutes')
+    assert.equal(
+      await scene.page.evaluate(
+        `getComputedStyle(
             document.querySelector('site-activity').shadowRoot.querySelector('[part~=figures]'),
           ).borderStyle`,
-        ),
-        'solid',
-      )
-      assert.deepEqual(scene.complaints, [])
-    }),
-)
+      ),
+      'solid',
+    )
+    assert.deepEqual(scene.complaints, [])
+  }))
 
-test(
-  'one is one, thousands are readable, and the window is said in its largest unit',
-  { skip },
-  () =>
-    onStage('<site-activity></site-activity>', async (scene) => {
-      const expected: [number, number, number, string][] = [
-        [1, 1, 60, '1 visitor, 1 page view in the last minute'],
-        [0, 12345, 3600, '0 visitors, 12,345 page views in the last hour'],
-        [2, 3, 90, '2 visitors, 3 page views in the last 90 seconds'],
-        [2, 3, 86400, '2 visitors, 3 page views in the last 24 hours'],
-      ]
-      for (const [visitors, pageViews, windowSeconds, text] of expected) {
-        scene.figures = { visitors, pageViews, windowSeconds, asOf: '', stale: false }
-        await pass(scene, 40)
-        await shows(scene, new RegExp(text))
-        assert.equal(await scene.text(), text)
-      }
-    }),
-)
+test('one is one, thousands are readable, and the window is said in its largest unit', () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    const expected: [number, number, number, string][] = [
+      [1, 1, 60, '1 visitor, 1 page view in the last minute'],
+      [0, 12345, 3600, '0 visitors, 12,345 page views in the last hour'],
+      [2, 3, 90, '2 visitors, 3 page views in the last 90 seconds'],
+      [2, 3, 86400, '2 visitors, 3 page views in the last 24 hours'],
+    ]
+    for (const [visitors, pageViews, windowSeconds, text] of expected) {
+      scene.figures = { visitors, pageViews, windowSeconds, asOf: '', stale: false }
+      await pass(scene, 40)
+      await shows(scene, new RegExp(text))
+      assert.equal(await scene.text(), text)
+    }
+  }))
 
-test('figures that are old are shown with their time, and marked', { skip }, () =>
+test('figures that are old are shown with their time, and marked', () =>
   onStage('<site-activity></site-activity>', async (scene) => {
     const time = timeOf(scene.figures!)
     scene.figures = {
@@ -168,10 +157,9 @@ test('figures that are old are shown with their time, and marked', { skip }, () 
     await pass(scene, 40)
     await shows(scene, /before/)
     assert.equal(await scene.text(), `2 visitors, 3 page views in the 10 minutes before ${time}`)
-  }),
-)
+  }))
 
-test('it asks about twice a minute, and not in a hidden tab', { skip }, () =>
+test('it asks about twice a minute, and not in a hidden tab', () =>
   onStage('<site-activity src="/activity"></site-activity>', async (scene) => {
     await shows(scene, /page views/)
     const before = scene.asked
@@ -191,49 +179,38 @@ test('it asks about twice a minute, and not in a hidden tab', { skip }, () =>
     await scene.page.clock.runFor(10)
     await eventually(async () => scene.asked > hidden)
     assert.equal(scene.asked, hidden + 1)
-  }),
-)
+  }))
 
-test(
-  'the page shows its fallback before the first figures, and the last figures after a failure',
-  { skip },
-  () =>
-    onStage('<site-activity>12 were here</site-activity>', async (scene) => {
-      await shows(scene, /page views/)
-      const time = timeOf(scene.figures!)
-      scene.figures = undefined
-      await pass(scene, 40)
-      await eventually(() =>
-        scene.page.evaluate(
-          `document.querySelector('site-activity').shadowRoot.querySelector('[part~=stale]') ` +
-            '!== null',
-        ),
-      )
-      assert.equal(
-        await scene.text(),
-        `12 visitors, 345 page views in the 10 minutes before ${time}`,
-      )
-      await scene.page.reload()
-      await pass(scene, 40)
-      assert.equal(await scene.text(), '')
-      assert.equal(
-        await scene.page.evaluate(
-          `document.querySelector('site-activity').shadowRoot
+test('the fallback is shown before the first figures, and the last figures after a failure', () =>
+  onStage('<site-activity>12 were here</site-activity>', async (scene) => {
+    await shows(scene, /page views/)
+    const time = timeOf(scene.figures!)
+    scene.figures = undefined
+    await pass(scene, 40)
+    await eventually(() =>
+      scene.page.evaluate(
+        `document.querySelector('site-activity').shadowRoot.querySelector('[part~=stale]') ` +
+          '!== null',
+      ),
+    )
+    assert.equal(await scene.text(), `12 visitors, 345 page views in the 10 minutes before ${time}`)
+    await scene.page.reload()
+    await pass(scene, 40)
+    assert.equal(await scene.text(), '')
+    assert.equal(
+      await scene.page.evaluate(
+        `document.querySelector('site-activity').shadowRoot
             .querySelector('slot').assignedNodes()[0].textContent`,
-        ),
-        '12 were here',
-      )
-    }),
-)
+      ),
+      '12 were here',
+    )
+  }))
 
-test(
-  'a screen reader hears of a change, but not of the first figures, nor more than once a minute',
-  { skip },
-  () =>
-    onStage('<site-activity></site-activity>', async (scene) => {
-      await shows(scene, /345 page views/)
-      assert.equal(await scene.spoken(), '')
-      await scene.page.evaluate(`{
+test('a screen reader hears of a change, at most once a minute, not of the first figures', () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    await shows(scene, /345 page views/)
+    assert.equal(await scene.spoken(), '')
+    await scene.page.evaluate(`{
     globalThis.heard = []
     const status = document.querySelector('site-activity').shadowRoot.querySelector('[role=status]')
     const observer = new MutationObserver(() => {
@@ -241,25 +218,24 @@ test(
     })
     observer.observe(status, { childList: true, characterData: true, subtree: true })
   }`)
-      for (let i = 1; i <= 8; i++) {
-        scene.figures = {
-          windowSeconds: 600,
-          pageViews: 345 + i,
-          visitors: 12,
-          asOf: '',
-          stale: false,
-        }
-        await pass(scene, 40)
-        await shows(scene, new RegExp(`${345 + i} page views`))
+    for (let i = 1; i <= 8; i++) {
+      scene.figures = {
+        windowSeconds: 600,
+        pageViews: 345 + i,
+        visitors: 12,
+        asOf: '',
+        stale: false,
       }
-      const heard = (await scene.page.evaluate('heard')) as string[]
-      assert(heard.length >= 2 && heard.length <= 6, `heard ${heard.length} times in 5 minutes`)
-      assert.match(heard[0]!, /^12 visitors, \d+ page views in the last 10 minutes$/)
-      // The last change may still be due to be spoken of; then nothing is left behind.
-      await pass(scene, 120)
-      assert.equal(await scene.spoken(), '')
-    }),
-)
+      await pass(scene, 40)
+      await shows(scene, new RegExp(`${345 + i} page views`))
+    }
+    const heard = (await scene.page.evaluate('heard')) as string[]
+    assert(heard.length >= 2 && heard.length <= 6, `heard ${heard.length} times in 5 minutes`)
+    assert.match(heard[0]!, /^12 visitors, \d+ page views in the last 10 minutes$/)
+    // The last change may still be due to be spoken of; then nothing is left behind.
+    await pass(scene, 120)
+    assert.equal(await scene.spoken(), '')
+  }))
 
 /** By language: two visitors and 12,345 views in ten minutes, one of each in an hour, old ones. */
 const LANGUAGES: [lang: string, many: string, one: string, old: string][] = [
@@ -331,7 +307,7 @@ const setAttribute = (scene: Scene, name: string, value: string) =>
     `${element}.setAttribute(${JSON.stringify([name, value]).slice(1, -1)}), undefined`,
   )
 
-test('words and numbers are in the language of the page, or of the element', { skip }, () =>
+test('words and numbers are in the language of the page, or of the element', () =>
   onStage('<site-activity></site-activity>', async (scene) => {
     const asOf = '2026-05-17T12:00:00.000Z'
     const time = timeOf({ ...scene.figures!, asOf })
@@ -357,10 +333,9 @@ test('words and numbers are in the language of the page, or of the element', { s
     await pass(scene, 40)
     await shows(scene, /Besucher/)
     assert.deepEqual(scene.complaints, [])
-  }),
-)
+  }))
 
-test("the element takes words of the site's own, with forms for each number", { skip }, () =>
+test("the element takes words of the site's own, with forms for each number", () =>
   onStage('<site-activity></site-activity>', async (scene) => {
     await shows(scene, /page views/)
     const time = timeOf(scene.figures!)
@@ -382,10 +357,9 @@ test("the element takes words of the site's own, with forms for each number", { 
     await shows(scene, /^1 /)
     assert.equal(await scene.text(), `1 reader now (${time})`, 'old figures have their time')
     assert.deepEqual(scene.complaints, [])
-  }),
-)
+  }))
 
-test("each answer is an event, for the page's own code", { skip }, () =>
+test("each answer is an event, for the page's own code", () =>
   onStage('<p><site-activity></site-activity></p>', async (scene) => {
     await scene.page.evaluate(`
       globalThis.told = []
@@ -403,10 +377,9 @@ test("each answer is an event, for the page's own code", { skip }, () =>
     await pass(scene, 40)
     await shows(scene, /before/)
     assert.equal(await scene.page.evaluate('told.length'), length, 'a failure is none')
-  }),
-)
+  }))
 
-test('it asks at once when the browser is back online', { skip }, () =>
+test('it asks at once when the browser is back online', () =>
   onStage('<site-activity></site-activity>', async (scene) => {
     await shows(scene, /page views/)
     scene.figures = undefined
@@ -422,5 +395,4 @@ test('it asks at once when the browser is back online', { skip }, () =>
     await scene.page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
     await scene.page.clock.runFor(10)
     await shows(scene, /^14 visitors, 350 page views in the last 10 minutes$/)
-  }),
-)
+  }))

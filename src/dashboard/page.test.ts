@@ -1,9 +1,10 @@
-/** The dashboard in a real browser (Chromium, where there is one), with invented figures. */
+/** The dashboard in a real browser (Chromium), with invented figures. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { complaintsOf, eventually, startBrowser, withoutBrowser } from '../support/browser.suite.js'
+import { startBrowser } from '../../test/servers/browser.js'
+import { complaintsOf, eventually } from '../support/browser.suite.js'
 import { keptLog, serving } from '../support/fixtures.suite.js'
 import { type Clock, systemClock } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
@@ -18,12 +19,11 @@ const DESKTOP = { width: 1280, height: 900 }
 const PHONE = { width: 360, height: 740 }
 
 const clock: Clock = { ...systemClock, now: () => Math.floor(BEGIN + performance.now()) }
-const skip = withoutBrowser
-let browser: Browser | undefined
+let browser: Browser
 before(async () => {
   browser = await startBrowser()
 })
-after(() => browser?.close())
+after(() => browser.close())
 
 interface Scene {
   readonly page: Page
@@ -51,7 +51,7 @@ async function onStage(
       clock,
     ),
   )
-  const context = await browser!.newContext({
+  const context = await browser.newContext({
     viewport: DESKTOP,
     locale: 'en-GB',
     timezoneId: 'Etc/UTC',
@@ -99,7 +99,7 @@ async function sideways(page: Page): Promise<number> {
   )) as number
 }
 
-test('every panel is filled, under the strict policy', { skip }, () =>
+test('every panel is filled, under the strict policy', () =>
   onStage({}, async ({ page, complaints }) => {
     const figures = page.locator('#now .figure')
     await shows(figures.nth(0), /^1,345 page views$/)
@@ -147,10 +147,9 @@ test('every panel is filled, under the strict policy', { skip }, () =>
     assert.equal(await page.locator('img').count(), 0, 'text from strangers is text')
     assert((await page.locator('bdi', { hasText: HOSTILE }).count()) >= 2)
     assert.deepEqual(complaints, [])
-  }),
-)
+  }))
 
-test('each chart has a table with the same figures', { skip }, () =>
+test('each chart has a table with the same figures', () =>
   onStage({}, async ({ page, source }) => {
     await page.locator('#hours details').waitFor()
     await page.locator('#days details').first().waitFor()
@@ -188,10 +187,9 @@ test('each chart has a table with the same figures', { skip }, () =>
     for (const table of await page.locator('table').all()) {
       assert.equal(await table.locator('caption').count(), 1, 'each table has a name')
     }
-  }),
-)
+  }))
 
-test("numbers, dates and days are those of the browser's language and zone", { skip }, () =>
+test("numbers, dates and days are those of the browser's language and zone", () =>
   onStage(
     { locale: 'de-DE', timezoneId: 'America/New_York', colorScheme: 'dark' },
     async ({ page, source, complaints }) => {
@@ -217,10 +215,9 @@ test("numbers, dates and days are those of the browser's language and zone", { s
       assert.match(String(background), /^rgb\(\d\d?, \d\d?, \d\d?\)$/, 'it is dark')
       assert.deepEqual(complaints, [])
     },
-  ),
-)
+  ))
 
-test('all can be done with the keyboard', { skip }, () =>
+test('all can be done with the keyboard', () =>
   onStage({}, async ({ page, source, complaints }) => {
     const chart = page.locator('#hours [role=slider]')
     await page.locator('#hours rect.series-0').first().waitFor({ state: 'attached' })
@@ -258,10 +255,9 @@ test('all can be done with the keyboard', { skip }, () =>
     }
     assert.deepEqual([...reached].sort(), ['A', 'DIV', 'INPUT', 'SUMMARY'])
     assert.deepEqual(complaints, [])
-  }),
-)
+  }))
 
-test('it fits on a phone, and runs from right to left', { skip }, () =>
+test('it fits on a phone, and runs from right to left', () =>
   onStage({ viewport: PHONE }, async ({ page, complaints }) => {
     await page.locator('[data-dimension=device] tbody tr').first().waitFor()
     await page.locator('#days rect.series-0').first().waitFor({ state: 'attached' })
@@ -287,10 +283,9 @@ test('it fits on a phone, and runs from right to left', { skip }, () =>
     await page.mouse.move(picture.x + picture.width - 3, picture.y + 20)
     assert.equal(await chart.getAttribute('aria-valuenow'), '1')
     assert.deepEqual(complaints, [])
-  }),
-)
+  }))
 
-test('a panel without figures says so, and the others do not mind', { skip }, () =>
+test('a panel without figures says so, and the others do not mind', () =>
   onStage(
     {},
     async ({ page, source }) => {
@@ -316,47 +311,42 @@ test('a panel without figures says so, and the others do not mind', { skip }, ()
       await eventually(async () => page.locator('#now .note').first().isHidden())
     },
     ['live', 'history'],
-  ),
-)
+  ))
 
-test(
-  'it asks every few seconds, less often while nothing comes, not in a hidden tab',
-  { skip },
-  () =>
-    onStage({}, async (scene) => {
-      const { page } = scene
-      let asked = 0
-      page.on('request', (request) => {
-        if (request.url().endsWith('/now.json')) asked++
-      })
-      const during = async (seconds: number): Promise<number> => {
-        const before = asked
-        await pass(page, seconds)
-        return asked - before
-      }
-      const visible = await during(20)
-      assert(visible >= 6 && visible <= 13, `asked ${visible} times in 20 s`)
-      const hide = (hidden: boolean) =>
-        page.evaluate(
-          `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true ` +
-            `}), document.dispatchEvent(new Event('visibilitychange')), undefined`,
-        )
-      await hide(true)
-      await during(4)
-      assert.equal(await during(20), 0)
-      await hide(false)
-      assert((await during(4)) >= 1)
+test('it asks every few seconds, less often while nothing comes, not in a hidden tab', () =>
+  onStage({}, async (scene) => {
+    const { page } = scene
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/now.json')) asked++
+    })
+    const during = async (seconds: number): Promise<number> => {
+      const before = asked
+      await pass(page, seconds)
+      return asked - before
+    }
+    const visible = await during(20)
+    assert(visible >= 6 && visible <= 13, `asked ${visible} times in 20 s`)
+    const hide = (hidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true ` +
+          `}), document.dispatchEvent(new Event('visibilitychange')), undefined`,
+      )
+    await hide(true)
+    await during(4)
+    assert.equal(await during(20), 0)
+    await hide(false)
+    assert((await during(4)) >= 1)
 
-      scene.allowed = false
-      await during(10)
-      await shows(page.locator('#status'), /^You are signed out/)
-      await during(60)
-      const failing = await during(120)
-      assert(failing <= 4, `asked ${failing} times in 2 minutes without an answer`)
-      await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
-      scene.allowed = true
-      await page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
-      await during(4)
-      await shows(page.locator('#status'), /^Live$/)
-    }),
-)
+    scene.allowed = false
+    await during(10)
+    await shows(page.locator('#status'), /^You are signed out/)
+    await during(60)
+    const failing = await during(120)
+    assert(failing <= 4, `asked ${failing} times in 2 minutes without an answer`)
+    await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
+    scene.allowed = true
+    await page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
+    await during(4)
+    await shows(page.locator('#status'), /^Live$/)
+  }))

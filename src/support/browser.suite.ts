@@ -1,34 +1,5 @@
-/** The browser of the tests: Chromium, where it is installed. */
-import { accessSync, constants } from 'node:fs'
-import { join } from 'node:path'
-import { type Browser, type Page, chromium } from 'playwright-core'
-
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-
-function installedBrowser(): string | undefined {
-  return (process.env['PATH'] ?? '')
-    .split(':')
-    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-    .find((file) => {
-      try {
-        accessSync(file, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-}
-
-const executablePath = installedBrowser()
-
-/** Why tests that need a browser are left out, or `false`. */
-export const withoutBrowser = executablePath ? false : 'no Chromium is installed'
-
-/** Starts it; `undefined` where there is none. */
-export async function startBrowser(): Promise<Browser | undefined> {
-  if (!executablePath) return undefined
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] })
-}
+/** What tests in a browser have in common. */
+import type { Page } from 'playwright-core'
 
 /** All that the browser complains of from now on: errors, and what a policy has blocked. */
 export function complaintsOf(page: Page): string[] {

@@ -7,7 +7,8 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, Page, Response } from 'playwright-core'
-import { startBrowser, startForum, type Forum } from './forum.js'
+import { startBrowser } from '../servers/browser.js'
+import { startForum, type Forum } from './forum.js'
 
 const FIGURES_MS = 40_000
 /** The widget asks again after 30 s and up to a fifth more or less. */

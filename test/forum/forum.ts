@@ -1,8 +1,6 @@
 /** The demo forum in a process of its own, as `npm start` runs it, and a browser to look at it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { chromium, type Browser } from 'playwright-core'
-import { binary } from '../servers/binaries.js'
 import { hasEnded, temporaryFolder, removeFolder } from '../servers/process.js'
 
 const SERVER = fileURLToPath(new URL('../../examples/forum/server.js', import.meta.url))
@@ -75,20 +73,4 @@ export async function startForum(
     }
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-}
-
-/** Chromium without its own traffic. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: binary('chromium'),
-    args: [
-      '--no-sandbox',
-      '--headless',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-    ],
-  })
 }

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page, PageScreenshotOptions } from 'playwright-core'
 import { startTraffic } from '../../examples/forum/traffic.js'
+import { startBrowser } from '../servers/browser.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
-import { startBrowser, startForum } from './forum.js'
+import { startForum } from './forum.js'
 import { writePast } from './past.js'
 
 const FOLDER = fileURLToPath(new URL('../../docs', import.meta.url))
