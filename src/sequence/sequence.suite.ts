@@ -346,7 +346,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     'a cache that loses its counter again and again is replaced by SQL, and used again when ' +
       'it keeps one',
     async (bench) => {
-      const SPEED = 5
+      const SPEED = 3
       const lines: string[] = []
       const write = (line: string) => void lines.push(line)
       const sequence = new Sequence(
