@@ -115,40 +115,41 @@ function checkTtl(seconds) {
   }
 }
 
-testCache({
-  test,
-  name: 'toy cache',
-  create: () => new ToyCache(),
-  capabilities: { passSeconds: (seconds) => (now += seconds) },
-})
+function testSound() {
+  testCache({
+    test,
+    name: 'toy cache',
+    create: () => new ToyCache(),
+    capabilities: { passSeconds: (seconds) => (now += seconds) },
+  })
 
-const folder = mkdtempSync(join(tmpdir(), 'toy-database-'))
-after(() => rmSync(folder, { recursive: true }))
-let files = 0
-
-testDatabase({
-  test,
-  name: 'toy database',
-  async create() {
-    const file = join(folder, `${files++}.db`)
-    return () => {
-      const inner = sqlite(file)
-      return {
-        dialect: inner.dialect,
-        maxStatementBytes: inner.maxStatementBytes,
-        query: (sql, values) => inner.query(sql, values),
-        transaction: (work) => inner.transaction(work),
-        now: () => inner.now(),
-        migrate: (parts) => inner.migrate(parts),
-        close: () => inner.close(),
+  const folder = mkdtempSync(join(tmpdir(), 'toy-database-'))
+  after(() => rmSync(folder, { recursive: true }))
+  let files = 0
+  testDatabase({
+    test,
+    name: 'toy database',
+    async create() {
+      const file = join(folder, `${files++}.db`)
+      return () => {
+        const inner = sqlite(file)
+        return {
+          dialect: inner.dialect,
+          maxStatementBytes: inner.maxStatementBytes,
+          query: (sql, values) => inner.query(sql, values),
+          transaction: (work) => inner.transaction(work),
+          now: () => inner.now(),
+          migrate: (parts) => inner.migrate(parts),
+          close: () => inner.close(),
+        }
       }
-    }
-  },
-  capabilities: { keepsNul: false },
-})
+    },
+    capabilities: { keepsNul: false },
+  })
+}
 
-// A cache that loses appends does not pass.
-if (process.argv.includes('--broken')) {
+/** A cache that loses appends does not pass. */
+function testBroken() {
   class Broken extends ToyCache {
     append = async () => true
   }
@@ -159,3 +160,6 @@ if (process.argv.includes('--broken')) {
     capabilities: { passSeconds() {} },
   })
 }
+
+if (process.argv.includes('--broken')) testBroken()
+else testSound()
