@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { INTERRUPT_BUDGET } from '../../scripts/typescript/exec-argv.js'
 import { openDatabase } from '../../src/database/open.js'
 import { BROWSER } from '../../src/support/fixtures.suite.js'
 import { removeFolder } from '../servers/process.js'
@@ -82,7 +83,7 @@ async function ends(
   visit: Visit,
   handlesSigterm: boolean,
 ): Promise<void> {
-  const child = spawn(process.execPath, ['--import', PRELOAD, file], {
+  const child = spawn(process.execPath, [...INTERRUPT_BUDGET, '--import', PRELOAD, file], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: {
