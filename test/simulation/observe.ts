@@ -23,8 +23,7 @@ function observeOutboxes(
     runs.get(seedOf(frame.writer))?.closed(frame, this)
   }
   prototype.remove = function (frame) {
-    const held = [...this.frames()].find((other) => other.sequence === frame.sequence)
-    if (held) runs.get(seedOf(held.writer))?.released(held, atBound)
+    if (this.has(frame)) runs.get(seedOf(frame.writer))?.released(frame, atBound)
     remove.call(this, frame)
   }
   prototype.makeRoom = function (bytes) {

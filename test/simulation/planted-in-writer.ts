@@ -8,15 +8,15 @@ export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'a writer takes frames for confirmed from the prefix on',
     file: 'writer/outbox.ts',
-    find: 'if (frame.sequence > prefix) return',
-    replace: 'if (frame.sequence < prefix) return',
+    find: 'frame.sequence > prefix) return',
+    replace: 'frame.sequence < prefix) return',
     told: /let go as confirmed/,
   },
   {
     name: 'a writer takes one frame more for confirmed',
     file: 'writer/outbox.ts',
-    find: 'if (frame.sequence > prefix) return',
-    replace: 'if (frame.sequence > prefix + 1) return',
+    find: 'frame.sequence > prefix) return',
+    replace: 'frame.sequence > prefix + 1) return',
     told: /let go as confirmed/,
   },
   {
@@ -34,7 +34,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'writer/direct-commit.ts',
     find:
       '        this.#outbox.remove(frame)\n        ' +
-      'this.#outbox.confirm(prefixes.get(frame.writer) ?? -1)',
+      'this.#outbox.confirm(frame.writer, prefixes.get(frame.writer) ?? -1)',
     replace: '        void frame',
     told: /closes with .* though all is well|has not all that was dropped/,
   },

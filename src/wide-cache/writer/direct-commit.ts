@@ -106,7 +106,7 @@ export class DirectCommit {
       for (const { rowCount } of batch) this.#rows += rowCount
       for (const frame of batch) {
         this.#outbox.remove(frame)
-        this.#outbox.confirm(prefixes.get(frame.writer) ?? -1)
+        this.#outbox.confirm(frame.writer, prefixes.get(frame.writer) ?? -1)
       }
     }
   }

@@ -34,13 +34,25 @@ const sequences = (box: Outbox): number[] => [...box.frames()].map(({ sequence }
 
 test('a prefix confirms all frames up to it and none above', () => {
   const box = outbox(10_000, [frame(3), frame(4), frame(6)])
-  box.confirm(2)
+  box.confirm('', 2)
   assert.deepEqual(sequences(box), [3, 4, 6])
-  box.confirm(4)
+  box.confirm('', 4)
   assert.deepEqual(sequences(box), [6])
   assert.equal(box.oldest?.sequence, 6)
-  box.confirm(100)
+  box.confirm('', 100)
   assert.equal(box.oldest, undefined)
+})
+
+test('what was begun under an earlier id of the writer does not let go of new frames', () => {
+  const earlier: HeldFrame = { ...frame(0), writer: 'earlier' }
+  const box = outbox(10_000, [frame(0), frame(1)])
+  assert.equal(box.has(earlier), false)
+  box.remove(earlier)
+  box.acknowledge(earlier)
+  box.confirm('earlier', 5)
+  assert.deepEqual(sequences(box), [0, 1])
+  assert.equal(box.makeRoom(8000), true)
+  assert.equal(box.makeRoom(8001), false, 'it has no frame that waits in its cell')
 })
 
 test('past its bound it drops the oldest frames that wait in their cells, and no others', () => {

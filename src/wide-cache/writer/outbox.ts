@@ -17,12 +17,13 @@ export const FRAME_OVERHEAD_BYTES = 512
 
 /**
  * The frames a writer still holds because the ledger has not confirmed them, oldest first, bounded
- * in bytes.
+ * in bytes. They are told apart as objects: when the writer takes a new id, it numbers frames from
+ * 0 again, and what was begun with an older frame may still end.
  */
 export class Outbox {
   readonly #maxBytes: number
-  /** By sequence number, in ascending order: that is how they are added. */
-  readonly #frames = new Map<number, HeldFrame>()
+  /** By ascending sequence number: that is how they are added. */
+  readonly #frames = new Set<HeldFrame>()
   /** Those that wait in their cells, in the order in which the cache has acknowledged them. */
   readonly #placed = new Set<HeldFrame>()
   #bytes = 0
@@ -42,12 +43,12 @@ export class Outbox {
 
   /** The oldest frame held. Its sequence number is the floor. */
   get oldest(): HeldFrame | undefined {
-    for (const frame of this.#frames.values()) return frame
+    for (const frame of this.#frames) return frame
     return undefined
   }
 
   add(frame: HeldFrame): void {
-    this.#frames.set(frame.sequence, frame)
+    this.#frames.add(frame)
     this.#bytes += sizeOf(frame)
   }
 
@@ -57,8 +58,8 @@ export class Outbox {
     if (this.has(frame)) this.#placed.add(frame)
   }
 
-  has(frame: Frame): boolean {
-    return this.#frames.has(frame.sequence)
+  has(frame: HeldFrame): boolean {
+    return this.#frames.has(frame)
   }
 
   frames(): IterableIterator<HeldFrame> {
@@ -68,20 +69,20 @@ export class Outbox {
   /** Rows of all frames held. */
   get rowCount(): number {
     let rows = 0
-    for (const frame of this.#frames.values()) rows += frame.rowCount
+    for (const frame of this.#frames) rows += frame.rowCount
     return rows
   }
 
   /** Lets go of a frame that the ledger has. */
   remove(frame: HeldFrame): void {
     this.#placed.delete(frame)
-    if (this.#frames.delete(frame.sequence)) this.#bytes -= sizeOf(frame)
+    if (this.#frames.delete(frame)) this.#bytes -= sizeOf(frame)
   }
 
-  /** Lets go of all frames up to `prefix`. */
-  confirm(prefix: number): void {
-    for (const frame of this.#frames.values()) {
-      if (frame.sequence > prefix) return
+  /** Lets go of all frames of `writer` up to `prefix`. */
+  confirm(writer: string, prefix: number): void {
+    for (const frame of this.#frames) {
+      if (frame.writer !== writer || frame.sequence > prefix) return
       this.remove(frame)
     }
   }

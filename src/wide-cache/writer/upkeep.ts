@@ -77,7 +77,7 @@ export class Upkeep {
     try {
       const prefix = await ledger.prefixOf(writer)
       direct.hurry()
-      if (writer === numbering.idHex) outbox.confirm(prefix)
+      outbox.confirm(writer, prefix)
       await ledger.compare()
     } catch {
       // No answer: the next question, or the direct commit, will do.
