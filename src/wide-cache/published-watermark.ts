@@ -72,25 +72,33 @@ export class PublishedWatermark {
 
   /**
    * The layer for a frame of `moment`, by the process's wall clock: that of the moment, or, if the
-   * clock is behind, the present one of the collector. Asks the cache at most once a second.
+   * clock is behind, the present one of the collector. Asks the cache at most once a second, or for
+   * each frame if the clock is behind: a collector that runs by a cron line raises the watermark by
+   * many layers at once.
    */
   async layerOf(grid: Grid, moment: number): Promise<number> {
     const own = grid.layerAt(moment)
-    const watermark = await this.#recent(grid)
-    if (watermark === undefined) return own
-    // Just after a run the collector's present layer is so many layers above the watermark.
-    const present = watermark + this.#drainAfterLayers
+    const present = await this.#present(grid, own)
+    if (present === undefined) return own
     // One that is farther ahead is wrong, or no collector would find the frame there.
     const isTooFar = present > grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)
     return isTooFar ? own : Math.max(own, present)
   }
 
-  async #recent(grid: Grid): Promise<number | undefined> {
-    if (this.#known?.grid !== grid || this.#clock.elapsed() - this.#readAt >= RECENT_MS) {
+  /** The collector's present layer. One that is read each second suffices if `own` is no older. */
+  async #present(grid: Grid, own: number): Promise<number | undefined> {
+    const isRecent = this.#clock.elapsed() - this.#readAt < RECENT_MS
+    if (!isRecent || this.#known?.grid !== grid || (this.#knownPresent() ?? own) > own) {
       this.#reading ??= this.#reread(grid)
       await Promise.race([this.#reading, sleep(this.#clock, PATIENCE_MS)])
     }
-    return this.#known?.grid === grid ? this.#known.watermark : undefined
+    return this.#known?.grid === grid ? this.#knownPresent() : undefined
+  }
+
+  /** Just after a run the collector's present layer is so many layers above the watermark. */
+  #knownPresent(): number | undefined {
+    const watermark = this.#known?.watermark
+    return watermark === undefined ? undefined : watermark + this.#drainAfterLayers
   }
 
   async #reread(grid: Grid): Promise<void> {
