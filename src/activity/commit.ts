@@ -145,7 +145,10 @@ class Statements {
     }
   }
 
-  /** Inserts rows by the fastest way that the database has. All of them have been read then. */
+  /**
+   * Inserts rows by the fastest way that the database has. All of them have been read then, and the
+   * database may still be at the last ones.
+   */
   async insert(
     table: string,
     columns: readonly string[],
@@ -154,8 +157,11 @@ class Statements {
   ): Promise<void> {
     const { load } = this.#tx
     if (load && count >= LEAST_LOADED) {
-      await this.#next(() => load(table, columns, rows, count))
-      await this.done()
+      await new Promise<void>((resolve, reject) => {
+        this.#next(() => load(table, columns, withEnd(rows, resolve), count))
+          .then(() => this.done())
+          .then(resolve, reject)
+      })
     } else await this.send(rows, (n) => insert(table, columns, n))
   }
 
@@ -177,6 +183,12 @@ class Statements {
 async function addUp(rows: Iterable<SqlValue[]>): Promise<void> {
   let read = 0
   for (const _ of rows) if (++read % ROWS_A_STATEMENT === 0) await turn()
+}
+
+/** Calls `end` when all rows have been read. */
+function* withEnd<T>(rows: Iterable<T>, end: () => void): Generator<T> {
+  yield* rows
+  end()
 }
 
 function* mapped<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[]): Generator<SqlValue[]> {
