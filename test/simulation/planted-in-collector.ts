@@ -133,7 +133,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'const lookBackFrom = this.#hasLookedBack ? Infinity : newest - ',
     replace: 'const lookBackFrom = this.#hasLookedBack ? Infinity : Infinity - ',
     told: /has been forgotten/,
-    seed: 1014,
+    seed: 289,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',

@@ -57,7 +57,7 @@ const READ_BYTES = 6 * 1024 * 1024
 const READ_LAYERS = 64
 
 /** Layers read first, when it is not known how full they are. */
-const FIRST_LAYERS = 4
+const FIRST_LAYERS = 12
 
 /**
  * How far back a process looks when it drains a grid for the first time: the database's clock may
