@@ -191,6 +191,27 @@ for (const [how, within] of [
   })
 }
 
+test('one that commits nothing any more leaves collecting to others', async () => {
+  const { world, taken, start, lag, end } = site()
+  const { wide } = start({
+    commit: () => {
+      throw new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', 'a procedure has committed')
+    },
+  })
+  await world.pass(5_000)
+  wide.append('row')
+  await world.pass(5_000)
+  assert.equal(taken.length, 0)
+  start()
+  await world.pass(41_000)
+  assert.deepEqual(
+    taken.map(({ row }) => row),
+    ['row'],
+  )
+  assert(lag() < 4, `the lag is ${lag()} s`)
+  end()
+})
+
 test('a collector of long layers keeps its lease, and runs once a layer', async () => {
   const { world, counts, start, lag, end } = site()
   for (let i = 0; i < 4; i++) start({ layerSeconds: 60, cellTtlSeconds: 3_600 })

@@ -133,6 +133,7 @@ export class Collecting {
       })
     } catch (error) {
       this.#failed(error)
+      if (isForGood(error)) void this.end()
       // Another transaction has met this one: that says nothing of the servers.
       if (this.#renewAt !== undefined && isConflict(error)) return AFTER_CONFLICT_MS
       const stoodBy = this.#renewAt === undefined && this.#looks > 1
@@ -191,6 +192,7 @@ export class Collecting {
       this.#ended(false)
     } catch (error) {
       this.#failed(error)
+      if (isForGood(error)) void this.end()
     }
   }
 
@@ -237,11 +239,18 @@ export class Collecting {
       logger,
       'collect',
       error,
-      `wide-cache: collecting "${name}" failed and will be tried again: ${messageOf(error)}`,
+      `wide-cache: collecting "${name}" failed and ` +
+        (isForGood(error) ? 'is left to other processes: ' : 'will be tried again: ') +
+        messageOf(error),
     )
   }
 }
 
 function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === 'lock'
+}
+
+/** Whether this process commits nothing any more, and should not keep others from collecting. */
+function isForGood(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST'
 }

@@ -154,7 +154,9 @@ export class GridDrain {
       this.#grid.layerAt(now) + LAYERS_AHEAD,
       this.#grid.layerAt(now + MAX_AHEAD_MS),
     )
-    for (let from = newest + 1; from <= to; from += AHEAD_LAYERS) {
+    // The clock may have leapt since `newest`: nothing older than the TTL lives.
+    const oldestAlive = this.#grid.layerAt(now) - this.#grid.layersIn(this.#parts.cellTtlSeconds)
+    for (let from = Math.max(newest + 1, oldestAlive); from <= to; from += AHEAD_LAYERS) {
       const last = Math.min(to, from + AHEAD_LAYERS - 1)
       const { frames } = await this.#read(from, last, report, new Set())
       await this.#commit(frames, report, undefined)
