@@ -212,6 +212,25 @@ test('one that commits nothing any more leaves collecting to others', async () =
   end()
 })
 
+test('marks of two grids come to SQL, though each rises in runs of its own', async () => {
+  const { world, server, start, end } = site()
+  start({ layerSeconds: 11, cellTtlSeconds: 3_600 })
+  start({ layerSeconds: 10, cellTtlSeconds: 3_600 })
+  const marks = () =>
+    server
+      .look('SELECT HEX(mark) AS mark FROM wide_cache_grids ORDER BY layer_seconds')
+      .map(({ mark }) => mark)
+  await world.pass(60_000)
+  for (let seconds = 0; seconds < 600; seconds += 30) {
+    const before = marks()
+    await world.pass(30_000)
+    const after = marks()
+    assert.equal(after.length, 2)
+    for (const index of [0, 1]) assert.notEqual(after[index], before[index], `${seconds} s`)
+  }
+  end()
+})
+
 test('a collector of long layers keeps its lease, and runs once a layer', async () => {
   const { world, counts, start, lag, end } = site()
   for (let i = 0; i < 4; i++) start({ layerSeconds: 60, cellTtlSeconds: 3_600 })

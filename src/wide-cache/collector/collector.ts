@@ -28,10 +28,13 @@ export interface DrainOptions {
   readonly steady?: boolean | undefined
 }
 
-/** A grid as last known, and when a mark was last put into its cells' cache. */
 interface Known {
+  /** The grid as last known. */
   state: GridState
+  /** When a mark was last put into its cells' cache. */
   markedAt: number
+  /** That mark, until a raise of the watermark brings it to the grid's row. */
+  mark: Buffer | undefined
 }
 
 /**
@@ -95,7 +98,8 @@ export class Collector {
     this.#known = new Map(
       states.map((state) => {
         const id = idOf(state.grid)
-        return [id, { state, markedAt: before.get(id)?.markedAt ?? -Infinity }]
+        const { markedAt = -Infinity, mark } = before.get(id) ?? {}
+        return [id, { state, markedAt, mark }]
       }),
     )
     this.#knownAt = this.#parts.clock.elapsed()
@@ -117,6 +121,7 @@ export class Collector {
     const newest = await this.#untilDrained(drain, { state, mark, steady }, report)
     if (newest === undefined) return
     const { watermark } = report
+    if (watermark > state.watermark) known.mark = undefined
     known.state = { ...state, watermark }
     // One that a clock has raised too far would drive writers ahead of the present.
     published.publish(grid, Math.min(watermark, newest))
@@ -124,12 +129,17 @@ export class Collector {
     if (record.grid !== grid) report.watermark = before
   }
 
-  /** Puts a mark, unless a run of the same lease has put one lately. */
+  /**
+   * Puts a mark, unless a run of the same lease has put one lately: then the one that no raise has
+   * recorded yet.
+   */
   async #mark(known: Known, steady: boolean): Promise<Buffer | 'foreign' | undefined> {
     const { marks, clock } = this.#parts
-    if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return undefined
+    if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return known.mark
     known.markedAt = clock.elapsed()
-    return marks.put(known.state.grid, await this.#now(steady))
+    const mark = await marks.put(known.state.grid, await this.#now(steady))
+    known.mark = mark === 'foreign' ? undefined : mark
+    return mark
   }
 
   /** The database's clock. */
