@@ -125,7 +125,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
     told: /has been forgotten/,
-    seed: 63,
+    seed: 404,
   },
   {
     name: 'a new collector trusts a watermark that a wrong clock has raised',
@@ -133,7 +133,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'const lookBackFrom = this.#hasLookedBack ? Infinity : newest - ',
     replace: 'const lookBackFrom = this.#hasLookedBack ? Infinity : Infinity - ',
     told: /has been forgotten/,
-    seed: 289,
+    seed: 493,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
