@@ -70,6 +70,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       await this.#delete(read)
       await this.#commit(read.frames, report, undefined)`,
     told: /deletes .* though frame/,
+    seed: 4,
   },
   {
     name: 'a foreign piece swallows what stands behind it',
@@ -152,6 +153,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: 'restarts += watermark > -Infinity ? 1 : 0',
     with: FEW_RESTARTS,
     told: /WatermarkMoved/,
+    seed: 5,
   },
   {
     name: 'a halved batch is forgotten when a half of it fails',
@@ -178,6 +180,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'Math.min(watermark, grid.layerAt(now) - drainAfterLayers)',
     replace: 'Math.max(watermark, grid.layerAt(now) - drainAfterLayers)',
     told: /though figures were complete/,
+    seed: 11,
   },
   {
     name: 'collectors drain grids of their own shape only',

@@ -46,6 +46,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       '  if (raise) await ledger.commit([], { raise })\n  const settled = await ' +
       'isolate(ledger, frames, logger, { settledHere })',
     told: /raises the watermark over .* though frame/,
+    seed: 6,
   },
   {
     name: 'what is missing below a floor is lost at once',
@@ -71,6 +72,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       "outcome === 'quarantined' ? entry.taken : 0,",
     replace: 'entry.prefix, entry.taken, 0,',
     told: /the ledger has \d+ rows committed/,
+    seed: 6,
   },
   {
     name: 'a frame in quarantine is not entered in the ledger',
@@ -78,6 +80,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'await writeEntries(tx,',
     replace: "if (outcome === 'committed') await writeEntries(tx,",
     told: /the ledger has \d+ rows committed/,
+    seed: 6,
   },
   {
     name: 'a frame goes to quarantine because of its neighbours',
@@ -86,6 +89,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     replace:
       "if (only && frames.length > 1) return ledger.quarantine(frames, 'all')\n  if (only) return",
     told: /nothing is wrong with its rows/,
+    seed: 6,
   },
   {
     name: 'any error sends a frame to quarantine',
@@ -130,6 +134,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))',
     replace: 'Math.max(LEAST_PIECE_BYTES, MAX_PIECE_BYTES)',
     told: /have not come to SQL|though all is well|layers behind|is not settled/,
+    seed: 9,
   },
   {
     name: 'rows count as lost by a clock that is ahead',
@@ -150,6 +155,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     replace: `if (settledHere.has(key) && again.has(key)) again.add(key)
       else entry`,
     told: /duplicate rows, and/,
+    seed: 6,
   },
   {
     name: 'forgotten writers are not added up',

@@ -110,6 +110,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: `warn('encode', 'wide-cache: a row that its codec cannot write is dropped and counted')`,
     replace: `noSuchMethod('a row that its codec cannot write')`,
     told: /append\(\) throws/,
+    seed: 6,
   },
   {
     name: 'a writer whose clock is behind places by it all the same',
