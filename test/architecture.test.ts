@@ -154,6 +154,15 @@ describe('the house', () => {
     }
   })
 
+  test('Express is loaded with the first router only: collectors and commands have none', () => {
+    const loading = /^(?:import|export) (?!type )[^'"]*?from 'express'/m
+    assert.match("import express, { Router } from 'express'", loading)
+    assert.deepEqual(
+      sources.filter(({ source }) => loading.test(withoutComments(source))).map(({ file }) => file),
+      [],
+    )
+  })
+
   test('imports point down, and each package has one room that knows it', () => {
     assert.deepEqual(
       imports.map(trespass).filter((found) => found !== undefined),

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { Router } from 'express'
 import { etagOf } from '../support/etag.js'
 import { packageFile } from '../support/package-file.js'
+import type { Router } from '../page-views/express.js'
+import { newRouter } from '../page-views/router.js'
 import type { ActivityStats } from './stats.js'
 
 /**
@@ -21,7 +22,7 @@ export function activityRouter(
   stats: () => Promise<ActivityStats>,
   statsTtlSeconds: number,
 ): Router {
-  const router = Router()
+  const router = newRouter()
   const widget = widgetSource()
   const widgetTag = etagOf(widget)
   const cacheControl = `public, max-age=${Math.min(FIGURES_MAX_AGE, statsTtlSeconds)}`

@@ -4,10 +4,11 @@
  */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type NextFunction, type Request, type Response, Router } from 'express'
+import type { NextFunction, Request, Response, Router } from 'express'
 import { type Clock, systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
+import { newRouter } from '../page-views/router.js'
 import { type Asset, asset, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
 import { type Download, historyDownload, topDownload } from './downloads.js'
@@ -144,7 +145,7 @@ export function dashboardRouter(
     }
   }
 
-  const router = Router({ strict: true })
+  const router = newRouter({ strict: true })
   for (const [path, handler] of routes) {
     router.get(path, (req: Request, res: Response, next: NextFunction) => {
       answer(path, handler, req, res).catch(next)

@@ -1,8 +1,8 @@
-import { Router } from 'express'
 import type { Clock } from '../support/clock.js'
 import { etagOf } from '../support/etag.js'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
-import type { Request, Response, Router as ExpressRouter } from '../page-views/express.js'
+import type { Request, Response, Router } from '../page-views/express.js'
+import { newRouter } from '../page-views/router.js'
 import { badgeOf } from './badge.js'
 import { BatchedCounts } from './batched-counts.js'
 import { isItem } from './hit.js'
@@ -42,14 +42,14 @@ export function hitsRouter(
   options: HitsRouterOptions,
   counts: (items: readonly string[]) => Promise<ReadonlyMap<string, number>>,
   clock: Clock,
-): ExpressRouter {
+): Router {
   onlyKnown('hits.router', options, ['allow', 'label', 'cacheSeconds'])
   const { allow, label = 'views', cacheSeconds = DEFAULT_CACHE_SECONDS } = given(options)
   const allows = allowsOf(allow)
   const text = labelOf(label)
   const seconds = integer('cacheSeconds', cacheSeconds, 1, MAX_CACHE_SECONDS, 'seconds')
   const batched = new BatchedCounts(counts, clock, seconds * 1000)
-  const router = Router()
+  const router = newRouter()
 
   // Not a route: of what is no item, such as broken percent-encoding, the site is to say so.
   router.use((req, res, next) => {
