@@ -1,4 +1,4 @@
-import { v7 } from 'uuid'
+import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from './clock.js'
 
 /**
@@ -33,11 +33,13 @@ export async function keptAlive<T>(environment: Environment, work: () => Promise
   }
 }
 
-/** The machine's own clock, random numbers, and UUIDs of version 7. */
+const ID_BYTES = 16
+
+/** The machine's own clock and random numbers. */
 export const systemEnvironment: Environment = {
   clock: systemClock,
   random: Math.random,
-  newId: () => v7(undefined, Buffer.alloc(16)),
+  newId: () => randomBytes(ID_BYTES),
   busyMs: () => performance.eventLoopUtilization().active,
   keepAlive() {
     const handle = setInterval(() => undefined, 60_000)
