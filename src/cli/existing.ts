@@ -59,9 +59,9 @@ async function refuseOtherTables(
   parts: readonly string[],
   ifThere: readonly string[],
 ): Promise<void> {
-  for (const { part, applied, known } of await partStates(database)) {
+  for (const { part, applied, oldest, known } of await partStates(database)) {
     const concerns = parts.includes(part) || (applied > 0 && ifThere.includes(part))
-    if (!concerns || applied === known) continue
+    if (!concerns || (applied >= known && oldest <= known)) continue
     if (applied === 0) {
       throw new Error(
         `the database has no tables of "${part}", or its user may not see them; ${MAKE}`,

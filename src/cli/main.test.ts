@@ -174,8 +174,8 @@ test('migrate ends with status 2 and one line for an absent server or a newer sc
   const database = sqlite(file)
   await database.migrate()
   await database.query(
-    "INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES ('activity', " +
-      "9999, 'future', 0)",
+    'INSERT INTO wide_cache_migrations (part, version, name, applied_at, oldest) VALUES ' +
+      "('activity', 9999, 'future', 0, 9999)",
   )
   await database.close()
   const newer = await run(['migrate', '--database', `sqlite:${file}`])

@@ -26,8 +26,9 @@ export interface Database extends Queryable {
    * Safe when several processes start at once.
    *
    * @param parts names of folders in `sql/<dialect>/`
-   * @throws DatabaseError `DATABASE_NEWER` when the database was made by a newer version of the
-   * package, `DATABASE_FOREIGN_TABLE` when another program has a table of the same name.
+   * @throws DatabaseError `DATABASE_NEWER` when a newer version of the package has made tables that
+   * this one cannot use, `DATABASE_FOREIGN_TABLE` when another program has a table of the same
+   * name.
    */
   migrate(parts?: readonly string[]): Promise<void>
   /** Lets go of connections; idempotent. Everything afterwards rejects with `DATABASE_CLOSED`. */

@@ -70,6 +70,30 @@ export function testMigrations({ test, name, fresh, open, processes }: Migration
     })
   })
 
+  it('processes go on that know what a newer migration asks of them', async (database) => {
+    const third = (goOn: string) =>
+      ['0003_third.sql', `${goOn}\nCREATE TABLE third (a INTEGER);\n`] as const
+    const goOn = '-- Processes that know migration 0002 go on.'
+    await withMigrations([...FILES, third(goOn)], async (folder) => {
+      await database.migrate(['part'], folder)
+      await database.migrate(['part'], folder)
+    })
+    await withMigrations(FILES, async (folder) => {
+      await database.migrate(['part'], folder)
+      await mkdir(new URL('other/', folder))
+      await writeFile(new URL('other/0001_first.sql', folder), 'CREATE TABLE other (a INTEGER);')
+      await database.migrate(['part', 'other'], folder)
+    })
+    await withMigrations(FILES.slice(0, 1), async (folder) => {
+      const error = await rejects(database.migrate(['part'], folder), 'usage', 'DATABASE_NEWER')
+      assert.match(error.message, /at version 3, .* up to version 1/)
+    })
+    assert.deepEqual(
+      await column(database, 'SELECT oldest FROM wide_cache_migrations ORDER BY part, version'),
+      [1, 1, 2, 2],
+    )
+  })
+
   it('a failed migration is not recorded, and is done when its cause is gone', async (database) => {
     const half = [
       '0001_first.sql',

@@ -3,6 +3,8 @@
  * `sql/<dialect>/<part>/` are their history, applied forward only and recorded in
  * `wide_cache_migrations`. One process at a time works, the others wait for it. In MySQL, where DDL
  * commits by itself, a file is written so that it can be run again after a crash half-way.
+ *
+ * A file may say which older processes go on beside it; all others are refused.
  */
 import assert from 'node:assert/strict'
 import { readFile, readdir } from 'node:fs/promises'
@@ -15,6 +17,7 @@ import { enterIdentity, IDENTITY_TABLE } from './identity.js'
 /** How long a process waits for another one that is migrating. */
 export const MIGRATION_LOCK_SECONDS = 30
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/
+const GO_ON = /^-- Processes that know migration (\d{4}) go on\.$/m
 
 /** All parts that have tables. */
 export const PARTS = [
@@ -28,8 +31,16 @@ export const PARTS = [
 
 const RECORD =
   'CREATE TABLE IF NOT EXISTS wide_cache_migrations (part VARCHAR(32) NOT NULL, version ' +
-  'INTEGER NOT NULL, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL, PRIMARY KEY ' +
-  '(part, version))'
+  'INTEGER NOT NULL, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL, ' +
+  'oldest INTEGER NOT NULL, PRIMARY KEY (part, version))'
+
+/** What a database has of a part. */
+export interface AppliedPart {
+  /** The newest migration. */
+  readonly version: number
+  /** Processes that know the migrations up to this one may use the tables. */
+  readonly oldest: number
+}
 
 /** A database that lets one caller at a time, of all processes, change its tables. */
 export interface MigrationHost extends Pick<Queryable, 'query'> {
@@ -61,9 +72,9 @@ export function migrationsBusy(): DatabaseError {
 /**
  * Applies the migrations of `parts`, folders of `folder`, that the database does not have yet.
  *
- * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have;
- * `DATABASE_FOREIGN_TABLE` if another program has a table of one of the names, before anything is
- * written; `DATABASE_MIGRATING`
+ * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have, and beside
+ * which processes that do not know them cannot go on; `DATABASE_FOREIGN_TABLE` if another program
+ * has a table of one of the names, before anything is written; `DATABASE_MIGRATING`
  */
 export async function migrate(
   host: MigrationHost,
@@ -74,8 +85,8 @@ export async function migrate(
     await Promise.all(parts.map(async (part) => [part, await migrationsOf(part, folder)] as const)),
   )
   // First without a lock and without DDL, which the user of a web process may have no right to.
-  const applied = await versionsOf(host).catch(noneYet)
-  if (applied && parts.every((part) => applied.get(part) === migrations.get(part)!.length)) return
+  const applied = await appliedParts(host).catch(noneYet)
+  if (applied && parts.every((part) => isThere(applied.get(part), migrations.get(part)!))) return
   const deadline = performance.now() + MIGRATION_LOCK_SECONDS * 1_000
   for (;;) {
     try {
@@ -95,50 +106,60 @@ function isOthers({ kind, code }: DatabaseError): boolean {
   return kind === 'lock' || code === 'ER_DUP_ENTRY'
 }
 
+/** Whether the tables of a part are such as a process that knows `migrations` can use. */
+function isThere(applied: AppliedPart | undefined, { length }: readonly Migration[]): boolean {
+  return applied !== undefined && applied.version >= length && applied.oldest <= length
+}
+
 async function bringUp(
   queryable: Queryable,
   migrations: ReadonlyMap<string, readonly Migration[]>,
 ): Promise<void> {
   await refuseForeignTables(queryable, [RECORD, IDENTITY_TABLE])
   // A statement that fails would fail the transaction.
-  const isThere = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
-  const applied = isThere ? await versionsOf(queryable) : new Map<string, number>()
-  const missing: (Migration & { readonly statements: readonly string[] })[] = []
+  const isRecorded = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
+  const applied = isRecorded ? await appliedParts(queryable) : new Map<string, AppliedPart>()
+  const missing: (Migration & { readonly text: string })[] = []
   for (const [part, all] of migrations) {
-    const current = applied.get(part) ?? 0
-    if (current > all.length) throw newer(part, current, all.length)
-    for (const migration of all.slice(current)) {
-      missing.push({
-        ...migration,
-        statements: statementsIn(await readFile(migration.url, 'utf8')),
-      })
+    const { version, oldest } = applied.get(part) ?? { version: 0, oldest: 0 }
+    if (oldest > all.length) throw newer(part, version, all.length)
+    for (const migration of all.slice(version)) {
+      missing.push({ ...migration, text: await readFile(migration.url, 'utf8') })
     }
   }
   await refuseForeignTables(
     queryable,
-    missing.flatMap(({ statements }) => statements),
+    missing.flatMap(({ text }) => statementsIn(text)),
   )
   await queryable.query(RECORD)
   await queryable.query(IDENTITY_TABLE)
   await enterIdentity(queryable)
-  for (const { part, version, name, statements } of missing) {
-    for (const statement of statements) await queryable.query(statement)
+  for (const { part, version, name, text } of missing) {
+    for (const statement of statementsIn(text)) await queryable.query(statement)
     const now = await queryable.now()
+    const oldest = Number(GO_ON.exec(text)?.[1] ?? version)
     await queryable.query(
-      'INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES (?, ?, ?, ?)',
-      [part, version, name, now],
+      'INSERT INTO wide_cache_migrations (part, version, name, applied_at, oldest) ' +
+        'VALUES (?, ?, ?, ?, ?)',
+      [part, version, name, now, oldest],
     )
   }
 }
 
-/** The newest migration of each part that has been applied. */
-export async function versionsOf(
+/** The parts of which migrations have been applied. */
+export async function appliedParts(
   queryable: Pick<Queryable, 'query'>,
-): Promise<Map<string, number>> {
+): Promise<Map<string, AppliedPart>> {
   const { rows } = await queryable.query(
-    'SELECT part, MAX(version) AS version FROM wide_cache_migrations GROUP BY part',
+    'SELECT part, MAX(version) AS version, MAX(oldest) AS oldest FROM wide_cache_migrations ' +
+      'GROUP BY part',
   )
-  return new Map(rows.map(({ part, version }) => [String(part), Number(version)]))
+  return new Map(
+    rows.map(({ part, version, oldest }) => [
+      String(part),
+      { version: Number(version), oldest: Number(oldest) },
+    ]),
+  )
 }
 
 /** There is no table yet, or it may not be read; to migrate will tell. */

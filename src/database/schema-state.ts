@@ -3,12 +3,13 @@ import { readFile } from 'node:fs/promises'
 import type { Dialect, Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
 import {
+  type AppliedPart,
+  appliedParts,
   type Migration,
   migrationsFolder,
   migrationsOf,
   PARTS,
   statementsIn,
-  versionsOf,
 } from './migrations.js'
 
 /** The tables of a part of the package. */
@@ -16,6 +17,8 @@ export interface PartState {
   readonly part: string
   /** The newest migration that the database has; 0: none. */
   readonly applied: number
+  /** Packages that know the migrations up to this one may use the tables. */
+  readonly oldest: number
   /** The newest migration that this package has. */
   readonly known: number
 }
@@ -23,14 +26,15 @@ export interface PartState {
 /** All parts, whether the database has them or not. @throws DatabaseError */
 export async function partStates(queryable: Queryable): Promise<PartState[]> {
   const columns = await columnsOf(queryable, 'wide_cache_migrations')
-  const applied = columns.length > 0 ? await versionsOf(queryable) : new Map<string, number>()
+  const applied =
+    columns.length > 0 ? await appliedParts(queryable) : new Map<string, AppliedPart>()
   const folder = migrationsFolder(queryable.dialect)
   return Promise.all(
-    PARTS.map(async (part) => ({
-      part,
-      applied: applied.get(part) ?? 0,
-      known: (await migrationsOf(part, folder)).length,
-    })),
+    PARTS.map(async (part) => {
+      const { version, oldest } = applied.get(part) ?? { version: 0, oldest: 0 }
+      const known = (await migrationsOf(part, folder)).length
+      return { part, applied: version, oldest, known }
+    }),
   )
 }
 

@@ -74,7 +74,7 @@ export async function checkTables(
   const states = await partStates(database)
   const findings: Finding[] = []
   const { ok, error } = findingsOf('tables')
-  for (const { part, applied, known } of states) {
+  for (const { part, applied, oldest, known } of states) {
     if (applied === 0) findings.push(...(await checkForeign(database, part)))
     else if (applied < known) {
       findings.push(
@@ -84,7 +84,7 @@ export async function checkTables(
           'run wide-cache migrate as a user that may change tables',
         ),
       )
-    } else if (applied > known) {
+    } else if (oldest > known) {
       findings.push(
         error(
           `the tables of "${part}" are at version ${applied}, made by a newer wide-cache than ` +

@@ -208,8 +208,8 @@ describe('a site in trouble', () => {
   test('tables of another version, of another program, or none', async () => {
     const { url, database } = await site()
     await database.query(
-      'INSERT INTO wide_cache_migrations (part, version, name, applied_at) VALUES ' +
-        "('activity', 99, 'future', 0)",
+      'INSERT INTO wide_cache_migrations (part, version, name, applied_at, oldest) VALUES ' +
+        "('activity', 99, 'future', 0, 99), ('wide-cache', 99, 'future', 0, 1)",
     )
     await database.query('CREATE TABLE hits_counts (mine TEXT)')
     const { status, of } = await run({ database: url })
@@ -222,6 +222,7 @@ describe('a site in trouble', () => {
       of('tables')[1]!,
       /^error: The database has a table "hits_counts" that is not wide/,
     )
+    assert.equal(of('tables').length, 2)
     assert.deepEqual(of('whole way'), [])
 
     const file = join(folder, 'empty.db')

@@ -319,7 +319,7 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     await allowed.migrate()
     await admin.query(`SET GLOBAL binlog_format = 'STATEMENT'`)
     const late = await rejects(
-      open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (?, 99, ?, 0)', [
+      open(strict.url()).query('INSERT INTO wide_cache_migrations VALUES (?, 99, ?, 0, 99)', [
         'x',
         'x',
       ]),
