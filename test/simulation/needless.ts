@@ -49,7 +49,8 @@ export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth)
     .every(({ id, width, layerSeconds }) => {
       const layerMs = layerSeconds * 1000
       const first = Math.floor(held.openedAt / layerMs)
-      const last = Math.floor(wall / layerMs) + 1
+      // A clock that has been put back since would tell of layers before.
+      const last = Math.max(first, Math.floor(wall / layerMs) + 1)
       const layers = Array.from({ length: last - first + 1 }, (_, index) => first + index)
       return Array.from({ length: width }, (_, column) => column).some((column) =>
         layers.every((layer) =>
