@@ -34,8 +34,8 @@ const HELLO = {
   path: '/',
   warmUp: 0.85,
   seconds: 0.5,
-  closely: 3,
-  rounds: 12,
+  closely: 9,
+  rounds: 9,
 } as const
 /**
  * Computed, as a forum's pages are: it is for the CPU that tracking competes with a page, not for
