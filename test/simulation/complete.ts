@@ -18,7 +18,7 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     scenario.serverBytes === Infinity &&
     // A layer that is drained as soon as it ends leaves no time for a frame on its way.
     scenario.drainAfterLayers > 1 &&
-    livesLongEnough(scenario) &&
+    livesLongEnough(records, scenario) &&
     scenario.orphaned === 0 &&
     !scenario.bigRows &&
     !scenario.commitsImplicitly &&
@@ -34,10 +34,14 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
   )
 }
 
-/** A cell is drained while it lives, which options that are given to one process ensure. */
-function livesLongEnough(scenario: Scenario): boolean {
+/**
+ * A cell is drained while it lives, which options that are given to one process ensure. A writer
+ * whose clock is ahead makes it so much earlier.
+ */
+function livesLongEnough({ processes }: Records, scenario: Scenario): boolean {
   const { shapes, drainAfterLayers, collectEveryMs, jitterMs, cellTtlSeconds } = scenario
   const layerSeconds = Math.max(...shapes.map((shape) => shape.layerSeconds))
   const drainAgeMs = (drainAfterLayers + 1) * layerSeconds * 1000
-  return cellTtlSeconds * 1000 > drainAgeMs + collectEveryMs + jitterMs
+  const aheadMs = Math.max(...processes.map(({ skew }) => skew))
+  return cellTtlSeconds * 1000 > aheadMs + drainAgeMs + collectEveryMs + jitterMs
 }

@@ -40,6 +40,7 @@ function checkParted({ world, scenario, sites: [one, other], servers }: Run): vo
   if (
     scenario.twin !== 'clone' ||
     !servers.every((server) => server.up) ||
+    scenario.differentLists ||
     scenario.itemLimit < 2200 ||
     scenario.serverBytes < Infinity
   ) {

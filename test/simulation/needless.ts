@@ -26,6 +26,8 @@ export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth)
     !quiet ||
     !scenario.refusesAtOnce ||
     scenario.cachePerHost ||
+    // A process that has not heard yet of its grid's new id places by the old one.
+    scenario.twin === 'clone' ||
     scenario.differentLists ||
     scenario.databaseStepMs > 0 ||
     scenario.clocksWrong

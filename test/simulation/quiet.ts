@@ -130,6 +130,8 @@ export async function checkApart(run: Run): Promise<void> {
   const { world, scenario, hosts } = run
   // Below a watermark that lies ahead none rises, and no mark with it.
   if (scenario.databaseStepMs > 0) return
+  // A process that has lost a transaction to a statement of `commit` commits nothing any more.
+  if (scenario.commitsImplicitly) return
   const marksFit =
     scenario.itemLimit >= 2200 && scenario.serverBytes === Infinity && !scenario.differentLists
   if (
