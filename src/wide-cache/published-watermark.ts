@@ -4,10 +4,7 @@ import type { Grid } from './grid.js'
 import type { GridSettings } from './grid-options.js'
 import { LEASE_MS } from './ledger/grid-record.js'
 
-/** How long a published watermark is used before the cache is asked again. */
-const RECENT_MS = 1_000
-
-/** How long the placement of a frame waits for the answer. */
+/** How long a frame waits for the answer. Then the last one serves. */
 const PATIENCE_MS = 100
 
 /** The most that a frame is placed ahead of the process's own clock, whatever the cache says. */
@@ -17,8 +14,10 @@ export const MAX_AHEAD_MS = 60_000
 const DIGITS = /^\d{1,15}$/
 
 /**
- * The watermark of a grid as its collector publishes it in the cache. A writer whose clock is
- * behind places its frames above it, where the collector still finds them. It also tells that a
+ * The watermark of a grid as its collector publishes it in the cache, before it reads the cells
+ * below. A writer looks at it after it has placed a frame: either the collector finds the frame, or
+ * the writer sees that its layer was passed, and places it again (the pattern of Dekker's mutual
+ * exclusion). So it does not matter how far the writer's clock is behind. It also tells that a
  * collector is alive: it lives in the cache for as long as the lease of the collector that has
  * published it.
  *
@@ -31,9 +30,7 @@ export class PublishedWatermark {
   readonly #drainAfterLayers: number
   readonly #ttlSeconds: number
   /** As last read; `undefined` if there is none. */
-  #known: { readonly grid: Grid; readonly watermark: number | undefined } | undefined
-  #readAt = -Infinity
-  #reading: Promise<void> | undefined
+  #known: number | undefined
 
   constructor(
     parts: Pick<GridSettings, 'collect' | 'drainAfterLayers' | 'periodSeconds'> & {
@@ -49,10 +46,13 @@ export class PublishedWatermark {
     this.#ttlSeconds = Math.min(MAX_TTL_SECONDS, period + LEASE_MS / 1000)
   }
 
-  /** Publishes the watermark of a grid until the next run may have begun. Waits for nothing. */
-  publish(grid: Grid, watermark: number): void {
+  /**
+   * Publishes what the watermark of a grid is about to become, until the next run may have begun.
+   * Resolves when the cache has it, or does not take it.
+   */
+  async publish(grid: Grid, watermark: number): Promise<void> {
     const value = Buffer.from(String(watermark))
-    this.#cache.set(grid.watermarkKey, value, this.#ttlSeconds).catch(() => undefined)
+    await this.#cache.set(grid.watermarkKey, value, this.#ttlSeconds).catch(() => undefined)
   }
 
   /** The collector ends. Waits for nothing. */
@@ -72,39 +72,26 @@ export class PublishedWatermark {
 
   /**
    * The layer for a frame of `moment`, by the process's wall clock: that of the moment, or, if the
-   * clock is behind, the present one of the collector. Asks the cache at most once a second, or for
-   * each frame if the clock is behind: a collector that runs by a cron line raises the watermark by
-   * many layers at once.
+   * watermark as last read shows the clock to be behind, the present one of the collector.
    */
-  async layerOf(grid: Grid, moment: number): Promise<number> {
+  layerOf(grid: Grid, moment: number): number {
     const own = grid.layerAt(moment)
-    const present = await this.#present(grid, own)
-    if (present === undefined) return own
+    if (this.#known === undefined) return own
+    // When a run begins, the collector's present layer is so many layers above what it publishes.
+    const present = this.#known + this.#drainAfterLayers
     // One that is farther ahead is wrong, or no collector would find the frame there.
     const isTooFar = present > grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)
     return isTooFar ? own : Math.max(own, present)
   }
 
-  /** The collector's present layer. One that is read each second suffices if `own` is no older. */
-  async #present(grid: Grid, own: number): Promise<number | undefined> {
-    const isRecent = this.#clock.elapsed() - this.#readAt < RECENT_MS
-    if (!isRecent || this.#known?.grid !== grid || (this.#knownPresent() ?? own) > own) {
-      this.#reading ??= this.#reread(grid)
-      await Promise.race([this.#reading, sleep(this.#clock, PATIENCE_MS)])
-    }
-    return this.#known?.grid === grid ? this.#knownPresent() : undefined
+  /** Whether the watermark as last read has passed a layer, whose cells may have been read then. */
+  hasPassed(layer: number): boolean {
+    return this.#known !== undefined && this.#known >= layer
   }
 
-  /** Just after a run the collector's present layer is so many layers above the watermark. */
-  #knownPresent(): number | undefined {
-    const watermark = this.#known?.watermark
-    return watermark === undefined ? undefined : watermark + this.#drainAfterLayers
-  }
-
-  async #reread(grid: Grid): Promise<void> {
-    const watermark = await this.read(grid)
-    this.#known = { grid, watermark }
-    this.#readAt = this.#clock.elapsed()
-    this.#reading = undefined
+  /** Reads the watermark anew. Waits for 100 ms at most. */
+  async refresh(grid: Grid): Promise<void> {
+    const reading = this.read(grid).then((watermark) => void (this.#known = watermark))
+    await Promise.race([reading, sleep(this.#clock, PATIENCE_MS)])
   }
 }

@@ -341,7 +341,8 @@ export class WideCache<Row, Figures = unknown> {
       const { clock } = this.#environment
       const grid = this.#record.grid!
       // Where this process's clock is behind, frames are placed in the collectors' present.
-      const present = await this.#published.layerOf(grid, clock.now())
+      await this.#published.refresh(grid)
+      const present = this.#published.layerOf(grid, clock.now())
       return readLive(
         { ...this.#settings, cache: this.cache, grid, clock, stamp: this.#stamp },
         // `asOf` is so much before the end of the newest drained layer.

@@ -96,7 +96,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
     replace: '',
     told: /has come to database|use one grid/,
-    seed: 26,
+    seed: 30,
   },
   {
     name: "a collector takes frames out of a clone's cells before it looks at the marks",
@@ -109,7 +109,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       return
     }`,
     told: /has come to database|use one grid/,
-    seed: 26,
+    seed: 30,
   },
   {
     name: 'a lock stops the batches behind the one that it concerns',
@@ -126,7 +126,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
     told: /has been forgotten/,
-    seed: 404,
+    seed: 49,
   },
   {
     name: 'a new collector trusts a watermark that a wrong clock has raised',
@@ -134,7 +134,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'const lookBackFrom = this.#hasLookedBack ? Infinity : newest - ',
     replace: 'const lookBackFrom = this.#hasLookedBack ? Infinity : Infinity - ',
     told: /has been forgotten/,
-    seed: 493,
+    seed: 8330,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',

@@ -25,7 +25,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   await lockRows(tx, rows)
   const entries = new Map([...await readEntries(tx, name, writers), ...early])`,
     told: /UNIQUE|committed twice|settled before|ranges are above|the ledger has/,
-    seed: 17,
+    seed: 162,
   },
   {
     name: 'the prefix counts a gap as settled',
@@ -54,7 +54,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'now - this.agingSince > ttl',
     replace: 'now - this.agingSince >= 0',
     told: anyOf(/though frame .* is not settled|let go as confirmed/, /more is lost than missing/),
-    seed: 36,
+    seed: 122,
   },
   {
     name: 'lost rows are miscounted',
@@ -62,7 +62,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'let issued = this.#settled + this.taken + this.lost',
     replace: 'let issued = this.#settled + this.taken',
     told: /does not add up|more is lost than missing|has lost/,
-    seed: 21,
+    seed: 28,
   },
   {
     name: 'a frame in quarantine is counted as committed',
@@ -97,7 +97,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: "(error instanceof DatabaseError && error.kind === 'data')",
     replace: '(error instanceof DatabaseError)',
     told: /nothing is wrong with its rows/,
-    seed: 17,
+    seed: 31,
   },
   {
     name: 'compaction deletes ranges that it still needs',
@@ -145,7 +145,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       /is not settled|let go as confirmed|have not come to SQL/,
       /more is lost|more is missing/,
     ),
-    seed: 135,
+    seed: 391,
   },
   {
     name: 'young frames count as duplicates when their cells are drained',

@@ -1,6 +1,5 @@
 import type { Grid } from '../grid.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
-import type { PublishedWatermark } from '../published-watermark.js'
 import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
 
@@ -14,7 +13,6 @@ interface CollectorParts extends DrainParts {
   readonly name: string
   readonly record: GridRecord
   readonly marks: Marks
-  readonly published: PublishedWatermark
 }
 
 /** How to drain. */
@@ -110,7 +108,7 @@ export class Collector {
     { all, steady }: { all: boolean; steady: boolean },
     report: DrainReport,
   ): Promise<void> {
-    const { record, published } = this.#parts
+    const { record } = this.#parts
     const { state } = known
     const { grid } = state
     const mark = await this.#mark(known, steady)
@@ -123,8 +121,6 @@ export class Collector {
     const { watermark } = report
     if (watermark > state.watermark) known.mark = undefined
     known.state = { ...state, watermark }
-    // One that a clock has raised too far would drive writers ahead of the present.
-    published.publish(grid, Math.min(watermark, newest))
     if (all) await drain.commitYounger(newest, report)
     if (record.grid !== grid) report.watermark = before
   }

@@ -4,7 +4,7 @@ import { memory } from '../../cache/memory.js'
 import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
 import { BurstLogger } from '../../support/logger.js'
 import { Grid } from '../grid.js'
-import { GridDrain } from './grid-drain.js'
+import { type DrainParts, GridDrain } from './grid-drain.js'
 
 const DAY_MS = 86_400_000
 const report = {
@@ -18,13 +18,19 @@ const report = {
   watermark: 0,
 }
 
-test("no clock that leaps has a drain look at a month's cells", async () => {
-  const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
-  const clock = new ManualClock(1_700_000_000_000)
-  const asked: string[] = []
+const NOW = 1_700_000_000_000
+const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
+const PRESENT = grid.layerAt(NOW)
+
+/** A drain of empty cells, which notes what it asks for, and in which order it works. */
+function bench(parts: Partial<DrainParts> = {}) {
+  const clock = new ManualClock(NOW)
+  const done: string[] = []
+  const asked = new Set<string>()
   const cache = Object.assign(memory(), {
-    getMany: async (keys: readonly string[]) => {
-      asked.push(...keys)
+    async getMany(keys: readonly string[]) {
+      done.push('reads')
+      for (const key of keys) asked.add(key)
       return new Map()
     },
   })
@@ -32,18 +38,60 @@ test("no clock that leaps has a drain look at a month's cells", async () => {
     {
       cache,
       database: {} as never,
-      ledger: {} as never,
-      watch: { now: async () => clock.now() + 31 * DAY_MS } as never,
+      ledger: { raise: async () => void done.push('raises') } as never,
+      published: {
+        async publish(_: Grid, watermark: number) {
+          await new Promise(setImmediate)
+          done.push(`published ${PRESENT - watermark} layers ago`)
+        },
+      },
+      watch: { wentBackAt: -Infinity } as never,
       clock,
       logger: new BurstLogger(keptLog(), clock.elapsed),
       drainAfterLayers: 2,
       cellTtlSeconds: 3_600,
       maxCommitRows: 1_000,
       stamp: 7,
+      ...parts,
     },
     grid,
   )
-  await drain.commitYounger(grid.layerAt(clock.now()) - 2, report)
-  assert(asked.length >= 3_600 && asked.length < 3_700, `${asked.length} cells`)
-  await cache.close()
+  return { drain, asked, done, close: () => cache.close() }
+}
+
+test("no clock that leaps has a drain look at a month's cells", async () => {
+  const { drain, asked, close } = bench({
+    watch: { now: async () => NOW + 31 * DAY_MS } as never,
+  })
+  await drain.commitYounger(PRESENT - 2, report)
+  assert(asked.size >= 3_600 && asked.size < 3_700, `${asked.size} cells`)
+  await close()
+})
+
+test('the watermark is published before a cell is read, and again in a long drain', async () => {
+  const { drain, done, close } = bench()
+  assert.equal(await drain.drain(NOW, PRESENT - 1_000, undefined, { ...report }), PRESENT - 2)
+  assert.deepEqual(done.slice(0, 5), [
+    'published 2 layers ago',
+    'reads',
+    'raises',
+    'published 2 layers ago',
+    'reads',
+  ])
+  assert.equal(done.at(-1), 'raises')
+  await close()
+})
+
+test('a process that drains a grid for the first time looks back five minutes', async () => {
+  const { drain, asked, close } = bench()
+  const newest = PRESENT - 2
+  await drain.drain(NOW, newest - 1, undefined, { ...report })
+  assert.deepEqual(
+    [asked.size, asked.has(grid.cellKey(newest - 300, 0)), asked.has(grid.cellKey(newest, 0))],
+    [301, true, true],
+  )
+  asked.clear()
+  await drain.drain(NOW + 1_000, newest, undefined, { ...report })
+  assert.deepEqual([...asked], [grid.cellKey(newest + 1, 0)])
+  await close()
 })

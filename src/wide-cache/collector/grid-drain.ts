@@ -7,7 +7,7 @@ import type { Frame } from '../frame.js'
 import type { Grid } from '../grid.js'
 import { frameBatches, byWriter } from '../ledger/frame-batches.js'
 import type { Raise } from '../ledger/grid-record.js'
-import { MAX_AHEAD_MS } from '../published-watermark.js'
+import { MAX_AHEAD_MS, type PublishedWatermark } from '../published-watermark.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import { CellReader, type LayersRead, type SilentServers } from './cell-reader.js'
@@ -38,6 +38,7 @@ export interface DrainParts {
   readonly cache: Cache
   readonly database: Database
   readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'keepForeign' | 'raise'>
+  readonly published: Pick<PublishedWatermark, 'publish'>
   readonly watch: ClockWatch
   readonly clock: Clock
   readonly logger: BurstLogger
@@ -112,6 +113,9 @@ export class GridDrain {
   ): Promise<number> {
     const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers
     const silent: SilentServers = new Set()
+    const { published } = this.#parts
+    // Before the first cell is read, so that whoever places a frame there later knows of it.
+    await published.publish(this.#grid, newest)
     let from = this.#oldestToDrain(watermark, newest)
     let raised = watermark
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
@@ -136,6 +140,8 @@ export class GridDrain {
       if (this.#againFrom !== undefined && !stays) this.#againFrom = to + 1
       from = to + 1
       layers = this.#layersToRead(layers, read)
+      // It does not live for as long as a long drain takes.
+      if (from <= newest) await published.publish(this.#grid, newest)
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     this.#hasLookedBack = true

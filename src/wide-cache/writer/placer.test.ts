@@ -13,7 +13,15 @@ const frame = { writer: 'ab', sequence: 0, bytes: Buffer.from('frame') } as unkn
 const TTL = 90
 
 /** A placer on a grid of six columns, whose cells answer as told: by column, or all alike. */
-function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; random?: number }) {
+function bench(options: {
+  answers: Answer | readonly Answer[]
+  known?: boolean
+  random?: number
+  /** What the published watermark is each time that it is read. */
+  leaps?: number[]
+}) {
+  const leaps = options.leaps ?? []
+  const passed: number[] = []
   const clock = new ManualClock(0)
   const grid = new Grid(Buffer.alloc(16, 1), { width: 6, layerSeconds: 10 })
   const world = {
@@ -49,7 +57,12 @@ function bench(options: { answers: Answer | readonly Answer[]; known?: boolean; 
   })
   const placer = new Placer({
     cache: cache as never,
-    published: { layerOf: async (its, moment) => its.layerAt(moment) },
+    published: {
+      layerOf: (its, moment) =>
+        Math.max(its.layerAt(moment), ...passed.slice(0, 1).map((n) => n + 2)),
+      refresh: async () => void passed.unshift(...leaps.splice(0, 1)),
+      hasPassed: (layer) => passed.length > 0 && passed[0]! >= layer,
+    },
     grid: () => world.grid,
     entered: () => entered,
     apart: () => world.apart,
@@ -98,6 +111,21 @@ test('a frame is appended to a random cell of the present layer, or makes it', a
   const late = raced.place()
   await flushPromises()
   assert.deepEqual([late.placed, raced.calls], [true, ['append 0', 'add 0', 'append 0']])
+})
+
+test('a frame whose layer was passed while it was on its way is placed again above', async () => {
+  const { place, placer, added, grid } = bench({ answers: 'add', leaps: [7, 7] })
+  const state = place()
+  await flushPromises()
+  assert.deepEqual([state.placed, placer.down], [true, false])
+  assert.deepEqual(
+    added.map(({ key }) => key),
+    [grid.cellKey(0, 0), grid.cellKey(9, 1)],
+  )
+  const raised = bench({ answers: 'add', leaps: [-1] })
+  const once = raised.place()
+  await flushPromises()
+  assert.deepEqual([once.placed, raised.added.length], [true, 1])
 })
 
 test('where a column does not answer or refuses, the others are tried in their order', async () => {

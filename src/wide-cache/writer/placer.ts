@@ -20,7 +20,7 @@ const PROBE_MS = 1_000
 
 interface PlacerParts {
   readonly cache: Cache
-  readonly published: Pick<PublishedWatermark, 'layerOf'>
+  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
   /** The grid to place in; `undefined` as long as SQL has not told. */
   readonly grid: () => Grid | undefined
   /** Resolves when SQL has told; may reject. */
@@ -96,30 +96,36 @@ export class Placer {
 
   /**
    * Tries one column after another, from a random one on: the next is likely on another server, and
-   * a server known to be down costs no time.
+   * a server known to be down costs no time. A frame whose layer a collector has passed meanwhile
+   * is placed again, in a layer that it has not.
    */
   async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<boolean> {
-    const { clock, random } = this.#parts.environment
+    const { published, environment } = this.#parts
+    const { clock, random } = environment
     const first = Math.floor(random() * grid.width)
     let refusals = 0
+    let isSilent = true
     for (let tried = 0; tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS; tried++) {
       if (tried >= REFUSALS && clock.elapsed() >= deadline) break
       try {
-        const layer = await this.#layerOf(grid, frame)
+        const layer = this.#layerOf(grid, frame)
         if (await this.#put(grid.cellKey(layer, (first + tried) % grid.width), frame.bytes)) {
           this.#down = false
-          return true
+          await published.refresh(grid)
+          if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true
+        } else {
+          refusals++
+          this.#why =
+            `the cache does not store frames of ${frame.bytes.length} bytes: a cell ` +
+            'would be over its item size limit, or its memory is full'
         }
-        refusals++
-        this.#why =
-          `the cache does not store frames of ${frame.bytes.length} bytes: a cell ` +
-          'would be over its item size limit, or its memory is full'
+        isSilent = false
       } catch (error) {
         // It may have come there all the same: the ledger takes it once.
         if (refusals === 0) this.#why = `no cache server answers (${messageOf(error)})`
       }
     }
-    this.#down = refusals === 0
+    this.#down = isSilent
     if (this.#down) this.#probeAt = clock.elapsed() + PROBE_MS
     return false
   }
@@ -128,7 +134,7 @@ export class Placer {
    * The layer of a frame is that of its first row, so that a drained layer is complete however
    * late timers are. A frame that could come too late for it goes to the present layer.
    */
-  #layerOf(grid: Grid, { openedAt }: HeldFrame): Promise<number> {
+  #layerOf(grid: Grid, { openedAt }: HeldFrame): number {
     const { environment, published, drainAfterLayers } = this.#parts
     const now = environment.clock.now()
     const inTime = now >= openedAt && now - openedAt <= lateMs(grid, drainAfterLayers)

@@ -55,7 +55,11 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       append: (_: string, bytes: Buffer) => cached(bytes),
       add: (_: string, bytes: Buffer) => cached(bytes),
     } as never,
-    published: { layerOf: async (its, moment) => its.layerAt(moment) },
+    published: {
+      layerOf: (its, moment) => its.layerAt(moment),
+      refresh: async () => undefined,
+      hasPassed: () => false,
+    },
     grid: () => grid,
     apart: () => false,
     ledger: {

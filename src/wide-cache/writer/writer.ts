@@ -21,7 +21,7 @@ import { UNPLACED_MS, Upkeep } from './upkeep.js'
 export interface WriterParts<Row> {
   readonly name: string
   readonly cache: Cache
-  readonly published: Pick<PublishedWatermark, 'layerOf'>
+  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
   /** The grid to place in; `undefined` as long as SQL has not told. */
   readonly grid: () => Grid | undefined
   /** Collectors use another cache than this process. */
