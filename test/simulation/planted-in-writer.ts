@@ -126,7 +126,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS',
     replace: 'tried < 1',
     told: /though a cache server would have taken them/,
-    seed: 1406,
+    seed: 201,
   },
   {
     name: 'a writer that holds frames takes a new id',
@@ -153,6 +153,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
-    seed: 45,
+    seed: 117,
   },
 ]

@@ -24,13 +24,14 @@ function bench(options: {
   const passed: number[] = []
   const clock = new ManualClock(0)
   const grid = new Grid(Buffer.alloc(16, 1), { width: 6, layerSeconds: 10 })
+  const calls: string[] = []
   const world = {
     answers: options.answers,
     grid: options.known === false ? undefined : grid,
     apart: false,
     wanted: true,
+    compare: async (): Promise<void> => void calls.push('asks'),
   }
-  const calls: string[] = []
   const answer = (operation: string, key: string): Promise<boolean> => {
     const column = Number(key.split(':').at(-1))
     const said = typeof world.answers === 'string' ? world.answers : world.answers[column]!
@@ -65,6 +66,7 @@ function bench(options: {
     },
     grid: () => world.grid,
     entered: () => entered,
+    compare: () => world.compare(),
     apart: () => world.apart,
     environment: { ...systemEnvironment, clock, random: () => options.random ?? 0 },
     drainAfterLayers: 2,
@@ -126,6 +128,43 @@ test('a frame whose layer was passed while it was on its way is placed again abo
   const once = raised.place()
   await flushPromises()
   assert.deepEqual([once.placed, raised.added.length], [true, 1])
+})
+
+test('after a minute without frames SQL is asked first whether the grid has its id', async () => {
+  const { place, calls, clock, world, grid } = bench({ answers: 'append' })
+  const other = new Grid(Buffer.alloc(16, 2), grid)
+  world.compare = async () => {
+    calls.push('asks')
+    world.grid = other
+  }
+  await clock.advance(59_999)
+  place(70_000)
+  await flushPromises()
+  assert.deepEqual(calls, ['append 0'])
+  await clock.advance(60_000)
+  const states = [place(130_000), place(130_000)]
+  await flushPromises()
+  assert.deepEqual(calls.slice(1), ['asks', 'append 0', 'append 0'])
+  assert.deepEqual(
+    states.map(({ placed }) => placed),
+    [true, true],
+  )
+})
+
+test('SQL that does not answer, or is away, is waited for three seconds', async () => {
+  for (const compare of [
+    () => new Promise<void>(() => undefined),
+    () => Promise.reject(new Error('away')),
+  ]) {
+    const { place, clock, world } = bench({ answers: 'append' })
+    world.compare = compare
+    await clock.advance(60_000)
+    const state = place(70_000)
+    await clock.advance(2_999)
+    assert.equal(state.placed, undefined)
+    await clock.advance(1)
+    assert.equal(state.placed, true)
+  }
 })
 
 test('where a column does not answer or refuses, the others are tried in their order', async () => {

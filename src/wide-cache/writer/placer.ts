@@ -18,6 +18,16 @@ const RETRY_MS = 500
 /** How often one frame tries a cache that is known to be down. */
 const PROBE_MS = 1_000
 
+/**
+ * After so long without a frame, because nothing came or the process stood still, SQL is asked
+ * first whether the grid still has its id: another database may use the one that is known.
+ */
+const IDLE_MS = 60_000
+
+/** How long SQL is asked; a cache that answers is better than nothing. */
+const ASK_MS = 3_000
+const ASK_AGAIN_MS = 500
+
 interface PlacerParts {
   readonly cache: Cache
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
@@ -25,6 +35,8 @@ interface PlacerParts {
   readonly grid: () => Grid | undefined
   /** Resolves when SQL has told; may reject. */
   readonly entered: () => Promise<void>
+  /** Resolves when SQL has told anew; may reject. */
+  readonly compare: () => Promise<void>
   /** Collectors use another cache: nobody would drain what is placed in this one. */
   readonly apart: () => boolean
   readonly environment: Environment
@@ -46,10 +58,13 @@ export class Placer {
   readonly #parts: PlacerParts
   #down = false
   #probeAt = 0
+  #usedAt: number
+  #asking: Promise<void> | undefined
   #why = ''
 
   constructor(parts: PlacerParts) {
     this.#parts = parts
+    this.#usedAt = parts.environment.clock.elapsed()
   }
 
   /** There is no sense in trying to place a frame now. */
@@ -78,7 +93,11 @@ export class Placer {
         entered().catch(() => undefined),
         sleep(clock, Math.max(0, deadline - clock.elapsed())),
       ])
+    } else if (clock.elapsed() - this.#usedAt >= IDLE_MS) {
+      this.#asking ??= this.#ask()
+      await this.#asking
     }
+    this.#usedAt = clock.elapsed()
     while (wanted()) {
       const now = clock.elapsed()
       if (this.#parts.apart()) return false
@@ -92,6 +111,21 @@ export class Placer {
       await sleep(clock, RETRY_MS)
     }
     return false
+  }
+
+  async #ask(): Promise<void> {
+    const { environment, compare } = this.#parts
+    const { clock } = environment
+    const until = clock.elapsed() + ASK_MS
+    let isTold = false
+    while (!isTold && clock.elapsed() < until) {
+      const told = compare().then(
+        () => true,
+        () => sleep(clock, ASK_AGAIN_MS).then(() => false),
+      )
+      isTold = await Promise.race([told, sleep(clock, ASK_MS).then(() => false)])
+    }
+    this.#asking = undefined
   }
 
   /**

@@ -101,7 +101,12 @@ export class Writer<Row> {
     this.#open = new OpenFrame(parts.codec, parts.maxFrameBytes)
     this.#numbering = new Numbering(parts)
     this.#outbox = new Outbox(parts.maxOutboxBytes)
-    this.#placer = new Placer({ ...parts, entered: () => parts.ledger.enter() })
+    const { ledger } = parts
+    this.#placer = new Placer({
+      ...parts,
+      entered: () => ledger.enter(),
+      compare: () => ledger.compare(),
+    })
     this.#direct = new DirectCommit(parts, this.#outbox)
     this.#straight = new StraightLog({ ...parts, clock: parts.environment.clock })
     this.#upkeep = new Upkeep({
