@@ -17,9 +17,9 @@ const DIGITS = /^\d{1,15}$/
  * The watermark of a grid as its collector publishes it in the cache, before it reads the cells
  * below. A writer looks at it after it has placed a frame: either the collector finds the frame, or
  * the writer sees that its layer was passed, and places it again (the pattern of Dekker's mutual
- * exclusion). So it does not matter how far the writer's clock is behind. It also tells that a
- * collector is alive: it lives in the cache for as long as the lease of the collector that has
- * published it.
+ * exclusion). So it does not matter how far the writer's clock is behind, up to a minute. It also
+ * tells that a collector is alive: it lives in the cache for as long as the lease of the collector
+ * that has published it.
  *
  * It is a hint. A wrong value delays frames by {@link MAX_AHEAD_MS} at most, and then their writers
  * commit them.

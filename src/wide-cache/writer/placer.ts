@@ -113,6 +113,7 @@ export class Placer {
     return false
   }
 
+  /** Has SQL tell the grid's id anew, in three seconds at most. Never rejects. */
   async #ask(): Promise<void> {
     const { environment, compare } = this.#parts
     const { clock } = environment
