@@ -2,6 +2,7 @@
  * What a user says about a MySQL server, checked, and what we say to mysql2. No message shows a
  * value: a URL holds the password.
  */
+import { isIP } from 'node:net'
 import type { PoolOptions } from 'mysql2'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
 import { checkedHosts, DEFAULT_PORT, type MysqlHost } from './host-list.js'
@@ -96,6 +97,7 @@ export function poolOptions(
           port: integer('port', port ?? DEFAULT_PORT, 1, 65_535),
         },
       ]
+  if (others.socketPath === undefined) checkIdentity(option, others.ssl, servers)
   const common = {
     ...others,
     connectionLimit: integer('connectionLimit', connectionLimit, 1, 1_000),
@@ -115,6 +117,26 @@ export function poolOptions(
     typeCast: mysqlValue,
   }
   return servers.map((server) => ({ ...common, ...server }))
+}
+
+/**
+ * For an address mysql2 would compare the certificate with the name `localhost`.
+ *
+ * @throws RangeError
+ */
+function checkIdentity(
+  option: string,
+  ssl: MysqlOptions['ssl'],
+  servers: readonly MysqlHost[],
+): void {
+  if (typeof ssl !== 'object' || !ssl.verifyIdentity) return
+  const address = servers.map(({ host }) => host ?? '').find((host) => isIP(host))
+  if (address === undefined) return
+  throw wrongValue(
+    option,
+    `the address ${address} beside ssl-mode=verify_identity`,
+    'the host name that the certificate has, or ssl-mode=verify_ca, which compares no name',
+  )
 }
 
 /** A value of a wrong type, unshown. */

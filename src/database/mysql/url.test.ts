@@ -17,7 +17,7 @@ const pem = (name: string): string => {
 function read(parameters: string) {
   const warnings: string[] = []
   const [options] = poolOptions(
-    `mysql://anna:s3cret@10.0.0.7/site?${parameters}`,
+    `mysql://anna:s3cret@db7.example.net/site?${parameters}`,
     'database',
     (message) => warnings.push(message),
   )
@@ -142,6 +142,25 @@ test('a password in a place of its own in the URL is not taken for the schema', 
       },
     )
   }
+})
+
+test('an address is refused where certificates are compared with a name', () => {
+  for (const host of ['10.0.0.5', '[fd00::5]', 'db.example.net,10.0.0.6']) {
+    assert.throws(
+      () => poolOptions(`mysql://u:secret@${host}/site?ssl-mode=verify_identity`),
+      (error: Error & { code: string }) =>
+        error.code === 'ERR_WIDE_CACHE_OPTION' &&
+        /"database" is "the address (10\.0\.0\.[56]|fd00::5) beside .*; allowed: the host/.test(
+          error.message,
+        ) &&
+        !error.message.includes('secret'),
+    )
+  }
+  const database = 'site'
+  assert.throws(() => poolOptions({ host: '::1', database, ssl: IDENTITY }), RangeError)
+  const socketPath = '/run/mysqld/mysqld.sock'
+  assert.equal(poolOptions({ host: '::1', database, ssl: IDENTITY, socketPath }).length, 1)
+  assert.equal(poolOptions('mysql://u@10.0.0.5/site?ssl-mode=verify_ca').length, 1)
 })
 
 test('a wrong list of hosts is refused by what is wrong with it, without a secret', () => {
