@@ -246,6 +246,8 @@ export function createActivity(options: ActivityOptions = {}): Activity {
 /** How long a call of the retention removes what is old. Collecting waits for it. */
 const LEAST_REMOVAL_MS = 250
 const MOST_REMOVAL_MS = 2_500
+/** A third of the time: rows are removed twice as fast as a collector brings them. */
+const REMOVAL_SHARE = 3
 
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity implements Activity {
@@ -478,12 +480,12 @@ export class SiteActivity implements Activity {
   }
 
   /**
-   * How long one call removes. Where the last one has left something, a quarter of the time since
+   * How long one call removes. Where the last one has left something, a share of the time since
    * then: collecting has the rest.
    */
   #removalMs(began: number): number {
     const since = began - (this.#moreToRemoveSince ?? began)
-    return Math.min(Math.max(LEAST_REMOVAL_MS, since / 4), MOST_REMOVAL_MS)
+    return Math.min(Math.max(LEAST_REMOVAL_MS, since / REMOVAL_SHARE), MOST_REMOVAL_MS)
   }
 
   /** SQL has what the last process has given. */
