@@ -54,8 +54,8 @@ export class Records {
   readonly rows: RowTruth[] = []
   readonly frames = new Map<string, FrameTruth>()
   readonly processes: WideCacheProcess[] = []
-  /** When a database has last given one of its grids a new id, because another one uses it. */
-  apartSince = Infinity
+  /** The ids that a database has given up because another one uses them, and when it last did. */
+  readonly givenUp = new Map<string, number>()
   /** From then on nothing goes wrong that lasts. */
   calmSince = Infinity
   readonly #world: World

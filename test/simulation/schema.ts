@@ -134,6 +134,11 @@ export function changesId(sql: string): boolean {
   return sql.startsWith('UPDATE wide_cache_grids SET id')
 }
 
+/** The id that such a statement takes from its grid. */
+export function idGivenUpBy(values: readonly SqlValue[]): string {
+  return hex(values[1])
+}
+
 /** A statement that enters a grid. */
 export function entersGrid(sql: string): boolean {
   return sql.startsWith('INSERT INTO `wide_cache_grids`')

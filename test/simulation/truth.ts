@@ -175,13 +175,13 @@ export class Truth {
     this.rowsBeside += tx.rows.length
   }
 
-  /** This database has found out about another that uses its grid's id. */
-  hasParted(): void {
+  /** This database has found out about another that uses the id of one of its grids. */
+  hasParted(id: string): void {
     this.#world.check(
       this.#scenario.twin === 'clone',
       () => `database ${this.name} takes another for a clone of itself`,
     )
-    this.#records.apartSince = this.#world.now
+    this.#records.givenUp.set(id, this.#world.now)
   }
 
   #sumsMustHold(database: WatchedDatabaseServer): void {
@@ -209,10 +209,14 @@ export class Truth {
 
   #foreign(row: RowTruth): void {
     this.foreignRows++
-    const at = this.#records.frameOf(row)?.closedAt ?? 0
+    const frame = this.#records.frameOf(row)
+    const at = frame?.closedAt ?? 0
+    // Of each grid the collectors find out for themselves.
+    const ids = [...(frame?.storedAt.keys() ?? [])].map((key) => placeOf(key).grid)
+    const apartSince = Math.max(...ids.map((id) => this.#records.givenUp.get(id) ?? Infinity))
     // A writer learns of its grid's new id when it asks for its prefix.
     const knew = row.process.frames.some(
-      (frame) => frame.closedAt > this.#records.apartSince && frame.closedAt < at - PARTING_MS,
+      ({ closedAt }) => closedAt > apartSince && closedAt < at - PARTING_MS,
     )
     // Marks whose server is down show nothing.
     const mayNotShow = this.#world.faulty || row.process.servers.some((server) => !server.up)

@@ -4,6 +4,7 @@ import type { World } from '../simulated-world/world.js'
 import type { Scenario } from './scenario.js'
 import {
   changesId,
+  idGivenUpBy,
   entersGrid,
   isRead,
   locksGrids,
@@ -76,7 +77,7 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
     if (piece) tx.quarantined.push(piece)
     if (raises(sql)) this.#raised(tx, values)
     if (entersGrid(sql)) this.#truth.entered(this)
-    if (changesId(sql)) this.#truth.hasParted()
+    if (changesId(sql)) this.#truth.hasParted(idGivenUpBy(values))
     return result
   }
 
