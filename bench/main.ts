@@ -22,7 +22,7 @@ import { LEAST_RUNS } from './against/verdict.js'
 import { compare } from './harness/compare.js'
 import type { Mode, Part } from './harness/part.js'
 import { PARTS } from './harness/parts.js'
-import { newest, parse, RESULTS } from './harness/result.js'
+import { FULL, newest, parse, RESULTS } from './harness/result.js'
 import { run } from './harness/run.js'
 import { markdown } from './harness/table.js'
 
@@ -48,7 +48,8 @@ try {
   else {
     const mode = modeOf(values)
     const { results } = values
-    const folder = results === undefined ? RESULTS : pathToFileURL(`${resolve(results)}/`)
+    const kept = mode === 'full' ? new URL(FULL, RESULTS) : RESULTS
+    const folder = results === undefined ? kept : pathToFileURL(`${resolve(results)}/`)
     process.exitCode = await bench(positionals, mode, folder)
     // Said once, by the process that was asked; and a quick run's results are not for the docs.
     if (process.send === undefined && mode !== 'quick') {
@@ -145,7 +146,7 @@ function comparison(files: readonly string[]): number {
     throw new Error('compare takes one file: an earlier bench/results/<part>.json')
   }
   const old = parse(readFileSync(file, 'utf8'))
-  const { table, worse } = compare(old, newest(old.part))
+  const { table, worse } = compare(old, newest(old.part, RESULTS, old.mode === 'full'))
   console.log(markdown(table))
   console.log(
     worse === 0

@@ -4,12 +4,11 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import type { Mode } from '../harness/part.js'
-import { newest, type Result } from '../harness/result.js'
+import { FULL, parse, type Result } from '../harness/result.js'
 import { markdown } from '../harness/table.js'
 import { build, commitOf, KEPT_CHARACTERS, ROOT, titleOf, workingTree } from './tree.js'
 import { type Verdict, verdict } from './verdict.js'
@@ -118,7 +117,9 @@ async function compared(
 async function ran(part: string, bench: Bench, signal: AbortSignal): Promise<Result> {
   signal.throwIfAborted()
   const { folder, results, flags } = bench
-  rmSync(join(results, `${part}.json`), { force: true })
+  // With `--full` commits keep them in one or the other.
+  const files = [results, join(results, FULL)].map((place) => join(place, `${part}.json`))
+  for (const file of files) rmSync(file, { force: true })
   const child = fork(join(folder, 'bench', 'main.ts'), [part, ...flags], {
     cwd: folder,
     execArgv: ['--expose-gc', ...TYPESCRIPT],
@@ -133,8 +134,9 @@ async function ran(part: string, bench: Bench, signal: AbortSignal): Promise<Res
   const [code] = (await once(child, 'close')) as [number | null]
   signal.removeEventListener('abort', stop)
   signal.throwIfAborted()
-  if (!existsSync(join(results, `${part}.json`))) {
+  const file = files.find((file) => existsSync(file))
+  if (file === undefined) {
     throw new Error(`${said}\n${part}: the run of ${bench.name} ended with ${code} and no result`)
   }
-  return newest(part, pathToFileURL(`${results}/`))
+  return parse(readFileSync(file, 'utf8'))
 }

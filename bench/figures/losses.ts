@@ -106,27 +106,24 @@ function column(label: string): string {
 }
 
 /**
- * What wide-cache may still lose: by fault and in all, of the long runs where there are some. The
- * fewer visits there were, the less is known.
+ * What wide-cache may still lose: by fault and in all. The fewer visits there were, the less is
+ * known, so it is asked of the long runs.
  */
 export const lossBound: Figures = (read) => {
-  const seen = ofLiving(read('faults'))
+  const seen = ofLiving(read('faults', true))
   return { rows: [...seen, ['all of these', sumOf(seen)] as const].map(boundRow) }
 }
 
 /** The last row of that table, for a page that has no place for more. */
 export const lossBoundOfAll: Figures = (read) => ({
-  rows: [boundRow(['all faults', sumOf(ofLiving(read('faults')))])],
+  rows: [boundRow(['all faults', sumOf(ofLiving(read('faults', true)))])],
 })
 
 function ofLiving(measured: Measured): (readonly [fault: string, seen: Seen])[] {
   const { samples } = measured
-  const long = settingsOf(measured, FOR_LONG)
-  const [contender, faults] =
-    long.length > 0 ? [FOR_LONG, long] : [WIDE_CACHE.label, FAULTS.map(({ name }) => name)]
-  return faults.map((fault) => {
+  return settingsOf(measured, FOR_LONG).map((fault) => {
     const sum = (of: Parameters<typeof samples.of>[2]): number =>
-      samples.of(contender, fault, of).reduce((a, b) => a + b, 0)
+      samples.of(FOR_LONG, fault, of).reduce((a, b) => a + b, 0)
     return [fault, { recorded: sum(RECORDED), lost: sum(LIVING_LOST) }]
   })
 }

@@ -9,8 +9,11 @@ export interface Measured {
   readonly samples: Samples
 }
 
-/** The result of a part. @throws Error that names the file and says how to get it */
-export type Read = (part: string) => Measured
+/**
+ * The result of a part; `long`: of its run with `--full`. @throws Error that names the file and
+ * says how to get it
+ */
+export type Read = (part: string, long?: boolean) => Measured
 
 /** A table by its results. A title is printed as a sentence above the table. */
 export type Figures = (read: Read) => { readonly title?: string; readonly rows: Table['rows'] }
@@ -18,15 +21,16 @@ export type Figures = (read: Read) => { readonly title?: string; readonly rows: 
 /** Reads each result once. `folder`: where results are kept. */
 export function reader(folder?: URL): Read {
   const known = new Map<string, Measured>()
-  return (part) => {
-    const found = known.get(part) ?? open(part, folder)
-    known.set(part, found)
+  return (part, long = false) => {
+    const key = `${part} ${long}`
+    const found = known.get(key) ?? open(part, folder, long)
+    known.set(key, found)
     return found
   }
 }
 
-function open(part: string, folder: URL | undefined): Measured {
-  const result = newest(part, folder)
+function open(part: string, folder: URL | undefined, long: boolean): Measured {
+  const result = newest(part, folder, long)
   if (result.mode === 'quick') {
     throw new Error(
       `bench/results/${part}.json is of a quick run, which shows nothing but that it runs: ` +

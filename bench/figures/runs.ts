@@ -1,11 +1,19 @@
 /** On what the figures were measured, what was aimed at, and what was set. */
-import { PARTS } from '../harness/parts.js'
+import { FULL_PARTS, PARTS } from '../harness/parts.js'
 import { number } from '../harness/table.js'
 import type { Result } from '../harness/result.js'
 import type { Figures, Read } from './measured.js'
 
+/** Of all parts, and then of those that have run for long. */
 function results(read: Read): Result[] {
-  return PARTS.map((part) => read(part).result)
+  return [
+    ...PARTS.map((part) => read(part).result),
+    ...FULL_PARTS.map((part) => read(part, true).result),
+  ]
+}
+
+function nameOf({ part, mode }: Result): string {
+  return mode === 'full' ? `${part} --full` : part
 }
 
 export const machine: Figures = (read) => {
@@ -30,37 +38,36 @@ export const machine: Figures = (read) => {
 }
 
 export const runs: Figures = (read) => ({
-  rows: results(read).map(({ part, date, mode, seconds, claims }) => ({
-    part,
-    date: date.slice(0, 10),
-    mode,
-    seconds: number(seconds),
-    targets: claims.length,
-    reached: claims.filter(({ holds }) => holds).length,
+  rows: results(read).map((result) => ({
+    part: nameOf(result),
+    date: result.date.slice(0, 10),
+    seconds: number(result.seconds),
+    targets: result.claims.length,
+    reached: result.claims.filter(({ holds }) => holds).length,
   })),
 })
 
 /** What a run of the benchmark prints as NOT SHOWN. */
 export const missed: Figures = (read) => ({
-  rows: results(read).flatMap(({ part, claims }) =>
-    claims
+  rows: results(read).flatMap((result) =>
+    result.claims
       .filter(({ holds }) => !holds)
-      .map(({ text }) => ({ part, 'aimed at, and in brackets measured': text })),
+      .map(({ text }) => ({ part: nameOf(result), 'aimed at, and in brackets measured': text })),
   ),
 })
 
 export const reached: Figures = (read) => ({
-  rows: results(read).flatMap(({ part, claims }) =>
-    claims
+  rows: results(read).flatMap((result) =>
+    result.claims
       .filter(({ holds }) => holds)
-      .map(({ text }) => ({ part, 'aimed at, and measured': text })),
+      .map(({ text }) => ({ part: nameOf(result), 'aimed at, and measured': text })),
   ),
 })
 
 export const settings: Figures = (read) => ({
-  rows: results(read).flatMap(({ part, settings }) =>
-    Object.entries(settings).map(([setting, value]) => ({
-      part,
+  rows: results(read).flatMap((result) =>
+    Object.entries(result.settings).map(([setting, value]) => ({
+      part: nameOf(result),
       setting,
       value: Array.isArray(value) ? value.map(plain).join('; ') : plain(value),
     })),

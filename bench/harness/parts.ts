@@ -11,3 +11,6 @@ export const PARTS: readonly string[] = [
   'scale',
   'micro',
 ]
+
+/** The parts whose long runs, with `--full`, the docs quote as well. */
+export const FULL_PARTS: readonly string[] = ['faults']

@@ -1,4 +1,7 @@
-/** A part's result as it is kept: `bench/results/<part>.json`, and its picture beside it. */
+/**
+ * A part's result as it is kept: `bench/results/<part>.json`, and its picture beside it. Those of
+ * long runs, with `--full`, are in `bench/results/full/`, so that all others come from one run.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Chart, svg } from './chart.js'
 import type { Machine } from './machine.js'
@@ -23,8 +26,9 @@ export interface Result {
   readonly measures: readonly Measure[]
 }
 
-/** Where results are kept. */
+/** Where results are kept, and those of long runs, which a folder of results has in it. */
 export const RESULTS = new URL('../results/', import.meta.url)
+export const FULL = 'full/'
 
 export function write(result: Result, chart: Chart, folder: URL): void {
   mkdirSync(folder, { recursive: true })
@@ -33,14 +37,14 @@ export function write(result: Result, chart: Chart, folder: URL): void {
 }
 
 /** The newest result of a part. @throws Error that says how to get one */
-export function newest(part: string, folder = RESULTS): Result {
-  const file = new URL(`${part}.json`, folder)
+export function newest(part: string, folder = RESULTS, long = false): Result {
+  const file = `${long ? FULL : ''}${part}.json`
   try {
-    return parse(readFileSync(file, 'utf8'))
+    return parse(readFileSync(new URL(file, folder), 'utf8'))
   } catch (cause) {
     throw new Error(
-      `There is no result of "${part}", bench/results/${part}.json: run \`npm run bench -- ` +
-        `${part}\` first`,
+      `There is no result of "${part}", bench/results/${file}: run \`npm run bench -- ` +
+        `${part}${long ? ' --full' : ''}\` first`,
       { cause },
     )
   }
