@@ -240,7 +240,7 @@ export function endsOf(rate: number, constants: Constants): End[] {
   const oneServer = capacityOfOneServer(rate, constants)
   return [
     {
-      resource: 'retention, a quarter of the time',
+      resource: 'retention, a third of the time',
       visits: LIMITS.retainedRowsPerSecond,
       change:
         'partition `activities` by day and drop whole partitions; or a WideCache whose ' +

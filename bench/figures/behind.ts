@@ -8,7 +8,6 @@ const SUMS = 'collector, with sums only'
 const RAW = 'raw INSERTs of 1,000'
 const WITH_SUMS = 'raw INSERTs and their sums'
 const SINGLE = 'single INSERTs'
-const RETENTION = 'retention'
 const SPEED = metric('rows/s')
 
 const REFRESH = 'activity.stats()'
@@ -50,18 +49,6 @@ export const collectingDimensions: Figures = (read) => {
       'without dimensions, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
       'with all ready-made ones, rows/s': shown(samples.spread(DIMENSIONS, setting, SPEED)),
       '%': share(samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED)),
-    })),
-  }
-}
-
-export const retention: Figures = (read) => {
-  const measured = read('drain')
-  const { samples } = measured
-  return {
-    rows: settingsOf(measured, RETENTION).map((setting) => ({
-      'rows in SQL': number(Number(setting)),
-      'removed, rows/s': shown(samples.spread(RETENTION, setting, SPEED)),
-      'ms a call': shown(samples.spread(RETENTION, setting, metric('ms a call'))),
     })),
   }
 }

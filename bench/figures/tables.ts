@@ -5,7 +5,6 @@ import {
   reading,
   readingAtOnce,
   readingHistory,
-  retention,
 } from './behind.js'
 import { embedded, embeddedCollecting } from './embedded.js'
 import { freshness, idle } from './freshness.js'
@@ -22,6 +21,7 @@ import {
 import type { Figures } from './measured.js'
 import { apart, relatives, viewers } from './relatives.js'
 import { outages, overhead, overheadBehind, steps } from './requests.js'
+import { besideRetention, retention, retentionForLong } from './retention.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
 import { storage } from './storage.js'
 
@@ -41,6 +41,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     collecting,
     'collecting-dimensions': collectingDimensions,
     retention,
+    'retention-for-long': retentionForLong,
+    'beside-retention': besideRetention,
     storage,
     reading,
     'reading-history': readingHistory,

@@ -4,6 +4,7 @@ export const PARTS: readonly string[] = [
   'faults',
   'overhead',
   'drain',
+  'retention',
   'stats',
   'embedded',
   'freshness',
@@ -13,4 +14,4 @@ export const PARTS: readonly string[] = [
 ]
 
 /** The parts whose long runs, with `--full`, the docs quote as well. */
-export const FULL_PARTS: readonly string[] = ['faults']
+export const FULL_PARTS: readonly string[] = ['faults', 'retention']

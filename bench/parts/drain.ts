@@ -1,18 +1,15 @@
 /**
  * How fast one collector empties the grid, beside what the database takes at most, by LOAD DATA and
  * by INSERTs without and with the sums that it keeps, and beside one INSERT a visit; what the
- * ready-made dimensions add, and what `keep: 'sums'` saves; how fast the retention removes what it
- * brought, and what others who insert notice of that; and what it all takes on the disk. The
+ * ready-made dimensions add, and what `keep: 'sums'` saves; and what it all takes on the disk. The
  * backlog is that of a site of four processes with 1,000 visits a second each, whose collector was
  * away.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { type Backlog, fill, startOf } from '../drain/backlog.js'
 import { checkLedger, checkRows, checkSums } from '../drain/check.js'
-import { commitsUntil, removeAll } from '../drain/retention.js'
 import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
@@ -29,7 +26,6 @@ const LIMIT = 'raw INSERTs of 1,000'
 const CEILING = 'LOAD DATA'
 const WITH_SUMS = 'raw INSERTs and their sums'
 const SINGLE = 'single INSERTs'
-const RETENTION = 'retention'
 const PEERS = new Map([
   [COLLECTOR, 'collector'],
   [DIMENSIONS, 'collector'],
@@ -42,10 +38,6 @@ const PEERS = new Map([
 
 const SPEED = { metric: 'rows/s', better: 'more' } as const
 const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
-const CALL = { metric: 'ms a call', better: 'less' } as const
-const [ALONE, BESIDE] = ['commits alone', 'commits beside the retention']
-const P99 = { metric: 'p99, ms', better: 'less' } as const
-const LONGEST = { metric: 'longest, ms', better: 'less' } as const
 const BYTES = { metric: 'bytes/row', better: 'less' } as const
 const STORAGE = 'storage'
 const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
@@ -58,10 +50,6 @@ const LEAST_WITH_DIMENSIONS = 0.75
 const FULL_COMMIT_ROWS = 100_000
 const FLAT_FROM_ROWS = 100_000
 const FLAT_MIB = 96
-/** Collecting waits for a call of the retention, and others who insert for a piece of it. */
-const MOST_CALL_MS = 500
-const MOST_WAIT_MS = 50
-const COMMITS_ALONE_MS = 2_000
 
 /**
  * As an operator would have it, the same for all: each commit is on the disk, and the tables fit
@@ -201,22 +189,8 @@ async function run(bench: Bench): Promise<Report> {
   }
   for (const { child } of contenders) await child.ask('close')
 
-  bench.progress('retention')
   const collected = contenders.find(({ label }) => label === COLLECTOR)!.database
   await sql.query(`USE ${collected}`)
-  const database = new MysqlDatabase(mariadb.url(collected))
-  bench.after(() => database.close())
-  const largest = String(sizes.at(-1))
-  const beside = new MysqlDatabase(mariadb.url(collected))
-  bench.after(() => beside.close())
-  const alone = commitsUntil(beside, delay(COMMITS_ALONE_MS))
-  addLatencies(bench, ALONE, largest, await alone)
-  const removing = removeAll(database, sql)
-  addLatencies(bench, BESIDE, largest, await commitsUntil(beside, removing))
-  const removals = await removing
-  const [rows, ms] = [sum(removals.map(({ rows }) => rows)), sum(removals.map(({ ms }) => ms))]
-  bench.samples.add(RETENTION, largest, SPEED, (rows / ms) * 1000)
-  for (const { ms } of removals) bench.samples.add(RETENTION, largest, CALL, ms)
   bench.progress('storage')
   for (const { table, bytesARow } of await sizesOf(sql, collected)) {
     bench.samples.add(table, STORAGE, BYTES, bytesARow)
@@ -224,16 +198,6 @@ async function run(bench: Bench): Promise<Report> {
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
   return report(bench, sizes, enough)
-}
-
-function addLatencies(bench: Bench, label: string, setting: string, ms: readonly number[]): void {
-  const ascending = [...ms].sort((a, b) => a - b)
-  bench.samples.add(label, setting, P99, ascending[Math.floor(ascending.length * 0.99)]!)
-  bench.samples.add(label, setting, LONGEST, ascending.at(-1)!)
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0)
 }
 
 function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
@@ -259,25 +223,6 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
       median >= LEAST_WITH_DIMENSIONS,
     )
   }
-  const largest = String(sizes.at(-1))
-  const slowest = Math.max(...samples.of(RETENTION, largest, CALL))
-  claim(
-    `A call of the retention takes at most ${MOST_CALL_MS} ms (${number(slowest)} ms)`,
-    slowest <= MOST_CALL_MS,
-  )
-  const removed = samples.spread(RETENTION, largest, SPEED).median
-  const brought = samples.spread(COLLECTOR, largest, SPEED).median
-  claim(
-    `The retention removes as fast as the collector brings (${number(removed)} and ` +
-      `${number(brought)} rows/s)`,
-    removed >= brought,
-  )
-  const [waits, without] = [BESIDE, ALONE].map((label) => samples.of(label, largest, LONGEST)[0]!)
-  claim(
-    `Beside the retention no commit takes ${MOST_WAIT_MS} ms more than the longest alone ` +
-      `(${number(waits!)} and ${number(without!)} ms)`,
-    waits! <= without! + MOST_WAIT_MS,
-  )
   const large = sizes.filter((size) => size >= FLAT_FROM_ROWS)
   const [first, last] = [large[0], large.at(-1)]
   if (first === undefined || last === undefined || first === last) return
@@ -321,12 +266,6 @@ function report(
       [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
     }
   })
-  const largest = String(sizes.at(-1))
-  const removed = {
-    'rows in SQL': number(Number(largest)),
-    [SPEED.metric]: withSpread(samples.spread(RETENTION, largest, SPEED)),
-    [CALL.metric]: withSpread(samples.spread(RETENTION, largest, CALL)),
-  }
   return {
     tables: [
       {
@@ -337,18 +276,6 @@ function report(
             .join('; ') +
           ')',
         rows,
-      },
-      {
-        title: 'Retention: what was collected, with its sums and visitors, removed again',
-        rows: [removed],
-      },
-      {
-        title: 'Commits of 100 visits into the same tables, one after the other',
-        rows: [ALONE, BESIDE].map((label) => ({
-          commits: label,
-          [P99.metric]: number(samples.of(label, largest, P99)[0]!),
-          [LONGEST.metric]: number(samples.of(label, largest, LONGEST)[0]!),
-        })),
       },
     ],
     chart: {

@@ -1,68 +1,65 @@
-/**
- * Retention on what the collector has brought, all of it past its time: the other half of a day's
- * work.
- */
-import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { commitVisits } from '../../src/activity/commit.js'
+/** Retention on rows that are all past their time, as fast as it can. */
+import { commitVisits, MAX_COMMIT_ROWS } from '../../src/activity/commit.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
-import { NAME, visitAt } from './visits.js'
+import { NAME, visitsBetween } from './visits.js'
+
+/** How long a call of a collecting run lasts, where there is more to remove. */
+export const CALL_MS = 250
 
 /** All days are closed, and nothing of closed days stays but their totals. */
 const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
 
-/** How long a call of a collecting run lasts, where there is more to remove. */
-const CALL_MS = 250
+/** Of the rows that are brought and removed. */
+const VISITS_A_SECOND = 4_000
 
-/** Not the name whose rows are removed, so these stay. */
-const BESIDE = 'beside'
-const VISITS_A_COMMIT = 100
-
-export interface Removal {
+export interface Work {
   readonly rows: number
   readonly ms: number
+}
+
+/** Brings as many visits of the last minutes, in commits of the size that a backlog has. */
+export async function bring(database: Database, count: number): Promise<Work[]> {
+  const commits: Work[] = []
+  const now = await database.now()
+  const timeOf = (visit: number): number => now + ((visit - count) / VISITS_A_SECOND) * 1000
+  for (let from = 0; from < count; from += MAX_COMMIT_ROWS) {
+    const to = Math.min(from + MAX_COMMIT_ROWS, count)
+    const visits = visitsBetween(timeOf(from), timeOf(to), to - from)
+    const began = performance.now()
+    await database.transaction((tx) => commitVisits(visits, tx, { now, name: NAME }))
+    commits.push({ rows: to - from, ms: performance.now() - began })
+  }
+  return commits
 }
 
 /**
  * Calls it until nothing is left, each time as a collecting run does. @throws Error if it leaves
  * rows, sums or visitors
  */
-export async function removeAll(database: Database, sql: Connection): Promise<Removal[]> {
-  const rowsLeft = async (table: string): Promise<number> => {
-    const [[row]] = await sql.query<RowDataPacket[]>(
-      `SELECT COUNT(*) AS n FROM ${table} WHERE name = '${NAME}'`,
-    )
-    return Number(row?.['n'])
-  }
-  const removals: Removal[] = []
+export async function removeAll(database: Database): Promise<Work[]> {
+  const calls: Work[] = []
   for (let more = true; more;) {
-    const before = await rowsLeft('activities')
+    const before = await count(database, 'activities')
     const now = await database.now()
     const began = performance.now()
     const mayGoOn = (): boolean => performance.now() - began < CALL_MS
     more = await removeOldVisits(database, { now, name: NAME }, NOTHING_KEPT, undefined, mayGoOn)
     const ms = performance.now() - began
-    removals.push({ rows: before - (await rowsLeft('activities')), ms })
+    calls.push({ rows: before - (await count(database, 'activities')), ms })
   }
   for (const table of ['activities', 'activity_seconds', 'activity_visitors']) {
-    const left = await rowsLeft(table)
+    const left = await count(database, table)
     if (left !== 0) throw new Error(`the retention has left ${left} rows in ${table}`)
   }
-  return removals
+  return calls
 }
 
-/** Commits visits, one commit after the other, until `work` is done. Returns how long each took. */
-export async function commitsUntil(database: Database, work: Promise<unknown>): Promise<number[]> {
-  let done = false
-  const end = work.finally(() => (done = true))
-  const took: number[] = []
-  for (let i = 0; !done; i++) {
-    const now = Date.now()
-    const visits = Array.from({ length: VISITS_A_COMMIT }, (_, visit) => visitAt(now, visit))
-    const began = performance.now()
-    await database.transaction((tx) => commitVisits(visits, tx, { now, name: BESIDE }))
-    took.push(performance.now() - began)
-  }
-  await end
-  return took
+/** The rows of a table, or a sum of them. */
+export async function count(database: Database, table: string, what = 'COUNT(*)'): Promise<number> {
+  const { rows } = await database.query(
+    `SELECT COALESCE(${what}, 0) AS n FROM ${table} WHERE name = ?`,
+    [NAME],
+  )
+  return Number(rows[0]!['n'])
 }

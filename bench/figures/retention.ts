@@ -1,0 +1,73 @@
+/** What is removed for its age: the part `retention`. */
+import type { Metric } from '../harness/samples.js'
+import { number } from '../harness/table.js'
+import {
+  BEHIND,
+  BESIDE,
+  BROUGHT,
+  CALL,
+  CLOSED,
+  COLLECTOR,
+  COLLECTS,
+  FULL_SPEED,
+  LONGEST,
+  NOTHING,
+  OVERDUE,
+  P50,
+  P99,
+  REMOVED,
+  REMOVES,
+  RETENTION,
+  SPEED,
+} from '../retention/names.js'
+import { type Figures, type Measured, settingsOf, shown } from './measured.js'
+
+/** All rows past their time, as fast as it can. */
+export const retention: Figures = (read) => {
+  const measured = read('retention')
+  const { samples } = measured
+  return {
+    rows: settingsOf(measured, RETENTION).map((setting) => ({
+      'rows in SQL': number(Number(setting)),
+      'brought in full commits, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+      'removed, rows/s': shown(samples.spread(RETENTION, setting, SPEED)),
+      'ms a call': shown(samples.spread(RETENTION, setting, CALL)),
+    })),
+  }
+}
+
+/** For hours, beside a collector that brings as much. */
+export const retentionForLong: Figures = (read) => {
+  const measured = read('retention', true)
+  const { samples, result } = measured
+  const sum = (of: Metric): number =>
+    samples.of(COLLECTOR, REMOVES, of).reduce((all, one) => all + one, 0)
+  const most = (of: Metric): string => number(Math.max(...samples.of(COLLECTOR, REMOVES, of)))
+  return {
+    rows: [
+      {
+        'visits/s': number(Number(result.settings['visits/s'])),
+        'rows brought': number(sum(BROUGHT)),
+        'rows removed': number(sum(REMOVED)),
+        'days closed': most(CLOSED),
+        'oldest row past its time, s': most(OVERDUE),
+        'collector behind, s': most(BEHIND),
+        'ms of the longest call': most(CALL),
+      },
+    ],
+  }
+}
+
+/** What others who commit notice of it. */
+export const besideRetention: Figures = (read) => {
+  const of = (measured: Measured, setting: string): Record<string, string> => ({
+    'commits of others beside': setting,
+    'p50, ms': shown(measured.samples.spread(BESIDE, setting, P50)),
+    'p99, ms': shown(measured.samples.spread(BESIDE, setting, P99)),
+    'longest, ms': number(Math.max(...measured.samples.of(BESIDE, setting, LONGEST))),
+  })
+  const [once, forLong] = [read('retention'), read('retention', true)]
+  return {
+    rows: [of(once, NOTHING), of(once, FULL_SPEED), of(forLong, COLLECTS), of(forLong, REMOVES)],
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Whether the retention removes as fast as visits come, and whether it holds up others who insert:
+ * first all that it can, then beside a collector, with `--full` for hours.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '../../src/database/database.js'
+import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
+import { Child } from '../harness/child.js'
+import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import { number, withSpread } from '../harness/table.js'
+import { type Life, live } from '../retention/life.js'
+import {
+  BEHIND,
+  BESIDE,
+  BROUGHT,
+  CALL,
+  CLOSED,
+  COLLECTOR,
+  COLLECTS,
+  FULL_SPEED,
+  LONGEST,
+  NOTHING,
+  OVERDUE,
+  P50,
+  P99,
+  REMOVED,
+  REMOVES,
+  RETENTION,
+  SPEED,
+} from '../retention/names.js'
+import { bring, count, removeAll, type Work } from '../retention/removal.js'
+import { FAST, VISITORS } from '../retention/visits.js'
+
+const ALONE_MS = 2_000
+
+/** The promises. */
+const MOST_CALL_MS = 500
+const MOST_WAIT_MS = 50
+const MOST_BEHIND_SECONDS = 5
+/** One until they are looked for, and one in which they are removed. */
+const MOST_OVERDUE_PERIODS = 2
+
+/** As an operator would have it: each commit is on the disk. */
+const MARIADB = [
+  '--innodb-flush-log-at-trx-commit=1',
+  '--innodb-buffer-pool-size=512M',
+  '--innodb-log-file-size=512M',
+  '--max-allowed-packet=64M',
+]
+
+export const part: Part = {
+  name: 'retention',
+  question: 'Does the retention remove as fast as visits come, without holding others up?',
+  run,
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const rows = bench.setting('rows removed at once', { quick: 20_000, normal: 1_000_000 })
+  const life: Life = {
+    rate: bench.setting('visits/s', { quick: 5_000, normal: 20_000, full: 25_000 }),
+    seconds: bench.setting('seconds', { quick: 8, normal: 20, full: 7_200 }),
+    keptSeconds: bench.setting('rows kept for, s', { quick: 3, normal: 8, full: 1_200 }),
+    everySeconds: bench.setting('removed every, s', { quick: 1, normal: 4, full: 60 }),
+  }
+  const site = `${FAST} seconds of the site in a second, ${number(VISITORS)} visitors`
+  bench.setting('site', { quick: site, normal: site })
+
+  const mariadb = await bench.mariadb(MARIADB)
+  await mariadb.createDatabase('retention')
+  const mysqlUrl = mariadb.url('retention')
+  const database = new MysqlDatabase(mysqlUrl)
+  bench.after(() => database.close())
+  await database.migrate()
+  const others = new Child(new URL('../retention/others.ts', import.meta.url), process.execArgv)
+  bench.after(() => others.end())
+
+  bench.progress('rows to be removed at once')
+  const commits = await bring(database, rows)
+  bench.samples.add(COLLECTOR, String(rows), SPEED, speedOf(commits))
+  await others.ask('open', { mysqlUrl })
+  await delay(ALONE_MS)
+  // Not the first commits, which open a connection and are compiled.
+  await others.ask('took')
+  await delay(ALONE_MS)
+  await note(bench, others, NOTHING)
+  bench.progress('removing them')
+  const calls = await removeAll(database)
+  await note(bench, others, FULL_SPEED)
+  bench.samples.add(RETENTION, String(rows), SPEED, speedOf(calls))
+  for (const { ms } of calls) bench.samples.add(RETENTION, String(rows), CALL, ms)
+
+  await lifeBeside(bench, database, others, life)
+  await others.ask('close')
+  // Some seconds show that it runs, and nothing else.
+  if (bench.mode !== 'quick') claims(bench, String(rows), life)
+  return report(bench, String(rows), life)
+}
+
+function speedOf(work: readonly Work[]): number {
+  const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+  return (sum(work.map(({ rows }) => rows)) / sum(work.map(({ ms }) => ms))) * 1000
+}
+
+/** Keeps what others have waited since the last time. */
+async function note({ samples }: Bench, others: Child, setting: string): Promise<void> {
+  const took = await others.ask<number[]>('took')
+  const at = (part: number): number => took[Math.floor((took.length - 1) * part)]!
+  samples.add(BESIDE, setting, P50, at(0.5))
+  samples.add(BESIDE, setting, P99, at(0.99))
+  samples.add(BESIDE, setting, LONGEST, at(1))
+}
+
+/** @throws Error if the tables have not exactly what has come and has not been removed */
+async function lifeBeside(
+  bench: Bench,
+  database: Database,
+  others: Child,
+  life: Life,
+): Promise<void> {
+  const totals = (): Promise<number> => count(database, 'activity_hours', 'SUM(views)')
+  const before = await totals()
+  let removed = 0
+  await live(database, life, async (period) => {
+    const { brought } = period
+    const [done, all] = [brought / life.rate, life.seconds]
+    bench.progress(`beside a collector, ${number(done)} of ${number(all)} seconds`)
+    const setting = period.removes ? REMOVES : COLLECTS
+    await note(bench, others, setting)
+    const kept = await count(database, 'activity_seconds', 'SUM(views)')
+    const samples: [metric: Metric, value: number][] = [
+      [BROUGHT, life.rate * life.everySeconds],
+      [REMOVED, brought - kept - removed],
+      [OVERDUE, period.overdueSeconds],
+      [BEHIND, period.behindSeconds],
+      [CALL, period.longestCallMs],
+      [CLOSED, period.closedDays],
+    ]
+    for (const [metric, value] of samples) bench.samples.add(COLLECTOR, setting, metric, value)
+    removed = brought - kept
+  })
+  const brought = life.rate * life.seconds
+  const found = [(await totals()) - before, (await count(database, 'activities')) + removed]
+  if (found.some((one) => one !== brought)) {
+    throw new Error(
+      `${number(brought)} visits were brought: the totals have ${number(found[0]!)}, rows that ` +
+        `are kept and removed are ${number(found[1]!)}`,
+    )
+  }
+}
+
+function claims({ samples, claim }: Bench, rows: string, life: Life): void {
+  const most = (contender: string, setting: string, metric: Metric): number =>
+    Math.max(...samples.of(contender, setting, metric))
+  const removed = samples.spread(RETENTION, rows, SPEED).median
+  const brought = samples.spread(COLLECTOR, rows, SPEED).median
+  claim(
+    `The retention removes as fast as commits bring (${number(removed)} and ${number(brought)} ` +
+      'rows/s)',
+    removed >= brought,
+  )
+  const call = Math.max(most(RETENTION, rows, CALL), most(COLLECTOR, REMOVES, CALL))
+  claim(
+    `A call of the retention takes at most ${MOST_CALL_MS} ms (${number(call)} ms)`,
+    call <= MOST_CALL_MS,
+  )
+  const site = `${number(life.rate)} visits/s for ${number(life.seconds / 60)} minutes`
+  const mostOverdue = MOST_OVERDUE_PERIODS * life.everySeconds
+  const overdue = most(COLLECTOR, REMOVES, OVERDUE)
+  claim(
+    `${site}: no row stays ${mostOverdue} s past its time (${number(overdue)} s)`,
+    overdue < mostOverdue,
+  )
+  const behind = Math.max(...[COLLECTS, REMOVES].map((one) => most(COLLECTOR, one, BEHIND)))
+  claim(
+    `${site}: the collector is never ${MOST_BEHIND_SECONDS} s behind (${number(behind)} s)`,
+    behind < MOST_BEHIND_SECONDS,
+  )
+  for (const [setting, without] of [
+    [FULL_SPEED, NOTHING],
+    [REMOVES, COLLECTS],
+  ] as const) {
+    const [longest, longestWithout] = [setting, without].map((one) => most(BESIDE, one, LONGEST))
+    claim(
+      `Beside ${setting} no commit takes ${MOST_WAIT_MS} ms more than the longest beside ` +
+        `${without} (${number(longest!)} and ${number(longestWithout!)} ms)`,
+      longest! <= longestWithout! + MOST_WAIT_MS,
+    )
+  }
+}
+
+function report({ samples }: Bench, rows: string, life: Life): Report {
+  const periods = (metric: Metric): readonly number[] => [
+    ...samples.of(BESIDE, COLLECTS, metric),
+    ...samples.of(BESIDE, REMOVES, metric),
+  ]
+  const sum = (metric: Metric): number =>
+    samples.of(COLLECTOR, REMOVES, metric).reduce((all, one) => all + one, 0)
+  return {
+    tables: [
+      {
+        title: 'All rows past their time',
+        rows: [
+          {
+            rows: number(Number(rows)),
+            'brought, rows/s': withSpread(samples.spread(COLLECTOR, rows, SPEED)),
+            'removed, rows/s': withSpread(samples.spread(RETENTION, rows, SPEED)),
+            [CALL.metric]: number(Math.max(...samples.of(RETENTION, rows, CALL))),
+          },
+        ],
+      },
+      {
+        title: 'Beside a collector, since the first row was past its time',
+        rows: [
+          {
+            'visits/s': number(life.rate),
+            [BROUGHT.metric]: number(sum(BROUGHT)),
+            [REMOVED.metric]: number(sum(REMOVED)),
+            ...Object.fromEntries(
+              [CLOSED, OVERDUE, BEHIND, CALL].map((metric) => [
+                metric.metric,
+                number(Math.max(...samples.of(COLLECTOR, REMOVES, metric))),
+              ]),
+            ),
+          },
+        ],
+      },
+      {
+        title: 'Commits of 100 visits of others into the same tables, one after the other',
+        rows: [NOTHING, FULL_SPEED, COLLECTS, REMOVES].map((setting) => ({
+          beside: setting,
+          ...Object.fromEntries(
+            [P50, P99].map((metric) => [
+              metric.metric,
+              withSpread(samples.spread(BESIDE, setting, metric)),
+            ]),
+          ),
+          [LONGEST.metric]: number(Math.max(...samples.of(BESIDE, setting, LONGEST))),
+        })),
+      },
+    ],
+    chart: {
+      kind: 'lines',
+      title:
+        'Commits of others beside a collector; rows are removed from second ' +
+        `${number(life.keptSeconds)} on`,
+      x: { name: 'seconds' },
+      y: { name: 'ms' },
+      lines: [P50, P99, LONGEST].map((metric) => ({
+        name: metric.metric,
+        points: periods(metric).map((y, at) => ({ x: (at + 1) * life.everySeconds, y })),
+      })),
+    },
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A collector's life: each second it brings the visits of that second, and it removes what is past
+ * its time as collecting runs do. Days pass quickly, so that some are closed and removed.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { commitVisits } from '../../src/activity/commit.js'
+import { removeOldVisits } from '../../src/activity/retention.js'
+import type { Database } from '../../src/database/database.js'
+import { DAY_MS } from '../../src/support/clock.js'
+import { CALL_MS } from './removal.js'
+import { FAST, NAME, visitsBetween } from './visits.js'
+
+/** Values by the hour stay for this many days, and a day is closed so long after its end. */
+const VALUES_DAYS = 1
+const VANISHED_SECONDS = 300
+
+/** Of the run, before its first midnight. */
+const BEFORE_MIDNIGHT_MS = 5_000
+
+export interface Life {
+  /** Visits a second. */
+  readonly rate: number
+  readonly seconds: number
+  /** How long rows are kept, in seconds of the run. */
+  readonly keptSeconds: number
+  /** From one removal to the next, where the last one left nothing, and of a period. */
+  readonly everySeconds: number
+}
+
+export interface Period {
+  /** Whether rows were past their time: none are in the first periods. */
+  readonly removes: boolean
+  /** Since the beginning. */
+  readonly brought: number
+  readonly closedDays: number
+  /** The longest call of the retention in the period. */
+  readonly longestCallMs: number
+  /** By how much the oldest row is past its time at the end, in seconds of the run. */
+  readonly overdueSeconds: number
+  /** How far the collector is behind its second at the end. */
+  readonly behindSeconds: number
+}
+
+/** `onPeriod` is called at the end of each period, and may look at the tables. */
+export async function live(
+  database: Database,
+  { rate, seconds, keptSeconds, everySeconds }: Life,
+  onPeriod: (period: Period) => Promise<void>,
+): Promise<void> {
+  const began = performance.now()
+  const elapsed = (): number => (performance.now() - began) / 1000
+  // A day later than any that has been closed.
+  const midnight = (Math.ceil(Date.now() / DAY_MS) + 1) * DAY_MS
+  const siteTime = (second: number): number =>
+    midnight + FAST * (second * 1000 - BEFORE_MIDNIGHT_MS)
+  const kept = {
+    rowsMs: keptSeconds * FAST * 1000,
+    valuesDays: VALUES_DAYS,
+    vanishedSeconds: VANISHED_SECONDS,
+  }
+  let dueAt = 0
+  let closedDays = 0
+  let longestCallMs = 0
+  for (let second = 1; second <= seconds; second++) {
+    await delay(Math.max(0, second - elapsed()) * 1000)
+    const context = { now: siteTime(second), name: NAME }
+    const visits = visitsBetween(siteTime(second - 1), context.now, rate)
+    await database.transaction((tx) => commitVisits(visits, tx, context))
+    if (elapsed() >= dueAt) {
+      const called = performance.now()
+      const more = await removeOldVisits(
+        database,
+        context,
+        kept,
+        () => closedDays++,
+        () => performance.now() < called + CALL_MS,
+      )
+      longestCallMs = Math.max(longestCallMs, performance.now() - called)
+      dueAt = more ? 0 : elapsed() + everySeconds
+    }
+    if (second % everySeconds !== 0) continue
+    const age = (context.now - (await oldestOf(database))) / FAST / 1000
+    await onPeriod({
+      removes: second > keptSeconds,
+      brought: second * rate,
+      closedDays,
+      longestCallMs,
+      overdueSeconds: Math.max(0, age - keptSeconds),
+      behindSeconds: Math.max(0, elapsed() - second),
+    })
+    longestCallMs = 0
+  }
+}
+
+/** When the oldest second began that has rows. */
+async function oldestOf(database: Database): Promise<number> {
+  const { rows } = await database.query(
+    'SELECT MIN(second) AS second FROM activity_seconds WHERE name = ?',
+    [NAME],
+  )
+  return Number(rows[0]!['second']) * 1000
+}

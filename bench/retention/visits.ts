@@ -1,0 +1,26 @@
+/** Visits of a busy site whose days pass quickly. */
+import { createHash } from 'node:crypto'
+import type { Visit } from '../../src/activity/visit.js'
+import { NAME, PAGES, visitAt } from '../drain/visits.js'
+
+export { NAME, PAGES }
+
+/** Seconds of the site in one second of the run: its hour is a minute, and its day is 24. */
+export const FAST = 60
+
+/** A day of 24 minutes has some ten visits of each. */
+export const VISITORS = 200_000
+
+const visitors = Array.from({ length: VISITORS }, (_, i) =>
+  createHash('sha256').update(`visitor ${i}`).digest().subarray(0, 12),
+)
+
+/** `count` visits from `from` until `to`, in milliseconds since the Unix epoch. */
+export function visitsBetween(from: number, to: number, count: number): Visit[] {
+  return Array.from({ length: count }, (_, i) => ({
+    time: Math.floor(from + (i * (to - from)) / count),
+    visitor: visitors[Math.floor(Math.random() * VISITORS)]!,
+    page: visitAt(0, i).page,
+    dimensions: undefined,
+  }))
+}
