@@ -1,14 +1,15 @@
 /** The tables of the README and the docs say what the results of the benchmark say. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { type Read, reader, shown } from '../../bench/figures/measured.js'
 import { difference, pages, render, tablesIn } from '../../bench/figures/pages.js'
 import { TABLES } from '../../bench/figures/tables.js'
-import { PARTS } from '../../bench/harness/parts.js'
-import type { Result } from '../../bench/harness/result.js'
+import type { Mode } from '../../bench/harness/part.js'
+import { FULL_PARTS, PARTS } from '../../bench/harness/parts.js'
+import { FULL, type Result } from '../../bench/harness/result.js'
 import { spread } from '../../bench/harness/statistics.js'
 import { compact } from '../../bench/harness/table.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
@@ -24,8 +25,10 @@ function page(...lines: string[]): { file: string; text: string } {
 /** Results as a folder holds them. */
 function readerOf(...results: Partial<Result>[]): Read {
   const own = pathToFileURL(`${mkdtempSync(join(folder, 'results-'))}/`)
+  mkdirSync(new URL(FULL, own))
   for (const result of results) {
-    writeFileSync(new URL(`${result.part}.json`, own), JSON.stringify(result))
+    const place = result.mode === 'full' ? new URL(FULL, own) : own
+    writeFileSync(new URL(`${result.part}.json`, place), JSON.stringify(result))
   }
   return reader(own)
 }
@@ -121,15 +124,19 @@ test('a missing, quick or incomplete result is an error that names file and line
   ] as unknown as Result['measures']
   assert.throws(
     () => render(text, readerOf()),
-    /^Error: docs\/some\.md:2: .*bench\/results\/drain\.json: run `npm run bench -- drain`/,
+    /^Error: docs\/some\.md:2: .*bench\/results\/retention\.json: run `npm run bench -- retention`/,
   )
   assert.throws(
-    () => render(text, readerOf({ part: 'drain', mode: 'quick', measures })),
-    /^Error: docs\/some\.md:2: bench\/results\/drain\.json is of a quick run/,
+    () => render(text, readerOf({ part: 'retention', mode: 'quick', measures })),
+    /^Error: docs\/some\.md:2: bench\/results\/retention\.json is of a quick run/,
   )
   assert.throws(
-    () => render(text, readerOf({ part: 'drain', mode: 'normal', measures })),
-    /^Error: docs\/some\.md:2: no samples of retention, 1000: ms a call/,
+    () => render(text, readerOf({ part: 'retention', mode: 'normal', measures })),
+    /^Error: docs\/some\.md:2: no samples of collector, 1000: rows\/s/,
+  )
+  assert.throws(
+    () => render(page('', '<!-- figures: loss-bound -->', '<!-- /figures -->'), readerOf()),
+    /^Error: .*bench\/results\/full\/faults\.json: run `npm run bench -- faults --full`/,
   )
 })
 
@@ -150,7 +157,7 @@ test('a table shows medians and the middle half of the rounds, and ratios within
     of('collector', 'peak RSS, MiB', 90.123, 90.124, 90.125),
     of('collector', 'heap after gc, MiB', 1234.5, 1300, 1100),
   ] as unknown as Result['measures']
-  const { rows } = TABLES.get('collecting')!(readerOf({ part: 'drain', mode: 'full', measures }))
+  const { rows } = TABLES.get('collecting')!(readerOf({ part: 'drain', mode: 'normal', measures }))
   assert.deepEqual(compact(rows).slice(1), [
     '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |',
     '| 1,000 | 30 (20-45) | 40 (30-50) | 50 (38-63) | 100 | 10 (7.5-15) | 90.1 ' +
@@ -160,14 +167,18 @@ test('a table shows medians and the middle half of the rounds, and ratios within
 })
 
 test('targets that a run did not show are listed, and none is said so', () => {
-  const results = (holds: boolean) =>
-    PARTS.map((part): Partial<Result> => ({
-      part,
-      mode: 'normal',
-      measures: [],
-      claims: part === 'stats' ? [{ text: 'pigs | fly', holds }] : [],
-    }))
+  const result = (part: string, mode: Mode, holds: boolean): Partial<Result> => ({
+    part,
+    mode,
+    measures: [],
+    claims: part === 'stats' || mode === 'full' ? [{ text: 'pigs | fly', holds }] : [],
+  })
+  const results = (holds: boolean) => [
+    ...PARTS.map((part) => result(part, 'normal', holds)),
+    ...FULL_PARTS.map((part) => result(part, 'full', holds)),
+  ]
   const text = page('<!-- figures: missed -->', '<!-- /figures -->')
-  assert.match(render(text, readerOf(...results(false))), /\n\| stats \| pigs \\\| fly \|\n/)
+  const missed = render(text, readerOf(...results(false)))
+  assert.match(missed, /\n\| stats \| pigs \\\| fly \|\n\| faults --full \| pigs/)
   assert.match(render(text, readerOf(...results(true))), /\n\nNone\.\n\n/)
 })
