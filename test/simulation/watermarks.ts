@@ -71,12 +71,14 @@ export class Watermarks {
     before: number,
     { id, width, layerSeconds, watermark: to }: GridRow,
   ): void {
-    const { drainAfterLayers, cellTtlSeconds } = this.#scenario
+    const { drainAfterLayers, cellTtlSeconds, pauseMs } = this.#scenario
     const world = this.#world
     const oldEnough = (from: number, until = world.now) =>
       Math.floor(database.clock.latest(from, until, CARRIES_MS) / (layerSeconds * 1000)) -
       drainAfterLayers
-    const newest = oldEnough(world.now - ACTS_WITHIN_MS)
+    const actsFrom = world.now - ACTS_WITHIN_MS
+    // It may have stood still since it read the clock.
+    const newest = oldEnough(process.stalledUntil > actsFrom ? actsFrom - pauseMs : actsFrom)
     world.check(to >= before, () => `the watermark falls from ${before} to ${to}`)
     world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)
     const really = Math.floor((EPOCH + world.now) / (layerSeconds * 1000)) - drainAfterLayers
