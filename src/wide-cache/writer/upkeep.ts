@@ -9,7 +9,7 @@ import type { StraightLog } from './straight.js'
 /** How often the outbox is looked at while it holds anything. */
 const TICK_MS = 1_000
 
-/** How often SQL is asked for the prefix. */
+/** How often SQL is asked for the prefix, and for the grid's id. */
 const CONFIRM_EVERY_MS = 10_000
 
 /** A frame unplaced for so long goes straight to SQL. */
@@ -46,10 +46,12 @@ export class Upkeep {
   readonly #parts: UpkeepParts
   #timer: Timer | undefined
   #confirmAt = 0
+  #askedAt: number
   #stopped = false
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
+    this.#askedAt = parts.environment.clock.elapsed()
   }
 
   /** A frame has been closed and is in the outbox. */
@@ -72,7 +74,8 @@ export class Upkeep {
   /** Asks SQL how far this writer's frames are settled. Never rejects. */
   async confirm(): Promise<void> {
     const { ledger, numbering, outbox, direct, environment } = this.#parts
-    this.#confirmAt = environment.clock.elapsed() + CONFIRM_EVERY_MS
+    this.#askedAt = environment.clock.elapsed()
+    this.#confirmAt = this.#askedAt + CONFIRM_EVERY_MS
     const writer = numbering.idHex
     try {
       const prefix = await ledger.prefixOf(writer)
@@ -106,8 +109,10 @@ export class Upkeep {
   async #commitDue(elapsed: number): Promise<void> {
     const { outbox, numbering, direct } = this.#parts
     let due = this.#due(elapsed)
-    if (due.some((frame) => frame.placed)) {
-      // The collectors may have brought them there meanwhile.
+    const isLongAgo = elapsed - this.#askedAt >= CONFIRM_EVERY_MS
+    if (due.some((frame) => frame.placed || isLongAgo)) {
+      // The collectors may have brought them there meanwhile. And where all frames go straight to
+      // SQL, which empties the outbox, nothing else tells the grid's new id.
       await this.confirm()
       due = this.#due(elapsed)
     }

@@ -250,6 +250,18 @@ test('if a cache does not store frames, they go straight to SQL after five secon
   assert.equal(committed.length, 1)
 })
 
+test('where all frames go straight to SQL, it is asked for the grid all the same', async () => {
+  const { visit, world, clock, committed, asked } = bench()
+  world.cache = 'full'
+  for (let frames = 0; frames < 10; frames++) {
+    await visit()
+    await clock.advance(7_500)
+  }
+  assert.equal(committed.length, 10)
+  // In 80 s, every second time that frames go there.
+  assert.equal(asked.length, 5)
+})
+
 test('after an outage of both, SQL has what is held eleven seconds after its return', async () => {
   const { visit, world, clock, committed } = bench()
   world.cache = 'down'
