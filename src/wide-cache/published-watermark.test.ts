@@ -25,10 +25,12 @@ function bench(behindMs: number) {
     clock,
     collected: (layer: number) => void collector.publish(grid, layer),
     layer: async () => {
-      await writer.refresh(grid)
+      await writer.refresh(grid, 100)
       return writer.layerOf(grid, clock.now())
     },
     hasPassed: (layer: number) => writer.hasPassed(layer),
+    ends: () => collector.withdraw(grid),
+    isKept: () => writer.isKept(grid),
   }
 }
 
@@ -57,6 +59,18 @@ test('a writer sees that a layer was passed', async () => {
   await layer()
   assert(hasPassed(PRESENT - 2))
   assert(!hasPassed(PRESENT - 1))
+})
+
+test('the watermark of a collector that has ended is followed, and others may begin', async () => {
+  const { collected, layer, ends, isKept } = bench(20_000)
+  ends()
+  assert(!(await isKept()), 'nobody collects')
+  assert.equal(await layer(), PRESENT - 20)
+  collected(PRESENT - 2)
+  assert(await isKept())
+  ends()
+  assert(!(await isKept()))
+  assert.equal(await layer(), PRESENT)
 })
 
 test('a watermark that is a minute ahead of the clock is not followed', async () => {

@@ -4,14 +4,11 @@ import type { Grid } from './grid.js'
 import type { GridSettings } from './grid-options.js'
 import { LEASE_MS } from './ledger/grid-record.js'
 
-/** How long a frame waits for the answer. Then the last one serves. */
-const PATIENCE_MS = 100
-
 /** The most that a frame is placed ahead of the process's own clock, whatever the cache says. */
 export const MAX_AHEAD_MS = 60_000
 
-/** A watermark in the cache: the digits of a layer. */
-const DIGITS = /^\d{1,15}$/
+/** A watermark in the cache: the digits of a layer, and whether its collector has ended. */
+const PUBLISHED = /^(\d{1,15})( ended)?$/
 
 /**
  * The watermark of a grid as its collector publishes it in the cache, before it reads the cells
@@ -31,6 +28,8 @@ export class PublishedWatermark {
   readonly #ttlSeconds: number
   /** As last read; `undefined` if there is none. */
   #known: number | undefined
+  /** As last published by this process. */
+  #own: number | undefined
 
   constructor(
     parts: Pick<GridSettings, 'collect' | 'drainAfterLayers' | 'periodSeconds'> & {
@@ -46,28 +45,32 @@ export class PublishedWatermark {
     this.#ttlSeconds = Math.min(MAX_TTL_SECONDS, period + LEASE_MS / 1000)
   }
 
+  /** How long a published watermark lives. */
+  get ttlMs(): number {
+    return this.#ttlSeconds * 1000
+  }
+
   /**
    * Publishes what the watermark of a grid is about to become, until the next run may have begun.
    * Resolves when the cache has it, or does not take it.
    */
   async publish(grid: Grid, watermark: number): Promise<void> {
-    const value = Buffer.from(String(watermark))
-    await this.#cache.set(grid.watermarkKey, value, this.#ttlSeconds).catch(() => undefined)
+    this.#own = watermark
+    await this.#put(grid, String(watermark))
   }
 
-  /** The collector ends. Waits for nothing. */
+  /**
+   * The collector ends. Its watermark is true all the same: it stays until another collector may
+   * have come. Waits for nothing.
+   */
   withdraw(grid: Grid): void {
-    this.#cache.delete(grid.watermarkKey).catch(() => undefined)
+    if (this.#own !== undefined) void this.#put(grid, `${this.#own} ended`)
   }
 
-  /** Reads the watermark of a grid. `undefined`: nobody publishes one, or no answer came. */
-  async read(grid: Grid): Promise<number | undefined> {
-    try {
-      const value = (await this.#cache.get(grid.watermarkKey))?.toString('latin1') ?? ''
-      return DIGITS.test(value) ? Number(value) : undefined
-    } catch {
-      return undefined
-    }
+  /** Whether a collector keeps a grid's watermark published. `false` also if no answer came. */
+  async isKept(grid: Grid): Promise<boolean> {
+    const published = await this.#read(grid)
+    return published !== undefined && !published.ended
   }
 
   /**
@@ -89,9 +92,27 @@ export class PublishedWatermark {
     return this.#known !== undefined && this.#known >= layer
   }
 
-  /** Reads the watermark anew. Waits for 100 ms at most. */
-  async refresh(grid: Grid): Promise<void> {
-    const reading = this.read(grid).then((watermark) => void (this.#known = watermark))
-    await Promise.race([reading, sleep(this.#clock, PATIENCE_MS)])
+  /** Reads the watermark anew. If no answer comes within `patienceMs`, the last one serves. */
+  async refresh(grid: Grid, patienceMs: number): Promise<void> {
+    const reading = this.#read(grid).then((read) => void (this.#known = read?.watermark))
+    await Promise.race([reading, sleep(this.#clock, patienceMs)])
+  }
+
+  async #put(grid: Grid, text: string): Promise<void> {
+    const { watermarkKey } = grid
+    await this.#cache.set(watermarkKey, Buffer.from(text), this.#ttlSeconds).catch(() => undefined)
+  }
+
+  /** `undefined`: there is none, or no answer came. */
+  async #read(grid: Grid): Promise<{ watermark: number; ended: boolean } | undefined> {
+    try {
+      const value = await this.#cache.get(grid.watermarkKey)
+      const [, digits, ended] = PUBLISHED.exec(value?.toString('latin1') ?? '') ?? []
+      return digits === undefined
+        ? undefined
+        : { watermark: Number(digits), ended: ended !== undefined }
+    } catch {
+      return undefined
+    }
   }
 }

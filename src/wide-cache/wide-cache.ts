@@ -53,6 +53,9 @@ const STATE_TTL_SECONDS = 10
  */
 const NEW_GRID_SECONDS = 300
 
+/** How long a live reading waits for the published watermark. */
+const LIVE_PATIENCE_MS = 100
+
 /** By how much collectors may come too late, at least, before figures are called stale. */
 const LEAST_STALE_SECONDS = 10
 
@@ -341,7 +344,7 @@ export class WideCache<Row, Figures = unknown> {
       const { clock } = this.#environment
       const grid = this.#record.grid!
       // Where this process's clock is behind, frames are placed in the collectors' present.
-      await this.#published.refresh(grid)
+      await this.#published.refresh(grid, LIVE_PATIENCE_MS)
       const present = this.#published.layerOf(grid, clock.now())
       return readLive(
         { ...this.#settings, cache: this.cache, grid, clock, stamp: this.#stamp },

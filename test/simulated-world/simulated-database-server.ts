@@ -51,6 +51,8 @@ export class Refusal extends Error {
  */
 export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = SimulatedTransaction> {
   awayUntil = 0
+  /** When it last went away. */
+  awaySince = 0
   readonly clock: SimulatedDatabaseClock
   protected readonly world: World
   readonly #faults: ServerFaults
@@ -93,6 +95,7 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
   }
 
   goAway(ms: number): void {
+    if (!this.away) this.awaySince = this.world.now
     this.awayUntil = this.world.now + ms
     if (this.#holder) this.rollBack(this.#holder)
   }

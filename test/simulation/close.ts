@@ -4,13 +4,18 @@ import { type FrameTruth, rowsIn } from './records.js'
 import type { Run } from './run.js'
 import { STALL_MS } from './disasters.js'
 
+/** memcached's largest item by default. */
+const MAX_ITEM_BYTES = 1024 * 1024
+
 /** An orderly end, and whether its report is true. */
 export async function close(run: Run, actor: Actor): Promise<void> {
   const { world, scenario } = run
   const { process } = actor
   if (process.closing || !process.alive) return
   const began = world.now
-  const wasWell = !world.faulty
+  const { database } = process.site
+  const wasWell = !world.faulty && !database.away
+  const cacheWasWell = !world.faulty && takesAll(run)
   const held = new Set(process.frames.filter((frame) => frame.isHeld))
   const before = process.frames.length
   process.closing = true
@@ -37,8 +42,26 @@ export async function close(run: Run, actor: Actor): Promise<void> {
       () => `${actor.name} closes with ${JSON.stringify(report)} though all is well`,
     )
   }
+  if (cacheWasWell) {
+    world.check(
+      report.lost === 0,
+      () => `${actor.name} closes with ${JSON.stringify(report)} though the cache is well`,
+    )
+  }
   checkReport(run, actor, report, held)
   process.kill(`has closed ${JSON.stringify(report)}`)
+}
+
+/** Whether the cache takes each frame. */
+function takesAll({ scenario, servers }: Run): boolean {
+  const { itemLimit, serverBytes, cachePerHost, differentLists } = scenario
+  return (
+    servers.every((server) => server.up) &&
+    itemLimit >= MAX_ITEM_BYTES &&
+    serverBytes === Infinity &&
+    !cachePerHost &&
+    !differentLists
+  )
 }
 
 function checkReport(

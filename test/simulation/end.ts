@@ -15,6 +15,9 @@ const MAX_WAITS = 20
  */
 const LONG_WAIT_MS = 600_000
 
+/** After so long a writer asks SQL for its grid. */
+const QUIET_MS = 60_000
+
 /** What must hold once the world has been well for long enough. @throws BrokenPromise */
 export async function checkAtEnd(run: Run): Promise<void> {
   const { world, actors, sites } = run
@@ -25,6 +28,11 @@ export async function checkAtEnd(run: Run): Promise<void> {
   const alive = actors.filter((actor) => actor.writes && actor.goesOn)
   for (const actor of alive) await run.report(actor, (report) => checkOwnReport(run, actor, report))
   await checkApart(run)
+  // After a quiet minute a process may end while SQL is away.
+  if (world.random.chance(0.3)) {
+    await world.pass(QUIET_MS)
+    for (const { database } of sites) database.goAway(run.scenario.closeTimeoutMs + 500)
+  }
   for (const actor of alive) {
     if (world.random.chance(0.5)) continue
     run.append(actor, 3)

@@ -155,4 +155,16 @@ export const IN_WRITER: readonly PlantedBug[] = [
     told: /not all that was dropped/,
     seed: 117,
   },
+  {
+    name: 'a process that ends waits for SQL before a frame is placed',
+    file: 'writer/placer.ts',
+    find: '    this.#isHurried = true\n    this.#hurry()',
+    replace: '',
+    with: {
+      file: 'writer/placer.ts',
+      find: 'const ASK_MS = 500',
+      replace: 'const ASK_MS = 3_000',
+    },
+    told: /though the cache is well/,
+  },
 ]

@@ -220,8 +220,11 @@ export class Truth {
     )
     // Marks whose server is down show nothing.
     const mayNotShow = this.#world.faulty || row.process.servers.some((server) => !server.up)
+    // Where SQL does not tell, a frame goes to the grid that was known.
+    const { awaySince, awayUntil } = row.process.site.database
+    const mayNotTell = at >= awaySince && at < awayUntil
     this.#world.check(
-      this.#scenario.twin === 'clone' && (mayNotShow || !knew),
+      this.#scenario.twin === 'clone' && (mayNotShow || mayNotTell || !knew),
       () =>
         `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is ` +
         'not its own',

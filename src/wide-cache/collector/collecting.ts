@@ -166,7 +166,7 @@ export class Collecting {
     const look = this.#looks++
     if (look === 0) return true
     const { grid } = record
-    if (grid && look % LOOKS_IN_SQL !== 0) return (await published.read(grid)) === undefined
+    if (grid && look % LOOKS_IN_SQL !== 0) return !(await published.isKept(grid))
     await compare()
     return record.isFree(watch.estimate ?? 0)
   }

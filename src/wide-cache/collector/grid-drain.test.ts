@@ -40,6 +40,7 @@ function bench(parts: Partial<DrainParts> = {}) {
       database: {} as never,
       ledger: { raise: async () => void done.push('raises') } as never,
       published: {
+        ttlMs: 20_000,
         async publish(_: Grid, watermark: number) {
           await new Promise(setImmediate)
           done.push(`published ${PRESENT - watermark} layers ago`)
@@ -56,7 +57,7 @@ function bench(parts: Partial<DrainParts> = {}) {
     },
     grid,
   )
-  return { drain, asked, done, close: () => cache.close() }
+  return { drain, asked, done, clock, close: () => cache.close() }
 }
 
 test("no clock that leaps has a drain look at a month's cells", async () => {
@@ -93,5 +94,22 @@ test('a process that drains a grid for the first time looks back five minutes', 
   asked.clear()
   await drain.drain(NOW + 1_000, newest, undefined, { ...report })
   assert.deepEqual([...asked], [grid.cellKey(newest + 1, 0)])
+  await close()
+})
+
+test('where the watermark had expired, a drain looks back again', async () => {
+  const { drain, asked, clock, close } = bench()
+  const newest = PRESENT - 2
+  await drain.drain(NOW, newest - 1, undefined, { ...report })
+  for (const [pause, layers] of [
+    [19_999, 1],
+    [20_000, 301],
+    [1, 1],
+  ] as const) {
+    asked.clear()
+    await clock.advance(pause)
+    await drain.drain(NOW, newest - 1, undefined, { ...report })
+    assert.equal(asked.size, layers, `after ${pause} ms`)
+  }
   await close()
 })

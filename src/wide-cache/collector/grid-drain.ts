@@ -38,7 +38,7 @@ export interface DrainParts {
   readonly cache: Cache
   readonly database: Database
   readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'keepForeign' | 'raise'>
-  readonly published: Pick<PublishedWatermark, 'publish'>
+  readonly published: Pick<PublishedWatermark, 'publish' | 'ttlMs'>
   readonly watch: ClockWatch
   readonly clock: Clock
   readonly logger: BurstLogger
@@ -61,8 +61,9 @@ const READ_LAYERS = 64
 const FIRST_LAYERS = 12
 
 /**
- * How far back a process looks when it drains a grid for the first time: the database's clock may
- * have been ahead when the watermark rose, and those who have seen that may be dead.
+ * How far back a process looks when it drains a grid for the first time, or after a pause. The
+ * database's clock may have been ahead when the watermark rose, and those who have seen that may be
+ * dead. And while no watermark was published, writers whose clocks are behind did not know of it.
  */
 const LOOK_BACK_SECONDS = 300
 
@@ -90,6 +91,7 @@ export class GridDrain {
   /** When the database's clock last went back, as far as that has been seen to. */
   #wentBackAt = -Infinity
   #hasLookedBack = false
+  #publishedAt = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
     this.#parts = parts
@@ -113,9 +115,10 @@ export class GridDrain {
   ): Promise<number> {
     const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers
     const silent: SilentServers = new Set()
-    const { published } = this.#parts
+    const { published, clock } = this.#parts
+    if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that whoever places a frame there later knows of it.
-    await published.publish(this.#grid, newest)
+    await this.#publish(newest)
     let from = this.#oldestToDrain(watermark, newest)
     let raised = watermark
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
@@ -141,7 +144,7 @@ export class GridDrain {
       from = to + 1
       layers = this.#layersToRead(layers, read)
       // It does not live for as long as a long drain takes.
-      if (from <= newest) await published.publish(this.#grid, newest)
+      if (from <= newest) await this.#publish(newest)
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     this.#hasLookedBack = true
@@ -167,6 +170,11 @@ export class GridDrain {
       const { frames } = await this.#read(from, last, report, new Set())
       await this.#commit(frames, report, undefined)
     }
+  }
+
+  async #publish(newest: number): Promise<void> {
+    this.#publishedAt = this.#parts.clock.elapsed()
+    await this.#parts.published.publish(this.#grid, newest)
   }
 
   /** How many layers to read next, after some that held so much. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
+import { sleep } from '../../support/clock.js'
 import { systemEnvironment } from '../../support/environment.js'
 import { ManualClock, flushPromises } from '../../support/fixtures.suite.js'
 import { Grid } from '../grid.js'
@@ -30,6 +31,8 @@ function bench(options: {
     grid: options.known === false ? undefined : grid,
     apart: false,
     wanted: true,
+    /** By how much the wall clock has gone on alone. */
+    slept: 0,
     compare: async (): Promise<void> => void calls.push('asks'),
   }
   const answer = (operation: string, key: string): Promise<boolean> => {
@@ -68,7 +71,15 @@ function bench(options: {
     entered: () => entered,
     compare: () => world.compare(),
     apart: () => world.apart,
-    environment: { ...systemEnvironment, clock, random: () => options.random ?? 0 },
+    environment: {
+      ...systemEnvironment,
+      clock: {
+        elapsed: clock.elapsed,
+        now: () => clock.now() + world.slept,
+        after: (ms, callback) => clock.after(ms, callback),
+      },
+      random: () => options.random ?? 0,
+    },
     drainAfterLayers: 2,
     cellTtlSeconds: TTL,
   })
@@ -151,20 +162,51 @@ test('after a minute without frames SQL is asked first whether the grid has its 
   )
 })
 
-test('SQL that does not answer, or is away, is waited for three seconds', async () => {
-  for (const compare of [
-    () => new Promise<void>(() => undefined),
-    () => Promise.reject(new Error('away')),
-  ]) {
+/** SQL that does not answer, refuses, and refuses once it has thought about it. */
+const AWAY = [
+  () => new Promise<void>(() => undefined),
+  () => Promise.reject(new Error('away')),
+  (clock: ManualClock) => sleep(clock, 400).then(() => Promise.reject(new Error('away'))),
+]
+
+test('SQL that is away is waited for half a second', async () => {
+  for (const compare of AWAY) {
     const { place, clock, world } = bench({ answers: 'append' })
-    world.compare = compare
+    world.compare = () => compare(clock)
     await clock.advance(60_000)
     const state = place(70_000)
-    await clock.advance(2_999)
+    await clock.advance(499)
     assert.equal(state.placed, undefined)
     await clock.advance(1)
     assert.equal(state.placed, true)
   }
+})
+
+test('a process that ends does not wait for SQL before a frame is placed', async () => {
+  for (const compare of AWAY) {
+    const { place, placer, clock, world } = bench({ answers: 'append' })
+    world.compare = () => compare(clock)
+    await clock.advance(60_000)
+    const state = place(70_000)
+    await flushPromises()
+    assert.equal(state.placed, undefined)
+    placer.hurry()
+    const late = place(70_000)
+    await flushPromises()
+    assert.deepEqual([state.placed, late.placed], [true, true])
+  }
+})
+
+test('SQL is asked also after a minute in which the machine slept', async () => {
+  const { place, calls, clock, world } = bench({ answers: 'append' })
+  world.slept = 60_000
+  place(10_000)
+  await flushPromises()
+  assert.deepEqual(calls, ['asks', 'append 0'])
+  await clock.advance(1_000)
+  place(10_000)
+  await flushPromises()
+  assert.deepEqual(calls.slice(2), ['append 0'])
 })
 
 test('where a column does not answer or refuses, the others are tried in their order', async () => {

@@ -24,9 +24,16 @@ const PROBE_MS = 1_000
  */
 const IDLE_MS = 60_000
 
-/** How long SQL is asked; a cache that answers is better than nothing. */
-const ASK_MS = 3_000
-const ASK_AGAIN_MS = 500
+/** How long SQL is asked: a frame that waits is in this process only. */
+const ASK_MS = 500
+const ASK_AGAIN_MS = 100
+
+/**
+ * How long a frame that is in its cell waits for the published watermark: longer than a cache takes
+ * to answer or to fail. At the end of the process it waits less, to count as placed.
+ */
+const PATIENCE_MS = 1_500
+const HURRIED_MS = 100
 
 interface PlacerParts {
   readonly cache: Cache
@@ -58,13 +65,16 @@ export class Placer {
   readonly #parts: PlacerParts
   #down = false
   #probeAt = 0
-  #usedAt: number
+  /** When a frame last came, by both clocks: that of the process stops while a machine sleeps. */
+  #usedAt: { readonly elapsed: number; readonly wall: number }
   #asking: Promise<void> | undefined
+  #isHurried = false
+  #hurry = (): void => {}
   #why = ''
 
   constructor(parts: PlacerParts) {
     this.#parts = parts
-    this.#usedAt = parts.environment.clock.elapsed()
+    this.#usedAt = this.#moment()
   }
 
   /** There is no sense in trying to place a frame now. */
@@ -93,11 +103,11 @@ export class Placer {
         entered().catch(() => undefined),
         sleep(clock, Math.max(0, deadline - clock.elapsed())),
       ])
-    } else if (clock.elapsed() - this.#usedAt >= IDLE_MS) {
+    } else if (this.#isIdle && !this.#isHurried) {
       this.#asking ??= this.#ask()
       await this.#asking
     }
-    this.#usedAt = clock.elapsed()
+    this.#usedAt = this.#moment()
     while (wanted()) {
       const now = clock.elapsed()
       if (this.#parts.apart()) return false
@@ -113,19 +123,39 @@ export class Placer {
     return false
   }
 
-  /** Has SQL tell the grid's id anew, in three seconds at most. Never rejects. */
+  /** Asks SQL no more before a frame is placed: the process is about to end. */
+  hurry(): void {
+    this.#isHurried = true
+    this.#hurry()
+  }
+
+  #moment(): { elapsed: number; wall: number } {
+    const { clock } = this.#parts.environment
+    return { elapsed: clock.elapsed(), wall: clock.now() }
+  }
+
+  get #isIdle(): boolean {
+    const { elapsed, wall } = this.#moment()
+    return Math.max(elapsed - this.#usedAt.elapsed, wall - this.#usedAt.wall) >= IDLE_MS
+  }
+
+  /** Has SQL tell the grid's id anew, in half a second at most. Never rejects. */
   async #ask(): Promise<void> {
     const { environment, compare } = this.#parts
     const { clock } = environment
     const until = clock.elapsed() + ASK_MS
-    let isTold = false
-    while (!isTold && clock.elapsed() < until) {
-      const told = compare().then(
-        () => true,
-        () => sleep(clock, ASK_AGAIN_MS).then(() => false),
-      )
-      isTold = await Promise.race([told, sleep(clock, ASK_MS).then(() => false)])
+    const told = async (): Promise<void> => {
+      while (clock.elapsed() < until) {
+        const isTold = await compare().then(
+          () => true,
+          () => false,
+        )
+        if (isTold) return
+        await sleep(clock, ASK_AGAIN_MS)
+      }
     }
+    const hurried = new Promise<void>((resolve) => (this.#hurry = resolve))
+    await Promise.race([told(), sleep(clock, ASK_MS), hurried])
     this.#asking = undefined
   }
 
@@ -146,7 +176,7 @@ export class Placer {
         const layer = this.#layerOf(grid, frame)
         if (await this.#put(grid.cellKey(layer, (first + tried) % grid.width), frame.bytes)) {
           this.#down = false
-          await published.refresh(grid)
+          await published.refresh(grid, this.#isHurried ? HURRIED_MS : PATIENCE_MS)
           if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true
         } else {
           refusals++
