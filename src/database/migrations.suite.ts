@@ -94,6 +94,19 @@ export function testMigrations({ test, name, fresh, open, processes }: Migration
     )
   })
 
+  it('a migration that names wrongly who goes on is refused before it runs', async (database) => {
+    for (const line of [
+      '-- Processes that know migration 0010 go on.',
+      '-- processes that know migration 0001 may go on',
+    ]) {
+      const wrong = ['0003_third.sql', `${line}\nCREATE TABLE third (a INTEGER);\n`] as const
+      await withMigrations([...FILES, wrong], async (folder) => {
+        await assert.rejects(database.migrate(['part'], folder), /0003_third\.sql names wrongly/)
+      })
+    }
+    await assert.rejects(database.query('SELECT a FROM third'))
+  })
+
   it('a failed migration is not recorded, and is done when its cause is gone', async (database) => {
     const half = [
       '0001_first.sql',

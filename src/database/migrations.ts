@@ -17,7 +17,8 @@ import { enterIdentity, IDENTITY_TABLE } from './identity.js'
 /** How long a process waits for another one that is migrating. */
 export const MIGRATION_LOCK_SECONDS = 30
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/
-const GO_ON = /^-- Processes that know migration (\d{4}) go on\.$/m
+const GO_ON = /^-- Processes that know migration (\d{4}) go on\.\r?$/m
+const LIKE_GO_ON = /processes that know/i
 
 /** All parts that have tables. */
 export const PARTS = [
@@ -119,12 +120,13 @@ async function bringUp(
   // A statement that fails would fail the transaction.
   const isRecorded = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
   const applied = isRecorded ? await appliedParts(queryable) : new Map<string, AppliedPart>()
-  const missing: (Migration & { readonly text: string })[] = []
+  const missing: (Migration & { readonly text: string; readonly oldest: number })[] = []
   for (const [part, all] of migrations) {
     const { version, oldest } = applied.get(part) ?? { version: 0, oldest: 0 }
     if (oldest > all.length) throw newer(part, version, all.length)
     for (const migration of all.slice(version)) {
-      missing.push({ ...migration, text: await readFile(migration.url, 'utf8') })
+      const text = await readFile(migration.url, 'utf8')
+      missing.push({ ...migration, text, oldest: oldestAfter(migration, text) })
     }
   }
   await refuseForeignTables(
@@ -134,16 +136,27 @@ async function bringUp(
   await queryable.query(RECORD)
   await queryable.query(IDENTITY_TABLE)
   await enterIdentity(queryable)
-  for (const { part, version, name, text } of missing) {
+  for (const { part, version, name, text, oldest } of missing) {
     for (const statement of statementsIn(text)) await queryable.query(statement)
     const now = await queryable.now()
-    const oldest = Number(GO_ON.exec(text)?.[1] ?? version)
     await queryable.query(
       'INSERT INTO wide_cache_migrations (part, version, name, applied_at, oldest) ' +
         'VALUES (?, ?, ?, ?, ?)',
       [part, version, name, now, oldest],
     )
   }
+}
+
+/** The migration that a process must know at least to use the tables after this one. */
+function oldestAfter({ version, url }: Migration, text: string): number {
+  const said = GO_ON.exec(text)?.[1]
+  const oldest = Number(said ?? version)
+  // What is written here wrongly would refuse processes that can go on, or all of them.
+  assert(
+    oldest <= version && (said !== undefined || !LIKE_GO_ON.test(text)),
+    `${url.pathname} names wrongly which processes go on`,
+  )
+  return oldest
 }
 
 /** The parts of which migrations have been applied. */
