@@ -133,8 +133,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'const lookBackFrom = this.#hasLookedBack ? Infinity : newest - ',
     replace: 'const lookBackFrom = this.#hasLookedBack ? Infinity : Infinity - ',
-    told: /has been forgotten/,
-    seed: 8330,
+    told: /has been forgotten|though figures were complete/,
+    seed: 4227,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
