@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction } from '../database/database.js'
-import { watchTurns } from '../../test/servers/longest-turn.js'
+import { cpuMs, watchTurns } from '../../test/servers/longest-turn.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions } from './dimensions/packed.js'
 import type { Visit } from './visit.js'
@@ -51,10 +51,10 @@ for (const keeps of ['rows', 'sums']) {
       const visits = visitsOf(MAX_COMMIT_ROWS)
       await turn()
       turns.take()
-      const before = process.cpuUsage()
+      const before = cpuMs()
       await commitVisits(visits, transaction, { now: NOW, name: 'activity' })
-      const { user, system } = process.cpuUsage(before)
-      shares.push(turns.take() / ((user + system) / 1000))
+      const took = cpuMs() - before
+      shares.push(turns.take() / took)
     }
     turns.stop()
     // The garbage collector lengthens some. A share is the same on a slow or busy machine.
