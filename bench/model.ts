@@ -268,6 +268,14 @@ export function endsOf(rate: number, constants: Constants): End[] {
       change: 'more servers, and a width of eight columns each',
     },
     {
+      resource: 'the one memcached server that has the watermark',
+      // A writer reads it once a frame.
+      visits:
+        ((CAPACITY.cacheCores * CAPACITY.used * 1e6) / constants.cacheOperation) *
+        frame.rowsPerFrame,
+      change: 'several grids: their watermarks lie on different servers',
+    },
+    {
       resource: `${LIMITS.servers} memcached servers, the most of one list`,
       visits: oneServer * LIMITS.servers,
       change: 'a list of servers for each group of grids',

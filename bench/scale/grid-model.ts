@@ -106,11 +106,10 @@ export interface CacheWork {
 
 /**
  * Of each frame an `append`; where the cell is new it finds none, and an `add` sends the frame
- * again. Then the collector asks for all cells, deletes those that are, and publishes the
- * watermark, and in each batch the prefix of each writer in it. Batches are cut from frames that
- * are in the order of their writers, so a writer is in one batch, or in two where it is cut. A
- * writer that places frames reads the watermark once a second, which is a layer. `keyBytes`: of a
- * cell's key.
+ * again. Then its writer reads the watermark. The collector asks for all cells, deletes those that
+ * are, and publishes the watermark, and in each batch the prefix of each writer in it. Batches are
+ * cut from frames that are in the order of their writers, so a writer is in one batch, or in two
+ * where it is cut. `keyBytes`: of a cell's key.
  */
 export function cacheWorkOf(layer: {
   frames: number
@@ -126,8 +125,7 @@ export function cacheWorkOf(layer: {
     LIMITS.batchFrames,
     Math.max(1, Math.floor(LIMITS.batchRows / layer.rowsPerFrame)),
   )
-  const placing = hit(layer.writers, frames)
-  const prefixes = placing + Math.floor(frames / inBatch)
+  const prefixes = hit(layer.writers, frames) + Math.floor(frames / inBatch)
   const HEADER = 24
   const appends = frames * (HEADER + keyBytes + frameBytes + HEADER) + cells * 'Not stored.'.length
   const adds = cells * (HEADER + 8 + keyBytes + frameBytes + HEADER)
@@ -138,9 +136,9 @@ export function cacheWorkOf(layer: {
     (width - cells) * 'Not found'.length
   const deletes = cells * (HEADER + keyBytes + HEADER)
   const sets = prefixes * (HEADER + 8 + keyBytes + 32 + HEADER)
-  const watermark = (1 + placing) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)
+  const watermark = (1 + frames) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)
   return {
-    operations: frames + cells + width + cells + prefixes + 1 + placing,
+    operations: frames + cells + frames + width + cells + prefixes + 1,
     bytes: appends + adds + gets + deletes + sets + watermark,
     copiedBytes: (frames * ((frames / width) * frameBytes)) / 2,
     cells,
