@@ -197,7 +197,7 @@ describe("the cache's work", () => {
     keyBytes: 42,
   }
 
-  it('counts an append and a get a frame, an add and delete a cell, a get a column, prefixes', () => {
+  it('counts an append and a get a frame, two for a new cell, a get a column, prefixes', () => {
     for (const [frames, ofWriter] of [
       [60, 1],
       [500, 2],

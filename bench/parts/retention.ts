@@ -163,7 +163,7 @@ function claims({ samples, claim }: Bench, rows: string, life: Life): void {
     `A call of the retention takes at most ${MOST_CALL_MS} ms (${number(call)} ms)`,
     call <= MOST_CALL_MS,
   )
-  const site = `${number(life.rate)} visits/s for ${number(life.seconds / 60)} minutes`
+  const site = `${number(life.rate)} visits/s for ${number(life.seconds)} s`
   const mostOverdue = MOST_OVERDUE_PERIODS * life.everySeconds
   const overdue = most(COLLECTOR, REMOVES, OVERDUE)
   claim(

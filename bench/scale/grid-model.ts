@@ -34,8 +34,8 @@ export const LIMITS = {
   firstLayersFetched: 4,
   /** memcached's largest item, 1 MiB by default, less its header and key. */
   cellBytes: 2 ** 20 - 512,
-  /** A third of the time, in which 400,000 rows a second are removed. */
-  retainedRowsPerSecond: 133_000,
+  /** A third of the time, in which 290,000 rows a second are removed. */
+  retainedRowsPerSecond: 97_000,
 } as const
 
 /**
