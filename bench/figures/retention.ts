@@ -58,14 +58,18 @@ export const retentionForLong: Figures = (read) => {
   }
 }
 
-/** What others who commit notice of it. */
+/** What others who commit notice of it, at once and in each minute of the long run. */
 export const besideRetention: Figures = (read) => {
-  const of = (measured: Measured, setting: string): Record<string, string> => ({
-    'commits of others beside': setting,
-    'p50, ms': shown(measured.samples.spread(BESIDE, setting, P50)),
-    'p99, ms': shown(measured.samples.spread(BESIDE, setting, P99)),
-    'longest, ms': number(Math.max(...measured.samples.of(BESIDE, setting, LONGEST))),
-  })
+  const of = (measured: Measured, setting: string): Record<string, string> => {
+    const { samples } = measured
+    return {
+      'commits of others beside': setting,
+      'p50, ms': shown(samples.spread(BESIDE, setting, P50)),
+      'p99, ms': shown(samples.spread(BESIDE, setting, P99)),
+      'longest of a minute, ms': shown(samples.spread(BESIDE, setting, LONGEST)),
+      'longest of all, ms': number(Math.max(...samples.of(BESIDE, setting, LONGEST))),
+    }
+  }
   const [once, forLong] = [read('retention'), read('retention', true)]
   return {
     rows: [of(once, NOTHING), of(once, FULL_SPEED), of(forLong, COLLECTS), of(forLong, REMOVES)],
