@@ -49,7 +49,7 @@ const ALLOWED = [
   /^src\/[\w/-]+(?:\.d)?\.(?:ts|js)$/,
   /^(?:dist|src)\/dashboard\/assets\/[a-z-]+\.(?:html|css|svg|json)$/,
   /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/,
-  /^bench\/results\/[a-z]+\.svg$/,
+  /^bench\/results\/(?:full\/)?[a-z]+\.svg$/,
 ]
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
