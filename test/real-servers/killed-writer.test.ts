@@ -13,6 +13,7 @@ const OTHERS = (WRITERS - 1) * ROWS_A_WRITER
 /** `layerSeconds` of the site. */
 const LAYER_MS = 1_000
 const DRAIN_MS = 60_000
+const FLUSHES = 3
 /** More than the cell TTL. */
 const LONG_AGO_MS = 2 * 3600 * 1000
 
@@ -29,9 +30,13 @@ test('memcached is flushed, a writer killed: the ledger reports its missing rows
   )
   try {
     await site.recordedShare(1 / 3)
-    await site.memcached[0]!.flush()
+    // On a busy machine one flush may find all frames of the writer drained.
+    for (let flushes = 0; flushes < FLUSHES; flushes++) {
+      await site.memcached[0]!.flush()
+      await delay(500)
+    }
     // Frames behind the gap: they are what tells the ledger of it.
-    await delay(1_500)
+    await delay(1_000)
     const [writer] = site.writers
     assert(writer && !writer.done)
     await site.end(writer.child, 'SIGKILL')

@@ -144,8 +144,10 @@ export async function startMariadb(
 
 /** Makes the folder of {@link MARIADB_DATA_VARIABLE}. */
 export async function initialisedData(): Promise<string> {
-  const data = join(temporaryFolder('mariadb-data'), 'data')
-  await initialise(binary('mariadb'), data, process.getuid?.() === 0 ? ['--user=root'] : [])
+  const folder = temporaryFolder('mariadb-data')
+  const data = join(folder, 'data')
+  const user = process.getuid?.() === 0 ? ['--user=root'] : []
+  await initialise(binary('mariadb'), data, [...user, `--tmpdir=${folder}`])
   return data
 }
 
