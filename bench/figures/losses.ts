@@ -140,7 +140,7 @@ function boundRow([fault, seen]: readonly [string, Seen]): Record<string, string
     fault,
     'visits of processes that lived': number(seen.recorded),
     lost: number(seen.lost),
-    'so it loses (95 %)': bound(seen),
+    'upper bound of the loss (95 % confidence)': bound(seen),
   }
 }
 

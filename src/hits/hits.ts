@@ -108,8 +108,8 @@ export interface Hits {
   /**
    * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last
    * processing, so up to 10 s behind `count`. With `hours` (1 to 192): those with the most
-   * hits in this hour and the `hours - 1` before it, up to half a minute old, since SQL is asked
-   * once in that time over all processes.
+   * hits in this hour and the `hours - 1` before it, up to 3 s old, because all processes together
+   * ask SQL once in 2 s.
    *
    * @throws TypeError, RangeError for a wrong `n` or `hours`; DatabaseError
    */

@@ -80,8 +80,8 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
     error(
       `the collectors of ${[...apart].join(', ')} use another cache than this command was given, ` +
         'or memcached has just been restarted',
-      'give all processes the same list of cache servers, in the same spelling, or, if each host ' +
-        'has a memcached of its own, a name per host',
+      'give all processes the same list of cache servers, in the same spelling, or, if each ' +
+        'machine has a memcached of its own, a name per machine',
     ),
   ]
 }

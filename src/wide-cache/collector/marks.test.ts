@@ -141,7 +141,7 @@ test('a process is apart while three of six marks are missing, and the log says 
     one.log.lines[0]!,
     new RegExp(
       'the collectors of "test" use another cache than this process' +
-        '.*the same list of cache servers.*a name per host',
+        '.*the same list of cache servers.*a name per machine',
     ),
   )
   assert.deepEqual([await see(true), await see(true), await see(true)], [true, true, false])

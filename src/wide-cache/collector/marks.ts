@@ -36,7 +36,7 @@ const MARKS_MISSING = 3
  * Tells whether database and cache belong together. Each collecting run writes a random mark to SQL
  * and then appends it to a list in the cache. A mark in the list that SQL never had comes from
  * another database that uses the same grid id: a clone, or this one before it was restored from a
- * backup. Marks of SQL that the list never shows were put into another cache: each host has a
+ * backup. Marks of SQL that the list never shows were put into another cache: each machine has a
  * memcached of its own.
  */
 export class Marks {
@@ -129,8 +129,8 @@ export class Marks {
       this.#logger.error(
         `wide-cache: the collectors of "${this.#name}" use another cache than this process, ` +
           'so its visits go straight to the database; ' +
-          'give all processes the same list of cache servers, or, if each host has a ' +
-          'memcached of its own, a name per host',
+          'give all processes the same list of cache servers, or, if each machine has a ' +
+          'memcached of its own, a name per machine',
       )
     } else {
       this.#logger.info(
