@@ -1,4 +1,5 @@
 import { serverOf } from '../simulated-world/simulated-cache-server.js'
+import { wasLeftOut } from './needless.js'
 import type { Run } from './run.js'
 import { cellKey, gridsOf, isCell } from './schema.js'
 
@@ -48,6 +49,12 @@ export function disaster(run: Run): void {
       )
       break
     case 'kill':
+      for (const frame of process.frames) {
+        world.check(
+          !wasLeftOut(world, scenario, frame),
+          () => `frame ${frame.key} dies with its process, though the cache would have taken it`,
+        )
+      }
       run.replace(actor)
       break
     case 'clock step':

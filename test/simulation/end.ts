@@ -18,6 +18,9 @@ const LONG_WAIT_MS = 600_000
 /** After so long a writer asks SQL for its grid. */
 const QUIET_MS = 60_000
 
+/** Before an end without SQL: frames are placed, and the cache loses them. */
+const LOSS_MS = 1_000
+
 /** What must hold once the world has been well for long enough. @throws BrokenPromise */
 export async function checkAtEnd(run: Run): Promise<void> {
   const { world, actors, sites } = run
@@ -28,13 +31,17 @@ export async function checkAtEnd(run: Run): Promise<void> {
   const alive = actors.filter((actor) => actor.writes && actor.goesOn)
   for (const actor of alive) await run.report(actor, (report) => checkOwnReport(run, actor, report))
   await checkApart(run)
+  const closing = alive.filter(() => world.random.chance(0.5))
   // After a quiet minute a process may end while SQL is away.
   if (world.random.chance(0.3)) {
     await world.pass(QUIET_MS)
-    for (const { database } of sites) database.goAway(run.scenario.closeTimeoutMs + 500)
+    for (const { database } of sites) database.goAway(LOSS_MS + run.scenario.closeTimeoutMs + 500)
+    // And the cache may have lost what it holds.
+    for (const actor of closing) run.append(actor, 3)
+    await world.pass(LOSS_MS)
+    if (world.random.chance(0.5)) for (const server of run.servers) server.clear()
   }
-  for (const actor of alive) {
-    if (world.random.chance(0.5)) continue
+  for (const actor of closing) {
     run.append(actor, 3)
     void close(run, actor)
   }

@@ -7,28 +7,50 @@ import type { World } from '../simulated-world/world.js'
 /** How long a server that has come back may stay unused. */
 const NOTICED_WITHIN_MS = 3000
 
-/**
- * Whether a frame that its writer brought to SQL would have been taken by a cache server: no
- * request of the run fails but those to servers that are down, and a column of its layer lies on
- * one that was up all the time.
- */
-export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
-  const { process, held, closedAt, storedAt } = frame
-  const quiet =
+/** How long a frame that neither cache nor SQL has taken may stay unplaced when the cache is back. */
+const PLACED_WITHIN_MS = 15_000
+
+/** No request of the run fails but those to servers that are down. */
+function isQuiet(scenario: Scenario): boolean {
+  return (
     !scenario.bigRows &&
     scenario.requestLost === 0 &&
     scenario.replyLost === 0 &&
     scenario.late === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
-    scenario.serverBytes === Infinity
+    scenario.serverBytes === Infinity &&
+    !scenario.cachePerHost &&
+    // A process that has not heard yet of its grid's new id places by the old one.
+    scenario.twin !== 'clone' &&
+    !scenario.differentLists
+  )
+}
+
+/** Whether a writer holds a frame that it has not placed though the cache would have taken it. */
+export function wasLeftOut(world: World, scenario: Scenario, frame: FrameTruth): boolean {
+  const { process, isHeld, storedAt, closedAt } = frame
+  const since = world.now - PLACED_WITHIN_MS
+  return (
+    isHeld &&
+    storedAt.size === 0 &&
+    isQuiet(scenario) &&
+    // Before it has placed any, a process may not know its grid.
+    process.frames.some((one) => one.storedAt.size > 0) &&
+    Math.max(closedAt, process.stalledUntil) <= since &&
+    process.servers.every((server) => server.upSince <= since)
+  )
+}
+
+/**
+ * Whether a frame that its writer brought to SQL would have been taken by a cache server: a column
+ * of its layer lies on one that was up all the time.
+ */
+export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth): boolean {
+  const { process, held, closedAt, storedAt } = frame
   if (
     storedAt.size > 0 ||
-    !quiet ||
+    !isQuiet(scenario) ||
     !scenario.refusesAtOnce ||
-    scenario.cachePerHost ||
-    // A process that has not heard yet of its grid's new id places by the old one.
-    scenario.twin === 'clone' ||
-    scenario.differentLists ||
     scenario.databaseStepMs > 0 ||
     scenario.clocksWrong
   ) {

@@ -23,8 +23,17 @@ export interface CloseReport {
   lost: number
 }
 
-/** Wait between the tries to reach SQL. */
+/** Wait between the tries to reach SQL, and the cache. */
 const RETRY_MS = 200
+
+/**
+ * Time without SQL after which frames are placed again that had been placed before: the cache may
+ * have lost them since then, and nobody is left who would know.
+ */
+const PLACE_AGAIN_MS = 500
+
+/** Frames that are on their way to the cache at a time. */
+const PLACED_AT_ONCE = 100
 
 interface ClosingParts {
   readonly cache: Pick<Cache, 'scope'>
@@ -36,13 +45,13 @@ interface ClosingParts {
   readonly numbering: Numbering
   readonly direct: DirectCommit
   readonly upkeep: Upkeep
-  /** Tries to place a frame. */
-  readonly place: (frame: HeldFrame) => Promise<void>
+  /** Places a frame, even if it has been placed before. Resolves to whether this call did. */
+  readonly place: (frame: HeldFrame) => Promise<boolean>
 }
 
 /**
  * The end of a writer: brings all that it holds straight to SQL, and its final sums, within
- * `closeTimeoutMs`. Leaves in the cache what SQL did not take.
+ * `closeTimeoutMs`. Meanwhile places in the cache what SQL does not take.
  */
 export class Closing {
   readonly #parts: ClosingParts
@@ -57,19 +66,42 @@ export class Closing {
   }
 
   async run(): Promise<CloseReport> {
-    const { environment, closeTimeoutMs, outbox, place } = this.#parts
+    const { environment, closeTimeoutMs, outbox } = this.#parts
     const { clock } = environment
     const deadline = clock.elapsed() + closeTimeoutMs
     const timeout = sleep(clock, closeTimeoutMs).then(() => undefined)
-    const placing = Promise.all(
-      this.#held.map((frame) => (frame.placed ? undefined : place(frame))),
-    )
+    const placing = this.#placeAll(deadline)
     while (clock.elapsed() < deadline) {
       if (await Promise.race([this.#commitAll(), timeout])) break
       await sleep(clock, RETRY_MS)
     }
     if (outbox.size > 0) await Promise.race([placing, timeout])
     return this.#report()
+  }
+
+  /** Places what SQL has not taken, until `deadline`: at first what is in no cell. */
+  async #placeAll(deadline: number): Promise<void> {
+    const { cache, closeTimeoutMs, environment, outbox, place } = this.#parts
+    const { clock } = environment
+    // Where there is little time, at once.
+    const patienceMs = closeTimeoutMs > 2 * PLACE_AGAIN_MS ? PLACE_AGAIN_MS : 0
+    const againAt = cache.scope === 'private' ? Infinity : clock.elapsed() + patienceMs
+    const placed = new Set<HeldFrame>()
+    for (;;) {
+      const isLate = clock.elapsed() >= againAt
+      const missing = this.#held.filter(
+        (frame) => outbox.has(frame) && !placed.has(frame) && (isLate || !frame.placed),
+      )
+      for (let at = 0; at < missing.length && clock.elapsed() < deadline; at += PLACED_AT_ONCE) {
+        await Promise.all(
+          missing.slice(at, at + PLACED_AT_ONCE).map(async (frame) => {
+            if (await place(frame)) placed.add(frame)
+          }),
+        )
+      }
+      if (outbox.size === 0 || clock.elapsed() + RETRY_MS >= deadline) return
+      await sleep(clock, RETRY_MS)
+    }
   }
 
   /** Brings all that is held to SQL, and the final sums. Returns whether SQL took all. */

@@ -9,7 +9,7 @@ export interface HeldFrame extends Frame {
   /** The cache has acknowledged it: it waits in its cell. */
   placed: boolean
   /** The attempt to place it that is under way. */
-  placing: Promise<void> | undefined
+  placing: Promise<boolean> | undefined
 }
 
 /** What a frame takes in memory beside its bytes, as measured with frames of one row. */

@@ -15,6 +15,12 @@ const CONFIRM_EVERY_MS = 10_000
 /** A frame unplaced for so long goes straight to SQL. */
 export const UNPLACED_MS = 5_000
 
+/** A frame that SQL has not taken either by then is placed again, if it has never been. */
+const PLACE_AGAIN_MS = 2 * UNPLACED_MS
+
+/** Frames that the cache may refuse before others wait for the next look. */
+const MOST_REFUSED = 10
+
 /** Why frames go straight to SQL: `kind` tells one reason from another, `why` puts it in words. */
 interface Reason {
   readonly kind: string
@@ -35,12 +41,14 @@ interface UpkeepParts {
   readonly numbering: Numbering
   readonly direct: DirectCommit
   readonly straight: StraightLog
+  /** Tries to place a frame. */
+  readonly place: (frame: HeldFrame) => Promise<void>
 }
 
 /**
  * Looks after the outbox, once a second while there is anything to do: learns from SQL which frames
- * are confirmed, commits straight to SQL what the grid did not bring there in time, and reports
- * dropped rows.
+ * are confirmed, commits straight to SQL what the grid did not bring there in time, places what
+ * SQL does not take, and reports dropped rows.
  */
 export class Upkeep {
   readonly #parts: UpkeepParts
@@ -48,6 +56,9 @@ export class Upkeep {
   #confirmAt = 0
   #askedAt: number
   #stopped = false
+  /** What is asked of SQL, and of the cache; one thing at a time. */
+  #settling: Promise<void> | undefined
+  #placing: Promise<void> | undefined
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -60,9 +71,11 @@ export class Upkeep {
     this.tickSoon()
   }
 
+  /** Looks in a second, if there is anything to look after. */
   tickSoon(): void {
-    if (this.#stopped) return
-    this.#timer ??= this.#parts.environment.clock.after(TICK_MS, () => void this.#tick())
+    const { environment, outbox, numbering } = this.#parts
+    if (this.#stopped || (outbox.size === 0 && !numbering.hasUnreported)) return
+    this.#timer ??= environment.clock.after(TICK_MS, () => this.#tick())
   }
 
   stop(): void {
@@ -94,13 +107,20 @@ export class Upkeep {
     this.#logStraight(frames, reason)
   }
 
-  async #tick(): Promise<void> {
-    const { outbox, numbering, environment } = this.#parts
+  /** Neither SQL nor the cache waits for the other one. */
+  #tick(): void {
+    this.#timer = undefined
+    this.#settling ??= this.#settle().finally(() => (this.#settling = undefined))
+    this.#placing ??= this.#placeRest().finally(() => (this.#placing = undefined))
+    this.tickSoon()
+  }
+
+  /** Learns from SQL what is confirmed, and commits what is due. Never rejects. */
+  async #settle(): Promise<void> {
+    const { outbox, environment } = this.#parts
     const elapsed = environment.clock.elapsed()
     if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.confirm()
     if (!this.#stopped) await this.#commitDue(elapsed)
-    this.#timer = undefined
-    if (outbox.size > 0 || numbering.hasUnreported) this.tickSoon()
   }
 
   /**
@@ -122,6 +142,22 @@ export class Upkeep {
       if (due.length > 0) this.#logStraight(due, reason)
       if (outbox.size === 0) await numbering.report()
     })
+  }
+
+  /**
+   * Places what neither cache nor SQL has taken: the cache may be back before SQL, and what is in
+   * no cell is lost if the process is killed. Never rejects.
+   */
+  async #placeRest(): Promise<void> {
+    const { environment, outbox, place, placer } = this.#parts
+    const { clock } = environment
+    let refused = 0
+    for (const frame of outbox.frames()) {
+      if (this.#stopped || clock.elapsed() - frame.closedAt < PLACE_AGAIN_MS) return
+      if (frame.placed) continue
+      await place(frame)
+      if (placer.down || (!frame.placed && ++refused === MOST_REFUSED)) return
+    }
   }
 
   #due(now: number): HeldFrame[] {

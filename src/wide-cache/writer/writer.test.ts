@@ -274,6 +274,18 @@ test('after an outage of both, SQL has what is held eleven seconds after its ret
   assert.equal(committed.length, 1)
 })
 
+test('where the cache comes back before SQL, it has what is held within seconds', async () => {
+  const { visit, world, clock, placed, committed } = bench()
+  world.cache = 'down'
+  world.database = false
+  for (let frames = 0; frames < 3; frames++) await visit()
+  await clock.advance(100_000)
+  assert.deepEqual([placed.length, committed.length], [0, 0])
+  world.cache = 'up'
+  await clock.advance(3_000)
+  assert.deepEqual([placed.length, committed.length], [3, 0])
+})
+
 test('flush() brings unplaced frames to SQL, and rejects if SQL refuses them too', async () => {
   const { writer, world, committed, clock } = bench()
   world.cache = 'down'
@@ -352,6 +364,28 @@ test('close() leaves rows in a shared cache if SQL fails, and reports the rest l
       expected.lost === 1,
     )
   }
+})
+
+test('close() without SQL places again what the cache had taken, and may have lost', async () => {
+  const { visit, close, world, placed } = bench()
+  world.database = false
+  await visit()
+  await visit()
+  const before = placed.length
+  assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 2, lost: 0 })
+  assert.equal(placed.length, before + 2)
+})
+
+test('close() without SQL tries the cache until it is back', async () => {
+  const { visit, writer, world, clock } = bench()
+  world.database = false
+  world.cache = 'down'
+  for (let frames = 0; frames < 3; frames++) await visit()
+  const closing = writer.close()
+  await clock.advance(1_100)
+  world.cache = 'up'
+  await clock.advance(1_900)
+  assert.deepEqual(await closing, { committed: 0, quarantined: 0, inCache: 3, lost: 0 })
 })
 
 test('close() tries SQL again until it answers', async () => {

@@ -116,6 +116,7 @@ export class Writer<Row> {
       numbering: this.#numbering,
       direct: this.#direct,
       straight: this.#straight,
+      place: (frame) => this.#place(frame),
     })
   }
 
@@ -262,14 +263,21 @@ export class Writer<Row> {
     this.#parts.environment.clock.after(0, () => void this.#place(frame))
   }
 
-  #place(frame: HeldFrame): Promise<void> {
+  async #place(frame: HeldFrame): Promise<void> {
     // A flush may have been quicker than the timer of `append`.
-    if (frame.placed) return Promise.resolve()
-    frame.placing ??= this.#placer
+    if (!frame.placed) await (frame.placing ?? this.#placeAnew(frame))
+  }
+
+  /** Places a frame, even if it has been placed before. One that is old is tried once. */
+  #placeAnew(frame: HeldFrame): Promise<boolean> {
+    // An attempt that is under way does not count: what it stored may be gone already.
+    if (frame.placing) return frame.placing.then(() => false)
+    frame.placing = this.#placer
       .place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS)
       .then((placed) => {
         if (placed) this.#outbox.acknowledge(frame)
         frame.placing = undefined
+        return placed
       })
     return frame.placing
   }
@@ -286,7 +294,7 @@ export class Writer<Row> {
       numbering: this.#numbering,
       direct: this.#direct,
       upkeep: this.#upkeep,
-      place: (frame) => this.#place(frame),
+      place: (frame) => this.#placeAnew(frame),
     })
     const report = await closing.run()
     this.#straight.end()
