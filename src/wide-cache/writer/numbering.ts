@@ -3,10 +3,13 @@ import type { FrameHeader } from '../frame.js'
 import type { Totals } from '../ledger/ledger.js'
 
 /**
- * A writer without a frame for so long takes a new id: the ledger keeps rows of old ones 30 days
- * only.
+ * A writer without a frame for so long is at rest, and takes a new id for the next one: the ledger
+ * forgets a writer that it has not heard of for 30 days.
  */
-const NEW_ID_AFTER_MS = 24 * 3600 * 1000
+const REST_MS = 24 * 3600 * 1000
+
+/** A writer at rest for longer may have been forgotten: nothing about it is entered any more. */
+const FORGOTTEN_MS = 15 * REST_MS
 
 interface NumberingParts {
   readonly environment: Environment
@@ -51,13 +54,20 @@ export class Numbering {
     return this.#dropped > this.#droppedReported
   }
 
-  /** The sums, with `openRows` rows of the open frame; `undefined` before the first row. */
-  totals(openRows: number): Totals | undefined {
-    if (!this.#id && openRows === 0 && this.#dropped === 0) return undefined
+  /**
+   * The sums, with `openRows` rows of the open frame; `undefined` before the first row, and at rest,
+   * where SQL knows them or has forgotten them.
+   */
+  totals(openRows: number, holdsFrames: boolean): Totals | undefined {
+    if (openRows === 0) {
+      if (!this.#id && this.#dropped === 0) return undefined
+      if (this.#isAtRest(holdsFrames)) return undefined
+    }
     return { writer: this.id, issued: this.#issued + openRows, dropped: this.#dropped }
   }
 
-  drop(rows: number): void {
+  drop(rows: number, holdsFrames: boolean): void {
+    this.#renew(holdsFrames)
     this.#dropped += rows
   }
 
@@ -88,21 +98,32 @@ export class Numbering {
 
   /** Enters the sums in the ledger, for what no frame will carry. @throws what SQL says */
   async report(): Promise<void> {
-    const totals = this.totals(0)
+    const totals = this.totals(0, false)
     if (!totals) return
     await this.#parts.ledger.enterTotals(totals)
     this.#droppedReported = totals.dropped
   }
 
-  /** Takes a new id after a day of silence, when the ledger has all of the old one. */
+  get #restedMs(): number {
+    return this.#parts.environment.clock.elapsed() - this.#lastNumbered
+  }
+
+  /** No frame has come for a day, and the ledger has all that there was. */
+  #isAtRest(holdsFrames: boolean): boolean {
+    return this.#restedMs > REST_MS && !holdsFrames && !this.hasUnreported
+  }
+
+  /** Takes a new id if the writer is at rest. */
   #renew(holdsFrames: boolean): void {
-    const rested = this.#parts.environment.clock.elapsed() - this.#lastNumbered > NEW_ID_AFTER_MS
-    if (!this.#id || !rested || holdsFrames || this.hasUnreported) return
-    // Only matters if its last frame was let go of and has been lost; no more can be done for it.
-    this.#parts.ledger
-      .enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped })
-      .catch(() => undefined)
+    if (!this.#id || !this.#isAtRest(holdsFrames)) return
+    if (this.#restedMs < FORGOTTEN_MS) {
+      // Only matters if its last frame was let go of and has been lost; no more can be done for it.
+      this.#parts.ledger
+        .enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped })
+        .catch(() => undefined)
+    }
     this.#id = undefined
     this.#sequence = this.#issued = this.#dropped = this.#droppedReported = 0
+    this.#lastNumbered = this.#parts.environment.clock.elapsed()
   }
 }

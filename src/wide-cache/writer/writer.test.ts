@@ -152,6 +152,31 @@ test('after a silent day a writer whose frames are all in the ledger takes a new
   assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 }])
 })
 
+test('a writer that the ledger may have forgotten is not entered again', async () => {
+  const rested = async () => {
+    const found = bench()
+    await found.visit()
+    found.world.prefix = 0
+    await found.clock.advance(20_000)
+    found.world.stoodStill = 31 * DAY_MS
+    return found
+  }
+  const closed = await rested()
+  assert.equal(closed.writer.totals(), undefined)
+  await closed.close()
+  assert.deepEqual(closed.said, [])
+
+  const visited = await rested()
+  await visited.visit()
+  assert.deepEqual(visited.writer.totals()?.writer, Buffer.alloc(16, 2))
+  assert.deepEqual(visited.said, [])
+
+  const dropped = await rested()
+  dropped.writer.append('x'.repeat(500))
+  await dropped.close()
+  assert.deepEqual(dropped.said, [{ writer: Buffer.alloc(16, 2), issued: 0, dropped: 1 }])
+})
+
 test('a resting writer keeps its id while it holds unconfirmed frames', async () => {
   const { visit, world, clock, writer, committed } = bench()
   await visit()

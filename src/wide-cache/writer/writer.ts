@@ -122,7 +122,7 @@ export class Writer<Row> {
 
   /** This writer's sums, the open frame included; `undefined` before its first row. */
   totals(): Totals | undefined {
-    return this.#numbering.totals(this.#open.rowCount)
+    return this.#numbering.totals(this.#open.rowCount, this.#outbox.size > 0)
   }
 
   /** What it has done so far, under all its ids, and what it holds. */
@@ -221,7 +221,7 @@ export class Writer<Row> {
   #drop(): void {
     this.#dropped++
     this.#droppedAt = this.#parts.environment.clock.elapsed()
-    this.#numbering.drop(1)
+    this.#numbering.drop(1, this.#open.rowCount > 0 || this.#outbox.size > 0)
     if (this.#ended) {
       this.#parts.logger.warn(
         'ended',
