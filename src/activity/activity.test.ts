@@ -13,9 +13,10 @@ import { freePort } from '../../test/servers/free-port.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { type Activity, type RecordedVisit, createActivity } from './activity.js'
+import { type Activity, type RecordedVisit, createActivity, SiteActivity } from './activity.js'
+import { systemEnvironment } from '../support/environment.js'
 import { BROWSER, cutOff, expresses, keptLog } from '../support/fixtures.suite.js'
-import type { ActivityOptions } from './options.js'
+import { type ActivityOptions, activitySettings } from './options.js'
 import { readStats } from './stats.js'
 
 const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
@@ -456,3 +457,33 @@ for (const [name, express] of expresses) {
     })
   }
 }
+
+test('figures that an outage of SQL makes old are marked', async () => {
+  let [ahead, isAway] = [0, false]
+  const { database } = openDatabase('sqlite::memory:')
+  const fault = () => (isAway ? 'refused' : 'none')
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + ahead,
+    elapsed: () => performance.now() + ahead,
+  }
+  const activity = new SiteActivity(
+    activitySettings({
+      database: new FaultyDatabase(database, fault, fault),
+      cache: memory(),
+      logger: keptLog(),
+    }),
+    { ...systemEnvironment, clock },
+  )
+  // Until the first collecting run has ended.
+  while ((await activity.stats()).stale) await delay(100)
+  const good = await activity.stats()
+  isAway = true
+  ahead += 5_000
+  assert.deepEqual(await activity.stats(), good)
+  ahead += 60_000
+  assert.deepEqual(await activity.stats(), { ...good, stale: true })
+  isAway = false
+  await activity.close()
+  await database.close()
+})

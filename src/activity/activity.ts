@@ -16,7 +16,7 @@ import { lastResponses } from '../page-views/last-responses.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 import { CLOSED, type Health } from '../wide-cache/operations/health.js'
-import type { RetentionContext } from '../wide-cache/options.js'
+import type { ReadContext, RetentionContext } from '../wide-cache/options.js'
 import { type Keep, useOf } from '../wide-cache/ledger/use.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { watchBalance } from './balance.js'
@@ -249,11 +249,14 @@ const MOST_REMOVAL_MS = 2_500
 /** A third of the time: rows are removed twice as fast as a collector brings them. */
 const REMOVAL_SHARE = 3
 
+/** Figures, and when they become stale unless new ones are read; see {@link ReadContext}. */
+type CachedStats = ActivityStats & Pick<ReadContext, 'staleAt'>
+
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity implements Activity {
   readonly #settings: ActivitySettings
   readonly #environment: Environment
-  readonly #wide: WideCache<Visit, ActivityStats>
+  readonly #wide: WideCache<Visit, CachedStats>
   readonly #logger: BurstLogger
   readonly #guard: Guard
   readonly #pseudonymizer: Pseudonymizer<ViewedPage>
@@ -268,14 +271,17 @@ export class SiteActivity implements Activity {
     const { clock } = environment
     this.#settings = settings
     this.#environment = environment
-    this.#wide = new WideCache<Visit, ActivityStats>(
+    this.#wide = new WideCache<Visit, CachedStats>(
       {
         ...settings.grid,
         name: settings.name,
         codec: visitCodec,
         commit: commitVisits,
         maxCommitRows: MAX_COMMIT_ROWS,
-        read: (database, context) => readStats(database, context, settings.windowSeconds),
+        read: async (database, context) => ({
+          ...(await readStats(database, context, settings.windowSeconds)),
+          staleAt: context.staleAt,
+        }),
         readTtlSeconds: settings.statsTtlSeconds,
         removeOld: (database, context) => this.#removeOld(database, context),
       },
@@ -341,7 +347,11 @@ export class SiteActivity implements Activity {
   }
 
   stats(): Promise<ActivityStats> {
-    return this.#lifetime.run(() => this.#wide.read())
+    return this.#lifetime.run(async () => {
+      const { staleAt, ...stats } = await this.#wide.read()
+      // While SQL is away, the last good figures are served.
+      return { ...stats, stale: stats.stale || this.#wide.now > staleAt }
+    })
   }
 
   history(query: HistoryQuery): Promise<ActivityPeriod[]> {

@@ -35,7 +35,7 @@ export interface ActivityStats {
  */
 export async function readStats(
   database: Queryable,
-  { name, asOf, stale }: ReadContext,
+  { name, asOf, stale }: Pick<ReadContext, 'name' | 'asOf' | 'stale'>,
   windowSeconds: number,
 ): Promise<ActivityStats> {
   const from = Math.floor(asOf / 1000) - windowSeconds

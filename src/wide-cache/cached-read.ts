@@ -3,7 +3,7 @@ import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
 /** How long a process uses what it has read before it asks the cache again. */
-const MEMO_MS = 1_000
+export const MEMO_MS = 1_000
 
 /** How long the last good figures are kept for when SQL is away. */
 const LAST_GOOD_SECONDS = 24 * 3600

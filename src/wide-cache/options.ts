@@ -30,6 +30,11 @@ export interface ReadContext {
   readonly asOf: number
   /** That moment is longer ago than it would be if collectors came as often as they should. */
   readonly stale: boolean
+  /**
+   * From this moment on the figures are older than they should be, and still served only because
+   * the database is away; in milliseconds since the Unix epoch, by the database's clock.
+   */
+  readonly staleAt: number
 }
 
 /** What a `removeOld` procedure is told. */

@@ -7,7 +7,7 @@ import { sleep } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { observeBy, type MetricsMeter } from '../metrics/open-telemetry.js'
 import { prometheusText } from '../metrics/prometheus.js'
-import { CachedRead } from './cached-read.js'
+import { CachedRead, MEMO_MS } from './cached-read.js'
 import { CachedReads } from './cached-reads.js'
 import { ClockWatch } from './clock-watch.js'
 import { Chores } from './collector/chores.js'
@@ -320,6 +320,16 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
+   * Time of the database's clock, or of this process's as long as that is not known; in
+   * milliseconds since the Unix epoch.
+   *
+   * @internal
+   */
+  get now(): number {
+    return this.#watch.estimate ?? this.#environment.clock.now()
+  }
+
+  /**
    * What `read` returns, as {@link read} does: `key` tells it from other figures of the name. Keys
    * are few, or go out of use.
    *
@@ -465,9 +475,10 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /** Up to when all is in SQL, and whether that is longer ago than it should be. */
-  async #complete(): Promise<{ asOf: number; stale: boolean }> {
+  async #complete(): Promise<Omit<ReadContext, 'name'>> {
     const {
       name,
+      readTtlSeconds,
       directSeconds,
       periodSeconds: ownPeriod,
       drainAfterLayers,
@@ -501,7 +512,9 @@ export class WideCache<Row, Figures = unknown> {
     }
     // A row waits in the open frame for `flushMs`, and is placed in the layer of that moment.
     const asOf = Math.max(drained - flushMs, direct)
-    return { asOf, stale: asOf < due - flushMs }
+    const overdueMs = due - flushMs - asOf
+    const staleAt = now - overdueMs + readTtlSeconds * 1000 + MEMO_MS
+    return { asOf, stale: overdueMs > 0, staleAt }
   }
 }
 
