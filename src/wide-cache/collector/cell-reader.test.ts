@@ -59,7 +59,7 @@ function bench() {
       const silent = new Set<string>()
       const reading = reader.read(1, 3, silent)
       await clock.advance(2_000)
-      reader.forgetSilence(silent)
+      await reader.forgetSilence(silent)
       return reading
     },
   }
@@ -95,6 +95,20 @@ test('a silent server is waited for a minute, asked a last time, and given up', 
   assert.deepEqual([given.unanswered, given.firstUnanswered], [0, Infinity])
   assert.deepEqual([it.world.asked.length, it.world.asked.at(-1)?.length], [5, 3])
   assert.match(it.log.lines[0]!, /cache server does not answer the collector \(no answer\)/)
+})
+
+test('a server stays given up in drains that ask it for no cell', async () => {
+  const it = bench()
+  it.world.silent.add('server1')
+  await it.drain()
+  await it.clock.advance(MINUTE_MS)
+  assert.equal((await it.drain()).unanswered, 0)
+  await it.reader.forgetSilence(new Set())
+  assert.equal((await it.drain()).unanswered, 0)
+  it.world.silent.clear()
+  await it.reader.forgetSilence(new Set())
+  it.world.silent.add('server1')
+  assert.equal((await it.drain()).unanswered, 3)
 })
 
 test('a server that answers when it is asked a last time is waited for anew', async () => {

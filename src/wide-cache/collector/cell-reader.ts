@@ -30,6 +30,14 @@ export interface LayersRead {
   readonly firstUnanswered: number
 }
 
+/** Silence of a server. */
+interface Silence {
+  /** Its beginning, by `clock.elapsed()`. */
+  readonly since: number
+  /** The key of a cell that it has not answered for. */
+  readonly key: string
+}
+
 /** The servers that have been silent in one drain. */
 export type SilentServers = Set<string>
 
@@ -49,8 +57,8 @@ interface CellReaderParts {
 export class CellReader {
   readonly #parts: CellReaderParts
   readonly #grid: Grid
-  /** Since when each silent server has been silent, by `clock.elapsed()`. */
-  readonly #silentSince = new Map<string, number>()
+  /** The servers that are silent, by name. */
+  readonly #silence = new Map<string, Silence>()
 
   constructor(parts: CellReaderParts, grid: Grid) {
     this.#parts = parts
@@ -87,11 +95,17 @@ export class CellReader {
     }
   }
 
-  /** Ends a drain: a server that was not silent in it has answered, or was not asked. */
-  forgetSilence(silent: SilentServers): void {
-    for (const server of this.#silentSince.keys()) {
-      if (!silent.has(server)) this.#silentSince.delete(server)
-    }
+  /**
+   * Ends a drain. A server that was not silent in it has answered, or none of the cells lay on it:
+   * it is asked, or it would be waited for anew as soon as a cell does.
+   */
+  async forgetSilence(silent: SilentServers): Promise<void> {
+    const quiet = [...this.#silence].filter(([server]) => !silent.has(server))
+    if (quiet.length === 0) return
+    const unanswered = new Set<string>()
+    const keys = quiet.map(([, { key }]) => key)
+    await this.#parts.cache.getMany(keys, (key) => unanswered.add(key))
+    for (const [server, { key }] of quiet) if (!unanswered.has(key)) this.#silence.delete(server)
   }
 
   /** The keys of the cells of some layers, each with its layer. */
@@ -124,7 +138,7 @@ export class CellReader {
     const unanswered: string[] = []
     for (const [key, server] of servers) {
       if (!this.#isGivenUp(server, elapsed)) unanswered.push(key)
-      if (!this.#silentSince.has(server)) this.#silentSince.set(server, elapsed)
+      if (!this.#silence.has(server)) this.#silence.set(server, { since: elapsed, key })
       silent.add(server)
     }
     return { cells, unanswered }
@@ -150,14 +164,14 @@ export class CellReader {
     const found = await cache.getMany(keys, (key) => answered.delete(key))
     for (const [key, cell] of found) cells.set(key, cell)
     for (const key of answered) {
-      this.#silentSince.delete(servers.get(key)!)
+      this.#silence.delete(servers.get(key)!)
       servers.delete(key)
     }
   }
 
   #isGivenUp(server: string, elapsed: number): boolean {
-    const since = this.#silentSince.get(server)
-    return since !== undefined && elapsed - since >= SERVER_PATIENCE_MS
+    const silence = this.#silence.get(server)
+    return silence !== undefined && elapsed - silence.since >= SERVER_PATIENCE_MS
   }
 
   #warn(error: CacheError): void {

@@ -148,7 +148,7 @@ export class GridDrain {
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     this.#hasLookedBack = true
-    this.#reader.forgetSilence(silent)
+    await this.#reader.forgetSilence(silent)
     report.watermark = raised
     return newest
   }
