@@ -189,6 +189,7 @@ export class GridRecord {
    * relies on it.
    */
   async lease(now: number, periodSeconds: number, run?: Run): Promise<boolean> {
+    if (await this.#isLeased(now)) return false
     const { affectedRows } = await this.#database.query(
       `UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ${RUN} ` +
         'WHERE name = ? AND private_to = ? ' +
@@ -206,6 +207,16 @@ export class GridRecord {
       ],
     )
     return affectedRows > 0
+  }
+
+  /** Whether another process holds the lease, of any grid of the name: a new grid has none. */
+  async #isLeased(now: number): Promise<boolean> {
+    const { rows } = await this.#database.query(
+      'SELECT 1 FROM wide_cache_grids WHERE name = ? AND private_to = ? ' +
+        'AND lease_owner <> ? AND lease_until >= ? AND lease_until <= ? LIMIT 1',
+      [this.#name, this.#privateTo, this.#owner, now, now + WRONG_LEASE_MS],
+    )
+    return rows.length > 0
   }
 
   /** Gives the lease back, and records the run that it was for, unless that has failed. */

@@ -416,6 +416,19 @@ for (const [where, open] of databases) {
       assert.equal(await other.lease(now - 3_600_000, 10), true)
     },
   )
+
+  ledgerTest('grids of one name have one collector, also one that has just come', async (b) => {
+    const [one, other] = [15, 8].map((width) => recordOf(b.database, { width }))
+    assert(one && other)
+    const now = await b.database.now()
+    await one.enter(now, 300)
+    assert.equal(await one.lease(now, 10), true)
+    await other.enter(now, 300)
+    assert.equal(await other.lease(now, 10), false)
+    assert.equal(await one.lease(now + 1000, 10), true)
+    await one.release()
+    assert.equal(await other.lease(now + 2000, 10), true)
+  })
 }
 
 test('MariaDB: eight connections commit overlapping frames, and each row once', async () => {
