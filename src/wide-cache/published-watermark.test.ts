@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
-import { ManualClock } from '../support/fixtures.suite.js'
+import { flushPromises, ManualClock } from '../support/fixtures.suite.js'
 import { Grid } from './grid.js'
 import { MAX_AHEAD_MS, PublishedWatermark } from './published-watermark.js'
 
@@ -71,6 +71,18 @@ test('the watermark of a collector that has ended is followed, and others may be
   ends()
   assert(!(await isKept()))
   assert.equal(await layer(), PRESENT)
+})
+
+test('a collector of two grids leaves to each what it has published there', async () => {
+  const cache = memory()
+  const settings = { drainAfterLayers: 2, collect: true, periodSeconds: 1 } as const
+  const collector = new PublishedWatermark({ ...settings, cache, clock: new ManualClock(NOW) })
+  const other = new Grid(Buffer.alloc(16, 2), { width: 1, layerSeconds: 60 })
+  await collector.publish(grid, 1_000)
+  await collector.publish(other, 10)
+  collector.withdraw(grid)
+  await flushPromises()
+  assert.equal(String(await cache.get(grid.watermarkKey)), '1000 ended')
 })
 
 test('a watermark that is a minute ahead of the clock is not followed', async () => {

@@ -28,8 +28,8 @@ export class PublishedWatermark {
   readonly #ttlSeconds: number
   /** As last read; `undefined` if there is none. */
   #known: number | undefined
-  /** As last published by this process. */
-  #own: number | undefined
+  /** As last published by this process, by the keys of the grids. */
+  readonly #own = new Map<string, number>()
 
   constructor(
     parts: Pick<GridSettings, 'collect' | 'drainAfterLayers' | 'periodSeconds'> & {
@@ -55,7 +55,7 @@ export class PublishedWatermark {
    * Resolves when the cache has it, or does not take it.
    */
   async publish(grid: Grid, watermark: number): Promise<void> {
-    this.#own = watermark
+    this.#own.set(grid.watermarkKey, watermark)
     await this.#put(grid, String(watermark))
   }
 
@@ -64,7 +64,8 @@ export class PublishedWatermark {
    * have come. Waits for nothing.
    */
   withdraw(grid: Grid): void {
-    if (this.#own !== undefined) void this.#put(grid, `${this.#own} ended`)
+    const own = this.#own.get(grid.watermarkKey)
+    if (own !== undefined) void this.#put(grid, `${own} ended`)
   }
 
   /** Whether a collector keeps a grid's watermark published. `false` also if no answer came. */
