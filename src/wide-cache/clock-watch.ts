@@ -118,7 +118,8 @@ export class ClockWatch {
     if (Math.abs(apart) <= MAX_APART_MS) return false
     this.#logger.warn(
       'clocks apart',
-      `wide-cache: the database's clock is ${seconds(apart)} s ahead of this process's; ` +
+      `wide-cache: the database's clock is ${seconds(Math.abs(apart))} s ` +
+        `${apart > 0 ? 'ahead of' : 'behind'} this process's; ` +
         'this process removes nothing old until they are within 10 minutes; set the wrong ' +
         'one right',
     )

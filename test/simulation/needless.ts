@@ -7,7 +7,7 @@ import type { World } from '../simulated-world/world.js'
 /** How long a server that has come back may stay unused. */
 const NOTICED_WITHIN_MS = 3000
 
-/** How long a frame that neither cache nor SQL has taken may stay unplaced when the cache is back. */
+/** A frame that SQL does not take may stay unplaced for so long while the cache is well. */
 const PLACED_WITHIN_MS = 15_000
 
 /** No request of the run fails but those to servers that are down. */

@@ -55,8 +55,8 @@ export class Numbering {
   }
 
   /**
-   * The sums, with `openRows` rows of the open frame; `undefined` before the first row, and at rest,
-   * where SQL knows them or has forgotten them.
+   * The sums, with `openRows` rows of the open frame; `undefined` before the first row, and at
+   * rest, where SQL knows them or has forgotten them.
    */
   totals(openRows: number, holdsFrames: boolean): Totals | undefined {
     if (openRows === 0) {

@@ -56,9 +56,8 @@ export class Upkeep {
   #confirmAt = 0
   #askedAt: number
   #stopped = false
-  /** What is asked of SQL, and of the cache; one thing at a time. */
-  #settling: Promise<void> | undefined
-  #placing: Promise<void> | undefined
+  /** What is under way: SQL and the cache are each asked one thing at a time. */
+  readonly #underWay = new Set<'sql' | 'cache'>()
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -110,9 +109,15 @@ export class Upkeep {
   /** Neither SQL nor the cache waits for the other one. */
   #tick(): void {
     this.#timer = undefined
-    this.#settling ??= this.#settle().finally(() => (this.#settling = undefined))
-    this.#placing ??= this.#placeRest().finally(() => (this.#placing = undefined))
+    this.#begin('sql', () => this.#settle())
+    this.#begin('cache', () => this.#placeRest())
     this.tickSoon()
+  }
+
+  #begin(what: 'sql' | 'cache', work: () => Promise<void>): void {
+    if (this.#underWay.has(what)) return
+    this.#underWay.add(what)
+    void work().finally(() => this.#underWay.delete(what))
   }
 
   /** Learns from SQL what is confirmed, and commits what is due. Never rejects. */

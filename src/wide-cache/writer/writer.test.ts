@@ -384,7 +384,7 @@ test('close() leaves rows in a shared cache if SQL fails, and reports the rest l
     assert.deepEqual(await close(), expected)
     assert.equal(
       log.lines.some((line) =>
-        /closed with 1 rows that neither cache nor database took/.test(line),
+        /closed with 1 rows that neither cache nor database has acknowledged/.test(line),
       ),
       expected.lost === 1,
     )

@@ -301,8 +301,8 @@ export class Writer<Row> {
     if (report.lost > 0) {
       this.#parts.logger.warn(
         'lost',
-        `wide-cache: closed with ${report.lost} rows that neither cache nor database took: ` +
-          'they are lost',
+        `wide-cache: "${this.#parts.name}" closed with ${report.lost} rows that neither cache ` +
+          'nor database has acknowledged: they are lost, unless one of them has them all the same',
       )
     }
     return report
