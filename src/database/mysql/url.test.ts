@@ -102,6 +102,24 @@ test('TLS that is only preferred, and a file that is not there, are said', () =>
   assert.match(warnings.join(), /parameter sslcert names cannot be read \(ENOENT\)/)
 })
 
+test('a certificate whose file is missing asks for TLS all the same', () => {
+  for (const parameter of ['ssl-ca', 'sslrootcert', 'sslcert']) {
+    const { ssl, warnings } = read(`${parameter}=${encodeURIComponent(join(folder, 'none.pem'))}`)
+    assert(typeof ssl === 'object', 'the server’s certificate is verified')
+    assert.match(warnings.join(), /cannot be read \(ENOENT\)/)
+  }
+  assert.equal(read('ssl-ca=/none.pem&ssl-mode=disabled').ssl, undefined)
+})
+
+test('a parameter of TLS with a name that does not exist is refused', () => {
+  for (const parameter of ['ssl-mod=verify_identity', 'tlss=1', 'ssl-caa=x']) {
+    assert.throws(() => read(parameter), {
+      name: 'RangeError',
+      message: /a URL with the parameter (?:ssl-mod|tlss|ssl-caa)"; allowed: of TLS, ssl, /,
+    })
+  }
+})
+
 test('several hosts share all else that the URL says', () => {
   const url = 'mysql://anna:s3%2Ccret@a,[2001:db8::1]:3307,10.0.0.9:3306/site?ssl-mode=required'
   const found = poolOptions(url)

@@ -115,6 +115,8 @@ const FOLLOWED = new Set([
   ...Object.keys(WORDS),
 ])
 
+const TLS_PARAMETERS = [...FOLLOWED].filter((name) => name.startsWith('ssl')).join(', ')
+
 /** What is no name of a parameter may be a piece of a password with a `?` in it. */
 const NAME = /^[\w.-]{1,40}$/
 
@@ -172,6 +174,10 @@ function parametersOf(url: URL, warning: (what: string) => void): ReadonlyMap<st
     const plain = plainly(name)
     if (FOLLOWED.has(plain)) {
       if (!parameters.has(plain)) parameters.set(plain, value)
+    } else if (/^(?:ssl|tls)/.test(plain) && !IGNORED.has(plain)) {
+      // A misspelt name would connect without what it asks for.
+      const said = NAME.test(name) ? name : 'a name with special characters'
+      throw wrongValue('database', `a URL with the parameter ${said}`, `of TLS, ${TLS_PARAMETERS}`)
     } else if (!IGNORED.has(plain)) {
       unknown.push(NAME.test(name) ? name : '(a name with special characters)')
     }
@@ -214,11 +220,10 @@ function tlsOf(
   const certificates = Object.fromEntries(
     Object.entries({ ca, ...own }).filter(([, content]) => content !== undefined),
   )
+  // Whoever names a certificate wants TLS, even if its file is missing here.
+  const named = ['sslca', 'sslrootcert', 'sslcert', 'sslkey'].some((name) => parameters.get(name))
   // mysql2's own reading of `ssl: {}` is to verify the certificate, though not its host name.
-  if (
-    /^(?:1|true)$/i.test(ssl ?? '') ||
-    (Object.keys(certificates).length > 0 && !modes.includes('disabled'))
-  ) {
+  if (/^(?:1|true)$/i.test(ssl ?? '') || (named && !modes.includes('disabled'))) {
     modes.push('verify_ca')
   }
 
