@@ -39,14 +39,14 @@ test('WIDE_CACHE_SERVERS wins over MEMCACHE_SERVERS; errors name the variable', 
   )
   assert.throws(
     () => openCache(undefined, { WIDE_CACHE_SERVERS: 'a:b', MEMCACHE_SERVERS: '127.0.0.1' }),
-    { name: 'RangeError', message: /WIDE_CACHE_SERVERS\)" is "a:b"/ },
+    { name: 'RangeError', message: /WIDE_CACHE_SERVERS\)" is "a:\*\*\*"/ },
   )
 })
 
 test('a wrong MEMCACHE_SERVERS is said to be that', () => {
   assert.throws(() => openCache(undefined, { MEMCACHE_SERVERS: 'a:b' }), {
     name: 'RangeError',
-    message: /option "cache \(environment variable MEMCACHE_SERVERS\)" is "a:b"/,
+    message: /option "cache \(environment variable MEMCACHE_SERVERS\)" is "a:\*\*\*"/,
   })
 })
 
@@ -100,6 +100,24 @@ test('a wrong cache is refused by name, without credentials', () => {
     assert.throws(
       () => openCache(wrong, {}),
       (error: Error) => !/anna|secret/.test(error.message),
+    )
+  }
+})
+
+test('no message shows a password, also where its @ is missing', () => {
+  for (const text of [
+    'u:hunter2',
+    'memcached://u:hunter2',
+    'memcached:/u:hunter2@h:1',
+    'http://u:hunter2',
+    'redis://:hunter2',
+    'h:1 u:hunter2',
+    'h:1,u:hunter2,x',
+  ]) {
+    assert.throws(
+      () => openCache(text),
+      ({ name, message }: Error) => name === 'RangeError' && !message.includes('hunter2'),
+      text,
     )
   }
 })

@@ -2,7 +2,7 @@ import { variable } from '../support/environment-variable.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import type { Cache } from './cache.js'
 import { isCache } from './checks.js'
-import { type MemcachedAddress, memcachedAddresses } from './memcached/addresses.js'
+import { type MemcachedAddress, memcachedAddresses, withoutSecrets } from './memcached/addresses.js'
 import { openMemcached } from './memcached/memcached.js'
 import { memory } from './memory.js'
 
@@ -67,5 +67,5 @@ function byText(option: string, text: string): Cache {
 function refuseOther(option: string, text: string): void {
   // Not a server's name, but a colon forgotten.
   const isOther = text === 'memory' || /^(?!memcached:)[^,@]*:\/\//.test(text)
-  if (isOther) throw wrongValue(option, text.replace(/^.*@/s, '***@'), ALLOWED)
+  if (isOther) throw wrongValue(option, withoutSecrets(text), ALLOWED)
 }

@@ -27,7 +27,9 @@ const HOST_PORT = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::([0-9]{1,
  */
 export function memcachedAddresses(option: string, servers: string): MemcachedAddress[] {
   if (typeof servers !== 'string') throw wrongType(option, servers, ALLOWED)
-  const refused = () => wrongValue(option, servers.replace(/^.*@/s, '***@'), ALLOWED)
+  const refused = () => wrongValue(option, withoutSecrets(servers), ALLOWED)
+  // Not a server that is called memcached, but a slash forgotten.
+  if (/^memcached:\/(?!\/)/.test(servers)) throw refused()
   let username: string | undefined
   let password: string | undefined
   const addresses = new Map<string, MemcachedAddress>()
@@ -63,6 +65,11 @@ export function memcachedAddresses(option: string, servers: string): MemcachedAd
     addresses.set(address.name, address)
   }
   return [...addresses.values()]
+}
+
+/** A list that cannot be read, for a message: an `@` may be missing in it. */
+export function withoutSecrets(servers: string): string {
+  return servers.replace(/^.*@/s, '***@').replace(/:(?!\/\/|[0-9]{1,5}(?![^,/])).*$/s, ':***')
 }
 
 function decoded(text: string): string | undefined {
