@@ -62,8 +62,19 @@ function byEnvironment(
         'Set WIDE_CACHE_DATABASE_URL, or the option "database", to ' +
         'mysql://user:password@host/database or to sqlite:./file.db',
     )
+  } else if (env['NODE_ENV'] === 'production' || namesServers(env)) {
+    warnOnce(
+      logger,
+      'wide-cache: no database is named, so rows go to ./wide-cache.db (SQLite), a file of this ' +
+        'machine. Set WIDE_CACHE_DATABASE_URL (or DATABASE_URL), or the option "database"',
+    )
   }
   return open('database', EMBEDDED_DEFAULT)
+}
+
+/** Whoever has memcached has several processes, or will have. */
+function namesServers(env: NodeJS.ProcessEnv): boolean {
+  return ['WIDE_CACHE_SERVERS', 'MEMCACHE_SERVERS'].some((name) => variable(env, name) !== '')
 }
 
 function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool): Database {
