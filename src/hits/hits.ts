@@ -192,7 +192,7 @@ export interface Hits {
  * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its
  * window is not told from a repeat any more. A viewer is known by a salt of the UTC day in the
  * cache: a process that starts while the cache is away counts every hit until it is back; and when
- * the cache loses the salt, a process that starts in the half minute before another one puts it
+ * the cache loses the salt, a process that starts in the two minutes before another one puts it
  * back may count viewers anew.
  *
  * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
