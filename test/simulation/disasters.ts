@@ -1,5 +1,5 @@
 import { serverOf } from '../simulated-world/simulated-cache-server.js'
-import { wasLeftOut } from './needless.js'
+import { checkNoneLeftOut } from './needless.js'
 import type { Run } from './run.js'
 import { cellKey, gridsOf, isCell } from './schema.js'
 
@@ -49,12 +49,7 @@ export function disaster(run: Run): void {
       )
       break
     case 'kill':
-      for (const frame of process.frames) {
-        world.check(
-          !wasLeftOut(world, scenario, frame),
-          () => `frame ${frame.key} dies with its process, though the cache would have taken it`,
-        )
-      }
+      checkNoneLeftOut(world, scenario, process)
       run.replace(actor)
       break
     case 'clock step':

@@ -1,5 +1,7 @@
+import type { Actor } from './actor.js'
 import { close } from './close.js'
 import { checkForgetting } from './forgetting.js'
+import { checkNoneLeftOut } from './needless.js'
 import { checkApart, checkLostIsDecided, checkQuiet } from './quiet.js'
 import { checkOwnReport, checkProcess, checkSum, sumsByProcess } from './reports.js'
 import type { Run } from './run.js'
@@ -18,6 +20,10 @@ const LONG_WAIT_MS = 600_000
 /** After so long a writer asks SQL for its grid. */
 const QUIET_MS = 60_000
 
+/** How long SQL is away after the cache is back, and both are well afterwards. */
+const OUTAGE_MS = 30_000
+const CATCH_UP_MS = 120_000
+
 /** Before an end without SQL: frames are placed, and the cache loses them. */
 const LOSS_MS = 1_000
 
@@ -31,6 +37,7 @@ export async function checkAtEnd(run: Run): Promise<void> {
   const alive = actors.filter((actor) => actor.writes && actor.goesOn)
   for (const actor of alive) await run.report(actor, (report) => checkOwnReport(run, actor, report))
   await checkApart(run)
+  if (world.random.chance(0.3)) await checkCacheFirst(run, alive)
   const closing = alive.filter(() => world.random.chance(0.5))
   // After a quiet minute a process may end while SQL is away.
   if (world.random.chance(0.3)) {
@@ -48,6 +55,17 @@ export async function checkAtEnd(run: Run): Promise<void> {
   await world.pass(run.scenario.closeTimeoutMs + 1000)
   for (const site of sites) await checkLedger(run, site)
   if (run.scenario.forgets) for (const site of sites) await checkForgetting(run, site)
+}
+
+/** After an outage of both, the cache is back long before SQL. */
+async function checkCacheFirst(run: Run, alive: readonly Actor[]): Promise<void> {
+  const { world, scenario, servers, sites } = run
+  for (const { database } of sites) database.goAway(OUTAGE_MS)
+  for (const server of servers) server.downUntil = Math.max(server.downUntil, world.now + LOSS_MS)
+  for (const actor of alive) run.append(actor, 2)
+  await world.pass(OUTAGE_MS - 1)
+  for (const { process } of alive) checkNoneLeftOut(world, scenario, process)
+  await world.pass(CATCH_UP_MS)
 }
 
 /** A clone and its original have found out about each other. */

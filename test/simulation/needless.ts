@@ -26,8 +26,21 @@ function isQuiet(scenario: Scenario): boolean {
   )
 }
 
-/** Whether a writer holds a frame that it has not placed though the cache would have taken it. */
-export function wasLeftOut(world: World, scenario: Scenario, frame: FrameTruth): boolean {
+/** No writer holds a frame that it has not placed though the cache would have taken it. */
+export function checkNoneLeftOut(
+  world: World,
+  scenario: Scenario,
+  { frames }: { readonly frames: readonly FrameTruth[] },
+): void {
+  for (const frame of frames) {
+    world.check(
+      !isLeftOut(world, scenario, frame),
+      () => `frame ${frame.key} waits in its process, though the cache would have taken it`,
+    )
+  }
+}
+
+function isLeftOut(world: World, scenario: Scenario, frame: FrameTruth): boolean {
   const { process, isHeld, storedAt, closedAt } = frame
   const since = world.now - PLACED_WITHIN_MS
   return (

@@ -57,8 +57,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a silent server is passed at once',
     file: 'collector/cell-reader.ts',
-    find: 'elapsed - since >= SERVER_PATIENCE_MS',
-    replace: 'elapsed - since >= 0',
+    find: 'elapsed - silence.since >= SERVER_PATIENCE_MS',
+    replace: 'elapsed - silence.since >= 0',
     told: /whose server has been silent/,
   },
   {

@@ -131,13 +131,29 @@ export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'a writer that holds frames takes a new id',
     file: 'writer/numbering.ts',
-    find: '!rested || holdsFrames || ',
-    replace: '!rested || ',
+    find: 'this.#restedMs > REST_MS && !holdsFrames && ',
+    replace: 'this.#restedMs > REST_MS && ',
     told: anyOf(
       /Assertion|two frames|has let go|let go as confirmed|have not come to SQL/,
       /closes with|not all that was|close\(\) has said|floor/,
     ),
     seed: 15,
+  },
+  {
+    name: 'close() without SQL trusts a cell that the cache may have lost',
+    file: 'writer/closing.ts',
+    find: '(isLate || !frame.placed)',
+    replace: '(!isLate && !frame.placed)',
+    told: /though the cache is well/,
+    seed: 9,
+  },
+  {
+    name: 'what no cell has taken waits for SQL',
+    file: 'writer/upkeep.ts',
+    find: "this.#begin('cache', () => this.#placeRest())",
+    replace: "this.#underWay.delete('cache')",
+    told: /waits in its process, though the cache would have taken it/,
+    seed: 9,
   },
   {
     name: 'close() counts rows in quarantine as committed',
