@@ -3,8 +3,8 @@ import type { FrameHeader } from '../frame.js'
 import type { Totals } from '../ledger/ledger.js'
 
 /**
- * A writer without a frame for so long takes a new id: the ledger keeps rows of old ones 30 days
- * only.
+ * Time without a frame after which a writer takes a new id: the ledger keeps rows of old ids for 30
+ * days only.
  */
 const NEW_ID_AFTER_MS = 24 * 3600 * 1000
 
@@ -46,12 +46,12 @@ export class Numbering {
     return this.#id
   }
 
-  /** Rows were dropped that neither the ledger nor a frame on its way to it tells of. */
+  /** Whether rows were dropped that neither the ledger nor a frame on its way to it knows of. */
   get hasUnreported(): boolean {
     return this.#dropped > this.#droppedReported
   }
 
-  /** The sums, with `openRows` rows of the open frame; `undefined` before the first row. */
+  /** Returns the sums, with `openRows` rows of the open frame; `undefined` before the first row. */
   totals(openRows: number): Totals | undefined {
     if (!this.#id && openRows === 0 && this.#dropped === 0) return undefined
     return { writer: this.id, issued: this.#issued + openRows, dropped: this.#dropped }
@@ -61,7 +61,7 @@ export class Numbering {
     this.#dropped += rows
   }
 
-  /** The header of the next frame. `oldest`: the oldest frame that the writer holds. */
+  /** Returns the header of the next frame. `oldest`: the oldest frame that the writer holds. */
   next(
     rowCount: number,
     oldest: Pick<FrameHeader, 'sequence' | 'issued'> | undefined,
@@ -86,7 +86,7 @@ export class Numbering {
     return header
   }
 
-  /** Enters the sums in the ledger, for what no frame will carry. @throws what SQL says */
+  /** Enters the sums in the ledger, where no frame will carry them. @throws the error of SQL */
   async report(): Promise<void> {
     const totals = this.totals(0)
     if (!totals) return
@@ -94,7 +94,7 @@ export class Numbering {
     this.#droppedReported = totals.dropped
   }
 
-  /** Takes a new id after a day of silence, when the ledger has all of the old one. */
+  /** Takes a new id after a day without a frame, when the ledger has all of the old one. */
   #renew(holdsFrames: boolean): void {
     const rested = this.#parts.environment.clock.elapsed() - this.#lastNumbered > NEW_ID_AFTER_MS
     if (!this.#id || !rested || holdsFrames || this.hasUnreported) return
