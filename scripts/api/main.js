@@ -18,7 +18,7 @@ const HANDED_IN_BY_TESTS = ['Environment', 'OwnUse']
 /** Types that users need not name, because what they write is inferred to be of them. */
 const INTERNAL_TYPES = ['RemoveOld', 'Request']
 
-/** What the name of an option ends with, and the word that its text must have then. */
+/** Endings of option names, each with the unit that the text of such an option must name. */
 const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }
 
 installPackages()
@@ -79,7 +79,7 @@ function installPackages() {
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: HERE, stdio: 'pipe' })
 }
 
-/** What users import: `wide-cache`, `wide-cache/counters` … */
+/** Returns the names that users import: `wide-cache`, `wide-cache/counters` … */
 function namesOfEntries() {
   return Object.keys(exports)
     .filter((entry) => !entry.endsWith('.json'))
@@ -118,7 +118,7 @@ function leaveOut({ project }) {
   }
 }
 
-/** What is missing in the texts of properties, beside what TypeDoc finds itself. */
+/** Lists what the texts of properties lack, beside what TypeDoc reports itself. */
 function complaints() {
   const properties = project.getReflectionsByKind(ReflectionKind.Property)
   return properties.flatMap((property) => {

@@ -1,4 +1,4 @@
-/** Where compiled files are kept, each under the hash of its source. */
+/** Folder of compiled files, each under the hash of its source. */
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 
 export const FOLDER = new URL('../../tmp/typescript/', import.meta.url)

@@ -1,6 +1,6 @@
 /**
- * How late this process optimises functions, for its child processes. The tests do so late: most of
- * their processes are too short for it to pay, and all processors are busy.
+ * The `--interrupt-budget` of this process, for its child processes. The tests optimise functions
+ * late: most of their processes are too short for it to pay, and all processors are busy.
  */
 export const INTERRUPT_BUDGET: readonly string[] = process.execArgv.filter((arg) =>
   arg.startsWith('--interrupt-budget='),

@@ -15,7 +15,7 @@ import { prometheusText } from '../metrics/prometheus.js'
 import type { Clock } from '../support/clock.js'
 import { shared } from '../support/shared.js'
 
-/** How long one reading of SQL serves this process. */
+/** Lifetime of one reading of SQL in this process, in ms. */
 const READ_EVERY_MS = 10_000
 
 /** The most rows that are counted at a time, so that a long queue costs no more. */

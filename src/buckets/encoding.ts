@@ -6,9 +6,9 @@
 import { hash } from 'node:crypto'
 import type { Codec } from '../wide-cache/codec.js'
 
-/** What a key's column takes; a part of a primary key. */
+/** Maximum length of a key, in bytes: its column is a part of a primary key. */
 export const MAX_KEY_BYTES = 700
-/** What a BLOB takes. */
+/** Maximum length of a value, in bytes: the size of a BLOB. */
 export const MAX_VALUE_BYTES = 65_535
 /** Hashes are whole numbers below this. */
 export const HASHES = 2 ** 32

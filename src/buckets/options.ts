@@ -5,7 +5,7 @@ import type { Codec } from '../wide-cache/codec.js'
 import { exactJson } from './exact-json.js'
 import { everyOf } from './processing.js'
 
-/** What maps and export queues share. */
+/** Options that maps and export queues share. */
 export interface BucketOptions<K, V> {
   /**
    * The database of the tables. @default the environment variable WIDE_CACHE_DATABASE_URL or
@@ -21,18 +21,19 @@ export interface BucketOptions<K, V> {
    */
   buckets?: number | undefined
   /**
-   * How often `process()` runs by itself: in milliseconds (10 to a day), or as a cron line (UTC)
-   * such as `"*\/10 * * * * *"`. One process of those that give it runs it, which a lease in SQL
-   * tells. `false`: never, you call `process()`. @default 2000
+   * Schedule on which `process()` runs by itself: a number of milliseconds between runs (10 to a
+   * day), or a cron line (UTC) such as `"*\/10 * * * * *"`. A lease in SQL decides which of the
+   * processes with a schedule runs it. `false`: never, you call `process()`. @default 2000
    */
   every?: number | string | false | undefined
-  /** Where failed runs and, of maps, parked updates are logged. @default console */
+  /** Receives reports of failed runs and, of maps, of parked updates. @default console */
   logger?: Logger | undefined
   /**
-   * How a key becomes bytes (at most 700); two keys are the same if their bytes are. @default JSON
+   * Turns keys into bytes (at most 700) and back. Two keys are the same if their bytes are.
+   * @default JSON
    */
   keyCodec?: Codec<K> | undefined
-  /** How a value becomes bytes (at most 65,535). @default JSON */
+  /** Turns values into bytes (at most 65,535) and back. @default JSON */
   valueCodec?: Codec<V> | undefined
 }
 

@@ -13,9 +13,9 @@ import { within } from '../support/within.js'
 import { cronPeriodSeconds, type Schedule, schedule } from '../wide-cache/schedule.js'
 import type { BucketTables } from './buckets.js'
 
-/** How long a lease lasts beyond the next run. */
+/** Length of a lease, in ms. With `every` in milliseconds, it lasts so long beyond the next run. */
 const LEASE_MS = 10_000
-/** How long `close()` waits for a run under way, and for the end of the lease. */
+/** Longest waits of `close()`, in ms: for a run under way, and for the release of the lease. */
 const CLOSE_MS = 5_000
 const RELEASE_MS = 1_000
 

@@ -31,7 +31,7 @@ export interface Cache {
    */
   add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean>
   /**
-   * Puts `value` behind the one stored, atomically, keeping its TTL. `false`: not stored (a miss,
+   * Appends `value` to the stored one, atomically, and keeps its TTL. `false`: not stored (a miss,
    * over the limit, out of memory).
    */
   append(key: string, value: Buffer): Promise<boolean>
@@ -49,7 +49,7 @@ export interface Cache {
     delta?: number,
     onMiss?: { initial: number; ttlSeconds: number },
   ): Promise<number | undefined>
-  /** Lets go of connections; idempotent. Everything afterwards rejects with `CACHE_CLOSED`. */
+  /** Closes the connections. Idempotent. Every later call rejects with `CACHE_CLOSED`. */
   close(): Promise<void>
 }
 
@@ -57,9 +57,10 @@ export interface Cache {
 export const MAX_TTL_SECONDS = 30 * 24 * 3600
 
 /**
- * Why a cache gave no answer. `CACHE_TIMEOUT`: it stayed silent, or the connection broke with the
- * request in flight; `CACHE_UNREACHABLE`: no connection, or known to be down and not asked;
- * `CACHE_REFUSED`: it answered with an error; `CACHE_CLOSED`: `close()` was called.
+ * Reason why a cache gave no usable answer. `CACHE_TIMEOUT`: no answer in time, or the connection
+ * broke with the request in flight. `CACHE_UNREACHABLE`: no connection, or not asked because the
+ * server is down or has too many requests in flight. `CACHE_REFUSED`: it answered with an error.
+ * `CACHE_CLOSED`: `close()` was called.
  */
 export type CacheErrorCode =
   | 'CACHE_TIMEOUT'

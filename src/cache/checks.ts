@@ -3,9 +3,9 @@ import { MAX_TTL_SECONDS } from './cache.js'
 import { integer, wrongType, wrongValue } from '../support/options.js'
 
 /**
- * The port's own rules for what is handed to a cache, one for all adapters: what memcached could
- * not take is refused before it is sent, since a key over 250 bytes breaks the connection for
- * everybody.
+ * The port's own rules for what is handed to a cache, the same for all adapters. What memcached
+ * cannot take is refused before it is sent, because a key over 250 bytes breaks the connection for
+ * all requests on it.
  */
 const KEY = /^[\x21-\x7e]{1,250}$/
 
@@ -32,7 +32,7 @@ export function checkTtl(ttlSeconds: number): void {
   )
 }
 
-/** What `increment` adds, and what it begins with. @throws TypeError, RangeError */
+/** Checks the delta and the initial number of `increment`. @throws TypeError, RangeError */
 export function checkIncrement(
   delta: number,
   onMiss: { initial: number; ttlSeconds: number } | undefined,
@@ -44,8 +44,8 @@ export function checkIncrement(
 }
 
 /**
- * The sum that `increment` came to. @throws RangeError past 2^53-1, where a number would be another
- * one.
+ * Returns the new number of `increment`. @throws RangeError past 2^53-1, where it would not be
+ * exact.
  */
 export function safeSum(key: string, sum: bigint): number {
   if (sum <= Number.MAX_SAFE_INTEGER) return Number(sum)

@@ -6,8 +6,8 @@ import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from './check
 /** Options of {@link memory}. */
 export interface MemoryOptions {
   /**
-   * Bytes that all items together may take; past it the least recently used go. @default 67108864
-   * (64 MiB)
+   * Bytes that all items together may take. Past it the least recently used are evicted.
+   * @default 67108864 (64 MiB)
    */
   maxBytes?: number | undefined
   /**
@@ -21,7 +21,8 @@ export interface MemoryOptions {
 
 /**
  * A cache in this process's own memory, with memcached's semantics: for development, tests and
- * sites of one process. What one process puts in it no other sees, and it ends with the process.
+ * sites of one process. Other processes do not see its values, and they are lost when the process
+ * ends.
  *
  * Values are copied in and out. Each operation is carried out at its call, before the promise is
  * returned; only `getMany` lets the process do other work after each 4 MiB that it has copied.
@@ -165,8 +166,8 @@ class Memory implements Cache {
   }
 
   /**
-   * Checks the key, and finds the item and makes it the most recently used; one that has expired is
-   * gone.
+   * Checks the key, finds the item and makes it the most recently used. Removes an item that has
+   * expired.
    */
   #use(key: string): Item | undefined {
     if (this.#closed) {
@@ -222,7 +223,7 @@ const MIB = 1024 * 1024
 /** Bytes that `getMany` copies, in some milliseconds, before the process does other work. */
 const PAUSE_BYTES = 4 * MIB
 
-/** What an item costs beside its key and value: the Map's entry, the objects. An estimate. */
+/** Estimated bytes of an item beside its key and value: the Map's entry, the objects. */
 const ITEM_OVERHEAD_BYTES = 200
 
 /** memcached's numbers are unsigned and of 64 bits. */

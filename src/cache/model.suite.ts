@@ -64,8 +64,9 @@ type Operation =
 
 const nameOf = fc.constantFrom(...NAMES)
 /**
- * Often a number, so that increments find some. What is neither a plain number nor plainly none
- * (` 7`, `+7`, `007`) stays out: the port says nothing about it, and memcached takes some of it.
+ * Numbers for the values, so that increments find some. Texts that are neither a plain number nor
+ * plainly none (` 7`, `+7`, `007`) are left out: the port says nothing about them, and memcached
+ * takes some of them.
  */
 const numberOf = fc.integer({ min: 1 })
 const valueOf = fc.oneof(fc.stringMatching(/^[a-z]{0,20}$/), numberOf.map(String))

@@ -52,7 +52,9 @@ export function memcachedServers(
   return memcachedAddresses(option, text)
 }
 
-/** The name of the variable that says where the cache is, for messages, and what it says. */
+/**
+ * Returns the option as messages name it, with the variable that is set, and the variable's text.
+ */
 function byEnvironment(env: NodeJS.ProcessEnv): [option: string, text: string] {
   const name = VARIABLES.find((name) => variable(env, name) !== '')
   return name ? [`cache (environment variable ${name})`, variable(env, name)] : ['cache', '']

@@ -41,7 +41,7 @@ function flagsIn(text: string): Set<string> {
 
 const DOCS = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8')
 
-/** What the docs say of a command. */
+/** Returns the section of the docs on a command. */
 function sectionOf(command: string): string {
   const [, section = ''] =
     new RegExp(`^## ${command}\\n([^]*?)(?=^## |$(?![^]))`, 'm').exec(DOCS) ?? []

@@ -1,6 +1,6 @@
 /**
- * What the command line says. Nothing of it is shown in a message but the names of flags: an
- * argument may hold a password. What values are allowed is for the options to say that they become.
+ * Reads the command line. Messages show nothing of it but the names of flags, because an argument
+ * may hold a password. The options that the arguments become check which values are allowed.
  */
 import { parseArgs } from 'node:util'
 import { LOG_FORMATS, type LogFormat } from './log.js'
@@ -10,7 +10,9 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** What is asked for. A flag that is not given is `undefined`, an option not given. */
+/**
+ * Command that is asked for. A flag that is not given leaves its option `undefined`, or `false`.
+ */
 export type Command =
   | { readonly command: 'help' | 'version' }
   | { readonly command: 'migrate'; readonly database: string | undefined }
@@ -72,7 +74,7 @@ export interface QuarantineOptions {
   readonly action: QuarantineAction
 }
 
-/** What is to be done, and with which frames. */
+/** Action, and the frames that it applies to. */
 export type QuarantineAction =
   | { readonly verb: 'list' }
   | { readonly verb: 'show'; readonly id: number }
@@ -157,7 +159,7 @@ const OWN = {
 } satisfies Readonly<Record<Flag, typeof string | typeof boolean>>
 const COMMANDS = Object.keys(FLAGS).join(', ')
 
-/** How the command is to log, as far as it says so; to be known before anything else is read. */
+/** Returns the format of the log, `text` by default. Needed before anything else is read. */
 export function logFormatOf(args: readonly string[]): LogFormat {
   const { values } = parseArgs({ args: [...args], options: { log: string }, strict: false })
   return LOG_FORMATS.find((format) => format === values.log) ?? 'text'
@@ -227,7 +229,10 @@ function dayOf([day, ...more]: readonly string[]): string | undefined {
   throw new UsageError('certificate wants one day such as 2026-05-17, or none for today')
 }
 
-/** What a module exports has servers and options of its own. */
+/**
+ * Returns the command for `--module`. Refuses most other flags, because the exports have servers
+ * and options of their own.
+ */
 function collectModule(
   module: string,
   values: { readonly collect?: string | undefined; readonly listen?: string | undefined },

@@ -93,7 +93,7 @@ async function imported(path: string): Promise<object> {
   }
 }
 
-/** What can be collected, each once, with the name of its export. */
+/** Returns the objects that can be collected, each once, with the name of its export. */
 function collectablesIn(module: object): Map<Collectable, string> {
   const found = new Map<Collectable, string>()
   const look = (name: string, value: unknown): void => {

@@ -23,8 +23,8 @@ import type { CommandLog } from './log.js'
 import { type Collected, servedBy } from './served.js'
 
 /**
- * How often the database is asked which names there are: as long as none is known, or the database
- * is away; and afterwards.
+ * Intervals at which the database is asked which names there are, in ms. The first holds as long as
+ * none is known, or the database is away; the second afterwards.
  */
 const LOOK_EVERY_MS = 2_000
 const LOOK_AGAIN_EVERY_MS = 10_000
@@ -90,9 +90,9 @@ class Collectors {
   readonly #burst: BurstLogger
   readonly #stop: AbortSignal
   readonly #running = new Map<string, Running>()
-  /** Why it is not known what is to be collected. */
+  /** Reason why it is not known what is to be collected; `undefined` if it is known. */
   #blind: string | undefined = 'the database has not been asked yet'
-  /** What is told over HTTP. */
+  /** Metrics and troubles that are served over HTTP. */
   readonly served = servedBy(
     () => [...this.#running].map(([name, { collector }]) => [name, collector] as const),
     () => this.#blind,

@@ -17,7 +17,7 @@ const PERIODS_A_READ = 1_000
 
 type Row = readonly (string | number | null)[]
 
-/** What is exported: the names of its columns, and its rows. */
+/** Data to export: the names of its columns, and its rows. */
 interface Table {
   readonly columns: readonly string[]
   readonly rows: AsyncIterable<Row>

@@ -9,17 +9,17 @@ import type { Logger } from '../support/logger.js'
 import { shared } from '../support/shared.js'
 import { UsageError } from './arguments.js'
 
-/** Where to listen. */
+/** Host and port to listen on. */
 export interface Address {
   readonly host: string
   readonly port: number
 }
 
-/** What is served. Neither rejects. */
+/** Source of what is served. Neither method rejects. */
 export interface Served {
   /** The text of all metrics. */
   metrics(): Promise<string>
-  /** Why the process is not ready; empty if it is. */
+  /** Reasons why the process is not ready; empty if it is. */
   troubles(): Promise<readonly string[]>
 }
 
@@ -46,7 +46,7 @@ const TIMEOUTS = {
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1_000,
 } as const
-/** For how long an answer serves all who ask. */
+/** Lifetime of an answer, which serves all who ask meanwhile, in ms. */
 const ANSWER_MS = 1_000
 
 /** @throws UsageError */

@@ -1,5 +1,5 @@
 /**
- * What the commands say on stderr: lines of text for people, or, with `--log json`, an object a
+ * Logs of the commands on stderr: lines of text for people, or, with `--log json`, one object per
  * line for programs.
  */
 import type { Clock } from '../support/clock.js'
@@ -9,7 +9,7 @@ import { printable, printableJson } from '../support/printable.js'
 export const LOG_FORMATS = ['text', 'json'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** What a line has beside its message, for programs. */
+/** Fields of a line beside its message, for programs. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 /** A {@link Logger} whose lines may have fields. */

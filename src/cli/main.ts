@@ -100,7 +100,7 @@ async function migrate(url: string | undefined): Promise<void> {
   }
 }
 
-/** What makes room for the next status: an empty terminal, or an empty line in a file. */
+/** Text before the next status: it clears the terminal, or is an empty line in a file. */
 function clearing(): string {
   return process.stdout.isTTY ? '\u001b[H\u001b[2J' : '\n'
 }
@@ -112,7 +112,7 @@ function signalled(): AbortSignal {
   return stop.signal
 }
 
-/** What tells an error from others, for programs. */
+/** Returns the code that distinguishes an error from others, for programs. */
 function codeOf(error: unknown): { code?: string } {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? { code: error.code }

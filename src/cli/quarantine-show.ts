@@ -1,4 +1,4 @@
-/** What `wide-cache quarantine` shows of frames. */
+/** Prints frames for `wide-cache quarantine`. */
 import type { Database } from '../database/database.js'
 import { printable, printableJson } from '../support/printable.js'
 import { type Kept, keptFrame, keptFrames, rowsInKept } from '../wide-cache/ledger/kept-frames.js'
@@ -127,7 +127,7 @@ function isoOf(ms: number): string {
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** Why nothing can be done with a frame. */
+/** Message about a frame that is not in quarantine. */
 export function notThere(id: number): string {
   return `quarantine has no frame ${id}`
 }

@@ -48,7 +48,7 @@ async function ids(name?: string): Promise<number[]> {
 const RETRY_ALL: QuarantineAction = { verb: 'retry', ids: 'all' }
 const HOSTILE = '/\u202e'
 
-/** What `use` does while the database refuses rows of a table. */
+/** Runs `use` while the database refuses rows of a table. */
 async function refusing(database: Database, table: string, use: () => Promise<void>) {
   await database.query(
     `CREATE TRIGGER refuse BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'no'); END`,

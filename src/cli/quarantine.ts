@@ -22,11 +22,11 @@ import { counted } from './table.js'
 /** Frames that are read at a time. */
 const FRAMES_A_READ = 1_000
 
-/** How often a transaction is tried while others hold its locks. */
+/** Maximum number of tries of a transaction while others hold its locks. */
 const TRIES = 5
 const WAIT_MS = 200
 
-/** What became of the frames of one command. */
+/** Result of one command for its frames. */
 interface Outcome {
   frames: number
   rows: number
@@ -74,7 +74,7 @@ export async function quarantine(
   )
 }
 
-/** What is in quarantine may be of a name that has been removed. @throws UsageError */
+/** Refuses an unknown name. A removed one may have frames in quarantine. @throws UsageError */
 async function checkName(database: Database, name: string): Promise<void> {
   const { rows } = await database.query(
     'SELECT name FROM wide_cache_uses UNION SELECT name FROM wide_cache_quarantine ORDER BY name',

@@ -1,8 +1,8 @@
-/** What the objects that a command collects say over HTTP, all together. */
+/** Joins the metrics and troubles of all objects that a command collects, for HTTP. */
 import { joinMetrics } from '../metrics/prometheus.js'
 import type { Served } from './listen.js'
 
-/** What is collected under a name. */
+/** Object that is collected under a name. */
 export interface Collected {
   metrics(): Promise<string>
   collectingTroubles(): Promise<string[]>

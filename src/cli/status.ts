@@ -22,7 +22,7 @@ import { statusText } from './status-text.js'
 
 const WATCH_MS = 2_000
 
-/** What the command prints. */
+/** Content that the command prints. */
 export interface Status {
   /** The database's clock, in milliseconds since the Unix epoch. */
   readonly readAt: number

@@ -1,4 +1,4 @@
-/** What `wide-cache --help` prints. */
+/** Text that `wide-cache --help` prints. */
 export const USAGE = `Usage: wide-cache <command> [flags]
 
 Commands:

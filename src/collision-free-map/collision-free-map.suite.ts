@@ -1,4 +1,4 @@
-/** What a CollisionFreeMap promises, on any database. */
+/** Tests of a CollisionFreeMap, on any database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -353,7 +353,7 @@ export function mapSuite(under: MapUnderTest): void {
     await database.query(
       `CREATE TABLE followed (name VARCHAR(50) NOT NULL PRIMARY KEY, n BIGINT NOT NULL)`,
     )
-    /** What follows by itself must be what the map says: in the same transaction. */
+    /** Writes changes to `followed`, which must agree with the map in the same transaction. */
     const onUpdate = async (
       changes: readonly Change<string, number>[],
       tx: Transaction,

@@ -43,8 +43,8 @@ const MAX_QUEUED_IN_GET = 100_000
  * - A new value derives from all updates of its key committed before the transaction that makes it
  *   began. Updates come to `combine` in an order in which none comes before one that its
  *   transaction could have seen.
- * - The old value that `onUpdate` is told is the new one it was told before, and differs from the
- *   new one.
+ * - In `onUpdate`, the `oldValue` of a change equals the `newValue` of the previous change of the
+ *   key. It differs from the `newValue` of the same change.
  * - Each update counts once, through any crash, and in any number of processes that call
  *   `process()`.
  *
@@ -128,7 +128,8 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   /**
-   * What {@link metrics} and {@link instrument} tell, for an owner that ends it before the map.
+   * Metrics behind {@link metrics} and {@link instrument}, for an owner that ends them before the
+   * map.
    *
    * @internal
    */
@@ -237,9 +238,10 @@ export class CollisionFreeMap<K = string, V = number> {
   }
 
   /**
-   * How many updates have been set aside because `combine` threw, of all time. They stay in the
-   * table `collision_free_map_parked`, with the error, until you delete them or put them back into
-   * the queue.
+   * Returns the number of parked updates, whenever they were parked. Updates are parked if
+   * `combine` throws for them, or returns what the codec refuses. They stay in the table
+   * `collision_free_map_parked`, with the error, until you delete them or put them back into the
+   * queue.
    */
   parked(): Promise<number> {
     return this.#connections.run(() => this.#parked())

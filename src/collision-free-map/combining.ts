@@ -48,7 +48,7 @@ interface Parts<K, V> {
   readonly logger: BurstLogger
 }
 
-/** What a transaction has done. `next`: the hash to go on from. */
+/** Result of one transaction. `next`: the hash to go on from. */
 interface Pass {
   readonly taken: number
   readonly parked: number

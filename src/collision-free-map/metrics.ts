@@ -2,7 +2,7 @@ import { MAX_COUNTED, processTable } from '../buckets/bucket-metrics.js'
 import type { Queryable } from '../database/database.js'
 import { gauge } from '../metrics/metric.js'
 
-/** What SQL says of a map. */
+/** Metrics of a map that are read from SQL. */
 export const MAP_METRICS = {
   queued: gauge(
     'map_queued_updates',

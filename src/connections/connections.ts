@@ -17,10 +17,12 @@ import { within } from '../support/within.js'
 import { MigratedDatabase } from './migrated-database.js'
 import { sharedDatabase } from './shared-database.js'
 
-/** How long, past its time, closing waits for connections to end that do not answer. */
+/** Time that closing waits, past its timeout, for connections that do not answer. */
 const RELEASE_MS = 500
 
-/** `Report`: what closing resolves with. */
+/**
+ * Owns the database and the cache of one object. `Report`: the value that closing resolves with.
+ */
 export class Connections<Report = void> extends Lifetime<Report> {
   readonly #environment: Environment
   readonly #owned: { close(): Promise<void> }[] = []
@@ -38,9 +40,9 @@ export class Connections<Report = void> extends Lifetime<Report> {
    * Opens what the option `database` asks for.
    *
    * @param parts the parts of the package whose tables are used
-   * @param uses.logger told of what is ignored in a URL
-   * @param uses.through what all use of the database is to go through
-   * @param uses.enter what is to be done each time the tables have been migrated
+   * @param uses.logger is told which parts of a URL are ignored
+   * @param uses.through wraps the database; all use of the database goes through the result
+   * @param uses.enter runs each time the tables have been migrated
    * @throws TypeError, RangeError naming the option
    */
   openDatabase(

@@ -1,6 +1,6 @@
 /**
  * A database and a cache whose failures are counted by server, for metrics and for `health()`. They
- * pass on each promise that they get, so they cost no turn.
+ * pass on each promise that they get, so they cost no turn of the event loop.
  */
 import assert from 'node:assert/strict'
 import { type Cache, CacheError } from '../cache/cache.js'
@@ -17,7 +17,7 @@ import type { Clock } from '../support/clock.js'
 /** Servers told apart; a list of servers is shorter. */
 const MAX_SERVERS = 100
 
-/** How long after its last failure something counts as failing. */
+/** Time for which something counts as failing after its last failure. */
 const UNUSED_MS = 60_000
 
 /** Failures of the operations of one process. */
@@ -37,12 +37,15 @@ export class ErrorCounts {
     return new Map([...this.#servers].map(([server, { errors }]) => [server, errors]))
   }
 
-  /** Transactions that another one's locks have stopped; they are tried again. */
+  /** Transactions that the locks of another one have stopped. They are retried. */
   get conflicts(): number {
     return this.#conflicts
   }
 
-  /** For how many milliseconds no operation has succeeded since one failed; `undefined`: none. */
+  /**
+   * Milliseconds without a success since an operation failed. `undefined`: none has failed, or the
+   * last failure was over a minute ago.
+   */
   get failingMs(): number | undefined {
     const elapsed = this.#clock.elapsed()
     // One that is in use fails again within this time; one that is not used tells nothing.
@@ -74,7 +77,9 @@ export class ErrorCounts {
   }
 }
 
-/** Errors that the server has sent for what it was asked, or that were made without asking it. */
+/**
+ * Kinds of error that do not count as failures of the server: it has answered, or was not asked.
+ */
 const ANSWERS: readonly string[] = ['lock', 'data']
 
 /** {@link Database}, with its failures counted. */
@@ -87,7 +92,9 @@ export class CountingDatabase implements Database {
     this.errors = new ErrorCounts(clock)
   }
 
-  /** The same database, counting; what counts already counts once. */
+  /**
+   * Returns the database with its failures counted. One that counts already is returned as it is.
+   */
   static of(database: Database, clock: Clock): CountingDatabase {
     return database instanceof CountingDatabase ? database : new CountingDatabase(database, clock)
   }
@@ -136,7 +143,7 @@ export class CountingDatabase implements Database {
   }
 }
 
-/** Whether another object has the failures of `database` counted, and tells of them. */
+/** Tells whether another object already counts and reports the failures of `database`. */
 export function isCounting(database: unknown): boolean {
   return database instanceof CountingDatabase
 }

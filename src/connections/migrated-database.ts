@@ -19,7 +19,7 @@ const LAST_WAIT_MS = 500
  * again after a table was missing, because the schema has been made anew under this process.
  */
 export class MigratedDatabase {
-  /** The database itself, for those who migrate it by themselves. */
+  /** The database itself, for callers that migrate it themselves. */
   readonly database: Database
   readonly #parts: readonly string[]
   readonly #environment: Environment
@@ -28,8 +28,8 @@ export class MigratedDatabase {
 
   /**
    * @param parts the parts of the package whose tables are used
-   * @param enter what is to be done each time the tables have been migrated, before they are used;
-   * may run again where another transaction was in its way
+   * @param enter runs each time the tables have been migrated, before they are used; may run again
+   * after a conflict with another transaction
    */
   constructor(
     database: Database,
@@ -82,14 +82,14 @@ export class MigratedDatabase {
   }
 
   /**
-   * Runs `work` in a transaction, and again if another one's locks were in the way: then nothing of
-   * it has been done. Passes any other failure on.
+   * Runs `work` in a transaction. Retries it if the locks of another one were in the way, because
+   * then nothing of it has been done. Passes on any other failure.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.whenReady(() => this.#unlocked(() => this.database.transaction(work)))
   }
 
-  /** Runs `work`, and again where another transaction was in its way. */
+  /** Runs `work`, and retries it after a conflict with another transaction. */
   async #unlocked<T>(work: () => Promise<T>): Promise<T> {
     for (let tries = 1, wait = FIRST_WAIT_MS; ; tries++, wait = Math.min(2 * wait, LAST_WAIT_MS)) {
       try {

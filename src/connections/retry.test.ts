@@ -5,12 +5,12 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { flushPromises } from '../support/fixtures.suite.js'
 import { retried } from './retry.js'
 
-/** How long an answer is waited for. */
+/** Longest wait for an answer. */
 const ANSWER_MS = 10_000
 
 /**
- * A world whose time goes by as soon as there is nothing else to do; waits between tries are noted
- * down.
+ * An environment whose time advances as soon as there is nothing else to do. It records the waits
+ * between tries.
  */
 function waiting(): Environment & { readonly waits: number[]; readonly kept: { alive: number } } {
   const waits: number[] = []

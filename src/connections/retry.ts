@@ -1,12 +1,12 @@
 /**
- * How a class waits for a database that does not answer: it tries again for ten seconds, and keeps
- * track of whether any try may have been carried out.
+ * Waits for a database that does not answer: retries for ten seconds, and keeps track of whether
+ * any try may have been carried out.
  */
 import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
 import { sleep, type Timer } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
-/** How long a database that does not answer is waited for, and asked again. */
+/** Time for which a database that does not answer is waited for and retried. */
 const ANSWER_MS = 10_000
 const FIRST_WAIT_MS = 50
 const LAST_WAIT_MS = 1_000
@@ -14,7 +14,10 @@ const LAST_WAIT_MS = 1_000
 /** Kinds of failure that pass by themselves. */
 const PASSING: readonly DatabaseErrorKind[] = ['unreachable', 'lock', 'capacity']
 
-/** There was no connection, so nothing was sent; for databases that do not say so themselves. */
+/**
+ * Error codes that mean that there was no connection, so nothing was sent. For databases that do
+ * not say so themselves.
+ */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ER_HOST_IS_BLOCKED'])
 
 function isUnsent(error: unknown): boolean {
@@ -33,8 +36,8 @@ export function mayBeDone(error: unknown): error is DatabaseError {
 }
 
 /**
- * Resolves with what `work` does, but waits {@link ANSWER_MS} at most. Work that takes longer goes
- * on, and its end makes no difference.
+ * Resolves with the result of `work`, but waits {@link ANSWER_MS} at most. Work that takes longer
+ * goes on, and its outcome makes no difference.
  *
  * @throws what `late` returns if it takes longer; by default a DatabaseError of kind `unreachable`
  */
@@ -56,10 +59,10 @@ export async function answered<T>(
 }
 
 /**
- * Runs `work` again and again until the database has answered, for {@link ANSWER_MS} at most.
- * `work` must be such that it can be done again however it ended. A try that is still under way at
- * the end goes on. Where there was no connection, the next try does not begin before `connect` has
- * resolved, which changes nothing. So an outcome stays known however long connecting takes.
+ * Retries `work` until it succeeds or fails for good, for {@link ANSWER_MS} at most. `work` must be
+ * safe to repeat, however it ended. A try that is still under way at the end goes on. After a try
+ * without a connection, the next one begins only when `connect` has resolved, which changes
+ * nothing. So an outcome stays known however long connecting takes.
  *
  * @throws DatabaseError of kind `unreachable` if the outcome of any try is unknown, whatever came
  * after it; otherwise what `work` threw

@@ -14,7 +14,9 @@ interface Opened {
 /** By URL. A URL holds a password: it is never shown. */
 const opened = new Map<string, Opened>()
 
-/** A share of the database at `url`, which `open` opens if nobody in this process has it open. */
+/**
+ * Returns a share of the database at `url`, and opens it with `open` if this process has not yet.
+ */
 export function sharedDatabase(url: string, open: () => Database): Database {
   const found = opened.get(url) ?? { database: open(), shares: 0 }
   opened.set(url, found)

@@ -1,13 +1,13 @@
 import { DatabaseError } from '../database/database.js'
 import type { BurstLogger } from '../support/logger.js'
 
-/** Conflicts in a row that are worth a line. */
+/** Number of conflicts in a row from which they are logged. */
 const CONFLICTS = 5
 
 /**
- * Warns of work that has failed and will be tried again. A conflict with another transaction is
- * what makes concurrent work right, so single ones are not told: the nodes of a Galera cluster have
- * them all the time. `logger.recovered()` is to be called after each success.
+ * Warns of work that has failed and will be retried. Single conflicts with another transaction are
+ * not logged, because they are normal in concurrent work: the nodes of a Galera cluster have them
+ * all the time. The caller calls `logger.recovered()` after each success.
  */
 export function warnOfFailure(
   logger: BurstLogger,

@@ -10,16 +10,16 @@ const ABANDONED_MS = 1_000
  * time-out.
  */
 const REST_MS = 1_000
-/** What was seen behind one increment serves the next one for so long. */
+/** Time for which the entry seen after one increment serves the next one, in ms. */
 const SEEN_MS = 100
 
-/** What the entry says: `total`, unless its reading has not ended, or it is of no use. */
+/** Content of an entry. `total` is missing if its reading has not ended, or it is not exact. */
 interface Entry {
   readonly token: string
   readonly total: number | undefined
 }
 
-/** What was in the cache before increments were committed. */
+/** State of the cache before increments were committed. */
 export interface Seen {
   /**
    * The reading whose total lacks those increments; without it, they may be in the total of a
@@ -119,8 +119,8 @@ export class CachedTotal {
   }
 
   /**
-   * Whether the entry is in the way of a new reading: broken, too long, or its reader has not come
-   * back.
+   * Tells whether the entry is in the way of a new reading: it is broken, it is too long, or its
+   * reader has not come back.
    */
   #isUseless(entry: Entry | undefined): boolean {
     if (!entry) return true

@@ -65,8 +65,8 @@ export class Generations {
   }
 
   /**
-   * What a generation that is over ended with: all that was counted in it up to there, and nothing
-   * else, goes on in the next.
+   * Returns the value that a finished generation ended with. All that was counted in it up to that
+   * value, and nothing else, goes on in the next one.
    */
   async endOf(generation: Generation): Promise<number> {
     const { rows } = await this.#retried(() =>
@@ -161,8 +161,8 @@ export class Generations {
   }
 
   /**
-   * The number in the cache; 0 where there is none, or one past 2^53-1, of which increments were
-   * refused.
+   * Returns the number in the cache, or 0 if there is none or it is past 2^53-1. Increments past
+   * 2^53-1 were refused.
    */
   async #inCache({ key }: Generation): Promise<number> {
     const value = Number((await this.#cache.get(key))?.toString('latin1') ?? 0)

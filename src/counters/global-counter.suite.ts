@@ -1,4 +1,4 @@
-/** What a global counter promises, on any pair of a cache and a database. */
+/** Tests of a global counter, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { memory } from '../cache/memory.js'

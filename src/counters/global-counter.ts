@@ -19,12 +19,12 @@ export interface GlobalCounterOptions {
    */
   name: string
   /**
-   * Where the value is persisted. @default the environment variable WIDE_CACHE_DATABASE_URL or
-   * DATABASE_URL, else `sqlite:./wide-cache.db`
+   * The database that persists the value. @default the environment variable WIDE_CACHE_DATABASE_URL
+   * or DATABASE_URL, else `sqlite:./wide-cache.db`
    */
   database?: string | Database | undefined
   /**
-   * Where the value lives. @default the environment variable WIDE_CACHE_SERVERS or
+   * The cache that holds the value. @default the environment variable WIDE_CACHE_SERVERS or
    * MEMCACHE_SERVERS, else `memory:`
    */
   cache?: string | Cache | undefined
@@ -33,7 +33,7 @@ export interface GlobalCounterOptions {
    * the next loss in the cache on. @default 20
    */
   shards?: number | undefined
-  /** What part of the values is persisted, 0.000001 to 1. @default 1 */
+  /** Share of the values that is persisted, 0.000001 to 1. @default 1 */
   chanceToWrite?: number | undefined
 }
 
@@ -45,7 +45,7 @@ const MIN_CHANCE = 1e-6
  * 4,000 million of them at once.
  */
 const MAX_CACHE_DELTA = 2 ** 32
-/** How long a process uses what SQL has said: the newest generation, the persisted value. */
+/** Lifetime in this process of the newest generation and the persisted value from SQL, in ms. */
 const RECENT_MS = 1_000
 
 /** Losses in the cache that one increment goes through. */
@@ -62,7 +62,7 @@ const MAX_LOSSES = 100
  * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new
  *   generation, with a key that holds a random token. One transaction locks the counter's rows,
  *   takes the maximum, seeds the new key and commits, so a key is seeded exactly once, before
- *   anybody can know it. An old key that comes back is nobody's any more.
+ *   anybody can know it. An old key that comes back is out of use.
  * - *A loss between increment and persisting.* The rows carry the generation, and a value is
  *   persisted into its own or refused. When it is refused, the value with which the next generation
  *   began tells whether the increment is contained in it (then it is acknowledged) or was lost
@@ -78,9 +78,9 @@ const MAX_LOSSES = 100
  *
  * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
  * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that
- * is right, but costs a transaction at every change of process; with less it is wrong. (A memcached
- * whose memory is put back to an earlier state, as by a snapshot of its machine, is not seen
- * through: it gives out numbers again.)
+ * is right, but costs a transaction at every change of process; with less it is wrong. Restoring
+ * memcached to an earlier state, as from a snapshot of its machine, is not detected: it gives out
+ * numbers again.
  *
  * @example
  * ```js

@@ -7,8 +7,8 @@ import { entryOf, isEntered, LANE_MS, openLane } from './lane-row.js'
 import { outcomeOf } from './outcome.js'
 
 /**
- * What a lane commits: `quick`, an update of one row; if there is none, or it matches no row,
- * `long`.
+ * Work that a lane commits. The lane tries `quick`, an update of one row. If there is none, or it
+ * matches no row, the lane runs `long`.
  */
 export interface Work {
   readonly quick: RowUpdate | undefined

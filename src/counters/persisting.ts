@@ -9,8 +9,8 @@ interface Counted {
 }
 
 /**
- * How the values of a global counter come to SQL: one in 1/`chance` of them, and those that are
- * under way at one time share a statement.
+ * Persists the values of a global counter in SQL: one in 1/`chance` of them. Values that are under
+ * way at one time share a statement.
  */
 export class Persisting {
   readonly #generations: Generations
@@ -49,7 +49,9 @@ export class Persisting {
     return Math.floor(value * this.#chance) !== Math.floor((value - delta) * this.#chance)
   }
 
-  /** Up to which value the increments of the generation are kept now. */
+  /**
+   * Persists values. Returns the value up to which the increments of the generation are kept now.
+   */
   async #persist(items: readonly Counted[]): Promise<number> {
     const { generation } = items[0]!
     const most = items.reduce((value, item) => Math.max(value, item.value), 0)

@@ -54,7 +54,7 @@ class CountingProcess {
   }
 }
 
-/** What was acknowledged, and what may have been counted beside it. */
+/** Returns the acknowledged values, and how many increments may have been counted beside them. */
 function sums(processes: readonly CountingProcess[]) {
   const values = processes.flatMap((one) => one.values)
   const open = processes.reduce((sum, one) => sum + one.begun - one.refused - one.values.length, 0)

@@ -1,4 +1,4 @@
-/** What a sharded counter promises, on any pair of a cache and a database. */
+/** Tests of a sharded counter, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'

@@ -19,13 +19,13 @@ export interface ShardedCounterOptions {
    */
   name: string
   /**
-   * Where the shards are. @default the environment variable WIDE_CACHE_DATABASE_URL or
-   * DATABASE_URL, else `sqlite:./wide-cache.db`
+   * The database that holds the shards. @default the environment variable WIDE_CACHE_DATABASE_URL
+   * or DATABASE_URL, else `sqlite:./wide-cache.db`
    */
   database?: string | Database | undefined
   /**
-   * Where totals are kept for a while. @default the environment variable WIDE_CACHE_SERVERS or
-   * MEMCACHE_SERVERS, else `memory:`
+   * The cache that keeps totals for a while. @default the environment variable WIDE_CACHE_SERVERS
+   * or MEMCACHE_SERVERS, else `memory:`
    */
   cache?: string | Cache | undefined
   /**
@@ -48,8 +48,9 @@ const MAX_BATCH = 10_000
 const JOIN_MS = 1_000
 
 /**
- * A number that any number of processes raise and lower at once: N rows, of which each transaction
- * changes a random one; the number is their sum. (After "Sharding Counters", Joe Gregorio, 2008.)
+ * A number that any number of processes raise and lower at once. It is the sum of N rows, and each
+ * transaction updates one of them, chosen at random. (After "Sharding Counters", Joe Gregorio,
+ * 2008.)
  *
  * An increment resolves when it is committed. Those of one process that come while a transaction is
  * under way share the next. The number stays within ±(2^53-1), exactly.
@@ -210,7 +211,7 @@ export class ShardedCounter {
   }
 }
 
-/** How many of `deltas`, from the first, have a sum that is exact. */
+/** Returns how many of `deltas`, from the first, can be added exactly, at most MAX_BATCH. */
 function safeToAdd(deltas: readonly number[]): number {
   let sum = 0
   const end = deltas.findIndex(

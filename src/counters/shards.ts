@@ -7,7 +7,7 @@ import type { Work } from './lane.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
-/** What falls to `shard` when `total` is spread evenly over `count` shards. */
+/** Returns the share of `shard` when `total` is spread evenly over `count` shards. */
 export function share(total: number, count: number, shard: number): number {
   const even = Math.trunc(total / count)
   return even + (shard < Math.abs(total % count) ? Math.sign(total) : 0)
@@ -61,8 +61,8 @@ export class Shards {
   }
 
   /**
-   * What tells this counter from others of its name in other databases; `undefined` if nothing was
-   * ever counted.
+   * Returns the id that distinguishes this counter from others of its name in other databases.
+   * `undefined` while the counter has no row, so nothing was ever counted.
    */
   async id(): Promise<Buffer | undefined> {
     const { rows } = await this.#database.query('SELECT id FROM sharded_counters WHERE name = ?', [
@@ -170,7 +170,7 @@ export class Shards {
   }
 }
 
-/** Of shards that hold their shares: no partial sum passes 2^53-1 either. */
+/** Adds up shards that hold at most their shares: no partial sum passes 2^53-1 either. */
 function sum(values: ReadonlyMap<number, number>): number {
   let total = 0
   for (const value of values.values()) total += value

@@ -101,7 +101,9 @@ export async function writeRows(
   }
 }
 
-/** Ids in one list of a statement: of longer lists MariaDB may make a join that reads all rows. */
+/**
+ * Most ids in one list of a statement. MariaDB may make a join that reads all rows of a longer one.
+ */
 export const IDS_A_LIST = 500
 
 /** Cuts `ids`, or other keys, into lists that are short enough for one statement. */
@@ -122,7 +124,7 @@ export async function deleteRows(
   }
 }
 
-/** No fewer than the bytes of the values as MySQL's text protocol has them. */
+/** Estimates the bytes of the values in MySQL's text protocol, never too low. */
 function bytesOf(row: readonly SqlValue[]): number {
   let bytes = 0
   for (let index = 0; index < row.length; index++) {
@@ -136,7 +138,9 @@ function bytesOf(row: readonly SqlValue[]): number {
   return bytes
 }
 
-/** Those of 64 bits, which are the only ones a column takes, have up to 20 digits. */
+/**
+ * Estimates the bytes of a bigint. Columns only take those of 64 bits, which have up to 20 digits.
+ */
 function bigintBytes(value: bigint): number {
   return BigInt.asIntN(65, value) === value ? NUMBER_BYTES : value.toString().length
 }

@@ -12,8 +12,8 @@ export interface Database extends Queryable {
    * not used again, and the error is passed on; after a failed commit the outcome is unknown.
    * Nothing is retried here. Within `work` use only `tx`.
    *
-   * `work` may run no statement for at most 10 s at a time, since others wait for its locks; then
-   * all is rolled back.
+   * `work` may pause for at most 10 s between two statements, since others wait for its locks.
+   * After a longer pause all is rolled back.
    *
    * @throws DatabaseError `DATABASE_TRANSACTION_IDLE` when `work` ran no statement for longer.
    * @throws DatabaseError `DATABASE_TRANSACTION_LOST` when something has committed the transaction
@@ -31,7 +31,7 @@ export interface Database extends Queryable {
    * name.
    */
   migrate(parts?: readonly string[]): Promise<void>
-  /** Lets go of connections; idempotent. Everything afterwards rejects with `DATABASE_CLOSED`. */
+  /** Closes the connections. Idempotent. Every later call rejects with `DATABASE_CLOSED`. */
   close(): Promise<void>
 }
 
@@ -63,9 +63,9 @@ export interface Queryable {
  */
 export interface Transaction extends Queryable {
   /**
-   * Inserts rows by a way that is faster than INSERT, all of them or none: where it cannot, it
-   * rejects with kind `data`. Reads `rows` later, some at a time; a source may reuse one array for
-   * all. Not there where the database has no such way, or does not allow it.
+   * Inserts rows faster than INSERT does, all of them or none. Where it cannot, it rejects with
+   * kind `data`. Reads `rows` later, some at a time, so a source may reuse one array for all. Not
+   * given where the database has no such way, or does not allow it.
    */
   readonly load?:
     | ((
@@ -86,8 +86,8 @@ export interface Transaction extends Queryable {
 }
 
 /**
- * What a database that has not been reached yet takes for sure, unless someone has set a very low
- * limit.
+ * Bytes of a statement that any database takes, unless somebody has set a very low limit. Used
+ * until the database has been reached.
  */
 export const ASSUMED_STATEMENT_BYTES = 32 * 1024
 
@@ -110,11 +110,11 @@ export interface QueryResult {
 }
 
 /**
- * What to make of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or
- * it broke, or no answer in time (the outcome is unknown); `lock`: deadlock or lock-wait timeout;
- * `capacity`: no space, read-only, too many connections; `data`: the values themselves are refused
- * (too long, constraint, wrong type); `usage`: anything else: a missing table, a missing right,
- * wrong SQL, closed. All but `data` say nothing about the rows at hand.
+ * Kind of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or it broke,
+ * or no answer in time (the outcome is unknown). `lock`: deadlock or lock-wait timeout. `capacity`:
+ * no space, read-only, too many connections. `data`: the values themselves are refused (too long,
+ * constraint, wrong type). `usage`: anything else: a missing table, a missing right, wrong SQL,
+ * closed. All but `data` say nothing about the rows at hand.
  */
 export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
 

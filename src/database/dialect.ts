@@ -1,12 +1,14 @@
 /**
- * How MySQL and SQLite differ in the statements written elsewhere, in one table, so that nobody
- * else asks which database it is. Names of tables and columns come from our own code and are
- * asserted to be plain.
+ * Differences between MySQL and SQLite in the statements written elsewhere, in one table, so that
+ * no other code asks which database it is. Names of tables and columns come from our own code and
+ * are asserted to be plain.
  */
 import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
 
-/** What an upsert makes of a column when the key exists. `keep`: nothing, but the row is locked. */
+/**
+ * Change that an upsert makes to a column when the key exists. `keep`: none, but the row is locked.
+ */
 export type Update = 'greatest' | 'add' | 'or' | 'replace' | 'keep'
 
 interface Differences {
@@ -17,14 +19,14 @@ interface Differences {
   readonly skipLocked: string
   readonly deleteByIds: (table: string) => string
   readonly updateByIds: (table: string, column: string) => string
-  /** Between the tables of an UPDATE of several; `undefined` where there is none. */
+  /** Join between the tables of an UPDATE of several; `undefined` where there is none. */
   readonly updateJoin: string | undefined
   readonly now: string
   readonly columnsOf: string
   readonly version: string
-  /** The product, by what `version` says of itself. */
+  /** Returns the product, read from the text that `version` selects. */
   readonly productOf: (version: string) => string
-  /** Names and bytes of tables, with their indexes; its parameters are the names, as often. */
+  /** Names and bytes of tables, with their indexes. `names`: one placeholder for each name. */
   readonly tableSizes: (names: string) => string
 }
 
@@ -173,21 +175,24 @@ export function placeholders(count: number): string {
 }
 
 /**
- * What makes a SELECT lock its rows until the transaction ends: ` FOR UPDATE`, or nothing where all
- * is locked.
+ * Returns the clause by which a SELECT locks its rows until the transaction ends: ` FOR UPDATE`, or
+ * nothing where all is locked.
  */
 export function forUpdate(dialect: Dialect): string {
   return DIFFERENCES[dialect].forUpdate
 }
 
-/** The same, passing by the rows that others have locked: ` FOR UPDATE SKIP LOCKED`, or nothing. */
+/**
+ * Returns the same clause, skipping rows that others have locked: ` FOR UPDATE SKIP LOCKED`, or
+ * nothing.
+ */
 export function skipLocked(dialect: Dialect): string {
   return DIFFERENCES[dialect].skipLocked
 }
 
 /**
- * Deletes the rows of these ids, the table's primary key, and touches no other row: none is waited
- * for. Its one parameter is the ids as a JSON array.
+ * Deletes the rows of these ids, the table's primary key. Touches no other row, so it waits for no
+ * other. Its one parameter is the ids as a JSON array.
  */
 export function deleteByIds(dialect: Dialect, table: string): string {
   return DIFFERENCES[dialect].deleteByIds(quoted(table))
@@ -225,8 +230,8 @@ export function update({ table, set, setValues, where, whereValues }: RowUpdate)
 }
 
 /**
- * Both updates in one statement, by which either both rows are changed or, where one of them
- * matches none, nothing (no affected rows). `undefined` where a statement changes one table only.
+ * Combines both updates in one statement. It changes both rows or, where one of the updates matches
+ * none, neither (no affected rows). `undefined` where a statement changes one table only.
  */
 export function updateBoth(
   dialect: Dialect,
@@ -263,8 +268,8 @@ export async function columnsOf(
 }
 
 /**
- * The bytes of those of `tables` that there are, with their indexes. MySQL knows them roughly, and
- * SQLite reads the whole file for them.
+ * Reads the sizes in bytes of those of `tables` that exist, with their indexes. MySQL knows them
+ * roughly, and SQLite reads the whole file for them.
  */
 export async function tableSizes(
   queryable: Pick<Queryable, 'dialect' | 'query'>,
@@ -275,7 +280,9 @@ export async function tableSizes(
   return new Map(rows.map(({ name, bytes }) => [String(name), Number(bytes)]))
 }
 
-/** What the server is, such as MariaDB, and its version as numbers, such as `[11, 8, 2]`. */
+/**
+ * Reads the server's product, such as MariaDB, and its version as numbers, such as `[11, 8, 2]`.
+ */
 export async function productOf(
   queryable: Pick<Queryable, 'dialect' | 'query'>,
 ): Promise<{ product: string; version: number[] }> {

@@ -6,7 +6,7 @@ import { DatabaseError, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
 
 const CREATE = /^CREATE TABLE IF NOT EXISTS (\w+) \(([^]*)\)[^)]*$/
-/** What begins a line of a table that is no column. */
+/** Start of an item of a CREATE TABLE that is no column. */
 const NO_COLUMN = /^(?:PRIMARY|UNIQUE|KEY|INDEX|CONSTRAINT|CHECK|FOREIGN)\b/i
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Which database this is: a random id, made with the first tables. A process that may use several
- * hosts tells by it whether another host has the same database.
+ * Identity of a database: a random id, made with the first tables. A process that may use several
+ * hosts compares it to check that another host has the same database.
  */
 import { randomUUID } from 'node:crypto'
 import { DatabaseError, type Queryable } from './database.js'

@@ -1,7 +1,7 @@
 /**
- * How an adapter migrates: by many processes at once, and by files that are wrong. For adapters of
- * this repository, which can be told where their migrations are; beside the suite of
- * `wide-cache/testing`.
+ * Tests of migrating: by many processes at once, and with files that are wrong. They supplement the
+ * suite of `wide-cache/testing` for the adapters of this repository, whose folder of migrations can
+ * be chosen.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -15,7 +15,7 @@ import { rejects } from '../testing/rejects.js'
 import type { Database } from './database.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
-/** An adapter that can be told where its migrations are. */
+/** An adapter whose folder of migrations can be chosen. */
 export type MigratableDatabase = Database & {
   migrate(parts?: readonly string[], folder?: URL): Promise<void>
 }

@@ -14,7 +14,7 @@ import { columnsOf } from './dialect.js'
 import { refuseForeignTables } from './foreign-tables.js'
 import { enterIdentity, IDENTITY_TABLE } from './identity.js'
 
-/** How long a process waits for another one that is migrating. */
+/** Time that a process waits for another one that is migrating. */
 export const MIGRATION_LOCK_SECONDS = 30
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/
 const GO_ON = /^-- Processes that know migration (\d{4}) go on\.\r?$/m
@@ -35,7 +35,7 @@ const RECORD =
   'INTEGER NOT NULL, name VARCHAR(100) NOT NULL, applied_at BIGINT NOT NULL, ' +
   'oldest INTEGER NOT NULL, PRIMARY KEY (part, version))'
 
-/** What a database has of a part. */
+/** State of a part's tables in a database. */
 export interface AppliedPart {
   /** The newest migration. */
   readonly version: number
@@ -57,7 +57,7 @@ export interface Migration {
   readonly url: URL
 }
 
-/** Where the package keeps the schema of a dialect; the same path from `src/` and from `dist/`. */
+/** Returns the folder of a dialect's schema; the same path from `src/` and from `dist/`. */
 export function migrationsFolder(dialect: Dialect): URL {
   return packageFile(`../sql/${dialect}/`)
 }
@@ -73,9 +73,9 @@ export function migrationsBusy(): DatabaseError {
 /**
  * Applies the migrations of `parts`, folders of `folder`, that the database does not have yet.
  *
- * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have, and beside
- * which processes that do not know them cannot go on; `DATABASE_FOREIGN_TABLE` if another program
- * has a table of one of the names, before anything is written; `DATABASE_MIGRATING`
+ * @throws DatabaseError `DATABASE_NEWER` if it has some that `folder` does not have, and they
+ * refuse processes that do not know them; `DATABASE_FOREIGN_TABLE` if another program has a table
+ * of one of the names, before anything is written; `DATABASE_MIGRATING`
  */
 export async function migrate(
   host: MigrationHost,
@@ -100,14 +100,14 @@ export async function migrate(
 }
 
 /**
- * Another process has the lock, or has just recorded the same: the nodes of a Galera cluster do not
- * know of each other's locks.
+ * Tells whether another process has the lock, or has just recorded the same migration: the nodes of
+ * a Galera cluster do not know of each other's locks.
  */
 function isOthers({ kind, code }: DatabaseError): boolean {
   return kind === 'lock' || code === 'ER_DUP_ENTRY'
 }
 
-/** Whether the tables of a part are such as a process that knows `migrations` can use. */
+/** Tells whether a process that knows `migrations` can use the tables of a part as they are. */
 function isThere(applied: AppliedPart | undefined, { length }: readonly Migration[]): boolean {
   return applied !== undefined && applied.version >= length && applied.oldest <= length
 }
@@ -147,7 +147,7 @@ async function bringUp(
   }
 }
 
-/** The migration that a process must know at least to use the tables after this one. */
+/** Returns the lowest version that a process must know to use the tables after this migration. */
 function oldestAfter({ version, url }: Migration, text: string): number {
   const said = GO_ON.exec(text)?.[1]
   const oldest = Number(said ?? version)
@@ -159,7 +159,7 @@ function oldestAfter({ version, url }: Migration, text: string): number {
   return oldest
 }
 
-/** The parts of which migrations have been applied. */
+/** Reads the parts that have applied migrations, and the state of each. */
 export async function appliedParts(
   queryable: Pick<Queryable, 'query'>,
 ): Promise<Map<string, AppliedPart>> {
@@ -175,7 +175,10 @@ export async function appliedParts(
   )
 }
 
-/** There is no table yet, or it may not be read; to migrate will tell. */
+/**
+ * Ignores an error of kind `usage`: there is no table yet, or it may not be read. Migrating shows
+ * which.
+ */
 function noneYet(error: unknown): undefined {
   if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
 }

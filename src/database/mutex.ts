@@ -3,7 +3,7 @@ import { DatabaseError } from './database.js'
 
 /** The most users that wait. */
 export const QUEUE_LIMIT = 1_000
-/** How long a user waits. */
+/** Longest wait of a user. */
 export const WAIT_TIMEOUT_MS = 60_000
 
 export class Mutex {

@@ -1,8 +1,8 @@
 /**
- * A transaction under way, the same for every adapter: its statements run one after the other, and
+ * A transaction under way, the same for every adapter. Its statements run one after the other, and
  * the first that fails fails the transaction, even if `work` swallows the error. (In MySQL a
- * lock-wait timeout undoes only its statement and a deadlock undoes all before it: whatever would
- * be committed then is half the work.)
+ * lock-wait timeout undoes only its statement, and a deadlock undoes all before it. A commit would
+ * then store half the work.)
  */
 import {
   DatabaseError,
@@ -18,36 +18,36 @@ import { refuseWhatEnds } from './transaction-statements.js'
 export const MAX_WAITING_STATEMENTS = 1_000
 
 /**
- * How long `work` may take between two statements, which holds locks that others wait for. Less
- * than the time after which a server ends an idle session, so that the error has a name.
+ * Longest pause of `work` between two statements, because others wait for the locks that it holds.
+ * Less than the time after which a server ends an idle session, so that the error has a name.
  */
 export const MAX_IDLE_MS = 10_000
 
 /**
- * Makes a statement ready, while others may be under way, and returns what runs it. What is wrong
- * with it is said only then.
+ * Makes a statement ready, while others may be under way, and returns the function that runs it.
+ * That function rejects if the statement is wrong.
  */
 type Prepare = (sql: string, values: readonly SqlValue[]) => () => Promise<QueryResult>
 
-/** What sends rows when it is called; see {@link Transaction.load}. */
+/** Returns the function that sends rows; see {@link Transaction.load}. */
 type Load = (...rows: Parameters<NonNullable<Transaction['load']>>) => () => Promise<QueryResult>
 
-/** What a transaction runs on. */
+/** Connection that a transaction runs on. */
 export interface Connection {
   readonly dialect: Dialect
   readonly maxStatementBytes: number
   readonly prepare: Prepare
   readonly load?: Load | undefined
   /**
-   * Checks each statement before anything else; throws what it is refused with. @default what keeps
-   * the transaction open
+   * Checks each statement before anything else, and throws if it is refused. @default allows what
+   * keeps the transaction open
    */
   readonly check?: ((sql: string) => void) | undefined
 }
 
 interface Statement {
   readonly prepare: () => () => Promise<QueryResult>
-  /** What runs it, once it has been made ready. */
+  /** Runs it; set once it has been made ready. */
   run?: () => Promise<QueryResult>
   readonly resolve: (result: QueryResult) => void
   readonly reject: (error: unknown) => void
@@ -60,7 +60,7 @@ export class OpenTransaction implements Transaction {
   readonly #prepare: Prepare
   readonly #check: (sql: string) => void
   readonly #waiting: Statement[] = []
-  /** Until no statement waits. */
+  /** Resolves when no statement waits any more. */
   #working: Promise<void> | undefined
   #ended = false
   /** Runs while no statement is under way. */
@@ -111,8 +111,8 @@ export class OpenTransaction implements Transaction {
   }
 
   /**
-   * Runs `work` in this transaction up to its end: when it resolves, all statements have, and may
-   * be committed.
+   * Runs `work` in this transaction up to its end. When it resolves, all statements have resolved
+   * and may be committed.
    */
   async finish<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await this.#worked(work)
@@ -146,8 +146,9 @@ export class OpenTransaction implements Transaction {
   }
 
   /**
-   * Runs what waits. The database does not wait for us: the next statement is made ready while one
-   * is under way, and is sent before anyone does anything about the answer to that one.
+   * Runs the statements that wait. The next one is made ready while one is under way, and is sent
+   * before any caller acts on the answer to that one. So the database does not wait for this
+   * process.
    */
   async #work(): Promise<void> {
     for (let statement = this.#waiting.shift(); statement; statement = this.#waiting.shift()) {

@@ -1,6 +1,4 @@
-/**
- * From what a user gives as `database` (a URL, a Database, nothing) to a Database.
- */
+/** Opens the Database that a user gives as `database`: a URL, a Database, or nothing. */
 import { variable } from '../support/environment-variable.js'
 import type { Logger } from '../support/logger.js'
 import { wrongType, wrongValue } from '../support/options.js'
@@ -20,10 +18,10 @@ const SCHEMES = ['mysql', 'mariadb', 'sqlite']
 type OpenPool = (url: string, make: () => Database) => Database
 
 /**
- * The database; `owned` if it was made here and is to be closed here. Not given:
+ * Opens the database; `owned` if it was made here and is to be closed here. Not given:
  * `WIDE_CACHE_DATABASE_URL`, or else `DATABASE_URL`, or else an SQLite file in the working
- * directory. A `DATABASE_URL` for another kind of database is some other library's: it counts as
- * not given, and `logger` is told.
+ * directory. A `DATABASE_URL` for another kind of database belongs to some other library: it counts
+ * as not given, and `logger` is told.
  *
  * @param openPool lets callers share a pool of connections. By default each has its own.
  * @throws TypeError, RangeError naming the option and its scheme; the rest of a URL is never shown.

@@ -1,8 +1,8 @@
-/** What the user of a database may do to tables, tried with statements that match no row. */
+/** Checks what the user of a database may do to tables, with statements that match no row. */
 import { DatabaseError, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
 
-/** What the package needs of a table that it reads and writes. */
+/** Rights that the package needs on a table that it reads and writes. */
 export const RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const
 export type Right = (typeof RIGHTS)[number]
 
@@ -21,7 +21,7 @@ export interface Refusal {
 }
 
 /**
- * Tries what may be done to `tables`. Returns what is refused, a missing table included.
+ * Tries each right on `tables`. Returns those that are refused, all of them for a missing table.
  *
  * @throws DatabaseError where the database does not answer
  */

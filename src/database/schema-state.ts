@@ -1,4 +1,4 @@
-/** What a database has of the package's tables, for those who only look: nothing is changed. */
+/** Reads the state of the package's tables in a database, and changes nothing. */
 import { readFile } from 'node:fs/promises'
 import type { Dialect, Queryable } from './database.js'
 import { columnsOf } from './dialect.js'

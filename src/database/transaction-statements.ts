@@ -1,6 +1,6 @@
 /**
- * Which statements a transaction takes: those that cannot end it. In MySQL most others commit
- * implicitly, and drop the locks that the rest of the work relies on.
+ * Refuses the statements that may end a transaction. In MySQL most of these commit implicitly, and
+ * drop the locks that the rest of the work relies on.
  */
 import { DatabaseError } from './database.js'
 

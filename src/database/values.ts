@@ -1,7 +1,7 @@
 /**
- * What may stand for a `?`. Drivers are generous (mysql2 expands objects and arrays into SQL,
- * libsql reads a missing value as NULL), so the door is narrow here: a SqlValue for each `?`, no
- * more and no fewer.
+ * Checks the values for the `?` of a statement. Drivers are generous (mysql2 expands objects and
+ * arrays into SQL, libsql reads a missing value as NULL). Here each `?` takes one SqlValue, no more
+ * and no fewer.
  */
 import { types } from 'node:util'
 import type { SqlValue } from './database.js'

@@ -1,4 +1,4 @@
-/** What an ExportQueue promises, on any database. */
+/** Tests of an ExportQueue, on any database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

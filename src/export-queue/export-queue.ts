@@ -37,7 +37,7 @@ const ENTRIES_A_BATCH = 500
  * buckets.
  */
 const BATCHES_A_RUN = 100
-/** What the table has where no version has been given; versions are below it. */
+/** Version of an entry in the table before it is given one. All versions are below it. */
 const NO_VERSION = Number.MAX_SAFE_INTEGER
 
 interface Queued {
@@ -59,11 +59,11 @@ interface Batch {
  *
  * - Entries of one key come side by side, with ascending versions: no entry comes with a lower
  *   version than one that its transaction could have seen. An entry has its version, in SQL, before
- *   the exporter sees it, and keeps it: a receiver that takes an entry only if its version is above
- *   the last one of the key is exactly right.
- * - No two processors export one bucket at the same time, as long as none of them stands still, or
- *   is without the database, for ten seconds while its exporter is at work. After that, late
- *   repeats of old versions may come.
+ *   the exporter sees it, and keeps it. So a receiver has each entry exactly once if it ignores
+ *   versions that are not above the last one of the key.
+ * - No two processors export one bucket at the same time. The exception: a processor that is paused
+ *   for more than 10 s while its exporter is at work, or is without the database for as long, can
+ *   be overtaken. After that, late repeats of old versions may come.
  * - If the exporter fails, its bucket rests (1 s, doubled each time, up to 5 min, in all
  *   processes), the others do not.
  *

@@ -2,7 +2,7 @@ import { MAX_COUNTED, processTable } from '../buckets/bucket-metrics.js'
 import type { Queryable } from '../database/database.js'
 import { counter, gauge } from '../metrics/metric.js'
 
-/** What SQL says of an export queue. */
+/** Metrics of an export queue that are read from SQL. */
 export const EXPORT_METRICS = {
   queued: gauge(
     'export_queued_entries',

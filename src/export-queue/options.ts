@@ -3,9 +3,9 @@ import { onlyKnown, wrongType } from '../support/options.js'
 
 /** Something to be exported. */
 export interface ExportEntry<K, V> {
-  /** Where it belongs. Entries of one key come in the order in which they were added. */
+  /** Key of the entry. Entries of one key come in the order in which they were added. */
   readonly key: K
-  /** What was added. */
+  /** The value that was added. */
   readonly value: V
   /**
    * Of two entries with one key, the later one has the greater version. A repeat has the version it

@@ -1,11 +1,11 @@
 import type { Generation } from './generation-record.js'
 
-/** How long a process acts on what SQL has said, counted from before it asked. */
+/** Time for which a process acts on what SQL has said, in ms, counted from before it asked. */
 export const BELIEF_MS = 500
 
 /**
- * How long a process must have known a generation before it may say that nobody believes in an
- * earlier one. Clocks of two machines may differ by a third in their pace.
+ * Time for which a process must have known a generation, in ms, before it may say that no process
+ * believes in an earlier one. The clocks of two machines may differ by a third in their pace.
  */
 export const ESTABLISH_MS = 700
 

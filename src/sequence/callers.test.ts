@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ManualClock, flushPromises } from '../support/fixtures.suite.js'
 import { Callers, PATIENCE_MS } from './callers.js'
 
-/** What has become of calls so far: a number, an error's code or name, or nothing yet. */
+/** Collects the outcomes of calls: a number, an error's code or name, or nothing yet. */
 function outcomes(calls: readonly Promise<number>[]): (number | string | undefined)[] {
   const all: (number | string | undefined)[] = calls.map(() => undefined)
   for (const [i, call] of calls.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Those who wait for a number, in the order of their calls. Promises: each is answered once, in
- * that order, or rejected after {@link PATIENCE_MS}, whatever cache and database do; no more than
+ * Callers that wait for a number, in the order of their calls. Each is answered once, in that
+ * order, or rejected after {@link PATIENCE_MS}, whatever cache and database do. No more than
  * {@link MAX_WAITING} wait.
  */
 import type { Clock, Timer } from '../support/clock.js'
@@ -8,14 +8,14 @@ import { ClosedError } from '../support/closed-error.js'
 import { SequenceError } from './sequence-error.js'
 
 /**
- * How long a call waits for a cache and a database that fail. More than the cache may be silent
- * before SQL alone goes on.
+ * Time for which a call waits for a cache and a database that fail, in ms. It is longer than the
+ * cache may be silent before numbers come from SQL alone.
  */
 export const PATIENCE_MS = 10_000
 export const MAX_WAITING = 100_000
 /**
- * Callers who share one operation: as many as a block has numbers, within these. What a lost answer
- * skips is bounded by it, too.
+ * Bounds of the number of callers that share one operation. Within them, it is the size of a block.
+ * A lost reply skips the numbers of one operation at most.
  */
 const LEAST_BATCH = 100
 const MOST_BATCH = 1_000
@@ -60,8 +60,8 @@ export class Callers {
   }
 
   /**
-   * Whether anybody waits. Those who have lost patience leave the queue here: not while a batch is
-   * out.
+   * Tells whether any caller waits. Removes the callers at the head of the queue that have been
+   * rejected, so it must not be called while a batch is out.
    */
   waiting(): boolean {
     const patient = this.#queue.findIndex(({ rejected }) => !rejected)
@@ -70,7 +70,7 @@ export class Callers {
     return patient !== -1
   }
 
-  /** Those who are next. They stay in the queue until they are answered. */
+  /** Returns the callers that are next. They stay in the queue until they are answered. */
   batch(): readonly Caller[] {
     return this.#queue.slice(0, this.#maxBatch)
   }

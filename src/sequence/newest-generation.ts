@@ -16,7 +16,7 @@ export class NewestGeneration {
   readonly #record: GenerationRecord
   readonly #clock: Clock
   #belief: Belief | undefined
-  /** When the cache has lost a counter, by this process's clock. */
+  /** Times at which this process learnt that the cache had lost a counter, by its own clock. */
   #losses: number[] = []
 
   constructor(record: GenerationRecord, clock: Clock) {
@@ -62,7 +62,7 @@ export class NewestGeneration {
     return raised
   }
 
-  /** How many counters the cache has lost lately. */
+  /** Returns how many counters the cache has lost in the last {@link LOSSES_MS}. */
   recentLosses(): number {
     const now = this.#clock.elapsed()
     return this.#losses.filter((at) => at > now - LOSSES_MS).length

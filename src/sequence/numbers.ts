@@ -5,7 +5,7 @@
  * which one process adds once, before anybody knows it; so within a generation `increment` gives
  * each number once. Nothing above `reserved` is handed out before SQL has raised it, which it
  * refuses for any generation but the newest; and the next generation begins at what was reserved.
- * So generations share no number, whoever still believes in an old one and whichever server comes
+ * So generations share no number, even if a process still believes in an old one, or a server comes
  * back with its counter. No clock takes part in this.
  *
  * Why numbers grow, on all processes: who calls after an answer gets a greater number. Within a
@@ -35,12 +35,12 @@ import type { GenerationRecord } from './generation-record.js'
 import { LAST, LOSSES_MS, MAX_LOSSES, NewestGeneration } from './newest-generation.js'
 import { WayBack } from './way-back.js'
 
-/** How long the cache may be silent before numbers come from SQL alone. */
+/** Time for which the cache may be silent before numbers come from SQL alone, in ms. */
 export const SILENCE_MS = 5_000
 /** Between two tries of what has failed. */
 const RETRY_MS = 100
 
-/** What a sequence is made of. */
+/** Parts that a sequence is made of. */
 export interface Parts {
   readonly name: string
   readonly block: number
@@ -75,9 +75,9 @@ export class Numbers {
   #held: Held | undefined
   #running = false
   #closed = false
-  /** What SQL is asked in the background; one thing at a time. Never rejects. */
+  /** Request to SQL that is under way in the background, one at a time. Never rejects. */
   #tending: Promise<void> | undefined
-  /** Since when the cache has not answered. */
+  /** Time since which the cache has not answered. */
   #silentSince: number | undefined
 
   constructor(parts: Parts) {
@@ -287,7 +287,7 @@ export class Numbers {
   }
 }
 
-/** Whether a failure may be over soon. The others are mistakes in the set-up, or the end. */
+/** Tells whether a failure may be over soon. The others are mistakes in the set-up, or the end. */
 function passing(error: unknown): boolean {
   if (error instanceof CacheError) return error.code !== 'CACHE_CLOSED'
   return error instanceof DatabaseError && error.kind !== 'data' && error.kind !== 'usage'

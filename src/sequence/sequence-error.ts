@@ -1,6 +1,6 @@
 /**
- * Why a call of `next()` got no number. `SEQUENCE_UNANSWERED`: cache or database, or both, did not
- * answer in time; `SEQUENCE_QUEUE_FULL`: too many callers wait already.
+ * Reason why a call of `next()` got no number. `SEQUENCE_UNANSWERED`: cache or database, or both,
+ * did not answer in time. `SEQUENCE_QUEUE_FULL`: too many callers wait already.
  */
 export type SequenceErrorCode = 'SEQUENCE_UNANSWERED' | 'SEQUENCE_QUEUE_FULL'
 

@@ -1,6 +1,6 @@
 /**
- * What every pair of a cache and a database must do for a sequence: one suite for all of them.
- * `lasting` says that the pair's cache counts; without, numbers come from SQL alone.
+ * Tests of a sequence, one suite for all pairs of a cache and a database. `cached` says that the
+ * pair's cache counts; without, numbers come from SQL alone.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -29,7 +29,7 @@ export interface SequenceSuite {
 const LAST = Number.MAX_SAFE_INTEGER
 let names = 0
 
-/** What a test is handed: sequences of one name, as several processes would have them. */
+/** Tools of a test: sequences of one name, as several processes would have them. */
 export interface Bench extends Pair {
   readonly name: string
   sequence(options?: Partial<SequenceOptions>): Sequence

@@ -26,11 +26,11 @@ export interface SequenceOptions {
    */
   database?: string | Database | undefined
   /**
-   * How many numbers, at most, are reserved ahead in SQL, and skipped when the cache loses the
+   * Largest reserve of numbers in SQL. At most this reserve is skipped when the cache loses the
    * counter. @default 100
    */
   block?: number | undefined
-  /** Where warnings and errors go. @default `console` */
+  /** Receives warnings and errors. @default `console` */
   logger?: Logger | undefined
 }
 

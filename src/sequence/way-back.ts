@@ -7,7 +7,7 @@ import type { Belief } from './belief.js'
 import type { CacheCounters } from './cache-counters.js'
 import type { NewestGeneration } from './newest-generation.js'
 
-/** How long SQL alone serves before the cache is used again. */
+/** Least time for which numbers come from SQL alone before the cache is used again, in ms. */
 export const RETURN_MS = 10_000
 /** A counter that the cache has kept for so long is used. */
 export const PROBE_MS = 3_000

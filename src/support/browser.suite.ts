@@ -1,4 +1,4 @@
-/** What tests in a browser have in common. */
+/** Helpers of the tests in a browser. */
 import type { Page } from 'playwright-core'
 
 /** All that the browser complains of from now on: errors, and what a policy has blocked. */

@@ -9,7 +9,7 @@ export interface Timer {
 }
 
 /**
- * Time as the protocol sees it, handed in so that a simulation can own it. `now()` is the wall
+ * Time as the protocol sees it, passed in so that a simulation can control it. `now()` is the wall
  * clock and may be wrong or jump; `elapsed()` only ever goes forward.
  */
 export interface Clock {

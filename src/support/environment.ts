@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from './clock.js'
 
 /**
- * What the protocol takes from the world beside cache and database, handed in so that a simulation
- * can own it.
+ * Everything that the protocol uses beside cache and database, passed in so that a simulation can
+ * control it.
  */
 export interface Environment {
   /** Time. */
@@ -17,13 +17,13 @@ export interface Environment {
    */
   busyMs?(): number
   /**
-   * Keeps the process from ending until what it returns is called: the clock's timers alone do not.
-   * Not given: nothing to keep.
+   * Keeps the process alive until the returned function is called: the clock's timers alone do not.
+   * Not given: there is no process to keep alive.
    */
   keepAlive?(): () => void
 }
 
-/** Runs `work`, which the process is not to end in the middle of. */
+/** Runs `work`, and keeps the process alive until it has settled. */
 export async function keptAlive<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
   const letEnd = environment.keepAlive?.()
   try {

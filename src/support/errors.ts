@@ -1,4 +1,4 @@
-/** What a caught value says of itself. */
+/** Returns the message of an error, or any other caught value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,6 @@
 /**
- * What several tests of site activity share: a clock moved by hand, a log that is kept, both
- * Expresses, and servers.
+ * Fixtures of several tests of site activity: a clock moved by hand, a log that is kept, both
+ * versions of Express, and servers.
  */
 import { createRequire } from 'node:module'
 import { createServer, type Server } from 'node:http'

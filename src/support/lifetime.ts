@@ -1,9 +1,9 @@
 /**
- * From creation to close: nothing new begins once closing has begun, and what is under way is
- * known, so that closing can wait for it, though not for ever.
+ * Tracks an object from creation to close. No work begins once closing has begun. The work under
+ * way is known, so closing can wait for it, for a limited time.
  */
 
-/** How long `close()` waits for what is under way, unless there is an option for it. */
+/** Time that `close()` waits for work under way, unless there is an option for it. */
 export const CLOSE_TIMEOUT_MS = 5_000
 
 export class Lifetime<Report = void> {
@@ -13,7 +13,7 @@ export class Lifetime<Report = void> {
   #whenIdle: (() => void) | undefined
   #closing: Promise<Report> | undefined
 
-  /** @param closed makes the error of everything that comes once closing has begun */
+  /** @param closed makes the error of every call that comes once closing has begun */
   constructor(closed: () => Error) {
     this.#closed = closed
   }
@@ -31,7 +31,7 @@ export class Lifetime<Report = void> {
     return running
   }
 
-  /** For methods that are not asynchronous. @throws once closing has begun */
+  /** Checks that closing has not begun, for methods that are not asynchronous. @throws if it has */
   check(): void {
     if (!this.#open) throw this.#closed()
   }
@@ -52,10 +52,7 @@ export class Lifetime<Report = void> {
     return this.#closing
   }
 
-  /**
-   * Resolves when nothing is under way any more. What ends may have begun more work,
-   * which is waited for too.
-   */
+  /** Resolves when no work is under way any more. This includes work that was begun meanwhile. */
   async idle(): Promise<void> {
     while (this.#underWay > 0) {
       await new Promise<void>((resolve) => {

@@ -1,19 +1,19 @@
-/** Where warnings and errors go. `console`, pino and winston all fit. */
+/** Receives log messages. `console`, pino and winston all fit. */
 export interface Logger {
-  /** Takes what happened, and needs nobody. */
+  /** Takes an event that nobody has to act on. */
   info(message: string): void
-  /** Takes what the package copes with, and somebody should look at. */
+  /** Takes a problem that the package copes with, and that somebody should look at. */
   warn(message: string): void
-  /** Takes what was lost, or what somebody must mend. */
+  /** Takes a loss, or a problem that somebody must repair. */
   error(message: string): void
 }
 
-/** How long a trouble must have been quiet before its next message is printed again. */
+/** Time without messages about a trouble after which the next one is printed again. */
 const BURST_QUIET_MS = 60_000
 
 /**
- * A logger for failures behind the door: of a burst of messages about one trouble only the first is
- * printed, and the number of the others with the first of the next burst.
+ * A logger for failures in the background. Of a burst of messages about one trouble it prints only
+ * the first. The first message of the next burst says how many others there were.
  */
 export class BurstLogger {
   readonly #logger: Logger
@@ -58,8 +58,8 @@ export class BurstLogger {
   }
 
   /**
-   * Prints `message` as {@link warn} does, but only from the `times`-th one in a row that no
-   * {@link recovered} interrupts: what passes by itself is no news.
+   * Prints `message` as {@link warn} does, but only from the `times`-th one in a row without a
+   * {@link recovered} in between, because a trouble that passes by itself needs no message.
    */
   warnLasting(trouble: string, times: number, message: string): void {
     const count = (this.#lasting.get(trouble) ?? 0) + 1
@@ -86,8 +86,8 @@ export class BurstLogger {
   }
 
   /**
-   * A logger that throws, or returns a promise that rejects, is not to harm what had something to
-   * say.
+   * Prints a message. A logger that throws, or returns a promise that rejects, must not harm the
+   * caller.
    */
   #print(level: keyof Logger, message: string): void {
     try {

@@ -1,6 +1,6 @@
 /**
- * Checks of user options, all of one voice: a message names the option, its value, what is allowed
- * and, where it is not plain, what to do. A wrong type is a `TypeError`, a wrong value a
+ * Checks of user options. All messages have the same form: they name the option, its value, what is
+ * allowed and, where it is not plain, what to do. A wrong type is a `TypeError`, a wrong value a
  * `RangeError`; both carry the code `ERR_WIDE_CACHE_OPTION`.
  */
 const CODE = 'ERR_WIDE_CACHE_OPTION'
@@ -33,8 +33,8 @@ export function wrongValue(option: string, value: unknown, allowed: string): Ran
 }
 
 /**
- * Refuses anything but an object whose every key is in `known`; so a typing error does not pass in
- * silence.
+ * Refuses anything but an object whose keys are all in `known`, so that a typing error is not
+ * silently ignored.
  */
 export function onlyKnown(what: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -51,7 +51,9 @@ export function onlyKnown(what: string, options: unknown, known: readonly string
   }
 }
 
-/** A whole number from `min` to `max`. `unit` ("seconds") and `why` make the message plainer. */
+/**
+ * Checks a whole number from `min` to `max`. `hint`, such as "seconds", makes the message plainer.
+ */
 export function integer(
   option: string,
   value: unknown,

@@ -1,13 +1,13 @@
 /**
- * What every adapter of the Cache port must do: one suite for all of them, for those of other
- * packages too. It needs only `node:assert`.
+ * Tests that every adapter of the Cache port must pass: one suite for all of them, also for those
+ * of other packages. It needs only `node:assert`.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { RegisterTest } from './runner.js'
 
-/** What a cache can do beyond the port, or cannot. */
+/** Abilities and limits of a cache that the port leaves open. */
 export interface CacheCapabilities {
   /**
    * Bytes of key and value past which the cache does not store an item; `undefined` if there is no
@@ -31,7 +31,7 @@ export interface CacheUnderTest {
    * closes it.
    */
   readonly create: () => Cache | Promise<Cache>
-  /** What the adapter can and cannot do. @default none beyond the port */
+  /** Abilities and limits of the adapter. @default none beyond the port */
   readonly capabilities?: CacheCapabilities | undefined
 }
 

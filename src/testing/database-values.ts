@@ -1,4 +1,4 @@
-/** What goes into a database comes out again, and what cannot go in is refused. */
+/** Tests of values: those that go into a database come out again, and others are refused. */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { counters, type DatabaseTest, SECRET } from './on-database.js'

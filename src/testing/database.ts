@@ -1,6 +1,6 @@
 /**
- * What every adapter of the Database port promises, as tests: one suite for all of them, for those
- * of other packages too. It needs only `node:assert`.
+ * Tests that every adapter of the Database port must pass: one suite for all of them, also for
+ * those of other packages. It needs only `node:assert`.
  */
 import assert from 'node:assert/strict'
 import type { Database } from '../database/database.js'
@@ -11,7 +11,7 @@ import { column, counters, type DatabaseTest, elsewhere } from './on-database.js
 import { assertKind, rejects } from './rejects.js'
 import type { RegisterTest } from './runner.js'
 
-/** What a database can do beyond the port, or cannot. */
+/** Abilities and limits of a database that the port leaves open. */
 export interface DatabaseCapabilities {
   /** The type of a column for text of up to 1,024 characters. @default 'VARCHAR(1024)' */
   readonly textType?: string | undefined
@@ -34,7 +34,7 @@ export interface DatabaseUnderTest {
    * function is a use of its own, as another process would have it. The suite closes them all.
    */
   readonly create: () => Promise<() => Database>
-  /** What the adapter can and cannot do. @default none beyond the port */
+  /** Abilities and limits of the adapter. @default none beyond the port */
   readonly capabilities?: DatabaseCapabilities | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The entry `wide-cache/testing`: what adapters of other packages are tested with. */
+/** The entry `wide-cache/testing`: tests for adapters of other packages. */
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 

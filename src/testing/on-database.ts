@@ -1,4 +1,4 @@
-/** What the tests of a database share: a table of counters, and how to read it. */
+/** Helpers of the tests of a database: a table of counters, and functions that read it. */
 import type { Database } from '../database/database.js'
 
 /** Opens the database of a test once more, as another process would. */

@@ -3,8 +3,8 @@ import { inspect } from 'node:util'
 import { DatabaseError, type DatabaseErrorKind } from '../database/database.js'
 
 /**
- * Rejects with a DatabaseError of this kind that shows no secret, neither in its message nor
- * anywhere in it.
+ * Asserts that `promise` rejects with a DatabaseError of this kind that shows no secret, neither in
+ * its message nor anywhere else in it.
  */
 export async function rejects(
   promise: Promise<unknown>,

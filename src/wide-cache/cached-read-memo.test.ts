@@ -1,4 +1,4 @@
-/** What one process remembers of figures that several share. */
+/** Tests the memory of one process for figures that several share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'

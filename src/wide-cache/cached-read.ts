@@ -2,17 +2,17 @@ import type { Cache } from '../cache/cache.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
-/** How long a process uses what it has read before it asks the cache again. */
+/** Time for which a process uses the figures that it has read before it asks the cache again. */
 export const MEMO_MS = 1_000
 
-/** How long the last good figures are kept for when SQL is away. */
+/** Lifetime in the cache of the last good figures, which are used while SQL is away. */
 const LAST_GOOD_SECONDS = 24 * 3600
 
-/** Waits of a caller on a cold cache for the figures that another process is reading. */
+/** Length and number of waits on a cold cache for the figures that another process is reading. */
 const COLD_WAIT_MS = 50
 const COLD_WAITS = 40
 
-/** How long callers wait for a database that does not answer while there are older figures. */
+/** Longest wait of callers for a database that does not answer, if there are older figures. */
 const PATIENCE_MS = 1_000
 
 /** Figures, which may themselves be `null`. */
@@ -20,20 +20,20 @@ interface Known<Figures> {
   readonly figures: Figures
 }
 
-/** What reading takes, whichever figures they are. */
+/** Parts of a {@link CachedRead} that are the same for all figures. */
 export interface CachedReadParts {
   readonly cache: Cache
   readonly environment: Environment
-  /** What all keys of the name begin with. */
+  /** Returns the start of all cache keys of the name. */
   readonly keyStart: () => Promise<string>
   readonly ttlSeconds: number
 }
 
 /**
- * Figures that are read from SQL at most once in `ttlSeconds` over all processes, however many
- * callers ask: the one that takes the lease reads; all others take what the cache
- * holds, and the last good figures while SQL is away. Without a cache each process reads once a
- * period for itself. Where there never were any figures, a process asks once a second at most.
+ * Reads figures from SQL at most once in `ttlSeconds` over all processes, however many callers ask.
+ * The process that takes the lease reads. All others use the figures in the cache, and the last
+ * good ones while SQL is away. Without a cache each process reads for itself, once in `ttlSeconds`.
+ * Where there never were any figures, a process asks once a second at most.
  */
 export class CachedRead<Figures> {
   readonly #cache: Cache
@@ -41,13 +41,13 @@ export class CachedRead<Figures> {
   readonly #keyStart: () => Promise<string>
   /** Tells the figures from others of the name. */
   readonly #key: string
-  /** As last known: what all keys of the figures begin with. */
+  /** Start of all cache keys of the name, as last known. */
   #knownKeyStart: string | undefined
   readonly #ttlSeconds: number
   readonly #query: () => Promise<Figures>
   #memo: (Known<Figures> & { readonly until: number }) | undefined
   #answer: Promise<Figures> | undefined
-  /** Why there are no figures at all, and until when that is the answer. */
+  /** Reason why there are no figures at all, and the moment until which callers get it. */
   #failure: { readonly error: unknown; readonly until: number } | undefined
 
   constructor(parts: CachedReadParts & { key: string; query: () => Promise<Figures> }) {
@@ -59,7 +59,9 @@ export class CachedRead<Figures> {
     this.#query = parts.query
   }
 
-  /** The figures. @throws what the query, or `keyStart`, throws, if there never were any. */
+  /**
+   * Returns the figures. @throws the error of the query, or of `keyStart`, if there never were any.
+   */
   read(): Promise<Figures> {
     const now = this.#environment.clock.elapsed()
     if (this.#memo && now < this.#memo.until) return Promise.resolve(this.#memo.figures)
@@ -68,7 +70,9 @@ export class CachedRead<Figures> {
     return this.#answer
   }
 
-  /** New figures; or, once they are late, the last good ones until the new ones are there. */
+  /**
+   * Returns new figures. Once they are late, returns the last good ones until the new ones arrive.
+   */
   #ask(): Promise<Figures> {
     const refreshed = keptAlive(this.#environment, () => this.#refresh()).finally(() => {
       this.#answer = undefined
@@ -103,7 +107,7 @@ export class CachedRead<Figures> {
     return this.#remember(figures, isShared ? this.#memoMs : this.#ttlSeconds * 1000)
   }
 
-  /** Who has the lease, and reads; `undefined` if the cache does not answer. */
+  /** Tries to take the lease, whose holder reads. `undefined`: the cache does not answer. */
   async #takeLease(): Promise<'ours' | 'of another' | undefined> {
     try {
       const isOurs = await this.#cache.add(
@@ -118,8 +122,9 @@ export class CachedRead<Figures> {
   }
 
   /**
-   * The figures that another process has put into the cache, or is about to; `undefined` if the
-   * cache does not answer, or the figures were lost from it.
+   * Returns the figures that another process has put into the cache, or older ones of this process.
+   * Waits for the other process if there are neither. `undefined`: the cache does not answer, or no
+   * figures came in time.
    */
   async #waitForOther(): Promise<Known<Figures> | undefined> {
     for (let waits = 0; waits < COLD_WAITS; waits++) {
@@ -147,8 +152,8 @@ export class CachedRead<Figures> {
   }
 
   /**
-   * Remembers what the cache has, for `ms`. `none`: it has nothing; `undefined`: it does not
-   * answer.
+   * Reads the figures from the cache, and remembers them for `ms`. `none`: it has none.
+   * `undefined`: it does not answer.
    */
   async #recall(ms: number): Promise<Known<Figures> | 'none' | undefined> {
     try {
@@ -160,7 +165,7 @@ export class CachedRead<Figures> {
     }
   }
 
-  /** The newest figures there are. @throws `error` if there are none */
+  /** Returns the newest figures there are. @throws `error` if there are none */
   async #lastGood(error: unknown): Promise<Figures> {
     const found = this.#knownKeyStart === undefined ? undefined : await this.#recall(MEMO_MS)
     if (found && found !== 'none') return found.figures
@@ -170,7 +175,7 @@ export class CachedRead<Figures> {
     throw error
   }
 
-  /** How long shared figures are used before the cache is asked again. */
+  /** Time for which shared figures are used before the cache is asked again, in milliseconds. */
   get #memoMs(): number {
     return Math.min(MEMO_MS, this.#ttlSeconds * 1000)
   }

@@ -1,6 +1,6 @@
 import { CachedRead, type CachedReadParts } from './cached-read.js'
 
-/** Figures that a process remembers. */
+/** Most keys whose figures a process remembers. */
 const MAX_READS = 200
 
 /** A {@link CachedRead} for each key. Those not asked for in a long time are forgotten. */
@@ -14,7 +14,8 @@ export class CachedReads {
   }
 
   /**
-   * The figures of `key`, which `query` reads. @throws what the query throws, without older ones
+   * Returns the figures of `key`, which `query` reads. @throws the error of the query, if there are
+   * no older figures
    */
   read<Figures>(key: string, query: () => Promise<Figures>): Promise<Figures> {
     const read = this.#reads.get(key) ?? new CachedRead({ ...this.#parts, key, query })

@@ -3,21 +3,24 @@ import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
 /**
- * How far the database's clock and this process's wall clock may be apart before nothing is removed
- * any more.
+ * Largest difference between the database's clock and this process's wall clock with which old data
+ * is still removed.
  */
 const MAX_APART_MS = 600_000
 
 /** A jump shorter than this, beside the time that the answer took, is no step. */
 const LEAST_STEP_MS = 1_000
 
-/** How fast two clocks may drift apart: slewing by NTP is half of this. */
+/** Largest drift between two clocks, as a ratio. Slewing by NTP is half of this. */
 const DRIFT = 0.001
 
-/** How long a reading of the database's clock serves those that can do with an estimate. */
+/** Time for which a reading of the database's clock is good enough for an estimate. */
 const RECENT_MS = 10_000
 
-/** What the database's clock said, and between which moments of the monotonic clock it said so. */
+/**
+ * One reading of the database's clock, with the wall clock, and the moments of the monotonic clock
+ * between which it was read.
+ */
 interface Reading {
   readonly database: number
   readonly wall: number
@@ -26,17 +29,17 @@ interface Reading {
 }
 
 /**
- * Compares the database's clock with the process's own two. The protocol relies on no clock, but
- * what is removed for its age cannot come back: so that waits until the clocks have agreed for some
- * time.
+ * Compares the database's clock with the two clocks of the process. The protocol relies on no
+ * clock, but data removed for its age cannot come back. So removal waits until the clocks have
+ * agreed for some time.
  */
 export class ClockWatch {
   readonly #clock: Clock
   readonly #logger: BurstLogger
   #last: Reading | undefined
-  /** Since when the database's clock has run beside the monotonic clock. */
+  /** Moment since which the database's clock has run in step with the monotonic clock. */
   #steadySince = 0
-  /** Since when it has also agreed with the wall clock. */
+  /** Moment since which it has also agreed with the wall clock. */
   #agreedSince = 0
   #wentBackAt = -Infinity
 
@@ -54,8 +57,8 @@ export class ClockWatch {
   }
 
   /**
-   * The database's clock by a reading at most 10 s old, carried on by the monotonic clock: for what
-   * runs each second. A step of the database's clock is noticed so much later.
+   * Returns the database's clock by a reading at most 10 s old, carried on by the monotonic clock.
+   * For work that runs each second. A step of the database's clock is noticed up to 10 s later.
    */
   async recent(queryable: Pick<Queryable, 'now'>): Promise<number> {
     const { estimate } = this
@@ -68,19 +71,19 @@ export class ClockWatch {
     return this.#last && this.#last.database + this.#clock.elapsed() - this.#last.answered
   }
 
-  /** For how many milliseconds the database's clock has run steadily, up to the last reading. */
+  /** Milliseconds for which the database's clock has run steadily, up to the last reading. */
   get steadyMs(): number {
     return this.#last ? this.#last.answered - this.#steadySince : 0
   }
 
-  /** For how many milliseconds all three clocks have agreed, up to the last reading. */
+  /** Milliseconds for which all three clocks have agreed, up to the last reading. */
   get agreedMs(): number {
     return this.#last ? this.#last.answered - this.#agreedSince : 0
   }
 
   /**
-   * When the database's clock was last seen to have gone back, by `clock.elapsed()`: until then it
-   * had been ahead.
+   * Moment at which the database's clock was last seen to have gone back, by `clock.elapsed()`.
+   * Until then it had been ahead.
    */
   get wentBackAt(): number {
     return this.#wentBackAt
@@ -136,8 +139,8 @@ export class ClockWatch {
 }
 
 /**
- * How far a clock has jumped, if between `least` and `most` milliseconds have passed and it has
- * moved by `moved`.
+ * Returns the milliseconds that a clock has jumped, if between `least` and `most` milliseconds have
+ * passed and it has moved by `moved`.
  */
 function stepOf(moved: number, least: number, most: number): number {
   const slack = LEAST_STEP_MS + DRIFT * Math.max(0, most)

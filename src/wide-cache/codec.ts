@@ -1,6 +1,6 @@
 /**
- * How a row becomes bytes and back. `encode` writes straight into the open frame, so that nothing
- * is allocated twice on the request path.
+ * Turns a row into bytes and back. `encode` writes straight into the open frame, so that nothing is
+ * allocated twice on the request path.
  */
 export interface Codec<Row> {
   /**
@@ -9,13 +9,15 @@ export interface Codec<Row> {
    * large.
    */
   encode(row: Row, target: Buffer, offset: number): number
-  /** The row that `encode` wrote into exactly these bytes. Throws on bytes that are none. */
+  /**
+   * Returns the row that `encode` wrote into exactly these bytes. Throws on bytes that are no row.
+   */
   decode(bytes: Buffer): Row
 }
 
 /**
- * Rows as JSON: the default. What JSON cannot hold (functions, cycles, bigints) is refused by
- * `append`.
+ * Returns the default codec: rows as JSON. `append` drops rows that JSON cannot hold (functions,
+ * cycles, bigints).
  */
 export function jsonCodec<Row>(): Codec<Row> {
   return {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 
 /**
- * A frame on the wire: a header of {@link HEADER_BYTES}, then the rows, each behind its length. A
- * cell is frames one after the other in any order; reading one skips what is no frame and loses no
- * neighbour.
+ * Bytes of the header of a frame. A frame on the wire is a header, then the rows, each behind its
+ * length. A cell holds frames one after the other, in any order. Reading a cell skips bytes that
+ * are no frame, and loses no frame beside them.
  *
  *      0  4  mark and format version
  *      4 16  writer id
@@ -18,7 +18,7 @@ import { crc32 } from 'node:zlib'
  *     58  4  CRC-32 of the kind of the rows, all the above and the rows
  *
  * All numbers are big-endian. A frame whose rows are of another kind has another checksum, so it is
- * no frame for those who could not decode them.
+ * no frame for a process that could not decode it.
  */
 export const HEADER_BYTES = 62
 const CHECKSUM_AT = 58
@@ -27,8 +27,7 @@ const CHECKSUM_AT = 58
 export const ROW_LENGTH_BYTES = 4
 
 /**
- * "WCF" and the format version: what comes in another version is kept in quarantine, not guessed
- * at.
+ * "WCF" and the format version. Bytes in another version are kept in quarantine, and not decoded.
  */
 const MARK = Buffer.from([0x57, 0x43, 0x46, 1])
 
@@ -50,12 +49,12 @@ export interface Frame extends FrameHeader {
   readonly bytes: Buffer
 }
 
-/** What the checksum of a frame of this kind begins with. */
+/** Returns the starting value of the checksums of frames of this kind. */
 export function stampOf(kind: string): number {
   return crc32(kind)
 }
 
-/** Writes the header of a frame whose rows already stand behind it in `bytes`. */
+/** Writes the header of a frame in front of its rows, which are already in `bytes`. */
 export function sealFrame(
   bytes: Buffer,
   header: Omit<FrameHeader, 'writer'>,
@@ -83,8 +82,8 @@ function checksum(bytes: Buffer, stamp: number): number {
 }
 
 /**
- * The frame that begins at `offset` of `cell`, or `undefined` if none that is whole, sound and of
- * the kind does.
+ * Returns the frame that begins at `offset` of `cell`. `undefined`: no frame begins there that is
+ * whole, sound and of the kind.
  */
 function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined {
   if (offset + HEADER_BYTES > cell.length || cell.compare(MARK, 0, 4, offset, offset + 4) !== 0) {
@@ -107,7 +106,7 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
   return isPossible(frame) ? frame : undefined
 }
 
-/** Whether a writer can have sealed it: a checksum is no proof, because anyone can make one. */
+/** Tells whether a writer can have sealed it. A checksum is no proof: anyone can make one. */
 function isPossible({ sequence, issued, floor, floorIssued, rowCount, bytes }: Frame): boolean {
   return (
     rowCount > 0 &&
@@ -118,8 +117,8 @@ function isPossible({ sequence, issued, floor, floorIssued, rowCount, bytes }: F
 }
 
 /**
- * Reads a cell: its frames of the kind of `stamp` in their order, and the stretches between them
- * that are none.
+ * Reads a cell. Returns its frames of the kind of `stamp` in their order, and the stretches of
+ * bytes between them that are no such frames.
  */
 export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; foreign: Buffer[] } {
   const frames: Frame[] = []
@@ -143,8 +142,8 @@ export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; foreig
 }
 
 /**
- * The rows of a frame, each as its bytes. @throws RangeError if they do not add up to its row
- * count.
+ * Returns the rows of a frame, each as its bytes. @throws RangeError if they do not add up to its
+ * row count.
  */
 export function rowsOf(frame: Frame): Buffer[] {
   const { bytes, rowCount } = frame

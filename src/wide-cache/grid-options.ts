@@ -4,7 +4,7 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, wrongValue } from '../support/options.js'
 import { collectPeriodSeconds } from './schedule.js'
 
-/** The grid and its timing: what every use of the wide cache shares. */
+/** Options of the grid and its timing, the same for every use of the wide cache. */
 export interface GridOptions {
   /**
    * The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS or
@@ -16,23 +16,24 @@ export interface GridOptions {
    * DATABASE_URL, else `sqlite:./wide-cache.db`
    */
   database?: string | Database | undefined
-  /** Columns a layer: the more, the fewer writers share a cell. @default 15 */
+  /** Columns of a layer. The more columns, the fewer writers share a cell. @default 15 */
   width?: number | undefined
   /** Seconds a layer lasts. @default 1 */
   layerSeconds?: number | undefined
-  /** How many layers old a layer is when it is drained. @default 3 */
+  /** Age of a layer when it is drained, in layers. @default 3 */
   drainAfterLayers?: number | undefined
   /** Milliseconds from the first row of a frame until it is sent. @default 50 */
   flushMs?: number | undefined
   /**
-   * When to collect. `true`: as soon as a layer is old enough, so once in `layerSeconds`; a cron
-   * line with seconds: at its moments; `false`: this process does not collect. @default `true`
+   * Times at which this process collects. `true`: as soon as a layer is old enough, so once in
+   * `layerSeconds`. A cron line with seconds: at the moments of the line. `false`: this process
+   * does not collect. @default `true`
    */
   collect?: string | boolean | undefined
   /**
-   * Seconds a cell lives in the cache, so how long the frames of a process that was killed wait for
-   * a collector. A process that lives waits for `confirmSeconds` only, and then commits its frames
-   * itself. @default 3600
+   * Seconds that a cell lives in the cache. The frames of a process that was killed wait for a
+   * collector for as long. A process that lives waits for `confirmSeconds` only, and then commits
+   * its frames itself. @default 3600
    */
   cellTtlSeconds?: number | undefined
   /**
@@ -46,11 +47,11 @@ export interface GridOptions {
   maxOutboxBytes?: number | undefined
   /** Milliseconds `close()` may take to bring what it holds to SQL. @default 5000 */
   closeTimeoutMs?: number | undefined
-  /** Where warnings and errors go. @default `console` */
+  /** Receives warnings and errors. @default `console` */
   logger?: Logger | undefined
 }
 
-/** The names of {@link GridOptions}, for those who pass them on. */
+/** Names of {@link GridOptions}, for code that passes them on. */
 export const GRID_OPTIONS = [
   'cache',
   'database',
@@ -67,7 +68,7 @@ export const GRID_OPTIONS = [
   'logger',
 ] as const
 
-/** {@link GridOptions}, but for the ports, complete and checked. */
+/** {@link GridOptions} without the cache and the database, complete and checked. */
 export interface GridSettings {
   readonly width: number
   readonly layerSeconds: number
@@ -77,14 +78,15 @@ export interface GridSettings {
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
   /**
-   * Seconds after which living writers have committed by themselves what no collector has brought.
+   * Seconds after which living writers have committed the frames that no collector has brought to
+   * SQL.
    */
   readonly directSeconds: number
-  /** How often this process's collector comes, or those elsewhere are taken to. */
+  /** Seconds between the runs of this process's collector, or the assumed ones of others. */
   readonly periodSeconds: number
   /**
-   * Seconds after which nothing of a writer that is not heard of can come any more, from its cells
-   * or from itself.
+   * Seconds after which nothing can come any more from a writer that SQL has not heard of: neither
+   * from its cells nor from the writer itself.
    */
   readonly vanishedSeconds: number
   readonly maxFrameBytes: number
@@ -108,16 +110,16 @@ const DEFAULTS = {
 
 const LEAST_DEFAULT_CONFIRM_SECONDS = 60
 
-/** How often collectors elsewhere are taken to run, by a process that does not collect itself. */
+/** Period of the collectors elsewhere, as assumed by a process that does not collect itself. */
 const DEFAULT_PERIOD_SECONDS = 10
 
 /**
- * Room a frame's way needs beside the drain age and the collecting period before its writer grows
- * impatient.
+ * Time that a frame may need to reach SQL beside the drain age and the collecting period, before
+ * its writer commits it itself.
  */
 const CONFIRM_MARGIN_SECONDS = 15
 
-/** The way to SQL may be as long as a cell lives. */
+/** Longest `confirmSeconds`: a frame may take as long to reach SQL as a cell lives. */
 const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
 
 /**
@@ -166,7 +168,9 @@ export function gridSettings(options: GridOptions): GridSettings {
   })
 }
 
-/** The drain age, in seconds. @throws RangeError where a cell may die before it is drained */
+/**
+ * Returns the drain age, in seconds. @throws RangeError if a cell may expire before it is drained
+ */
 function drainAgeOf({
   layerSeconds,
   drainAfterLayers,

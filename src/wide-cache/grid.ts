@@ -1,4 +1,4 @@
-/** What a grid looks like: its columns, and the length of its layers. */
+/** Shape of a grid: its columns, and the length of its layers. */
 export interface Geometry {
   readonly width: number
   readonly layerSeconds: number
@@ -29,28 +29,28 @@ export class Grid implements Geometry {
     this.#cellKeyStart = `${start}cell:`
   }
 
-  /** The layer of a moment in milliseconds since the Unix epoch. */
+  /** Returns the layer of a moment in milliseconds since the Unix epoch. */
   layerAt(ms: number): number {
     return Math.floor(ms / (this.layerSeconds * 1000))
   }
 
-  /** The end of a layer, in milliseconds since the Unix epoch. */
+  /** Returns the end of a layer, in milliseconds since the Unix epoch. */
   endOf(layer: number): number {
     return (layer + 1) * this.layerSeconds * 1000
   }
 
-  /** How many whole layers fit into `seconds`. */
+  /** Returns the number of whole layers that fit into `seconds`. */
   layersIn(seconds: number): number {
     return Math.floor(seconds / this.layerSeconds)
   }
 
-  /** The cache key of a cell. */
+  /** Returns the cache key of a cell. */
   cellKey(layer: number, column: number): string {
     return `${this.#cellKeyStart}${layer}:${column}`
   }
 }
 
-/** What all cache keys of the grid with this id begin with. */
+/** Returns the start of all cache keys of the grid with this id. */
 export function keyStart(id: Buffer): string {
   return `wide-cache:${id.toString('hex')}:`
 }

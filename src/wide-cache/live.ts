@@ -5,29 +5,29 @@ import { type Frame, readCell, rowsOf } from './frame.js'
 import type { Grid } from './grid.js'
 import { frameKey } from './ledger/ledger.js'
 
-/** What a cell holds. */
+/** Contents of a cell. */
 export interface LiveCell {
-  /** Frames in it, those that are elsewhere too among them. */
+  /** Frames in it, including those that are in other cells too. */
   readonly frames: number
   /** Its length. */
   readonly bytes: number
 }
 
-/** What the cells of a layer hold. */
+/** Contents of the cells of a layer. */
 export interface LiveLayer {
-  /** When the layer began, in milliseconds since the Unix epoch. */
+  /** Start of the layer, in milliseconds since the Unix epoch. */
   readonly start: number
   readonly rows: number
   /** By columns; of some only, if the tail is sampled. */
   readonly cells: readonly LiveCell[]
 }
 
-/** What is in the cache and not in SQL yet. */
+/** Contents of the cache that may not be in SQL yet. */
 export interface LiveTail {
   readonly layerSeconds: number
   /** Oldest first. */
   readonly layers: readonly LiveLayer[]
-  /** Only some columns were read. */
+  /** Whether only some columns were read. */
   readonly sampled: boolean
 }
 
@@ -98,7 +98,10 @@ interface LiveParts<Row> {
 
 const NOTHING = Buffer.alloc(0)
 
-/** What cannot be read is for the collector to keep. */
+/**
+ * Passes the rows of a frame to `onRow`, up to the first that cannot be read. The collector puts
+ * such a frame into quarantine.
+ */
 function decode<Row>(frame: Frame, codec: Codec<Row>, onRow: (row: Row) => void): void {
   try {
     for (const row of rowsOf(frame)) onRow(codec.decode(row))

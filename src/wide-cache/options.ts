@@ -11,7 +11,7 @@ import {
 import { type Codec, jsonCodec } from './codec.js'
 import { GRID_OPTIONS, type GridOptions, type GridSettings, gridSettings } from './grid-options.js'
 
-/** What a `commit` procedure is told beside its rows. */
+/** Context that `commit` gets beside its rows. */
 export interface CommitContext {
   /** The database's clock at this transaction, in milliseconds since the Unix epoch. */
   readonly now: number
@@ -19,7 +19,7 @@ export interface CommitContext {
   readonly name: string
 }
 
-/** What a `read` procedure is told. */
+/** Context that `read` gets. */
 export interface ReadContext {
   /** The name of the wide cache. */
   readonly name: string
@@ -28,7 +28,9 @@ export interface ReadContext {
    * database's clock.
    */
   readonly asOf: number
-  /** That moment is longer ago than it would be if collectors came as often as they should. */
+  /**
+   * Whether that moment is longer ago than it would be if collectors came as often as they should.
+   */
   readonly stale: boolean
   /**
    * From this moment on the figures are older than they should be, and still served only because
@@ -37,7 +39,7 @@ export interface ReadContext {
   readonly staleAt: number
 }
 
-/** What a `removeOld` procedure is told. */
+/** Context that `removeOld` gets. */
 export interface RetentionContext {
   /** The database's clock, in milliseconds since the Unix epoch. */
   readonly now: number
@@ -50,41 +52,42 @@ type RemoveOld = (database: Database, context: RetentionContext) => Promise<bool
 /** Options of a {@link WideCache}. */
 export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   /**
-   * The name that processes share: what they record is one. 1 to 32 letters, digits, `_`, `.`, `-`.
+   * Name that processes share. Rows recorded under one name are one ledger. 1 to 32 letters,
+   * digits, `_`, `.`, `-`.
    */
   name: string
   /**
-   * What the rows are. The first process of a name records it in SQL, and one that gives another is
-   * refused with a `KindDiffersError`. A codec that cannot read the rows of the old one needs
-   * another kind, and so another name. 1 to 32 letters, digits, `_`, `.`, `-`; not `activity` or
-   * `hits`. @default 'rows'
+   * Kind of the rows. The first process of a name records it in SQL. A process that gives another
+   * kind is refused with a `KindDiffersError`. A codec that cannot read the rows of the old one
+   * needs another kind, and so another name. 1 to 32 letters, digits, `_`, `.`, `-`; not `activity`
+   * or `hits`. @default 'rows'
    */
   kind?: string | undefined
-  /** How a row becomes bytes. @default JSON */
+  /** Turns rows into bytes and back. @default JSON */
   codec?: Codec<Row> | undefined
   /**
-   * Brings rows to their tables, inside the transaction that enters their frames in the ledger:
-   * each row is handed over in exactly one transaction that commits. It may run again after a
+   * Writes rows to their tables, inside the transaction that enters their frames in the ledger.
+   * Each row is handed over in exactly one transaction that commits. It may run again after a
    * rollback, so it must do nothing outside `tx`. An error about the rows themselves (thrown, or a
-   * database error of kind `data`) sends, after three tries alone, their frame to quarantine.
+   * database error of kind `data`) sends their frame to quarantine, after three tries alone.
    */
   commit(rows: Row[], tx: Transaction, context: CommitContext): Promise<void>
   /**
-   * The most rows of one `commit()`, 1,000 to 100,000: more are quicker when many wait, if
-   * `commit()` cuts them into statements that the database takes. @default 2000
+   * Most rows of one `commit()`, 1,000 to 100,000. A higher number is faster when many rows wait,
+   * if `commit()` cuts them into statements that the database takes. @default 2000
    */
   maxCommitRows?: number | undefined
   /**
-   * Reads back what `read()` returns (JSON): asked at most once in `readTtlSeconds` over all
-   * processes. @default `read()` rejects
+   * Reads the figures that `read()` returns (JSON). Called at most once in `readTtlSeconds` over
+   * all processes. @default `read()` rejects
    */
   read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
-  /** Seconds that what was read is served from the cache. @default 2 */
+  /** Seconds for which the figures of `read` are served from the cache. @default 2 */
   readTtlSeconds?: number | undefined
   /**
-   * Removes what is old; called by the collector about once a minute, so it should take seconds
-   * only. If it resolves with `true` there is more to remove, and it is called again with the next
-   * collecting run. By a cron line the next run waits for it; otherwise it runs beside them.
+   * Removes old data. The collector calls it about once a minute, so it should take seconds only.
+   * If it resolves with `true`, there is more to remove, and it is called again with the next
+   * collecting run. With a cron line the next run waits for it; otherwise it runs beside the runs.
    * @default nothing is removed
    */
   removeOld?: RemoveOld | undefined

@@ -4,7 +4,9 @@ import type { Grid } from './grid.js'
 import type { GridSettings } from './grid-options.js'
 import { LEASE_MS } from './ledger/grid-record.js'
 
-/** The most that a frame is placed ahead of the process's own clock, whatever the cache says. */
+/**
+ * Longest time that a frame is placed ahead of the process's own clock, whatever the cache says.
+ */
 export const MAX_AHEAD_MS = 60_000
 
 /** A watermark in the cache: the digits of a layer, and whether its collector has ended. */
@@ -40,19 +42,19 @@ export class PublishedWatermark {
     this.#cache = parts.cache
     this.#clock = parts.clock
     this.#drainAfterLayers = parts.drainAfterLayers
-    // Who keeps the lease renews both.
+    // A collector that keeps the lease renews both.
     const period = parts.collect === true ? 0 : parts.periodSeconds
     this.#ttlSeconds = Math.min(MAX_TTL_SECONDS, period + LEASE_MS / 1000)
   }
 
-  /** How long a published watermark lives. */
+  /** Lifetime of a published watermark, in milliseconds. */
   get ttlMs(): number {
     return this.#ttlSeconds * 1000
   }
 
   /**
-   * Publishes what the watermark of a grid is about to become, until the next run may have begun.
-   * Resolves when the cache has it, or does not take it.
+   * Publishes the next watermark of a grid, until the next run may have begun. Resolves when the
+   * cache has it, or does not take it.
    */
   async publish(grid: Grid, watermark: number): Promise<void> {
     this.#own.set(grid.watermarkKey, watermark)
@@ -60,23 +62,26 @@ export class PublishedWatermark {
   }
 
   /**
-   * The collector ends. Its watermark is true all the same: it stays until another collector may
-   * have come. Waits for nothing.
+   * Marks the published watermark as that of a collector that has ended. The watermark stays valid,
+   * until another collector may have come. Waits for nothing.
    */
   withdraw(grid: Grid): void {
     const own = this.#own.get(grid.watermarkKey)
     if (own !== undefined) void this.#put(grid, `${own} ended`)
   }
 
-  /** Whether a collector keeps a grid's watermark published. `false` also if no answer came. */
+  /**
+   * Tells whether a collector keeps a grid's watermark published. `false` also if no answer came.
+   */
   async isKept(grid: Grid): Promise<boolean> {
     const published = await this.#read(grid)
     return published !== undefined && !published.ended
   }
 
   /**
-   * The layer for a frame of `moment`, by the process's wall clock: that of the moment, or, if the
-   * watermark as last read shows the clock to be behind, the present one of the collector.
+   * Returns the layer for a frame of `moment`, by the process's wall clock: the layer of that
+   * moment. If the watermark as last read shows the clock to be behind, returns the present layer
+   * of the collector.
    */
   layerOf(grid: Grid, moment: number): number {
     const own = grid.layerAt(moment)
@@ -88,7 +93,9 @@ export class PublishedWatermark {
     return isTooFar ? own : Math.max(own, present)
   }
 
-  /** Whether the watermark as last read has passed a layer, whose cells may have been read then. */
+  /**
+   * Tells whether the watermark as last read has passed a layer: then its cells may have been read.
+   */
   hasPassed(layer: number): boolean {
     return this.#known !== undefined && this.#known >= layer
   }
@@ -104,7 +111,7 @@ export class PublishedWatermark {
     await this.#cache.set(watermarkKey, Buffer.from(text), this.#ttlSeconds).catch(() => undefined)
   }
 
-  /** `undefined`: there is none, or no answer came. */
+  /** Reads the watermark from the cache. `undefined`: there is none, or no answer came. */
   async #read(grid: Grid): Promise<{ watermark: number; ended: boolean } | undefined> {
     try {
       const value = await this.#cache.get(grid.watermarkKey)

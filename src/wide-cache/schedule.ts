@@ -6,15 +6,15 @@ const ALLOWED =
   'a cron line such as "*/10 * * * * *" (every 10 seconds), true (as soon as a layer is old ' +
   'enough), or false'
 
-/** How many coming runs are looked at to find the longest wait between two. */
+/** Number of coming runs among which the longest wait between two is found. */
 const RUNS_LOOKED_AT = 20
 
 /** The longest wait before the wall clock is looked at again: it may have been set meanwhile. */
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * What a task does that only tells when runs are. It stands out here because node-cron keeps it,
- * and with it all that it sees, until the task is destroyed.
+ * Work of a task that is only asked for the times of its runs. Defined at the top level, because
+ * node-cron keeps it, and with it everything in its scope, until the task is destroyed.
  */
 const nothing = (): void => undefined
 
@@ -24,8 +24,8 @@ export interface Schedule {
 }
 
 /**
- * The longest wait between two runs of a cron line, in seconds. @throws TypeError, RangeError
- * naming `option` if it is none.
+ * Returns the longest wait between two runs of a cron line, in seconds. @throws TypeError,
+ * RangeError naming `option` if `line` is no cron line.
  */
 export function cronPeriodSeconds(line: string, option = 'collect', allowed = ALLOWED): number {
   if (typeof line !== 'string') throw wrongType(option, line, allowed)
@@ -44,18 +44,18 @@ export function cronPeriodSeconds(line: string, option = 'collect', allowed = AL
 }
 
 /**
- * How often one collects who collects at `when`, a cron line or `true`, in seconds. @throws
- * TypeError, RangeError
+ * Returns the collecting period for `when`, a cron line or `true`, in seconds. @throws TypeError,
+ * RangeError
  */
 export function collectPeriodSeconds(when: string | true, layerSeconds: number): number {
   return when === true ? layerSeconds : cronPeriodSeconds(when)
 }
 
 /**
- * Runs `work` by a cron line, never twice at a time: the next run is looked for when the last has
- * ended. `work` must not reject. node-cron says when runs are; the waiting is done here on the
- * monotonic clock, because node-cron's own stops for as long as the wall clock is set back, and
- * walks every run that it was set forward over.
+ * Runs `work` by a cron line, never twice at a time: the next run is planned when the last has
+ * ended. `work` must not reject. node-cron only computes the times of runs. The waiting is done
+ * here, on the monotonic clock. node-cron's own waiting stops for as long as the wall clock is set
+ * back, and goes through every run that the clock was set forward over.
  */
 export function schedule(line: string, work: () => Promise<unknown>, clock: Clock): Schedule {
   // Never started: it only tells when runs are.

@@ -40,38 +40,38 @@ import { enterUse, type Use } from './ledger/use.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
 
-/** The key of what `read()` reads. */
+/** Key of the figures that `read()` returns. */
 const FIGURES = 'figures'
 
-/** The key of the state of the name, and how long one reading of it serves all processes. */
+/** Key of the state of the name, and seconds for which one reading of it serves all processes. */
 const STATE = 'state'
 const STATE_TTL_SECONDS = 10
 
 /**
- * How far back the layers of a new grid go: its id is new, so only writers whose clocks are behind
- * place anything there.
+ * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
+ * only writers whose clocks are behind place frames in past layers.
  */
 const NEW_GRID_SECONDS = 300
 
-/** How long a live reading waits for the published watermark. */
+/** Longest time that a live reading waits for the published watermark. */
 const LIVE_PATIENCE_MS = 100
 
-/** By how much collectors may come too late, at least, before figures are called stale. */
+/** Shortest delay of the collectors after which figures are called stale. */
 const LEAST_STALE_SECONDS = 10
 
-/** What the package's own uses of the wide cache have beside their options. */
+/** Settings of the package's own uses of the wide cache, beside their options. */
 export interface OwnUse extends Partial<
   Pick<Use, 'kind' | 'keepSeconds' | 'historyDays' | 'repeatSeconds' | 'keep'>
 > {
   /** Parts of the package whose tables `commit` uses. */
   readonly tables?: readonly string[]
   /**
-   * Called by the process that collects, after each run by a cron line, else after a run every
-   * 10 s. Takes milliseconds only.
+   * Called by the process that collects: after each run by a cron line, otherwise after a run every
+   * 10 s. Must take milliseconds only.
    */
   readonly afterRun?: (database: Database, context: RetentionContext) => Promise<void>
   /**
-   * What it adds to the metrics of its name.
+   * Metrics that the use adds to those of its name.
    *
    * @internal
    */
@@ -79,10 +79,10 @@ export interface OwnUse extends Partial<
 }
 
 /**
- * A wide cache for any row and any commit: `append` costs a request microseconds; the rows travel
- * in frames through the grid in the cache, and each frame reaches SQL exactly once, with the help
- * of collectors and, if those or the cache fail, by the writer itself. See docs/architecture.md for
- * the protocol.
+ * Writes rows of any kind to SQL by a `commit` of the caller, in bulk and each exactly once.
+ * `append` costs a request microseconds. The rows travel in frames through the grid in the cache,
+ * and collectors bring the frames to SQL. If the collectors or the cache fail, the writer itself
+ * does so. See docs/architecture.md for the protocol.
  *
  * @example
  * ```js
@@ -252,11 +252,11 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Collects from now on, unless it does so already, by a cron line, or as soon as layers are old
-   * enough: for a command that collects what the processes of a site do not. Returns the scope of
-   * the cache: from a private one nothing of other processes can be collected.
+   * Starts to collect, by a cron line or as soon as layers are old enough, unless this process
+   * collects already. For a command that collects for processes that do not. Returns the scope of
+   * the cache: nothing of other processes can be collected from a private one.
    *
-   * @throws TypeError, RangeError for a line that is none
+   * @throws TypeError, RangeError if `when` is neither `true` nor a cron line
    * @internal
    */
   collectBy(when: string | true): Cache['scope'] {
@@ -283,8 +283,8 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Brings to SQL all layers that are old enough; with `all` the young ones too, so that everything
-   * flushed is in SQL afterwards. Scheduled collectors do this by themselves.
+   * Brings all layers that are old enough to SQL. With `all`, also brings the younger ones, so that
+   * everything flushed is in SQL afterwards. Scheduled collectors do this by themselves.
    */
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
     return this.#connections.run(() => this.#drain(options))
@@ -298,7 +298,7 @@ export class WideCache<Row, Figures = unknown> {
     return keptAlive(this.#environment, () => mine)
   }
 
-  /** What became of all rows. */
+  /** Returns what became of all rows. */
   ledger(): Promise<LedgerReport> {
     return this.#connections.run(() =>
       keptAlive(this.#environment, () => this.#database.whenReady(() => this.#ledgerReport())),
@@ -306,8 +306,8 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * What the caller's `read` returns, at most `readTtlSeconds` old; the last good figures while SQL
-   * is away.
+   * Returns the figures of the option `read`, at most `readTtlSeconds` old. While SQL is away,
+   * returns the last good figures.
    */
   read(): Promise<Figures> {
     const { read } = this.#settings
@@ -330,8 +330,8 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * What `read` returns, as {@link read} does: `key` tells it from other figures of the name. Keys
-   * are few, or go out of use.
+   * Returns the figures of the parameter `read`, cached like those of {@link read}. `key` tells
+   * them from other figures of the name. There are few keys, or old ones go out of use.
    *
    * @internal
    */
@@ -343,8 +343,8 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * What lies in the cells of the layers from `since` on, in milliseconds since the Unix epoch; not
-   * settled. Asks the cache only.
+   * Reads the rows in the cells of the layers from `since` on, in milliseconds since the Unix
+   * epoch. They are not settled. Asks the cache only, once the grid is known from SQL.
    *
    * @internal
    */
@@ -366,9 +366,9 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Returns its metrics as text for Prometheus: what SQL says of the name, at most about 10 s old
-   * and the same from every process, and what this process says of itself. Never waits for SQL for
-   * longer than 3 s; as long as SQL is away, its last figures are served with their age.
+   * Returns the metrics as text for Prometheus: those of the name, from SQL, at most about 10 s old
+   * and the same from every process, and those of this process. Never waits for SQL for longer than
+   * 3 s. While SQL is away, the last figures are served with their age.
    */
   metrics(): Promise<string> {
     return this.#connections.run(() =>
@@ -377,7 +377,7 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Has a meter of OpenTelemetry observe the same figures, until `close()`. They are read once a
+   * Lets a meter of OpenTelemetry observe the same figures, until `close()`. They are read once per
    * collection.
    *
    * @throws TypeError
@@ -390,15 +390,15 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Tells whether this process does its part, from what it knows: waits for no server. Trouble with
-   * tracking never makes it not ready, and has a sentence in `reasons`.
+   * Tells whether this process works, from what it knows already: waits for no server. A problem
+   * with tracking never makes the process unready. It has a sentence in `reasons`.
    */
   health(): Health {
     return this.#operations.health()
   }
 
   /**
-   * Why a process that only collects is not ready; empty if it is.
+   * Returns the reasons why a process that only collects is not ready; empty if it is.
    *
    * @internal
    */
@@ -407,7 +407,7 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Brings the tables up to this version and enters the grid. Done by itself before the first use
+   * Brings the tables up to this version and enters the grid. Runs by itself before the first use
    * of SQL.
    */
   migrate(): Promise<void> {
@@ -415,9 +415,9 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /**
-   * Stops collecting, brings all that is held to SQL within `closeTimeoutMs`, and lets go of the
-   * connections that it has opened. Idempotent. Returns what became of the rows held. From then on
-   * all other methods but `append` reject with a {@link ClosedError}.
+   * Stops collecting, brings all rows that it holds to SQL within `closeTimeoutMs`, and closes the
+   * connections that it has opened. Idempotent. Returns what became of these rows. From then on all
+   * other methods but `append` and `health` fail with a {@link ClosedError}.
    */
   close(): Promise<CloseReport> {
     return this.#connections.close(() => keptAlive(this.#environment, () => this.#close()))
@@ -474,7 +474,10 @@ export class WideCache<Row, Figures = unknown> {
     )
   }
 
-  /** Up to when all is in SQL, and whether that is longer ago than it should be. */
+  /**
+   * Returns the moment up to which all is in SQL, whether it is longer ago than it should be, and
+   * when it will be.
+   */
   async #complete(): Promise<Omit<ReadContext, 'name'>> {
     const {
       name,
@@ -518,12 +521,12 @@ export class WideCache<Row, Figures = unknown> {
   }
 }
 
-/** By how much a collector that comes every `periodSeconds` may be late. */
+/** Returns the seconds that a collector which comes every `periodSeconds` may be late. */
 function lateSeconds(periodSeconds: number): number {
   return Math.max(2 * periodSeconds, LEAST_STALE_SECONDS)
 }
 
-/** What to do where nobody collects rows of a kind. */
+/** Returns what to do if no process collects rows of a kind, for the log. */
 function remedyFor(kind: string): string {
   return PACKAGE_KINDS.includes(kind)
     ? 'start "node_modules/.bin/wide-cache collect" beside the web processes ("npx wide-cache ' +

@@ -1,6 +1,6 @@
 import { wrongType, wrongValue } from '../../support/options.js'
 
-/** Where a memcached server is, and how to log in there (SASL), if at all. */
+/** Address of a memcached server, and the credentials for logging in there (SASL), if any. */
 export interface MemcachedAddress {
   /** `host:port`, as messages and the ring know it. */
   readonly name: string

@@ -13,7 +13,7 @@ let server: Memcached
 before(async () => void (server = await startMemcached()))
 after(() => server.kill())
 
-/** How often `needle` occurs in what was sent. */
+/** Counts the occurrences of `needle` in the bytes that were sent. */
 function count(haystack: Buffer, needle: string): number {
   return haystack.toString('latin1').split(needle).length - 1
 }

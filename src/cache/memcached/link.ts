@@ -4,14 +4,14 @@ import { CacheError, type CacheErrorCode } from '../cache.js'
 import type { MemcachedAddress } from './addresses.js'
 
 /**
- * One connection to one memcached server, and the requests in flight on it. Promises: every request
- * is written at most once and its promise settles, with its reply or with a CacheError; the first
- * fault of any kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for
- * good, so that no reply can ever be taken for another's. Whoever owns it makes a new one.
+ * One connection to one memcached server, and the requests in flight on it. Each request is written
+ * at most once, and its promise settles with its reply or with a CacheError. The first fault of any
+ * kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so
+ * that no reply can ever be taken for another's. Its owner then makes a new one.
  *
- * This is the one file that knows memjs. Its connection, login and reply parser are used; its
- * requests and timeouts are not, since they send again, leave promises unsettled when the server
- * closes, keep half a reply for the next connection, and never time out while more is being
+ * This is the one file that knows memjs. It uses memjs's connection, login and reply parser. It
+ * does not use memjs's requests and timeouts: they send again, leave promises unsettled when the
+ * server closes, keep half a reply for the next connection, and never time out while more is being
  * written.
  */
 export class Link {
@@ -21,7 +21,7 @@ export class Link {
   readonly #server: Server
   readonly #inFlight = new Map<number, InFlight>()
   #bytesInFlight = 0
-  /** Once connected and logged in. */
+  /** Set once the link is connected and logged in. */
   #write: ((request: Buffer) => void) | undefined
   #lastOpaque = 0
   #answered = false
@@ -82,10 +82,7 @@ export class Link {
     })
   }
 
-  /**
-   * Ends the link: what is in flight rejects with `error`. `down`: the server had better be left
-   * alone.
-   */
+  /** Ends the link: requests in flight reject with `error`. `down`: the server counts as down. */
   end(error: CacheError, down: boolean): void {
     if (this.#ended) return
     this.#ended = true
@@ -110,7 +107,8 @@ export class Link {
   }
 
   /**
-   * A connection that has served and then broke says no more than that: a restart, an idle limit.
+   * Ends a link whose connection broke. If it has served before, the server does not count as down:
+   * the reason may be a restart or an idle limit.
    */
   #broke(error: unknown): void {
     const down = !this.#answered
@@ -138,8 +136,9 @@ export class Link {
   }
 
   /**
-   * One timer for all: replies come in order, so the oldest request tells. A process that was busy
-   * itself first reads what has come meanwhile (`setImmediate`) before it calls that silence.
+   * Starts the one timer for all requests: replies come in order, so watching the oldest request is
+   * enough. A process that was busy itself first reads the replies that have arrived
+   * (`setImmediate`), before it counts a timeout.
    */
   #lookAfter(ms: number): Timer {
     return systemClock.after(ms, () => void setImmediate(() => this.#look()))
@@ -157,12 +156,12 @@ export class Link {
   }
 }
 
-/** Who is told what becomes of a link. */
+/** Owner of a link, which is told when it works and when it ends. */
 export interface LinkOwner {
   /** The first reply has come. */
   answered(): void
   /**
-   * The link is of no use any more, and nor, if `down`, is the server for now. Called before the
+   * The link cannot be used any more. `down`: neither can the server for now. Called before the
    * requests in flight reject.
    */
   ended(down: boolean): void
@@ -172,7 +171,7 @@ interface InFlight {
   readonly bytes: Buffer
   readonly resolve: (response: Response) => void
   readonly reject: (error: CacheError) => void
-  /** When it was written, or, before the link is connected, when it was asked for. */
+  /** Moment when it was written or, before the link is connected, asked for; by `elapsed()`. */
   since: number
 }
 
@@ -185,7 +184,7 @@ const NO_OPAQUE = 0
  */
 const MAX_OPAQUE = 0xffff
 
-/** What the system says (ECONNREFUSED, ENOTFOUND), in brackets. */
+/** Returns the system's error code (ECONNREFUSED, ENOTFOUND), or else the message, in brackets. */
 function because(error: unknown): string {
   if (!(error instanceof Error)) return ''
   return ` (${'code' in error && typeof error.code === 'string' ? error.code : error.message})`

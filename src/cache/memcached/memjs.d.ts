@@ -1,4 +1,4 @@
-/** The part of memjs 1.3 that the adapter leans on; memjs brings no types. */
+/** The part of memjs 1.3 that the adapter uses; memjs brings no types. */
 declare module 'memjs' {
   import type { Socket } from 'node:net'
 
@@ -15,7 +15,7 @@ declare module 'memjs' {
     conntimeout: number
   }
 
-  /** One connection and those who wait for its replies. */
+  /** One connection and the callbacks that wait for its replies. */
   class Server {
     constructor(
       host: string,
@@ -24,7 +24,7 @@ declare module 'memjs' {
       password: string | undefined,
       options: ServerOptions,
     )
-    /** There from the first call of `sock` until the connection is gone. */
+    /** Set from the first call of `sock` until the connection is gone. */
     _socket?: Socket | undefined
     /** Bytes of a reply that is not complete yet. */
     responseBuffer: Buffer

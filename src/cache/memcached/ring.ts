@@ -7,9 +7,9 @@ import { HashRing } from 'ketama'
 const WEIGHT = 8
 
 /**
- * Which server holds a key: consistent hashing, so that one server more beside n moves about one
- * key in n+1, where `hash % n` would move nearly all. The same names give the same answers in
- * whatever order they come.
+ * Maps each key to the server that holds it, by consistent hashing. A server added to n others
+ * moves about one key in n+1, where `hash % n` would move nearly all. The order of the names makes
+ * no difference.
  */
 export class Ring {
   readonly #ring = new HashRing<string>()

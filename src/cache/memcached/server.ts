@@ -5,16 +5,16 @@ import type { MemcachedAddress } from './addresses.js'
 import { Link } from './link.js'
 
 /**
- * One memcached server, as it comes and goes. Promises: a request waits for its answer no longer
- * than `timeoutMs` (twice that when it has to connect first); once the server has proved down,
- * requests fail at once, but for one each {@link PROBE_MS} that finds out whether it is back; what
- * waits is bounded.
+ * One memcached server, which may go down and come back. A request waits for its answer no longer
+ * than `timeoutMs`, or twice that when it has to connect first. Once the server is known to be
+ * down, requests fail at once. Only one probe at a time, at most one each {@link PROBE_MS}, finds
+ * out whether it is back. The requests that wait are bounded in number and in bytes.
  */
 export class MemcachedServer {
   readonly #address: MemcachedAddress
   readonly #timeoutMs: number
   #link: Link | undefined
-  /** Known to be down, and when it may be asked again. */
+  /** Whether the server is known to be down. `#askAgainAt`: earliest next probe, by `elapsed()`. */
   #down = false
   #askAgainAt = 0
   #closed = false
@@ -80,7 +80,7 @@ export class MemcachedServer {
   }
 }
 
-/** How long a server that is down is left alone between two tries. */
+/** Shortest time between two probes of a server that is down. */
 const PROBE_MS = 1000
 
 /** Requests that wait for one server's answer. */

@@ -15,7 +15,7 @@ test('a server tells of its statistics and settings', async () => {
   assert(Number(stats.get('settings:item_size_max')) >= 1_048_576)
 })
 
-/** What is answered, and what is made of it. */
+/** Answers of a faulty server, and the code of the error that each leads to. */
 const FAULTS: [what: string, answer: Buffer | 'close' | 'silence', code: string][] = [
   ['silence', 'silence', 'CACHE_TIMEOUT'],
   ['a connection that is cut', 'close', 'CACHE_TIMEOUT'],

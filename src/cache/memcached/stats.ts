@@ -1,6 +1,6 @@
 /**
- * What a memcached server says of itself, for operators. A connection of its own, in the same
- * binary protocol and with the same login as all others; an answer to STAT is many packets, which
+ * Reads the statistics of a memcached server, for operators. It uses its own connection, with the
+ * same binary protocol and the same login as all others. An answer to STAT is many packets, which
  * the links of the cache do not take.
  */
 import { connect, type Socket } from 'node:net'
@@ -60,7 +60,7 @@ function statsIn(packets: readonly Packet[], server: string): MemcachedStats {
   return stats
 }
 
-/** All packets up to the end of the second STAT, or to an error. */
+/** Resolves with all packets up to the end of the second STAT, or up to an error. */
 function answers(
   address: MemcachedAddress,
   question: Buffer,
@@ -98,7 +98,7 @@ function answers(
   })
 }
 
-/** The whole packets at the start of `bytes`; `undefined`: they are none. */
+/** Reads the complete packets at the start of `bytes`. `undefined`: these are not packets. */
 function packetsIn(bytes: Buffer): Packet[] | undefined {
   const packets: Packet[] = []
   let at = 0

@@ -13,7 +13,7 @@ const LAYER_SECONDS = 3
 /** Of today, of yesterday, and of the day before, which has closed. */
 const DAYS = 3
 
-/** Whether the books of each activity balance. */
+/** Checks whether the books of each activity balance. */
 export async function checkBooks(database: Database): Promise<Finding[]> {
   const { ok, error } = findingsOf('books')
   const { rows } = await database.query('SELECT name FROM activity_books ORDER BY name')
@@ -41,7 +41,7 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
   return [ok(`the books of ${names.join(', ')} balance, and sampled layers have their rows`)]
 }
 
-/** What the certificates of the last days say, each sentence once. */
+/** Returns the findings of the certificates of the last days, each sentence once. */
 async function findingsOfDays(database: Database, name: string): Promise<Set<string>> {
   const now = await database.now()
   const ttlSeconds = (await useOf(database, name))?.cellTtlSeconds ?? 0

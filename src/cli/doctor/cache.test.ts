@@ -12,7 +12,7 @@ const HEALTHY = {
   'settings:item_size_max': '1048576',
 }
 
-/** What is found in the statistics of a server that is healthy but for `change`. */
+/** Returns the findings for a server that is healthy but for `change`. */
 function found(change: Partial<typeof HEALTHY>): string[] {
   const stats = new Map(Object.entries({ ...HEALTHY, ...change }))
   return findingsIn(stats, 'a:1', NOW, NOW + 5).map(

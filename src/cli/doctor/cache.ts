@@ -11,7 +11,7 @@ const TIMEOUT_MS = 2_000
 /** The oldest version that the package is tested with. */
 const LEAST_VERSION: readonly [number, number] = [1, 4]
 
-/** What a busy cell may grow to; a server that takes less sends frames to SQL. */
+/** Size that a busy cell may grow to, in bytes; a server that takes less sends frames to SQL. */
 const LEAST_ITEM_BYTES = 1024 * 1024
 
 /** The share of the memory that is full. */
@@ -56,7 +56,7 @@ async function checkServer(server: MemcachedAddress, clock: Clock): Promise<Find
   }
 }
 
-/** What the statistics say, asked for between two moments. */
+/** Checks the statistics that a server gave between two moments. */
 export function findingsIn(
   stats: MemcachedStats,
   name: string,

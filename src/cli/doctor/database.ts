@@ -15,8 +15,8 @@ const LEAST: Readonly<Record<string, readonly [number, number]>> = {
 }
 
 /**
- * How far clocks may differ. A process writes into layers by its own clock, and collectors read
- * them by the database's: past this, frames come late.
+ * Difference of two clocks from which on a warning is due, in ms. A process writes into layers by
+ * its own clock, and collectors read them by the database's: past this, frames come late.
  */
 const CLOCK_WARNING_MS = 3_000
 
@@ -125,7 +125,7 @@ async function checkForeign(database: Database, part: string): Promise<Finding[]
   }
 }
 
-/** What web processes and collectors do to the tables that are there. */
+/** Checks the rights that web processes and collectors need on the tables that are there. */
 export async function checkRights(
   database: Database,
   parts: readonly PartState[],

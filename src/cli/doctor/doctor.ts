@@ -59,7 +59,7 @@ export function doctor(
   })
 }
 
-/** What the records say. The checks are apart: one that fails does not hide the others. */
+/** Checks the records. A check that fails does not hide the others. */
 async function recorded(
   database: Database,
   servers: string | undefined,

@@ -1,11 +1,11 @@
-/** What a check has found. */
+/** Result of a check. */
 export interface Finding {
-  /** What was looked at, in a word. */
+  /** Subject of the check, in a word or two. */
   readonly check: string
   /** `ok`: nothing is to be done. `warning`: look at it. `error`: something does not work. */
   readonly severity: 'ok' | 'warning' | 'error'
   readonly cause: string
-  /** What to do; nothing where all is well. */
+  /** Action to take. Absent if the severity is `ok`. */
   readonly remedy?: string
 }
 

@@ -9,7 +9,7 @@ import { type Finding, findingsOf } from './finding.js'
 /** Past this a grid that is in use is late. By default collectors come each second. */
 const LATE_MS = 120_000
 
-/** How long collectors' marks live in the cache, less an hour. */
+/** Lifetime of collectors' marks in the cache, less an hour, in ms. */
 const MARKS_MS = 23 * 3_600_000
 
 /** A collector may write a mark between the two questions. */
@@ -24,7 +24,7 @@ const VISITS = 10_000
 const LEAST_VISITS = 100
 const SHARE = 0.5
 
-/** Whether processes have used a cache server lately. */
+/** Tells whether processes have used a cache server lately. */
 export async function usesServers(database: Database): Promise<boolean> {
   const { rows } = await database.query(
     'SELECT 1 FROM wide_cache_grids WHERE private_to = ? AND used_at > ? LIMIT 1',
@@ -33,7 +33,7 @@ export async function usesServers(database: Database): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Whether the grids that are in use are drained. */
+/** Checks whether the grids that are in use are drained. */
 export async function checkCollectors(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('collectors')
   const now = await database.now()
@@ -59,7 +59,7 @@ export async function checkCollectors(database: Database): Promise<Finding[]> {
   return findings.length > 0 ? findings : [ok(`no name of ${names.length} is behind`)]
 }
 
-/** Whether collectors use the cache that this command has been given. */
+/** Checks whether collectors use the cache that this command has been given. */
 export async function checkServerLists(database: Database, cache: Cache): Promise<Finding[]> {
   if (cache.scope === 'private') return []
   const { ok, error } = findingsOf('server lists')
@@ -107,7 +107,7 @@ async function showsMark(
   return false
 }
 
-/** What lies in quarantine, by name and reason. */
+/** Reports the contents of the quarantine, by name and reason. */
 export async function checkQuarantine(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('quarantine')
   const { rows } = await database.query(
@@ -124,7 +124,10 @@ export async function checkQuarantine(database: Database): Promise<Finding[]> {
   )
 }
 
-/** Whether most of the newest visits are of one visitor, as behind a proxy that is not trusted. */
+/**
+ * Checks whether most of the newest visits are of one visitor, as behind a proxy that is not
+ * trusted.
+ */
 export async function checkVisitors(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('visitors')
   const { rows: books } = await database.query('SELECT name FROM activity_books ORDER BY name')

@@ -18,7 +18,7 @@ import { type Finding, findingsOf } from './finding.js'
 export const DOCTOR_KIND = 'doctor'
 const NAME_START = 'doctor.'
 
-/** How long the row may take. A collector finds it as soon as it is in a cell. */
+/** Longest time that the row may take, in ms. A collector finds it as soon as it is in a cell. */
 const PATIENCE_MS = 8_000
 const LOOK_EVERY_MS = 250
 
@@ -28,11 +28,11 @@ const LEFT_MS = 600_000
 /** The log of the two sides says what fails in their own words; the findings say it here. */
 const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
-/** What the two sides have found of a row. */
+/** Row that is sent, and the side that has committed it. */
 interface Way {
   readonly name: string
   readonly token: string
-  /** Who has committed the row. */
+  /** Side that has committed the row. */
   committedBy: 'web process' | 'collector' | undefined
 }
 
@@ -167,7 +167,7 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
   )
 }
 
-/** Removes what doctors have left that were killed. */
+/** Removes what killed runs of the doctor have left. */
 async function removeLeft(database: Database, cache: Cache): Promise<void> {
   const { rows } = await database.query(
     'SELECT u.name FROM wide_cache_uses AS u LEFT JOIN wide_cache_grids AS g ON g.name = u.name ' +

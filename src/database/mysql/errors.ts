@@ -1,7 +1,7 @@
 /**
- * What MySQL's and mysql2's errors mean, as a DatabaseError. Their messages quote values
+ * Translates errors of MySQL and mysql2 into a DatabaseError. Their messages quote values
  * ("Duplicate entry 'x'", "near 'INSERT …'") and their objects carry the whole statement, so
- * neither is passed on: a message keeps its quotes only where they are known to hold names, and
+ * neither is passed on. A message keeps its quotes only where they are known to hold names, and
  * there is no `cause`.
  */
 import { closedError } from '../closed.js'
@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<Exclude<DatabaseErrorKind, 'usage'>, readonly numbe
   data: [1153, 1264, 1265, 1292, 1366, 1367, 1406, 1411, 1644, 3140, 3819, 4025],
 }
 
-/** Errors of the client that no waiting mends: TLS that is not there or not trusted. */
+/** Errors of the client that do not pass by themselves: TLS that is not there or not trusted. */
 const CLIENT_USAGE = /^(HANDSHAKE_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|AUTH_)/
 
 /** Errors whose quotes hold names of tables, columns, constraints, settings and users only. */
@@ -55,7 +55,7 @@ const QUOTES_NAMES = new Set([
   'ER_SPECIFIC_ACCESS_DENIED_ERROR',
 ])
 
-/** What helps, where the server's own words do not say it. */
+/** Remedies, where the server's own message gives none. */
 export const BINLOG_REMEDY =
   'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW ' +
   'for now; connections that are open keep the old one'
@@ -64,7 +64,8 @@ const REMEDIES = new Map([
 ])
 
 /**
- * Read-only: after a failover the old primary may live on, and a connection to it never gets well.
+ * Errors of a read-only server. After a failover the old primary may live on, and a connection to
+ * it never recovers.
  */
 const READ_ONLY = new Set([
   'ER_OPTION_PREVENTS_STATEMENT',
@@ -73,18 +74,18 @@ const READ_ONLY = new Set([
 ])
 /** A node that has lost its Galera cluster refuses all statements (1047). */
 const OUT_OF_CLUSTER = 'ER_UNKNOWN_COM_ERROR'
-/** No answer in time: ours, and nobody else's. */
+/** Code of an answer that did not come in time. */
 const SILENCE = 'ETIMEDOUT'
 
 /**
- * Whether the connections beside the one that failed so are likely to have the same fault: a server
- * that is the wrong one, or silent.
+ * Tells whether the other connections to the server are likely to have the same fault: it is the
+ * wrong server, or silent.
  */
 export function condemnsOthers(error: unknown): boolean {
   return isWrongServer(error) || (error instanceof DatabaseError && error.code === SILENCE)
 }
 
-/** Whether the server is read-only, or no longer part of its cluster. */
+/** Tells whether the server is read-only, or no longer part of its cluster. */
 export function isWrongServer(error: unknown): boolean {
   return (
     error instanceof DatabaseError && (READ_ONLY.has(error.code) || error.code === OUT_OF_CLUSTER)
@@ -97,8 +98,8 @@ export function silence(timeoutMs: number): DatabaseError {
 }
 
 /**
- * The error of a connection that could not be brought into its state: what it was wanted for was
- * not sent.
+ * Marks the error of a connection that could not be brought into its state: the caller's statement
+ * was not sent.
  */
 export function unsent(error: unknown): unknown {
   return error instanceof DatabaseError
@@ -109,7 +110,7 @@ export function unsent(error: unknown): unknown {
     : error
 }
 
-/** A lock-wait timeout's error, with who holds the lock. */
+/** Adds the holder of the lock to the error of a lock-wait timeout. */
 export function withHolder(error: unknown, holder: string | undefined): unknown {
   if (
     holder === undefined ||
@@ -121,12 +122,12 @@ export function withHolder(error: unknown, holder: string | undefined): unknown 
   return new DatabaseError(error.code, error.kind, `${error.message}. ${holder}`)
 }
 
-/** What the server itself has said, if the error is its. It may quote values. */
+/** Returns the server's own message, if the error is the server's. It may quote values. */
 export function serverSays(error: unknown): string | undefined {
   return fieldsOf(error).sqlMessage
 }
 
-/** The DatabaseError of what mysql2 has thrown. */
+/** Translates an error of mysql2 into a DatabaseError. */
 export function mysqlError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error
   const { code, errno, sqlState, sqlMessage, message } = fieldsOf(error)
@@ -162,8 +163,7 @@ function kindOf(errno: number, sqlState: string): DatabaseErrorKind {
 }
 
 /**
- * All between the first quote and the last goes, since a value may hold quotes; a name at the very
- * end stays.
+ * Removes all from the first quote on, since a value may hold quotes. A name at the very end stays.
  */
 function withoutValues(message: string): string {
   const first = message.search(/['"`]/)

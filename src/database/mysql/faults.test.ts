@@ -82,7 +82,7 @@ function open(url: string): MysqlDatabase {
   return database
 }
 
-/** Started before all tests: to make a server's folder takes the machine from tests of times. */
+/** Servers that are started before all tests, because making their folders slows tests of times. */
 const SERVERS = {
   impatient: [
     '--wait-timeout=1',

@@ -40,12 +40,12 @@ async function twoHosts() {
   return { database, administrator, relays, lines }
 }
 
-/** Through which of the relays a connection is open. */
+/** Returns the indexes of the relays that have an open connection. */
 function used(relays: readonly Relay[]): number[] {
   return relays.flatMap((relay, index) => (relay.connections > 0 ? [index] : []))
 }
 
-/** What `ask` resolves with once no connection is left that has been cut. */
+/** Resolves with the result of `ask` once no connection is left that has been cut. */
 async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < MOST_CONNECTIONS; tries++) await ask().catch(() => undefined)
   return ask()

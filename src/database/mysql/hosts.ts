@@ -2,8 +2,8 @@
  * The servers of one database: a Galera cluster, Group Replication, a primary and its standby. A
  * process uses one at a time. It stays with that one, and moves to the next when it refuses
  * connections, is read-only, has left its cluster, or is gone. Before it uses another server, that
- * one has to be writable, to know all that the cluster has committed, and to have the same database
- * by its {@link identityOf}.
+ * one must be writable, must know all that the cluster has committed, and must have the same
+ * database by its {@link identityOf}.
  */
 import type { PoolOptions } from 'mysql2'
 import { messageOf } from '../../support/errors.js'
@@ -14,7 +14,7 @@ import { isWrongServer, unsent } from './errors.js'
 import { BEGIN_TIMEOUT_MS, type MysqlSession } from './session.js'
 import { MysqlSessions } from './sessions.js'
 
-/** Errors of this process itself, which no other server mends. */
+/** Errors of this process itself, which another server would not change. */
 const OWN = /^DATABASE_(?:CLOSED|QUEUE_FULL|DRIVER_MISSING)$/
 
 export class MysqlHosts {
@@ -26,7 +26,7 @@ export class MysqlHosts {
   #current: MysqlSessions
   /** The server that has been found to be the right one, as long as it is the current one. */
   #admitted: MysqlSessions | undefined
-  /** The server that was admitted last, and why it was left. */
+  /** The server that was admitted last. `#reason`: why it was left. */
   #previous: MysqlSessions | undefined
   #reason = ''
   /** The id of the database; `undefined` until a server has told one. */

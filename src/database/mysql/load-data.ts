@@ -1,7 +1,7 @@
 /**
  * Rows as the text that `LOAD DATA LOCAL` reads: bytes as they are, between tabs and line ends. The
- * server reads it faster than an INSERT, which it has to parse. What it is sent is made here,
- * whatever file it asks for: no file is ever read.
+ * server reads it faster than an INSERT, which it has to parse. The server gets the text that is
+ * made here, whatever file it asks for: no file is ever read.
  */
 import { Readable } from 'node:stream'
 import type { SqlValue } from '../database.js'
@@ -20,18 +20,20 @@ const LETTERS = new Map([
   [LINE_END, 'n'.charCodeAt(0)],
   [ESCAPE, ESCAPE],
 ])
-/** Bytes that are as they are: all but the smallest ones, and the escape character. */
+/**
+ * First byte that is written as it is. Of the bytes from here on only the escape character is not.
+ */
 const FIRST_PLAIN = LINE_END + 1
 
-/** A byte takes two at most, and text up to three bytes a UTF-16 unit, so both are left room. */
+/** Most bytes of a UTF-16 unit: up to three in UTF-8, each of two when it is escaped. */
 const MAX_BYTES_A_UNIT = 6
 const NUMBER_BYTES = 25
 
 /**
- * The rows as a stream. It reads them when the stream is read, some of them in a turn of the event
- * loop; so a source may reuse one array for all rows.
+ * Returns the rows as a stream. It reads them when the stream is read, some of them in a turn of
+ * the event loop, so a source may reuse one array for all rows.
  *
- * @param maxBytes of a packet, each of which is a piece of the stream
+ * @param maxBytes of a packet, and so of each piece of the stream
  */
 export function loadedRows(rows: Iterable<readonly SqlValue[]>, maxBytes: number): Readable {
   const chunks = piecesOf(chunksOf(rows), maxBytes)
@@ -88,7 +90,7 @@ export function* chunksOf(
   if (at > 0) yield chunk.subarray(0, at)
 }
 
-/** No fewer than the bytes of a row. */
+/** Estimates the bytes of a row, never too low. */
 function bytesOf(row: readonly SqlValue[]): number {
   let bytes = row.length
   for (let index = 0; index < row.length; index++) {
@@ -101,7 +103,7 @@ function bytesOf(row: readonly SqlValue[]): number {
   return bytes
 }
 
-/** Returns where the value ends. */
+/** Writes a value, and returns the index of its end. */
 function write(value: SqlValue, target: Buffer, at: number): number {
   if (typeof value === 'string') return writeText(value, target, at)
   if (value === null) {

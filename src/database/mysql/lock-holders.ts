@@ -1,11 +1,11 @@
 /**
- * Who holds the lock that a session waits for, for the operator who reads the error. Asked on a
- * connection of its own, since those of the pool may all be waiting; bounded in time, and nothing
- * fails when it cannot be told (most users may not see others' transactions).
+ * Finds the holder of the lock that a session waits for, for the operator who reads the error. It
+ * asks on its own connection, since those of the pool may all be waiting. Its time is bounded, and
+ * nothing fails when the holder cannot be told (most users may not see others' transactions).
  */
 import type { Connection, PoolOptions } from 'mysql2'
 
-/** How long connecting, and each of the two statements, may take. */
+/** Time limit of connecting, and of each of the two statements. */
 const TIMEOUT_MS = 1_000
 /** Pairs of waiting and holding transactions, at most. */
 const MAX_PAIRS = 1_000
@@ -39,8 +39,8 @@ const QUERIES = {
 type Holders = ReadonlyMap<number, string>
 
 /**
- * Makes the function that tells, for the id of a connection that waits, a sentence about the
- * holder, or `undefined`. Those who ask at the same time share one look.
+ * Returns a function that takes the id of a connection that waits, and resolves with a sentence
+ * about the holder, or `undefined`. Concurrent calls share one look.
  */
 export function lockHolders(
   options: PoolOptions,

@@ -388,7 +388,7 @@ test('rows in bulk all arrive, however small max_allowed_packet is', async () =>
   })
 })
 
-/** What connections that begin meanwhile get as max_allowed_packet. */
+/** Runs `run` while new connections get `bytes` as max_allowed_packet. */
 async function withMaxPacket(
   server: MariaDb,
   bytes: number,

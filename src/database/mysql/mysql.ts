@@ -37,8 +37,8 @@ export type { MysqlHost } from './host-list.js'
 export type { MysqlOptions } from './options.js'
 
 /**
- * Changing a big table takes its time; no answer to anything else in a migration means what it
- * always means.
+ * Time limit of a statement that may change a big table. All others in a migration have the usual
+ * one.
  */
 const CHANGE_TIMEOUT_MS = 3_600_000
 /** Failures that say nothing about the statement. */
@@ -152,7 +152,10 @@ export class MysqlDatabase implements Database, MigrationHost {
     })
   }
 
-  /** After a LOAD DATA that failed for itself, all is sent as INSERTs. */
+  /**
+   * Runs a LOAD DATA. If it fails for other reasons than locks or capacity, all rows are sent as
+   * INSERTs from then on.
+   */
   #watched(load: () => Promise<QueryResult>): () => Promise<QueryResult> {
     return async () => {
       try {
@@ -181,8 +184,8 @@ export class MysqlDatabase implements Database, MigrationHost {
 }
 
 /**
- * With a binary log of statements InnoDB refuses every change at READ COMMITTED, after DDL has
- * begun.
+ * Refuses a server with a binary log of statements, because InnoDB would refuse every change at
+ * READ COMMITTED, after DDL has begun.
  *
  * @throws DatabaseError `DATABASE_BINLOG_FORMAT`
  */

@@ -1,6 +1,6 @@
 /**
- * What a user says about a MySQL server, checked, and what we say to mysql2. No message shows a
- * value: a URL holds the password.
+ * Checks what a user says about a MySQL server, and makes mysql2's options of it. No message shows
+ * a URL or a password.
  */
 import { isIP } from 'node:net'
 import type { PoolOptions } from 'mysql2'
@@ -120,7 +120,8 @@ export function poolOptions(
 }
 
 /**
- * For an address mysql2 would compare the certificate with the name `localhost`.
+ * Refuses to verify the identity of a server by its address, because mysql2 would compare the
+ * certificate with the name `localhost`.
  *
  * @throws RangeError
  */

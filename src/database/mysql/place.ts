@@ -1,7 +1,6 @@
 /**
- * Where a MySQL server is, in the words of messages. An operator who reads that a connection failed
- * must see which server, schema and user are meant, and what to check. A message never has the
- * password.
+ * Names a MySQL server in messages. An operator who reads that a connection failed must see which
+ * server, schema and user are meant, and what to check. A message never has the password.
  */
 import type { PoolOptions } from 'mysql2'
 import { DatabaseError } from '../database.js'
@@ -17,7 +16,7 @@ export interface Place {
   readonly connectTimeoutMs: number
 }
 
-/** By the code of the system, of Node or of mysql2: the connection was not made. */
+/** Advice where the connection was not made, by the code of the system, of Node or of mysql2. */
 const CHECK: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there. Check host and port, and that the server is running',
   ENOTFOUND: 'the host name is unknown. Check its spelling and the DNS',
@@ -37,7 +36,7 @@ const CHECK: Readonly<Record<string, string>> = {
     'without verifying',
 }
 
-/** By the server's number: it has answered, and refused. */
+/** Advice where the server has answered and refused, by the name of its error. */
 const REMEDY: Readonly<Record<string, (place: Place) => string>> = {
   ER_ACCESS_DENIED_ERROR: () =>
     'Check user name and password, and that the server lets this user in from this host',
@@ -101,7 +100,9 @@ export function connectionError(error: unknown, place: Place): DatabaseError {
   )
 }
 
-/** The error of a statement, with its server; in the message, too, where that has failed. */
+/**
+ * Adds the server to the error of a statement; to its message, too, if it is of kind `unreachable`.
+ */
 export function located(
   { code, kind, message, unsent }: DatabaseError,
   { name, server }: Pick<Place, 'name' | 'server'>,

@@ -1,7 +1,7 @@
 /**
  * One connection to MySQL, in a known state: strict, UTC, utf8mb4, READ COMMITTED, whatever the
- * server's defaults are and whatever its last user has done. Every statement sent on it settles:
- * mysql2 leaves the promises of a connection it closes itself for ever open, so they are kept here.
+ * server's defaults are and whatever its last user has done. Every statement sent on it settles.
+ * mysql2 never settles the promises of a connection that it closes itself, so they are kept here.
  */
 import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
@@ -14,24 +14,22 @@ import { located, type Place } from './place.js'
 /** The most callers that wait for a connection. */
 export const QUEUE_LIMIT = 1_000
 /**
- * No answer for so long: the connection counts as broken. More than the lock wait, so that a lock
- * is called a lock.
+ * Time without an answer after which the connection counts as broken. More than the lock wait, so
+ * that a lock is reported as a lock.
  */
 export const QUERY_TIMEOUT_MS = 60_000
-/** For statements that wait for nothing: a connection that has gone silent is noticed by these. */
+/**
+ * Time limit of statements that wait for nothing. They detect a connection that has gone silent.
+ */
 export const BEGIN_TIMEOUT_MS = 10_000
 const LOCK_WAIT_SECONDS = 20
-/**
- * A statement that has taken so long probably waits for a lock, and there is time yet to see whose
- * it is.
- */
+/** Time after which a statement probably waits for a lock, early enough to find its holder. */
 const LOOK_FOR_HOLDER_MS = 15_000
 /**
- * The server ends a session that has been idle for so long, within a transaction too, and frees its
- * locks.
+ * Idle time after which the server ends a session, within a transaction too, and frees its locks.
  */
 const SERVER_IDLE_SECONDS = 15
-/** We close it before, so that none is met dead. */
+/** Idle time after which the session is closed here, before the server does it. */
 const IDLE_MS = 12_000
 const QUIT_TIMEOUT_MS = 1_000
 const RESET_TIMEOUT_MS = 5_000
@@ -59,22 +57,22 @@ const SETTINGS = [
   `SESSION net_write_timeout = ${SERVER_IDLE_SECONDS}`,
 ].join(', ')
 /**
- * MariaDB alone executes such a comment. Shorter times of the server's own would end healthy
- * transactions; 0 leaves it to the first.
+ * Settings in a comment that only MariaDB executes. Shorter times of the server's own would end
+ * healthy transactions; 0 leaves it to the first.
  */
 const MARIADB_SETTINGS =
   `/*M! , SESSION idle_transaction_timeout = ${SERVER_IDLE_SECONDS}, ` +
   'SESSION idle_write_transaction_timeout = 0, SESSION ' +
   'idle_readonly_transaction_timeout = 0 */'
 /**
- * Whether the server takes rows of its client. A Galera node that splits LOAD DATA commits what it
- * has so far.
+ * Asks whether the server takes rows of its client. A Galera node that splits LOAD DATA commits
+ * what it has so far.
  */
 const LOAD_SETTINGS =
   "SHOW VARIABLES WHERE Variable_name IN ('local_infile', 'wsrep_load_data_splitting')"
 /**
- * It is gone when something has committed the transaction. (The server's status flag does not tell:
- * COMMIT AND CHAIN keeps it.)
+ * Savepoint that is gone when something has committed the transaction. (The server's status flag
+ * does not tell: COMMIT AND CHAIN keeps it.)
  */
 const GUARD = 'wide_cache'
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
@@ -95,11 +93,11 @@ export class MysqlSession {
   #loads = false
   readonly #whoHolds: WhoHolds
   readonly #place: Pick<Place, 'name' | 'server'>
-  /** The server's name for this connection. */
+  /** The server's id of this connection. */
   #id = 0
-  /** Something since then may have changed the state. */
+  /** Whether a statement may have changed the known state. */
   #changed = false
-  /** While it is in the pool: when it came back there, and what closes it after a while. */
+  /** While it is in the pool: the time of its return, and the timer that closes it. */
   #idle: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined
   #destroyed = false
   /** Not to be used again once it is free. */
@@ -167,8 +165,8 @@ export class MysqlSession {
   }
 
   /**
-   * Runs `work` in a transaction; when it rejects, so does this, and the connection is of no more
-   * use.
+   * Runs `work` in a transaction. If `work` or the commit rejects, so does this, and the connection
+   * must not be used again.
    */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.#send('START TRANSACTION', BEGIN_TIMEOUT_MS)
@@ -231,7 +229,7 @@ export class MysqlSession {
     if (this.#idle) this.destroy(reason)
   }
 
-  /** Says goodbye; a server that does not answer is cut off. */
+  /** Closes the connection in order, and cuts it off if the server does not answer. */
   #quit(): void {
     if (this.#destroyed) return
     // mysql2's pool forgets it here.
@@ -258,8 +256,8 @@ export class MysqlSession {
   }
 
   /**
-   * The statement with its values in it, and what sends it. What is wrong with the values is said
-   * when it is sent.
+   * Puts the values into the statement, and returns the function that sends it. That function
+   * rejects if the values are wrong.
    */
   prepare(
     sql: string,
@@ -280,9 +278,9 @@ export class MysqlSession {
   }
 
   /**
-   * What sends rows by `LOAD DATA LOCAL`. The server cuts and skips what does not fit, even in
-   * strict mode, and only counts it: so it fails with kind `data` unless it has stored all rows as
-   * they are, and where the server does not know it.
+   * Returns the function that sends rows by `LOAD DATA LOCAL`. The server cuts and skips what does
+   * not fit, even in strict mode, and only counts it. So the function fails with kind `data` unless
+   * the server has stored all rows as they are, and where the server does not know it.
    */
   load(
     table: string,
@@ -308,7 +306,9 @@ export class MysqlSession {
     }
   }
 
-  /** If it fails because others hold a lock too long, its error says who. */
+  /**
+   * Sends a statement. If it fails because others hold a lock too long, its error names the holder.
+   */
   async #sendWatched(text: string, timeoutMs: number): Promise<QueryResult> {
     let holder: string | undefined
     const timer = setTimeout(
@@ -344,8 +344,8 @@ export class MysqlSession {
   }
 
   /**
-   * The server answers too big a packet by cutting the connection, and then its reason is mostly
-   * lost.
+   * Refuses a statement that is too big for a packet. The server would cut the connection, and its
+   * reason would mostly be lost.
    */
   #refuseOversize(text: string): void {
     // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
@@ -416,10 +416,7 @@ function resultOf(result: unknown): QueryResult {
   return { rows: [], affectedRows: (result as { affectedRows: number }).affectedRows }
 }
 
-/**
- * mysql2 reads big numbers as floats unless told otherwise; here every integer is exact, SUM()s
- * too.
- */
+/** Reads every integer exactly, SUM()s too. mysql2 would read big numbers as floats. */
 export function mysqlValue(field: TypeCastField, next: () => unknown): unknown {
   switch (field.type as string) {
     case 'LONGLONG':

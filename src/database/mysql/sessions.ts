@@ -1,8 +1,8 @@
 /**
  * The sessions of one process on a MySQL server, through mysql2's pool. A session that is not
- * needed is closed before the server would do it, so that none is met dead. When one shows that its
- * server is the wrong one (read-only, after a failover) or silent, the others go with it: each
- * would cost the same failure again.
+ * needed is closed before the server would do it, so that no caller gets a dead one. When one shows
+ * that its server is the wrong one (read-only, after a failover) or silent, the others are closed
+ * too: each would cost the same failure again.
  */
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
 import { within } from '../../support/within.js'
@@ -13,9 +13,9 @@ import { lockHolders } from './lock-holders.js'
 import { connectionError, type Place, placeOf } from './place.js'
 import { MysqlSession } from './session.js'
 
-/** How long a caller waits for one of the connections to come free. */
+/** Longest wait of a caller for a free connection. */
 const ACQUIRE_TIMEOUT_MS = 60_000
-/** How long idle connections have to say goodbye. */
+/** Time for idle connections to be closed in order. */
 const QUIT_TIMEOUT_MS = 1_000
 
 export class MysqlSessions {
@@ -76,7 +76,7 @@ export class MysqlSessions {
     for (const session of this.#sessions.values()) session.condemn(reason)
   }
 
-  /** Has all sessions closed, and rejects those who wait for one, because of `reason`. */
+  /** Has all sessions closed, and rejects callers that wait for one, because of `reason`. */
   leave(reason: unknown): void {
     this.condemn(reason)
     for (const fail of this.#waiting) fail(reason)
@@ -132,8 +132,8 @@ export class MysqlSessions {
 }
 
 /**
- * A full queue, or a closed pool, is the pool's own word; all else is a connection that could not
- * be made.
+ * Translates an error of the pool. A full queue and a closed pool keep their errors; all else is a
+ * connection that could not be made.
  */
 function fromPool(error: unknown, place: Place): DatabaseError {
   const known = mysqlError(error)

@@ -13,7 +13,7 @@ const pem = (name: string): string => {
   return encodeURIComponent(path)
 }
 
-/** What comes of the parameters, and the warnings. */
+/** Reads the parameters of a URL. Returns the options that they give, and the warnings. */
 function read(parameters: string) {
   const warnings: string[] = []
   const [options] = poolOptions(

@@ -15,7 +15,7 @@ const ALLOWED_URL =
   '(special characters percent-encoded), with ?ssl-mode=required, ?socket=… or ' +
   '?connection_limit=… where wanted'
 
-/** How much TLS is asked for, from nothing to all, in MySQL's own words. */
+/** Levels of TLS, from none to the strictest, in MySQL's own words. */
 const MODES = ['disabled', 'preferred', 'required', 'verify_ca', 'verify_identity'] as const
 type Mode = (typeof MODES)[number]
 
@@ -117,7 +117,9 @@ const FOLLOWED = new Set([
 
 const TLS_PARAMETERS = [...FOLLOWED].filter((name) => name.startsWith('ssl')).join(', ')
 
-/** What is no name of a parameter may be a piece of a password with a `?` in it. */
+/**
+ * Names of parameters that a message may show. Any other may be a piece of a password with a `?`.
+ */
 const NAME = /^[\w.-]{1,40}$/
 
 /** @throws RangeError naming `option`, or the parameter whose value is wrong */
@@ -269,8 +271,9 @@ function jsonOf(text: string): NonNullable<MysqlOptions['ssl']> {
 }
 
 /**
- * What the file holds. Without it TLS verifies with the system's certificates, which refuses what
- * it does not trust.
+ * Returns the certificate or key that the parameter holds, or reads the file that it names. A file
+ * that cannot be read is left out with a warning. TLS that verifies then uses the system's
+ * certificates, and refuses what these do not trust.
  */
 function contentOf(
   parameter: string,

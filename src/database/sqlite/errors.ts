@@ -1,10 +1,10 @@
 /**
- * What SQLite's errors mean. Its messages name tables and columns, and never values: those are
- * bound.
+ * Translates errors of SQLite into a DatabaseError. Their messages name tables and columns, and
+ * never values, because these are bound.
  */
 import { DatabaseError, type DatabaseErrorKind } from '../database.js'
 
-/** As it comes from the thread. */
+/** Failure as the thread reports it. */
 export interface SqliteFailure {
   readonly code: string
   /** SQLite's extended result code; its lowest byte is the primary one. */
@@ -27,7 +27,10 @@ const KINDS = new Map<number, DatabaseErrorKind>([
   [25, 'data'], // RANGE
 ])
 
-/** Has no result code of its own. Of the rows: fewer of them would do. */
+/**
+ * Messages of errors that have no result code of their own. They are about the rows: fewer of them
+ * would do.
+ */
 const TOO_MANY = /^too many SQL variables|^too many terms/
 
 export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {

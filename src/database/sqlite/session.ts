@@ -1,7 +1,7 @@
 /**
  * The event loop's side of the thread that SQLite works in: one request, one answer. The thread
- * keeps the process alive only while a user of it says so. If it dies, what is awaited rejects and
- * the session is dead for good: what has begun on one thread (a transaction) never goes on upon
+ * keeps the process alive only while a user of it says so. If it dies, pending requests reject and
+ * the session cannot be used again: a transaction that has begun on one thread never goes on in
  * another.
  */
 import { Worker } from 'node:worker_threads'
@@ -26,12 +26,12 @@ type Reply = { readonly id: number } & (
 type WorkerRow = readonly (Exclude<SqlValue, Buffer> | Uint8Array)[]
 type Waiting = { readonly resolve: (piece: Piece) => void; readonly reject: (error: Error) => void }
 
-/** How long the exit of the process waits for the statements at work. */
+/** Longest time that the exit of the process waits for running statements. */
 const EXIT_WAIT_MS = 2_000
 const BUSY = 0
 const STOP = 1
 
-/** What the threads that run are doing; see `whileBusy` in the worker. */
+/** States of the running threads; see `whileBusy` in the worker. */
 const states = new Set<Int32Array>()
 let watchesExit = false
 
@@ -98,8 +98,8 @@ export class SqliteSession {
   }
 
   /**
-   * Gives the thread up: what is awaited rejects, and it ends after the statement it is at, rolling
-   * back.
+   * Gives the thread up. Pending requests reject. The thread ends after its current statement, and
+   * rolls back.
    */
   destroy(): void {
     this.#die('The SQLite thread has been given up')
@@ -155,7 +155,7 @@ function watchExit(): void {
   })
 }
 
-/** A Buffer loses its class on the way between threads. */
+/** Makes a row, with Buffers, which lose their class on the way between threads. */
 function rowOf(columns: readonly string[], values: WorkerRow): SqlRow {
   const row: { [column: string]: SqlValue } = {}
   columns.forEach((column, index) => {

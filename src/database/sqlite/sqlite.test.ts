@@ -118,7 +118,7 @@ test('timers have a turn between two answers, however soon the next one comes', 
   await database.close()
 })
 
-/** How long the event loop has stood still at most, in ms, while `work` was done. */
+/** Measures the longest stop of the event loop, in ms, while `work` runs. */
 async function longestStop(work: () => Promise<unknown>): Promise<number> {
   const delays = monitorEventLoopDelay({ resolution: 1 })
   delays.enable()

@@ -1,8 +1,8 @@
 /**
  * The embedded database: SQLite through the optional package libsql, in a thread of its own. One
- * connection, used by one at a time: a statement waits for the transaction before it, so `work` is
- * to be short and to speak only to its `tx`. Other processes may share the file; a writer waits up
- * to 10 s for another process's.
+ * connection, used by one at a time. A statement waits for the transaction before it, so `work`
+ * must be short and use only its `tx`. Other processes may share the file. A writer waits for
+ * another process's writer, 10 s at most.
  */
 import { resolve } from 'node:path'
 import { CLOSE_TIMEOUT_MS, Lifetime } from '../../support/lifetime.js'

@@ -15,10 +15,10 @@
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** How long a statement waits for another process to let go of the file. */
+/** Longest wait of a statement for another process that holds the file. */
 const BUSY_TIMEOUT_MS = 10_000
 /**
- * How long one call of libsql waits for that. Between two calls the thread sees that the process
+ * Longest wait for that in one call of libsql. Between two calls the thread sees that the process
  * ends.
  */
 const BUSY_CALL_MS = 100

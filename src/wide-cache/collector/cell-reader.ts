@@ -4,19 +4,19 @@ import type { BurstLogger } from '../../support/logger.js'
 import { type Frame, readCell } from '../frame.js'
 import type { Grid } from '../grid.js'
 
-/** How long a silent server is waited for before the watermark passes its cells. */
+/** Time for which a silent server is waited for before the watermark passes its cells. */
 const SERVER_PATIENCE_MS = 60_000
 
 /**
- * Wait before a silent server is asked a last time: long enough for the adapter to ask a server
- * again that it takes for down, so that one which merely stutters is not given up.
+ * Wait before a silent server is asked a last time. It is long enough for the adapter to retry a
+ * server that it takes for down, so that a server with a short stall is not given up.
  */
 const LAST_CHANCE_MS = 1_500
 
 /** Bytes of cells decoded before the process does other work. */
 const PAUSE_BYTES = 512 * 1024
 
-/** What the cells of some layers held. */
+/** Contents of the cells of some layers. */
 export interface LayersRead {
   readonly frames: Frame[]
   /** Bytes that are no frame of the kind. */
@@ -45,7 +45,7 @@ interface CellReaderParts {
   readonly cache: Cache
   readonly clock: Clock
   readonly logger: BurstLogger
-  /** What the frames of the kind are sealed with. */
+  /** Starting value of the checksums of frames of the kind. */
   readonly stamp: number
 }
 
@@ -57,7 +57,7 @@ interface CellReaderParts {
 export class CellReader {
   readonly #parts: CellReaderParts
   readonly #grid: Grid
-  /** The servers that are silent, by name. */
+  /** Silence of each silent server, by its name. */
   readonly #silence = new Map<string, Silence>()
 
   constructor(parts: CellReaderParts, grid: Grid) {
@@ -96,8 +96,8 @@ export class CellReader {
   }
 
   /**
-   * Ends a drain. A server that was not silent in it has answered, or none of the cells lay on it:
-   * it is asked, or it would be waited for anew as soon as a cell does.
+   * Ends a drain: forgets the silence of servers that answered in it. Asks those that no cell of
+   * the drain lay on: otherwise they would be waited for anew as soon as a cell does.
    */
   async forgetSilence(silent: SilentServers): Promise<void> {
     const quiet = [...this.#silence].filter(([server]) => !silent.has(server))
@@ -108,7 +108,7 @@ export class CellReader {
     for (const [server, { key }] of quiet) if (!unanswered.has(key)) this.#silence.delete(server)
   }
 
-  /** The keys of the cells of some layers, each with its layer. */
+  /** Returns the keys of the cells of some layers, each with its layer. */
   #cellsOf(from: number, to: number): Map<string, number> {
     const layers = new Map<string, number>()
     for (let layer = from; layer <= to; layer++) {
@@ -119,7 +119,7 @@ export class CellReader {
     return layers
   }
 
-  /** The cells that exist, and the keys of those that are unanswered. */
+  /** Reads cells. Returns those that exist, and the keys of those that are unanswered. */
   async #get(
     keys: readonly string[],
     silent: SilentServers,

@@ -4,13 +4,13 @@ import type { ClockWatch } from '../clock-watch.js'
 import { removeOldEntries } from '../ledger/retention.js'
 import type { RetentionContext } from '../options.js'
 
-/** How often what is old is removed, unless there is more than one call takes. */
+/** Interval at which old data is removed, unless there is more than one call removes. */
 const RETENTION_EVERY_MS = 60_000
 
-/** How long the clocks must have agreed before anything is removed for its age. */
+/** Time for which the clocks must have agreed before anything is removed for its age. */
 const AGREED_MS = 600_000
 
-/** How often `afterRun` is called, where runs come each second. */
+/** Interval at which `afterRun` is called, unless runs follow a cron line. */
 const AFTER_RUN_EVERY_MS = 10_000
 
 interface ChoresParts {
@@ -26,7 +26,7 @@ interface ChoresParts {
   readonly steady: boolean
 }
 
-/** What the holder of the lease does beside draining: removes what is old, and recounts. */
+/** Work of the lease holder beside draining: removes old data, and recounts. */
 export class Chores {
   readonly #parts: ChoresParts
   #retentionAt = 0

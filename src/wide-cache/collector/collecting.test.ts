@@ -27,7 +27,7 @@ const NO_FAULTS = {
   packetBytes: Infinity,
 }
 
-/** The statements that a database is sent, BEGIN and COMMIT among them. */
+/** Wraps a database: `sent` gets each of its statements, BEGIN and COMMIT too. */
 function counting(database: Database, sent: (sql: string) => void): Database {
   return Object.assign(Object.create(database) as Database, {
     dialect: database.dialect,
@@ -61,14 +61,14 @@ function counting(database: Database, sent: (sql: string) => void): Database {
   })
 }
 
-/** Where the watermark is published, and what it is. */
+/** Returns the cache key and the value of the published watermark. */
 function published(memcached: SimulatedCacheServer): { key: string; watermark: number } {
   const [entry] = [...memcached.items].filter(([key]) => key.endsWith(':watermark'))
   assert(entry)
   return { key: entry[0], watermark: Number(entry[1].value.toString()) }
 }
 
-/** A site whose time is simulated, and nothing of which fails. */
+/** A site whose time is simulated, and where nothing fails. */
 function site() {
   const random = new Random(7)
   const world = new World(7, random, false)

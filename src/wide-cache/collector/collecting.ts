@@ -13,21 +13,22 @@ import type { Chores } from './chores.js'
 import type { Collector, DrainOptions } from './collector.js'
 import type { DrainReport } from './grid-drain.js'
 
-/** How often the collector renews its lease, however long layers last. */
+/** Interval at which the collector renews its lease, whatever the length of a layer. */
 const RENEW_MS = LEASE_MS / 2
 
-/** How often a process looks whether the lease is free. */
+/** Interval at which a process looks whether the lease is free. */
 const LOOK_MS = 20_000
 
 /**
- * Of so many looks one asks SQL, which takes a new connection most times; the others ask the cache
+ * One in this many looks asks SQL, which mostly takes a new connection. The others ask the cache
  * whether a watermark is published.
  */
 const LOOKS_IN_SQL = 15
 
 /**
- * How long after the end of a layer a run begins: the database's clock is known to some
- * milliseconds, and the collectors of several names do not all begin at once.
+ * Wait from the end of a layer until a run begins. The margin is there because the database's clock
+ * is only known to some milliseconds. The jitter keeps the collectors of several names from
+ * beginning all at once.
  */
 const MARGIN_MS = 20
 const JITTER_MS = 60
@@ -56,9 +57,10 @@ interface CollectingParts {
 }
 
 /**
- * When this process collects. By a cron line it asks for the lease at each moment of the line, and
- * gives it back after the run. Otherwise one process takes the lease and keeps it: it drains a
- * layer as soon as that is old enough, and the others look now and then whether it is still there.
+ * Runs the collector of this process. With a cron line, it asks for the lease at each moment of the
+ * line, and gives it back after the run. Otherwise one process takes the lease and keeps it. That
+ * process drains a layer as soon as it is old enough, and the others look now and then whether the
+ * lease is free.
  */
 export class Collecting {
   readonly #parts: CollectingParts
@@ -70,13 +72,15 @@ export class Collecting {
   /** Chores that a steady run has begun. */
   #doing: Promise<void> | undefined
   #choresFail = false
-  /** The lease is this process's own, and is renewed then, by `clock.elapsed()`. */
+  /**
+   * Moment to renew the lease, by `clock.elapsed()`; `undefined`: this process does not hold it.
+   */
   #renewAt: number | undefined
   /** Looks since this process has last held the lease. */
   #looks = 0
-  /** SQL may have the lease as this process's own. */
+  /** Whether SQL may have this process as the holder of the lease. */
   #toRelease = false
-  /** The last run, as long as SQL has not been told of it. */
+  /** The last run, until SQL has recorded it. */
   #run: Run | undefined
 
   /** @param when a cron line, or `true`: as soon as a layer is old enough */
@@ -112,7 +116,7 @@ export class Collecting {
     })
   }
 
-  /** One look, or one run, of many. Returns the milliseconds to wait before the next. */
+  /** Does one look, or one run. Returns the milliseconds to wait before the next. */
   async #turn(): Promise<number> {
     const { watch, database, environment, collector, whenReady, runs } = this.#parts
     try {
@@ -144,7 +148,7 @@ export class Collecting {
     }
   }
 
-  /** Whether the lease is this process's own. Renews it now and then. */
+  /** Tells whether this process holds the lease. Asks for it, or renews it, when that is due. */
   async #hasLease(): Promise<boolean> {
     const { record, watch, database, environment } = this.#parts
     const elapsed = environment.clock.elapsed()
@@ -160,7 +164,7 @@ export class Collecting {
     return isOurs
   }
 
-  /** Whether it is worth asking for the lease. */
+  /** Tells whether it is worth asking for the lease. */
   async #mayBeFree(): Promise<boolean> {
     const { record, watch, published, compare } = this.#parts
     const look = this.#looks++
@@ -171,7 +175,7 @@ export class Collecting {
     return record.isFree(watch.estimate ?? 0)
   }
 
-  /** A run by the cron line. Never rejects. */
+  /** Does a run by the cron line. Never rejects. */
   async #runOnce(): Promise<void> {
     const { watch, database, record, chores, whenReady, runs, compare } = this.#parts
     try {
@@ -204,7 +208,7 @@ export class Collecting {
     return { at: Math.round(now) + ms, rows: committed, ms }
   }
 
-  /** Begins what is due beside the runs, which do not wait for it. */
+  /** Begins the chores that are due. The runs do not wait for them. */
   #doChores(now: number): void {
     const { chores } = this.#parts
     if (this.#stopped || this.#doing || !chores.due) return
@@ -250,7 +254,7 @@ function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === 'lock'
 }
 
-/** Whether this process commits nothing any more, and should not keep others from collecting. */
+/** Tells whether this process commits nothing any more, and should let others collect. */
 function isForGood(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST'
 }

@@ -3,10 +3,10 @@ import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-
 import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
 
-/** How often a drain begins anew without the watermark having risen. */
+/** Most restarts of a drain in a row while the watermark does not rise. */
 const MAX_RESTARTS = 5
 
-/** How often a collector that keeps its lease reads the grids, and puts marks. */
+/** Interval at which a collector that keeps its lease reads the grids and puts marks. */
 const STEADY_MS = 10_000
 
 interface CollectorParts extends DrainParts {
@@ -15,7 +15,7 @@ interface CollectorParts extends DrainParts {
   readonly marks: Marks
 }
 
-/** How to drain. */
+/** Options of a drain. */
 export interface DrainOptions {
   /** Also commit the layers that are not old enough. */
   readonly all?: boolean | undefined
@@ -29,7 +29,7 @@ export interface DrainOptions {
 interface Known {
   /** The grid as last known. */
   state: GridState
-  /** When a mark was last put into its cells' cache. */
+  /** Time of the last attempt to put a mark into the cache, by `clock.elapsed()`. */
   markedAt: number
   /** That mark, until a raise of the watermark brings it to the grid's row. */
   mark: Buffer | undefined
@@ -126,8 +126,8 @@ export class Collector {
   }
 
   /**
-   * Puts a mark, unless a run of the same lease has put one lately: then the one that no raise has
-   * recorded yet.
+   * Puts a mark and returns it. If a run of the same lease has put one lately, returns that one,
+   * unless a raise has recorded it already.
    */
   async #mark(known: Known, steady: boolean): Promise<Buffer | 'foreign' | undefined> {
     const { marks, clock } = this.#parts
@@ -138,7 +138,7 @@ export class Collector {
     return mark
   }
 
-  /** The database's clock. */
+  /** Returns the database's clock; in a steady run, from a reading at most 10 s old. */
   #now(steady: boolean): Promise<number> {
     const { watch, database } = this.#parts
     return steady ? watch.recent(database) : watch.now(database)
@@ -163,7 +163,10 @@ export class Collector {
     return drain
   }
 
-  /** The newest layer drained, or `undefined` if the grid is gone. */
+  /**
+   * Drains a grid, and starts again if another collector moves its watermark. Returns the newest
+   * layer drained, or `undefined` if the grid is gone.
+   */
   async #untilDrained(
     drain: GridDrain,
     {

@@ -13,7 +13,7 @@ import { type FrameLedger, settle } from '../ledger/settle.js'
 import { CellReader, type LayersRead, type SilentServers } from './cell-reader.js'
 import { SettledHere } from './settled-here.js'
 
-/** What one drain has done. Counts are rows unless they say otherwise. */
+/** Result of one drain. Counts are rows unless they say otherwise. */
 export interface DrainReport {
   /** Layers the watermark has risen by. */
   layers: number
@@ -33,7 +33,7 @@ export interface DrainReport {
   watermark: number
 }
 
-/** What draining takes, whichever grid it is. */
+/** Parts of a {@link GridDrain} that are the same for all grids. */
 export interface DrainParts {
   readonly cache: Cache
   readonly database: Database
@@ -45,38 +45,40 @@ export interface DrainParts {
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly maxCommitRows: number
-  /** What the frames of its kind are sealed with. */
+  /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
 }
 
 /**
- * As many layers are read at a time as fill a commit, or hold this many rows where commits are
- * smaller. Bytes and layers are bounded, too.
+ * Rows of the layers that are read at a time, or the rows of a commit if these are more. Bytes and
+ * layers are bounded, too.
  */
 const READ_ROWS = 20_000
 const READ_BYTES = 6 * 1024 * 1024
 const READ_LAYERS = 64
 
-/** Layers read first, when it is not known how full they are. */
+/** Layers read first, before it is known how full they are. */
 const FIRST_LAYERS = 12
 
 /**
- * How far back a process looks when it drains a grid for the first time, or after a pause. The
- * database's clock may have been ahead when the watermark rose, and those who have seen that may be
- * dead. And while no watermark was published, writers whose clocks are behind did not know of it.
+ * Seconds that a process looks back when it drains a grid for the first time, or after a pause. The
+ * database's clock may have been ahead when the watermark rose, and the processes that noticed may
+ * have ended. While no watermark was published, writers whose clocks are behind did not know of it.
  */
 const LOOK_BACK_SECONDS = 300
 
-/** Layers that are not old enough are read so many at a time: nearly all of them are empty. */
+/** Layers read at a time that are not old enough: nearly all of them are empty. */
 const AHEAD_LAYERS = 16
 
-/** How many layers ahead of the present `all` looks at least: writers' clocks differ a little. */
+/**
+ * Least number of layers ahead of the present that `all` reads: writers' clocks differ a little.
+ */
 const LAYERS_AHEAD = 2
 
 /**
- * Drains one grid: reads all cells of the layers above the watermark that are old enough, brings
- * their frames into the ledger, raises the watermark with the last of them, and only then deletes
- * the cells. Any number of processes may do so; safety is the ledger's.
+ * Drains one grid. Reads all cells of the layers above the watermark that are old enough, brings
+ * their frames into the ledger, and raises the watermark with the last of them. Only then deletes
+ * the cells. Any number of processes may do so, because the ledger takes each frame once.
  */
 export class GridDrain {
   readonly #parts: DrainParts
@@ -88,7 +90,7 @@ export class GridDrain {
    * all of these layers are drained. They are drained without raising the watermark.
    */
   #againFrom: number | undefined
-  /** When the database's clock last went back, as far as that has been seen to. */
+  /** Last step back of the database's clock that the drain has dealt with, by `clock.elapsed()`. */
   #wentBackAt = -Infinity
   #hasLookedBack = false
   #publishedAt = -Infinity
@@ -104,7 +106,7 @@ export class GridDrain {
    * Drains from `watermark` to the newest layer that is old enough, and returns that layer.
    *
    * @param now the database's clock
-   * @param mark what the cache shows that this collector has put there
+   * @param mark the mark that this collector has put into the cache, if the cache shows it
    * @throws WatermarkMoved
    */
   async drain(
@@ -117,7 +119,7 @@ export class GridDrain {
     const silent: SilentServers = new Set()
     const { published, clock } = this.#parts
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
-    // Before the first cell is read, so that whoever places a frame there later knows of it.
+    // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
     let from = this.#oldestToDrain(watermark, newest)
     let raised = watermark
@@ -177,7 +179,7 @@ export class GridDrain {
     await this.#parts.published.publish(this.#grid, newest)
   }
 
-  /** How many layers to read next, after some that held so much. */
+  /** Returns the number of layers to read next, from what the last `layers` layers held. */
   #layersToRead(layers: number, { bytes, frames }: LayersRead): number {
     const rows = frames.reduce((sum, { rowCount }) => sum + rowCount, 0)
     const ofRows = Math.max(this.#parts.maxCommitRows, READ_ROWS) / Math.max(1, rows)
@@ -213,9 +215,9 @@ export class GridDrain {
   }
 
   /**
-   * Brings frames into the ledger, a batch a transaction; the watermark rises with the last. A
-   * batch that another transaction's locks stop does not stop those behind it, but the watermark
-   * stays.
+   * Brings frames into the ledger, one batch per transaction. The watermark rises with the last
+   * one. A batch that the locks of another transaction stop does not stop the batches behind it,
+   * but then the watermark stays.
    */
   async #commit(
     frames: readonly Frame[],
@@ -244,8 +246,8 @@ export class GridDrain {
   }
 
   /**
-   * Removes cells whose frames are committed. What stays is passed by the watermark and ends with
-   * its TTL.
+   * Removes cells whose frames are committed. A cell that stays is passed by the watermark, and
+   * ends with its TTL.
    */
   async #delete({ keys, frames }: LayersRead): Promise<void> {
     this.#ledger.forget(frames)

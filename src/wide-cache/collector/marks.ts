@@ -9,26 +9,29 @@ import type { GridRecord } from '../ledger/grid-record.js'
 const MARK_BYTES = 16
 
 /**
- * Marks in the cache's list before it begins anew: together less than the smallest items that
- * memcached is set to.
+ * Most marks in the cache's list before it begins anew. Together they are smaller than the lowest
+ * item size limit of memcached.
  */
 const MAX_MARKS = 60
 
 /**
- * How long the list lives. SQL keeps marks for twice as long, so that it knows all that can be in
- * the list.
+ * Lifetime of the list. SQL keeps marks for twice as long, so that it knows all marks that can be
+ * in the list.
  */
 const LIST_TTL_SECONDS = 24 * 3600
 export const MARKS_KEPT_MS = 2 * LIST_TTL_SECONDS * 1000
 
 /**
- * How often, and how far apart, an unknown mark is looked up again: a node of a Galera cluster may
+ * Number of lookups of an unknown mark, and the wait between them: a node of a Galera cluster may
  * be behind.
  */
 const LOOK_UP_TRIES = 6
 const LOOK_UP_AGAIN_MS = 1_000
 
-/** Of so many newest marks, how many must be missing for the cache to count as another one. */
+/**
+ * Number of newest marks compared, and how many of them must be missing for the cache to count as
+ * another one.
+ */
 const MARKS_COMPARED = 6
 const MARKS_MISSING = 3
 
@@ -49,7 +52,7 @@ export class Marks {
   readonly #newId: () => Buffer
   /** Per grid, the marks of its list as last read, all of which SQL has. */
   readonly #lists = new Map<string, readonly string[]>()
-  /** The newest mark compared, and for the last few whether the cache did not show them. */
+  /** The newest mark compared, and, for each of the last few, whether the cache did not show it. */
   #newest = ''
   #missing: boolean[] = []
   #apart = false
@@ -72,7 +75,7 @@ export class Marks {
     this.#newId = parts.newId
   }
 
-  /** Collectors use another cache than this process: nobody drains what it places. */
+  /** Whether the collectors use another cache than this process, and never read what it places. */
   get apart(): boolean {
     return this.#apart
   }
@@ -103,8 +106,8 @@ export class Marks {
   }
 
   /**
-   * Asks SQL for the newest mark, and the cache whether it shows it. What neither answers is left
-   * open.
+   * Asks SQL for the newest mark, and the cache whether its list shows that mark. If the cache does
+   * not answer, the mark is not compared.
    */
   async compare(): Promise<void> {
     const newest = await this.#record.newestMark()
@@ -160,7 +163,7 @@ export class Marks {
     )
   }
 
-  /** Whether a mark of `list` is not in SQL, which has `own`. */
+  /** Tells whether SQL lacks a mark of `list`. It has `own`. */
   async #foreign(grid: Grid, list: readonly string[], own: Buffer): Promise<boolean> {
     const known = new Set([...(this.#lists.get(grid.marksKey) ?? []), own.toString('hex')])
     let unknown = list.filter((mark) => !known.has(mark))

@@ -6,9 +6,9 @@ import type { FrameLedger } from '../ledger/settle.js'
 const MAX_FRAMES = 200_000
 
 /**
- * A ledger that remembers the frames that it has settled, as long as their cells still exist: when
+ * A ledger that remembers the frames that it has settled, as long as their cells still exist. When
  * this process reads these cells again, the frames are no duplicates. Each commit is remembered at
- * once, since of a batch that is halved the rest may fail.
+ * once, because the rest of a batch that is halved may fail.
  */
 export class SettledHere implements FrameLedger {
   readonly #ledger: FrameLedger

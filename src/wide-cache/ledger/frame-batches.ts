@@ -1,5 +1,6 @@
 /**
- * Frames of one SQL transaction, so that what the ledger says of their writers is one statement.
+ * Most frames of one SQL transaction, so that one statement can enter what they say of their
+ * writers.
  */
 const BATCH_FRAMES = 2_000
 
@@ -27,9 +28,9 @@ export function frameBatches<F extends { readonly rowCount: number }>(
 }
 
 /**
- * Frames writer by writer, each writer's in its own order; cells come in any. So a transaction
- * concerns few writers, and their prefixes rise without gaps, for each of which the ledger would
- * need a row.
+ * Groups frames by writer, and sorts those of each writer by sequence number: cells come in any
+ * order. So a transaction concerns few writers, and their prefixes rise without gaps. The ledger
+ * would need a row for each gap.
  */
 export function byWriter<F extends { readonly writer: string; readonly sequence: number }>(
   frames: Iterable<F>,

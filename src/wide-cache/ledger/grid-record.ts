@@ -11,7 +11,7 @@ export class WatermarkMoved extends Error {
   }
 }
 
-/** A rise of the watermark, taken only from the value it was read with. */
+/** A rise of the watermark, done only if the watermark still has the value that was read. */
 export interface Raise {
   readonly grid: Grid
   readonly from: number
@@ -22,18 +22,18 @@ export interface Raise {
   readonly used: boolean
 }
 
-/** What SQL knows of a grid at a moment. */
+/** State of a grid in SQL at one moment. */
 export interface GridState {
   readonly grid: Grid
   /** The newest drained layer. */
   readonly watermark: number
-  /** How often collectors come, in seconds; `undefined` if none ever did. */
+  /** Period of the collectors, in seconds; `undefined` if none ever came. */
   readonly periodSeconds: number | undefined
 }
 
 /** A collecting run that has ended. */
 export interface Run {
-  /** When it ended, by the database's clock. */
+  /** End of the run, in milliseconds since the Unix epoch, by the database's clock. */
   readonly at: number
   /** Rows that it has committed. */
   readonly rows: number
@@ -41,12 +41,13 @@ export interface Run {
   readonly ms: number
 }
 
-/** How long a collector that has died keeps the others waiting. */
+/** Length of a lease: the longest time for which a collector that has died still holds it. */
 export const LEASE_MS = 20_000
 
 /**
- * A lease that ends so much later was taken while the database's clock was ahead. It is longer than
- * any lease, because the collector renews it while another process has read the clock already.
+ * Time from now past which a lease cannot end: one that does was taken while the database's clock
+ * was ahead. It is longer than any lease, because the collector may renew its lease after another
+ * process has read the clock.
  */
 const WRONG_LEASE_MS = 2 * LEASE_MS
 
@@ -74,7 +75,7 @@ export class GridRecord {
   readonly #privateTo: Buffer
   readonly #newId: () => Buffer
   #grid: Grid | undefined
-  /** Until when the lease of this process's own grid was taken, as last read. */
+  /** End of the lease of this process's own grid, as last read. */
   #leaseUntil = 0
 
   /** `owner`: the id of this process. */
@@ -121,8 +122,8 @@ export class GridRecord {
   }
 
   /**
-   * All grids that a collector with this cache drains. Also learns whether this process's own grid
-   * has a new id.
+   * Returns all grids that a collector with this cache drains. Also learns whether this process's
+   * own grid has a new id.
    */
   async states(): Promise<GridState[]> {
     const { rows } = await this.#database.query(
@@ -138,8 +139,8 @@ export class GridRecord {
   }
 
   /**
-   * The newest mark that collectors have put into the cache for this process's own grid. Also
-   * learns whether that has a new id, and whether it has a collector.
+   * Returns the newest mark that collectors have put into the cache for this process's own grid.
+   * Also learns whether that grid has a new id, and whether it has a collector.
    */
   async newestMark(): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry
@@ -178,15 +179,15 @@ export class GridRecord {
     ])
   }
 
-  /** Whether nobody held the lease when {@link newestMark} was last asked. */
+  /** Tells whether no process held the lease when {@link newestMark} was last called. */
   isFree(now: number): boolean {
     return this.#leaseUntil < now || this.#leaseUntil > now + WRONG_LEASE_MS
   }
 
   /**
-   * Asks for the lease, or renews it, for a collector that comes every `periodSeconds`: `false`
-   * while another one holds it. Also records the collector's last run. For speed only; nothing
-   * relies on it.
+   * Asks for the lease, or renews it, for a collector that comes every `periodSeconds`. `false`:
+   * another collector holds it. Also records the collector's last run. The lease saves work, and no
+   * count relies on it.
    */
   async lease(now: number, periodSeconds: number, run?: Run): Promise<boolean> {
     if (await this.#isLeased(now)) return false
@@ -228,7 +229,7 @@ export class GridRecord {
     )
   }
 
-  /** The grid of a row; the same object as long as its id is the same. */
+  /** Returns the grid of a row; the same object as long as its id is the same. */
   #known(row: SqlRow): Grid {
     const id = row['id']
     if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')

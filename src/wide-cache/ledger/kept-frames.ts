@@ -1,7 +1,6 @@
 /**
- * The frames in quarantine, for operators: which there are, and what becomes of them. A frame is
- * committed or dropped in the transaction that removes it, so each happens once, and the ledger's
- * sums always add up.
+ * Lists, commits and drops the frames in quarantine, for operators. A frame is committed or dropped
+ * in the transaction that removes it, so each happens once, and the ledger's sums always add up.
  */
 import {
   type Database,
@@ -20,7 +19,7 @@ import { FORGOTTEN, RowsError } from './ledger.js'
 
 /** A frame in quarantine, or a piece of bytes that are no frame. */
 export interface Kept {
-  /** What tells it from all others. */
+  /** Unique id. */
   readonly id: number
   /** The name of the wide cache. */
   readonly name: string
@@ -33,7 +32,7 @@ export interface Kept {
   readonly createdAt: number
 }
 
-/** How the rows of a kind are read and committed. */
+/** Codec and `commit` for the rows of a kind. */
 export interface RowKind<Row> {
   readonly kind: string
   readonly codec: Codec<Row>
@@ -42,12 +41,12 @@ export interface RowKind<Row> {
 
 const COLUMNS = 'id, name, writer, sequence, row_count, reason, created_at'
 
-/** The first row of a frame, and each of bytes that are none. */
+/** Condition for the first row of a frame, and for each row of bytes that are no frame. */
 const FIRST = '(piece = 0 OR writer IS NULL)'
 
 /**
- * What is kept, with ids above `after`, in ascending order. A large frame is kept in several rows
- * of SQL; the first one's id is the frame's.
+ * Returns the contents of the quarantine with ids above `after`, in ascending order. A large frame
+ * is kept in several rows of SQL, and has the id of the first.
  */
 export async function keptFrames(
   database: Database,
@@ -62,7 +61,7 @@ export async function keptFrames(
   return rows.map(keptIn)
 }
 
-/** One of them, with all its bytes; `undefined`: it is no longer there. */
+/** Returns one of them, with all its bytes; `undefined`: it is no longer there. */
 export async function keptFrame(
   database: Database,
   id: number,
@@ -81,7 +80,7 @@ export async function keptFrame(
 
 /**
  * Commits a frame as a collector would, and removes it from quarantine, in one transaction. Returns
- * how many rows it had; `undefined`: somebody else has committed or dropped it.
+ * its number of rows; `undefined`: it has been committed or dropped elsewhere.
  *
  * @throws RowsError, DatabaseError `data`: its rows are still refused, and it stays. DatabaseError
  */
@@ -107,8 +106,8 @@ export function retryKept<Row>(
 
 /**
  * Removes a frame from quarantine. Its rows count as lost from then on: `issued` stays the sum,
- * since no row was refused by its writer. Returns how many rows it had; `undefined`: somebody else
- * has committed or dropped it.
+ * since no row was refused by its writer. Returns its number of rows; `undefined`: it has been
+ * committed or dropped elsewhere.
  */
 export function dropKept(database: Database, kept: Kept): Promise<number | undefined> {
   return database.transaction(async (tx) => {
@@ -120,7 +119,7 @@ export function dropKept(database: Database, kept: Kept): Promise<number | undef
   })
 }
 
-/** A frame's own rows. @throws RowsError */
+/** Decodes the rows of a frame in quarantine. @throws RowsError */
 export function rowsInKept<Row>(
   { writer, sequence }: Kept,
   bytes: Buffer,
@@ -160,9 +159,10 @@ async function commitRows<Row>(
 }
 
 /**
- * Locks the row of the ledger that has the sums of a frame's writer, before anything else, as all
- * do who settle frames. Returns its writer: if its own has been forgotten, the one that has the
- * sums of all such; `undefined`: the ledger was changed by hand.
+ * Locks the row of the ledger that has the sums of a frame's writer, before anything else, as in
+ * every transaction that settles frames. Returns the writer of that row. If the frame's writer has
+ * been forgotten, this is the one that has the sums of all forgotten writers. `undefined`: the
+ * bytes are no frame, or the ledger was changed by hand.
  */
 async function lockWriter(tx: Transaction, { name, writer }: Kept): Promise<Buffer | undefined> {
   if (writer === undefined) return undefined
@@ -193,7 +193,7 @@ async function move(
   )
 }
 
-/** The condition that finds all rows of SQL that a frame is kept in. */
+/** Returns the condition that finds all rows of SQL that a frame is kept in. */
 function placeOf({ id, name, writer, sequence }: Kept): { where: string; values: SqlValue[] } {
   return writer === undefined || sequence === undefined
     ? { where: 'id = ?', values: [id] }
@@ -211,7 +211,7 @@ function piecesOf(queryable: Queryable, kept: Kept, lock = ''): Promise<QueryRes
   )
 }
 
-/** Returns how many rows of SQL there were. */
+/** Removes a frame from quarantine. Returns the number of rows of SQL that it was kept in. */
 async function remove(tx: Transaction, kept: Kept): Promise<number> {
   const { where, values } = placeOf(kept)
   const { affectedRows } = await tx.query(

@@ -9,7 +9,7 @@ import type { GridRecord, Raise } from './grid-record.js'
 import { keepForeign, keepFrame, sequencesInQuarantine } from './quarantine.js'
 import { lockEntries, type Outcome, type WriterEntries, writeEntries } from './writer-entries.js'
 
-/** What became of the frames of one transaction. */
+/** Outcome of one transaction for its frames. */
 export interface Settled {
   /** Rows committed now. */
   readonly committed: number
@@ -21,9 +21,9 @@ export interface Settled {
   readonly prefixes: ReadonlyMap<string, number>
 }
 
-/** How frames are to be committed. */
+/** Options of a commit of frames. */
 export interface CommitOptions {
-  /** The watermark rises with them. */
+  /** Rise of the watermark in the same transaction. */
   readonly raise?: Raise | undefined
   /**
    * Frames that this process has settled before, out of the same cells, each as its
@@ -32,7 +32,7 @@ export interface CommitOptions {
   readonly settledHere?: ReadonlySet<string> | undefined
 }
 
-/** What tells a frame from all others. */
+/** Returns the unique key of a frame. */
 export function frameKey({ writer, sequence }: Pick<Frame, 'writer' | 'sequence'>): string {
   return `${writer}:${sequence}`
 }
@@ -58,9 +58,9 @@ const PAUSE_ROWS = 2_000
 export const FORGOTTEN: Buffer = Buffer.alloc(16)
 
 /**
- * The SQL tables that say which frames are committed; the receiver that takes each frame once. All
- * that it does to frames is one transaction with one order of locks: the writers' rows, sorted by
- * id; then what `commit` locks; then the watermark.
+ * The SQL tables that say which frames are committed. Takes each frame once. Settles frames in one
+ * transaction with one order of locks: the writers' rows, sorted by id; then what `commit` locks;
+ * then the watermark.
  */
 export class Ledger<Row> {
   readonly #database: Database
@@ -73,8 +73,8 @@ export class Ledger<Row> {
   readonly #commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
 
   /**
-   * A statement of `commit` has committed by itself: nothing more is committed, since a retry would
-   * double rows.
+   * Set when a statement of `commit` has committed by itself. Then nothing more is committed,
+   * because a retry would double rows.
    */
   #stopped: DatabaseError | undefined
 
@@ -121,7 +121,7 @@ export class Ledger<Row> {
     })
   }
 
-  /** Raises a watermark with which no frames come: one statement. @throws WatermarkMoved */
+  /** Raises a watermark without any frames, in one statement. @throws WatermarkMoved */
   async raise(raise: Raise): Promise<void> {
     if (this.#stopped) throw this.#stopped
     await this.#record.raise(this.#database, raise, await this.#watch.recent(this.#database))
@@ -156,7 +156,7 @@ export class Ledger<Row> {
     }
   }
 
-  /** The rows of frames. @throws RowsError */
+  /** Decodes the rows of frames. @throws RowsError */
   async #decode(frames: readonly Frame[]): Promise<Row[]> {
     const rows: Row[] = []
     let pauseAt = PAUSE_ROWS
@@ -187,7 +187,9 @@ export class Ledger<Row> {
     }
   }
 
-  /** The sequence number up to which all frames of a writer are settled; -1 if none is. */
+  /**
+   * Returns the sequence number up to which all frames of a writer are settled; -1: no frame is.
+   */
   async prefixOf(writer: string): Promise<number> {
     const {
       rows: [row],
@@ -198,14 +200,13 @@ export class Ledger<Row> {
     return Number(row?.['prefix'] ?? -1)
   }
 
-  /** The sequence numbers of a writer's frames that are in quarantine. */
+  /** Returns the sequence numbers of a writer's frames that are in quarantine. */
   quarantinedOf(writer: string): Promise<ReadonlySet<number>> {
     return sequencesInQuarantine(this.#database, this.#name, Buffer.from(writer, 'hex'))
   }
 
   /**
-   * Enters a writer's own sums, for what no frame will carry: rows dropped, and the last word at
-   * closing.
+   * Enters a writer's own sums, where no frame will carry them: for dropped rows, and at closing.
    */
   async enterTotals({ writer, issued, dropped }: Totals): Promise<void> {
     await this.#database.query(

@@ -1,7 +1,7 @@
 /**
- * What SQL refuses is kept as the bytes it came in, for a human to look at. To keep it must always
- * succeed, or one bad frame would stop the grid: so it is written in pieces that fit the server's
- * packets.
+ * Keeps frames that SQL refuses, and bytes that are no frame, as they came in, for a person to look
+ * at. This must always succeed, or one bad frame would stop the grid. So they are written in pieces
+ * that fit the server's packets.
  */
 import type { Queryable, SqlValue } from '../../database/database.js'
 import { insert } from '../../database/dialect.js'
@@ -13,10 +13,10 @@ const MAX_REASON = 500
 /** Most bytes of a piece: less than a MEDIUMBLOB takes. */
 const MAX_PIECE_BYTES = 4 * 1024 * 1024
 
-/** Fewer fit any packet that a server can be set to. */
+/** Least bytes of a piece. This many fit any packet that a server can be set to. */
 const LEAST_PIECE_BYTES = 100
 
-/** What a piece's statement takes beside its bytes, which are written in hexadecimal. */
+/** Bytes of a piece's statement beside those of the piece, which are written in hexadecimal. */
 const STATEMENT_BYTES = 4 * MAX_REASON + 1_000
 
 /** Most bytes kept of what is no frame. */
@@ -78,7 +78,7 @@ async function keep(
   }
 }
 
-/** The sequence numbers of a writer's frames that are kept. */
+/** Returns the sequence numbers of a writer's frames that are kept. */
 export async function sequencesInQuarantine(
   database: Queryable,
   name: string,

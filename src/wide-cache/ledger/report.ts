@@ -2,10 +2,10 @@ import { type Database, DatabaseError, type SqlRow } from '../../database/databa
 import type { Totals } from './ledger.js'
 
 /**
- * What became of all rows, of all writers there ever were. `issued` is the sum of `committed`,
- * `quarantined`, `dropped`, `outstanding` and `lost`. Exact for writers that live or have closed in
- * order; for one that has vanished, up to its last frame seen. Totals never fall, but for what may
- * still change: `outstanding`, and `quarantined`, which the command `wide-cache quarantine` turns
+ * Sums of the rows of all writers there ever were. `issued` is the sum of `committed`,
+ * `quarantined`, `dropped`, `outstanding` and `lost`. The sums are exact for writers that live or
+ * have closed in order. For a vanished writer they are exact up to its last frame seen. They never
+ * fall, except `outstanding`, and `quarantined`, which the command `wide-cache quarantine` turns
  * into `committed` or `lost`.
  */
 export interface LedgerReport {
@@ -28,7 +28,7 @@ export interface LedgerReport {
   readonly lost: number
 }
 
-/** A writer as the ledger has it, or as this process has it of its own. */
+/** Sums of a writer, as the ledger has them, or as this process has those of its own writer. */
 interface WriterSums {
   readonly issued: number
   readonly committed: number
@@ -36,13 +36,13 @@ interface WriterSums {
   readonly quarantined: number
   readonly dropped: number
   readonly lost: number
-  /** What is missing of it cannot come any more. */
+  /** Whether its missing rows cannot come any more. */
   readonly vanished: boolean
 }
 
 /**
- * Adds up the ledger of a name. A writer unseen for `vanishedSeconds` has vanished: what is missing
- * of it can come neither from its cells nor from itself. `own` makes the report exact for this
+ * Adds up the ledger of a name. A writer unseen for `vanishedSeconds` has vanished: its missing
+ * rows can come neither from its cells nor from itself. `own` makes the report exact for this
  * process's writer. Only reads: makes no tables.
  *
  * @throws DatabaseError that says how to make the tables, if they are missing

@@ -3,7 +3,7 @@ import { forUpdate, upsert } from '../../database/dialect.js'
 import { MARKS_KEPT_MS } from '../collector/marks.js'
 import { FORGOTTEN } from './ledger.js'
 
-/** Writers unseen for so long are forgotten. */
+/** Time after which unseen writers are forgotten. */
 const KEPT_MS = 30 * 24 * 3600 * 1000
 
 /** Rows of old ledger entries removed in one statement. */
@@ -39,7 +39,7 @@ export async function removeOldEntries(
 }
 
 /**
- * Adds a writer's sums to those of all forgotten writers, and removes it. What is missing of it is
+ * Adds a writer's sums to those of all forgotten writers, and removes it. Its missing rows are
  * lost.
  */
 async function forgetWriter(

@@ -6,13 +6,13 @@ import { type CommitOptions, type Ledger, RowsError, type Settled } from './ledg
 /** The part of the ledger that takes frames, whatever rows they hold. */
 export type FrameLedger = Pick<Ledger<unknown>, 'commit' | 'quarantine'>
 
-/** How often a frame is tried alone before it goes to quarantine. */
+/** Number of tries of a frame alone before it goes to quarantine. */
 const TRIES_ALONE = 3
 
 /**
- * Brings frames into the ledger whatever their rows are: those that SQL refuses are found by
- * halving, tried alone, and sent to quarantine, so that they never stop what is behind them. Errors
- * that say nothing about the rows (connection, lock, space, a missing table) are passed on.
+ * Brings frames into the ledger, whatever their rows are. Finds frames that SQL refuses by halving,
+ * tries them alone, and sends them to quarantine, so that they never stop the frames behind them.
+ * Passes on errors that say nothing about the rows (connection, lock, space, a missing table).
  */
 export async function settle(
   ledger: FrameLedger,
@@ -30,7 +30,7 @@ export async function settle(
   return settled
 }
 
-/** Settles frames of which at least one is refused. */
+/** Settles frames. SQL refuses at least one of them. */
 async function isolate(
   ledger: FrameLedger,
   frames: readonly Frame[],
@@ -76,12 +76,12 @@ async function settleAlone(
   return settled
 }
 
-/** Whether an error says that rows are refused, and not that the database cannot work. */
+/** Tells whether an error says that rows are refused, and not that the database cannot work. */
 export function isAboutRows(error: unknown): error is RowsError | DatabaseError {
   return error instanceof RowsError || (error instanceof DatabaseError && error.kind === 'data')
 }
 
-/** The reason of a refusal. Names and codes only: a foreign message may quote a row. */
+/** Returns the reason of a refusal. Names and codes only: a foreign message may quote a row. */
 export function reasonOf(error: RowsError | DatabaseError): string {
   if (error instanceof DatabaseError) return error.code
   return error.cause instanceof Error ? `${error.message}: ${error.cause.name}` : error.message

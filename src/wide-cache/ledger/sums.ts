@@ -1,6 +1,6 @@
 /**
- * Sums of the ledger as parts of other statements, so that they are of one moment with what else
- * the statement reads.
+ * Sums of the ledger as parts of other statements, so that all figures of a statement are of one
+ * moment.
  */
 
 /**
@@ -15,9 +15,9 @@ export const MISSING_SINCE =
   'WHERE name = ? AND last_seen >= ?'
 
 /**
- * What became of all rows of a name, as `ledgerReport` adds it up: `issued`, `committed`,
- * `quarantined`, `dropped`, `lost`. Values: the moment before which a writer not seen since has
- * vanished, in milliseconds since the Unix epoch; the name.
+ * Sums of all rows of a name, as `ledgerReport` adds them up: `issued`, `committed`, `quarantined`,
+ * `dropped`, `lost`. Values: the moment before which a writer not seen since has vanished, in
+ * milliseconds since the Unix epoch; the name.
  */
 export const LEDGER_SUMS =
   'SELECT COALESCE(SUM(issued + dropped), 0) AS issued, ' +

@@ -1,31 +1,35 @@
 /**
- * What a name is used for, as SQL has it: the kind of its rows, which all processes share, and what
- * those who collect must know of those who record.
+ * Records in SQL what a name is used for: the kind of its rows, which all processes share, and the
+ * settings of recording processes that collectors must know.
  */
 import type { Database, Queryable, SqlRow } from '../../database/database.js'
 import { type Update, upsert } from '../../database/dialect.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
 
-/** What is kept of visits in SQL: rows and sums, or sums alone. */
+/** Data of visits that is kept in SQL: rows and sums, or sums alone. */
 export type Keep = 'rows' | 'sums'
 
-/** What the processes of a name say of it. */
+/** Use of a name, as its processes give it. */
 export interface Use {
-  /** What its rows are. The first process decides. */
+  /** Kind of its rows. The first process decides. */
   readonly kind: string
   /** Seconds that cells live. The longest counts. */
   readonly cellTtlSeconds: number
   /**
-   * Seconds that what is collected is kept; 0: not said. The longest counts, so that nothing is
+   * Seconds for which collected data is kept; 0: not given. The longest counts, so that nothing is
    * removed too early.
    */
   readonly keepSeconds: number
-  /** Days that values of dimensions are kept by the hour; 0: not said. The most count. */
+  /** Days that values of dimensions are kept by the hour; 0: not given. The most count. */
   readonly historyDays: number
-  /** What is kept of visits; empty: not said, so rows. The last process that says it decides. */
+  /**
+   * Data of visits that is kept; empty: not given, so rows. The last process that gives it decides.
+   */
   readonly keep: 'rows' | 'sums' | ''
-  /** Seconds in which a viewer counts once; 0: not said. The last process that says it decides. */
+  /**
+   * Seconds in which a viewer counts once; 0: not given. The last process that gives it decides.
+   */
   readonly repeatSeconds: number
 }
 
@@ -104,7 +108,7 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
   })
 }
 
-/** What a name is used for; `undefined`: no process has said. */
+/** Returns the recorded use of a name; `undefined`: no process has recorded one. */
 export async function useOf(queryable: Queryable, name: string): Promise<Use | undefined> {
   const {
     rows: [row],
@@ -113,8 +117,8 @@ export async function useOf(queryable: Queryable, name: string): Promise<Use | u
 }
 
 /**
- * All names whose frames go through shared caches, each with the shape of the grid that was used
- * last.
+ * Returns all names whose frames go through shared caches, each with the shape of the grid that was
+ * used last.
  */
 export async function sharedUses(queryable: Queryable): Promise<SharedUse[]> {
   const { rows } = await queryable.query(

@@ -8,18 +8,18 @@ import { placeholders, upsert } from '../../database/dialect.js'
 import type { Frame } from '../frame.js'
 import { WriterEntry } from './writer-entry.js'
 
-/** What a transaction does with the frames that are new to it. */
+/** Outcome of the frames that are new to a transaction. */
 export type Outcome = 'committed' | 'quarantined'
 
 /** The writers of a transaction, by their ids. */
 export type WriterEntries = ReadonlyMap<string, WriterEntry>
 
-/** What the frames of one writer say of it. */
+/** Figures of a writer, as its frames give them. */
 type Said = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
 
 /**
- * Locks the rows of the writers of `frames` in the order of their ids, enters in them what the
- * frames say, and reads them, and after that their ranges.
+ * Locks the rows of the writers of `frames`, in the order of their ids, and enters in them the
+ * figures of the frames. Then reads these rows, and after that their ranges.
  */
 export async function lockEntries(
   tx: Transaction,
@@ -104,7 +104,9 @@ async function loadRanges(tx: Transaction, name: string, entries: WriterEntries)
   }
 }
 
-/** The rows of one of the ledger's tables that belong to `writers`, in the order of its key. */
+/**
+ * Reads the rows of one of the ledger's tables that belong to `writers`, in the order of its key.
+ */
 async function ofWriters(
   tx: Transaction,
   name: string,

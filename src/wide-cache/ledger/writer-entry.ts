@@ -13,7 +13,7 @@ export interface SettledRange {
 }
 
 /**
- * What the ledger knows of one writer, while its row is locked: which frames are new, how far the
+ * State of one writer in the ledger, while its row is locked: which frames are new, how far the
  * prefix reaches, and what is lost. Pure arithmetic between two SQL statements.
  */
 export class WriterEntry {
@@ -28,7 +28,7 @@ export class WriterEntry {
   agingFloor: number
   agingIssued: number
   agingSince: number
-  /** Rows that did not come, whatever the reason, and when their number last changed. */
+  /** Rows that did not come, for any reason, and the moment at which their number last changed. */
   gone: number
   goneAt: number
   readonly #dropped: number
@@ -36,7 +36,7 @@ export class WriterEntry {
   readonly #settled: number
   readonly #floor: number
   readonly #floorIssued: number
-  /** What SQL has above the prefix, by first sequence number: its last. */
+  /** Ranges that SQL has above the prefix: the last sequence number of each, by its first. */
   readonly #stored = new Map<number, number>()
   /** The settled frames above the prefix, in ascending order. */
   #ranges: SettledRange[] = []
@@ -96,9 +96,9 @@ export class WriterEntry {
   }
 
   /**
-   * Moves the prefix over all that is settled without a gap, and, if `maySettle`, over what is
-   * missing below a floor that has aged by `ttl` milliseconds: that is lost. Returns what is to
-   * change in the stored ranges.
+   * Moves the prefix over all frames that are settled without a gap. With `maySettle`, also moves
+   * it over frames missing below a floor that has aged by `ttl` milliseconds: their rows are lost.
+   * Returns the changes to the stored ranges.
    */
   compact(
     now: number,
@@ -126,7 +126,10 @@ export class WriterEntry {
     }
   }
 
-  /** Adds up the rows that did not come. `quarantined`: in this transaction. After `compact`. */
+  /**
+   * Adds up the rows that did not come. `quarantined`: those of this transaction. Called after
+   * `compact`.
+   */
   addGone(quarantined: number, now: number): void {
     const gone = this.#quarantined + quarantined + this.#dropped + this.lost
     if (gone === this.gone) return
@@ -134,7 +137,7 @@ export class WriterEntry {
     this.goneAt = now
   }
 
-  /** The index of the first range that begins behind `sequence`. */
+  /** Returns the index of the first range that begins behind `sequence`. */
   #placeOf(sequence: number): number {
     let low = 0
     let high = this.#ranges.length
@@ -172,7 +175,10 @@ export class WriterEntry {
     this.#advance()
   }
 
-  /** Frames that contradict each other, which only a forger makes, lose nothing. */
+  /**
+   * Counts rows as lost. Frames that contradict each other, which only a forger makes, lose
+   * nothing.
+   */
   #lose(rows: number): void {
     this.lost += Math.max(0, rows)
   }

@@ -1,44 +1,44 @@
-/** Whether one process does its part, as probes of an orchestrator ask it. */
+/** Tells whether one process works, for the probes of an orchestrator. */
 import type { ErrorCounts } from '../../connections/counting.js'
 import type { WriterFigures } from '../writer/writer.js'
 
-/** What `health()` says. */
+/** Result of `health()`. */
 export interface Health {
   /** The process can go on: always `true`. A process that cannot does not answer. */
   readonly live: boolean
   /**
-   * Requests may be sent to the process: `true` until `close()` is called. Trouble with tracking is
-   * no reason to take a site out of service.
+   * Whether requests may be sent to the process: `true` until `close()` is called. A problem with
+   * tracking is no reason to take a site out of service.
    */
   readonly ready: boolean
-  /** What is wrong, a sentence each; empty if all is well. */
+  /** Problems, a sentence each; empty if there are none. */
   readonly reasons: readonly string[]
 }
 
-/** After `close()`. */
+/** Health after `close()`. */
 export const CLOSED: Health = {
   live: true,
   ready: false,
   reasons: ['it has been closed by close()'],
 }
 
-/** How long a failed cache server, and dropped rows, are told of. */
+/** Time for which a failed cache server, and dropped rows, are reported. */
 const TOLD_MS = 60_000
 
-/** What is looked at. */
+/** Figures from which the health is judged. */
 export interface Vitals {
   readonly writer: WriterFigures
   readonly cacheErrors: ErrorCounts
   readonly databaseErrors: ErrorCounts
-  /** For how long this process's drains have failed; `undefined`: they have not. */
+  /** Milliseconds for which this process's drains have failed; `undefined`: they have not. */
   readonly drainsFailingMs: number | undefined
-  /** How far the slowest grid lags; `undefined`: not known. */
+  /** Lag of the slowest grid, in milliseconds; `undefined`: not known. */
   readonly lagMs: number | undefined
-  /** Seconds after which a writer commits what no collector has brought. */
+  /** Seconds after which a writer commits the frames that no collector has brought to SQL. */
   readonly directSeconds: number
 }
 
-/** What is wrong with a process. */
+/** Returns the problems of a process, a sentence each. */
 export function troublesOf(vitals: Vitals): string[] {
   const { writer, cacheErrors, databaseErrors, drainsFailingMs, directSeconds } = vitals
   const troubles: string[] = []
@@ -59,7 +59,7 @@ export function troublesOf(vitals: Vitals): string[] {
   return [...troubles, ...lagTroubles(vitals)]
 }
 
-/** A lag that is too long. From then on writers commit what no collector has brought. */
+/** Reports a lag that is too long: writers then commit the frames that no collector has brought. */
 export function lagTroubles({
   lagMs,
   directSeconds,

@@ -1,4 +1,4 @@
-/** The metrics of a wide cache: what SQL says of its name, and what its process says of itself. */
+/** Metrics of a wide cache: those of its name, from SQL, and those of its process. */
 import { counter, gauge, type Reading, readingsOf } from '../../metrics/metric.js'
 import type { ErrorCounts } from '../../connections/counting.js'
 import { cacheErrorReading, databaseErrorReadings } from '../../connections/error-metrics.js'
@@ -118,7 +118,7 @@ export const PROCESS_METRICS = {
 } as const
 
 /**
- * What SQL says of a name, `ageMs` after it was read.
+ * Returns the readings of a name, from its state in SQL, `ageMs` after that was read.
  *
  * @param grids those that collectors with this process's cache drain
  */
@@ -153,19 +153,22 @@ export function nameReadings(
   )
 }
 
-/** How far the slowest grid lags, `ageMs` after they were read; `undefined`: there are none. */
+/**
+ * Returns the lag of the slowest grid, in milliseconds, `ageMs` after the grids were read;
+ * `undefined`: there are none.
+ */
 export function lagMsOf(grids: readonly GridFigures[], ageMs: number): number | undefined {
   const lag = greatest(grids.map(({ lagMs }) => lagMs))
   return lag === undefined ? undefined : lag + ageMs
 }
 
-/** The last run of some grids. */
+/** Returns the last run of some grids. */
 function lastRunOf(grids: readonly GridFigures[]): Run | undefined {
   const runs = grids.flatMap(({ run }) => run ?? [])
   return runs.sort((a, b) => b.at - a.at)[0]
 }
 
-/** What a process says of itself. */
+/** Figures of one process. */
 export interface ProcessFigures {
   readonly writer: WriterFigures
   readonly runs: RunFigures

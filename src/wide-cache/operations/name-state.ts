@@ -1,7 +1,7 @@
 /**
- * What SQL says of a name, for those who operate it: what became of its rows, how far its grids are
- * drained, what the last collecting run did, what lies in quarantine. Four small statements, which
- * take no lock and change nothing.
+ * Reads the state of a name from SQL, for operators: what became of its rows, how far its grids are
+ * drained, the last collecting run, and the contents of the quarantine. Uses four small statements,
+ * which take no lock and change nothing.
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
 import type { MetricTable } from '../../metrics/metric.js'
@@ -10,7 +10,7 @@ import { type Run, SHARED } from '../ledger/grid-record.js'
 import { type Use, useOf } from '../ledger/use.js'
 
 /**
- * What became of all rows. `issued` is the sum of `committed`, `dropped`, `lost`, `quarantined`,
+ * Sums of all rows. `issued` is the sum of `committed`, `dropped`, `lost`, `quarantined`,
  * `outstanding` and `owed`.
  */
 export interface LedgerTotals {
@@ -41,8 +41,8 @@ export interface GridFigures {
   /** Seconds a layer lasts. */
   readonly layerSeconds: number
   /**
-   * The id of the process in whose memory it lies (`memory:`), and which may have ended, in
-   * hexadecimal; `null`: it lies in a shared cache.
+   * Id of the process that has the grid in its memory (`memory:`), in hexadecimal. The process may
+   * have ended. `null`: the grid is in a shared cache.
    */
   readonly privateTo: string | null
   /** The newest drained layer. */
@@ -50,17 +50,17 @@ export interface GridFigures {
   /** The end of that layer. */
   readonly drainedTo: number
   /**
-   * How long ago that was, in milliseconds; never negative. Before the first run has ended, no
-   * longer than the grid is there.
+   * Milliseconds since the end of that layer; never negative. Before the first run has ended, at
+   * most about the age of the grid.
    */
   readonly lagMs: number
   /** Layers that have ended and are not drained. */
   readonly layersWaiting: number
-  /** When the watermark last rose. */
+  /** Moment at which the watermark last rose. */
   readonly movedAt: number
-  /** When a process last entered the grid, or a frame was found in it. */
+  /** Moment at which a process last entered the grid, or a frame was found in it. */
   readonly usedAt: number
-  /** How often collectors come, in seconds; `null`: none ever did. */
+  /** Period of the collectors, in seconds; `null`: none ever came. */
   readonly periodSeconds: number | null
   /** Whether a collector is at work, or has ended without giving its lease back. */
   readonly isLeased: boolean
@@ -68,7 +68,7 @@ export interface GridFigures {
   readonly run: Run | null
 }
 
-/** What the quarantine holds. */
+/** Contents of the quarantine. */
 export interface QuarantineFigures {
   /** Frames whose rows SQL refused. */
   readonly frames: number
@@ -76,11 +76,11 @@ export interface QuarantineFigures {
   readonly rows: number
   /** Pieces of bytes that are no frame. */
   readonly foreign: number
-  /** When the oldest of both came, in milliseconds since the Unix epoch; `null`: it is empty. */
+  /** Arrival of the oldest of both, in milliseconds since the Unix epoch; `null`: it is empty. */
   readonly oldestAt: number | null
 }
 
-/** What SQL says of a name at a moment. Plain data: it may be cached as JSON. */
+/** State of a name in SQL at one moment. Plain data: it may be cached as JSON. */
 export interface NameState {
   readonly name: string
   /** The database's clock when it was read, in milliseconds since the Unix epoch. */
@@ -105,10 +105,13 @@ export interface UseMetrics {
   read(queryable: Queryable, name: string): Promise<Readonly<Record<string, number>>>
 }
 
-/** Each start of a process with a grid of its own (`memory:`) leaves a row for 30 days. */
+/**
+ * Most grids that are read. Each start of a process with a grid of its own (`memory:`) leaves a row
+ * for 30 days.
+ */
 const MAX_GRIDS = 100
 
-/** All names that processes have used in this database, in their order. */
+/** Returns all names that processes have used in this database, sorted. */
 export async function recordedNames(queryable: Queryable): Promise<string[]> {
   const { rows } = await queryable.query('SELECT name FROM wide_cache_uses ORDER BY name')
   return rows.map((row) => String(row['name']))
@@ -156,7 +159,7 @@ async function readTotals(
   return totalsOf(row ?? {})
 }
 
-/** The totals of a row of sums, which are `NULL` where there is nothing to add up. */
+/** Returns the totals of a row of sums, which are `NULL` where there is nothing to add up. */
 function totalsOf(row: SqlRow): LedgerTotals {
   const sum = (column: string): number => Number(row[column] ?? 0)
   const [issued, committed, dropped, quarantined, lost, owed] = [
@@ -194,7 +197,7 @@ async function readGrids(
   return rows.map((row) => gridFigures(row, now))
 }
 
-/** What a row of `wide_cache_grids` says at `now`. */
+/** Returns the figures of a row of `wide_cache_grids` at `now`. */
 export function gridFigures(row: SqlRow, now: number): GridFigures {
   const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
   const grid = new Grid(SHARED, geometry)

@@ -40,7 +40,7 @@ function cacheOf(broken: Broken, scope: Cache['scope'], now: () => number): Cach
   })
 }
 
-/** What fails; `figures`: what the cache has instead of the figures. */
+/** Failures of the servers; `figures`: text that the cache has instead of the figures. */
 interface Broken {
   cache: boolean
   database: boolean

@@ -10,14 +10,14 @@ import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings }
 import type { GridFigures, StateOfUse } from './name-state.js'
 import type { Runs } from './runs.js'
 
-/** How old figures may be that a collector is judged by. */
+/** Greatest age of figures that a collector is judged by. */
 const STALE_MS = 60_000
 
 interface OperationsParts {
   readonly name: string
   readonly clock: Clock
   readonly watch: ClockWatch
-  /** The process whose own grids count; `null`: those in shared caches do. */
+  /** Id of the process whose own grids count; `null`: the grids in shared caches count. */
   readonly privateTo: string | null
   readonly directSeconds: number
   readonly cacheErrors: ErrorCounts
@@ -26,7 +26,7 @@ interface OperationsParts {
   readonly runs: Runs
   /** Reads the state of the name, cached. */
   readonly readState: () => Promise<StateOfUse | null>
-  /** What the use of the name adds to its metrics. */
+  /** Metrics that the use of the name adds. */
   readonly useMetrics: MetricTable | undefined
   /** Whether it has not been closed. */
   readonly isOpen: () => boolean
@@ -43,12 +43,12 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** All metrics of a wide cache whose use adds some. */
+/** Returns all metrics of a wide cache, including those that its use adds. */
 export function metricsWith(useMetrics: MetricTable | undefined): readonly Metric[] {
   return [...WIDE_CACHE_METRICS, ...Object.values(useMetrics ?? {})]
 }
 
-/** What those who operate a wide cache ask it: its metrics, and how it is. */
+/** Reads the metrics and the health of a wide cache, for its operators. */
 export class Operations {
   readonly #parts: OperationsParts
   readonly #state: LastKnown<StateOfUse>
@@ -58,7 +58,7 @@ export class Operations {
     this.#state = new LastKnown(parts.clock, () => this.#read())
   }
 
-  /** All metrics; without those from SQL if SQL has never answered. Never rejects. */
+  /** Reads all metrics; without those from SQL if SQL has never answered. Never rejects. */
   async readings(): Promise<Reading[]> {
     const { name, clock, writer, runs, cacheErrors, databaseErrors, useMetrics } = this.#parts
     const known = await this.#state.get()
@@ -78,7 +78,10 @@ export class Operations {
     ]
   }
 
-  /** How this process is, by what it knows already. Has newer figures read for the next time. */
+  /**
+   * Returns the health of this process, from what it knows already. Starts to read newer figures
+   * for the next time.
+   */
   health(): Health {
     const { writer, cacheErrors, databaseErrors, runs, directSeconds, isOpen } = this.#parts
     if (!isOpen()) return CLOSED
@@ -94,7 +97,7 @@ export class Operations {
     return { live: true, ready: true, reasons }
   }
 
-  /** Why a process that only collects is not ready. Never rejects. */
+  /** Returns the reasons why a process that only collects is not ready. Never rejects. */
   async collectingTroubles(): Promise<string[]> {
     const lagMs = this.#lagMs(await this.#state.get())
     if (lagMs === undefined) return ['how far collecting lags is not known: SQL does not answer']
@@ -107,7 +110,7 @@ export class Operations {
     return lagMsOf(this.#own(known.figures), ageMs)
   }
 
-  /** The grids that collectors with this process's cache drain. */
+  /** Returns the grids that collectors with this process's cache drain. */
   #own({ grids }: StateOfUse): readonly GridFigures[] {
     return grids.filter(({ privateTo }) => privateTo === this.#parts.privateTo)
   }

@@ -2,13 +2,16 @@ import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import { Grid } from '../grid.js'
 
-/** Layers whose cells are removed: those of the last few minutes, and what clocks differ by. */
+/**
+ * Seconds before and after now: cells of layers in this time are removed. Clocks may differ by the
+ * latter.
+ */
 const SECONDS_BACK = 300
 const SECONDS_AHEAD = 30
 
 /**
- * Removes all that SQL and the cache have of a name that was made to be thrown away, with grids of
- * few columns. Nobody may use it any more. Cells that the cache keeps end with their TTL.
+ * Removes all that SQL and the cache have of a temporary name, whose grids have few columns. No
+ * process may use the name any more. Cells that the cache keeps end with their TTL.
  */
 export async function removeName(database: Database, cache: Cache, name: string): Promise<void> {
   const now = await database.now()

@@ -1,7 +1,7 @@
 import type { Environment } from '../../support/environment.js'
 import type { DrainReport } from '../collector/grid-drain.js'
 
-/** What the drains of one process have done so far. */
+/** Figures of the drains of one process so far. */
 export interface RunFigures {
   /** Drains that have succeeded. */
   readonly drains: number
@@ -11,7 +11,7 @@ export interface RunFigures {
   readonly rows: number
   /** Milliseconds they took. */
   readonly ms: number
-  /** Milliseconds of them for which the event loop was busy, with whatever. */
+  /** Milliseconds of them for which the event loop was busy, with any work. */
   readonly busyMs: number
 }
 
@@ -30,20 +30,20 @@ export class Runs {
     return this.#figures
   }
 
-  /** For how long collecting has failed, in milliseconds; `undefined`: the last time it has not. */
+  /** Milliseconds for which collecting has failed; `undefined`: the last time it has not. */
   get failingMs(): number | undefined {
     const since = this.#runsFailingSince ?? this.#failingSince
     return since === undefined ? undefined : this.#environment.clock.elapsed() - since
   }
 
-  /** A whole collecting run, with what comes before and after its drain, has ended. */
+  /** Notes the end of a whole collecting run, with what comes before and after its drain. */
   ended(failed: boolean): void {
     this.#runsFailingSince = failed
       ? (this.#runsFailingSince ?? this.#environment.clock.elapsed())
       : undefined
   }
 
-  /** Another process is at it: what failed here is its to do. */
+  /** Notes that another process collects: a drain that failed here is no longer a problem. */
   standBy(): void {
     this.#failingSince = undefined
   }

@@ -9,7 +9,7 @@ import type { HeldFrame, Outbox } from './outbox.js'
 import type { Upkeep } from './upkeep.js'
 
 /**
- * What became of the rows that a writer still held when it was closed. `lost` is exact if SQL
+ * Outcome for the rows that a writer still held when it was closed. `lost` is exact if SQL
  * answered, and an upper bound otherwise.
  */
 export interface CloseReport {
@@ -50,8 +50,8 @@ interface ClosingParts {
 }
 
 /**
- * The end of a writer: brings all that it holds straight to SQL, and its final sums, within
- * `closeTimeoutMs`. Meanwhile places in the cache what SQL does not take.
+ * Closes a writer: brings all frames that it holds, and its final sums, straight to SQL within
+ * `closeTimeoutMs`. Places in the cache the frames that SQL does not take.
  */
 export class Closing {
   readonly #parts: ClosingParts

@@ -6,7 +6,7 @@ import { frameBatches } from '../ledger/frame-batches.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import type { HeldFrame, Outbox } from './outbox.js'
 
-/** Waits between attempts that fail: doubling between these. */
+/** First and longest wait after attempts that fail. The wait doubles from one to the other. */
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_LAST_MS = 30_000
 
@@ -18,8 +18,8 @@ interface DirectCommitParts {
 }
 
 /**
- * The one fallback: brings a writer's frames straight to SQL through the same ledger, one commit at
- * a time; the answer is their confirmation, and the outbox lets go of them.
+ * Brings a writer's frames straight to SQL through the same ledger, one commit at a time: the only
+ * fallback. The answer confirms the frames, and the outbox removes them.
  */
 export class DirectCommit {
   readonly #parts: DirectCommitParts
@@ -46,7 +46,7 @@ export class DirectCommit {
   }
 
   /**
-   * Commits those of `frames` that are still held. @throws what SQL says; the rest stays in the
+   * Commits those of `frames` that are still held. @throws the error of SQL; the rest stays in the
    * outbox.
    */
   async commit(frames: readonly HeldFrame[]): Promise<void> {
@@ -61,8 +61,8 @@ export class DirectCommit {
   }
 
   /**
-   * Commits `frames`, then does what comes after; after a failure, which is said, not before some
-   * time. Never rejects.
+   * Commits `frames`, then runs `afterwards`. Logs a failure, and does nothing for some time after
+   * it. Never rejects.
    */
   async attempt(frames: readonly HeldFrame[], afterwards: () => Promise<void>): Promise<void> {
     const {
@@ -91,7 +91,7 @@ export class DirectCommit {
     }
   }
 
-  /** The database answers: the next attempt need not wait. */
+  /** Ends the wait after a failure, because the database answers. */
   hurry(): void {
     this.#notBefore = 0
   }

@@ -3,12 +3,12 @@ import type { FrameHeader } from '../frame.js'
 import type { Totals } from '../ledger/ledger.js'
 
 /**
- * A writer without a frame for so long is at rest, and takes a new id for the next one: the ledger
- * forgets a writer that it has not heard of for 30 days.
+ * Time without a frame after which a writer is at rest, and takes a new id for the next frame: the
+ * ledger forgets a writer that it has not heard of for 30 days.
  */
 const REST_MS = 24 * 3600 * 1000
 
-/** A writer at rest for longer may have been forgotten: nothing about it is entered any more. */
+/** Rest after which SQL may have forgotten a writer: no sums of it are entered any more. */
 const FORGOTTEN_MS = 15 * REST_MS
 
 interface NumberingParts {
@@ -49,14 +49,14 @@ export class Numbering {
     return this.#id
   }
 
-  /** Rows were dropped that neither the ledger nor a frame on its way to it tells of. */
+  /** Whether rows were dropped that neither the ledger nor a frame on its way to it knows of. */
   get hasUnreported(): boolean {
     return this.#dropped > this.#droppedReported
   }
 
   /**
-   * The sums, with `openRows` rows of the open frame; `undefined` before the first row, and at
-   * rest, where SQL knows them or has forgotten them.
+   * Returns the sums, with `openRows` rows of the open frame; `undefined` before the first row, and
+   * at rest, when SQL knows them or has forgotten them.
    */
   totals(openRows: number, holdsFrames: boolean): Totals | undefined {
     if (openRows === 0) {
@@ -71,7 +71,7 @@ export class Numbering {
     this.#dropped += rows
   }
 
-  /** The header of the next frame. `oldest`: the oldest frame that the writer holds. */
+  /** Returns the header of the next frame. `oldest`: the oldest frame that the writer holds. */
   next(
     rowCount: number,
     oldest: Pick<FrameHeader, 'sequence' | 'issued'> | undefined,
@@ -96,7 +96,7 @@ export class Numbering {
     return header
   }
 
-  /** Enters the sums in the ledger, for what no frame will carry. @throws what SQL says */
+  /** Enters the sums in the ledger, where no frame will carry them. @throws the error of SQL */
   async report(): Promise<void> {
     const totals = this.totals(0, false)
     if (!totals) return
@@ -108,7 +108,7 @@ export class Numbering {
     return this.#parts.environment.clock.elapsed() - this.#lastNumbered
   }
 
-  /** No frame has come for a day, and the ledger has all that there was. */
+  /** Tells whether no frame has come for a day, and the ledger has all earlier ones. */
   #isAtRest(holdsFrames: boolean): boolean {
     return this.#restedMs > REST_MS && !holdsFrames && !this.hasUnreported
   }

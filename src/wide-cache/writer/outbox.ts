@@ -2,23 +2,23 @@ import type { Frame } from '../frame.js'
 
 /** A frame its writer still holds. */
 export interface HeldFrame extends Frame {
-  /** When its first row came, by the process's wall clock. */
+  /** Time of its first row, by the process's wall clock. */
   readonly openedAt: number
-  /** When it was closed, by `clock.elapsed()`. */
+  /** Time at which it was closed, by `clock.elapsed()`. */
   readonly closedAt: number
-  /** The cache has acknowledged it: it waits in its cell. */
+  /** Whether the cache has acknowledged it: then it waits in its cell. */
   placed: boolean
   /** The attempt to place it that is under way. */
   placing: Promise<boolean> | undefined
 }
 
-/** What a frame takes in memory beside its bytes, as measured with frames of one row. */
+/** Memory that a frame takes beside its bytes, as measured with frames of one row. */
 export const FRAME_OVERHEAD_BYTES = 512
 
 /**
- * The frames a writer still holds because the ledger has not confirmed them, oldest first, bounded
- * in bytes. They are told apart as objects: when the writer takes a new id, it numbers frames from
- * 0 again, and what was begun with an older frame may still end.
+ * Frames that a writer holds because the ledger has not confirmed them, oldest first. Bounded in
+ * bytes. Frames are told apart as objects: a writer with a new id numbers frames from 0 again,
+ * while work on an older frame may still end.
  */
 export class Outbox {
   readonly #maxBytes: number
@@ -52,7 +52,7 @@ export class Outbox {
     this.#bytes += sizeOf(frame)
   }
 
-  /** The cache has acknowledged a frame. */
+  /** Notes that the cache has acknowledged a frame. */
   acknowledge(frame: HeldFrame): void {
     frame.placed = true
     if (this.has(frame)) this.#placed.add(frame)
@@ -73,13 +73,13 @@ export class Outbox {
     return rows
   }
 
-  /** Lets go of a frame that the ledger has. */
+  /** Removes a frame, because the ledger has it, or to make room. */
   remove(frame: HeldFrame): void {
     this.#placed.delete(frame)
     if (this.#frames.delete(frame)) this.#bytes -= sizeOf(frame)
   }
 
-  /** Lets go of all frames of `writer` up to `prefix`. */
+  /** Removes all frames of `writer` up to `prefix`. */
   confirm(writer: string, prefix: number): void {
     for (const frame of this.#frames) {
       if (frame.writer !== writer || frame.sequence > prefix) return
@@ -88,8 +88,8 @@ export class Outbox {
   }
 
   /**
-   * Makes room for `bytes` more by letting go of the oldest frames that wait in their cells.
-   * `false`: there is none left that does.
+   * Makes room for `bytes` more by removing the oldest frames that wait in their cells. `false`:
+   * none is left to remove, and there is still too little room.
    */
   makeRoom(bytes: number): boolean {
     if (this.#bytes + bytes <= this.#maxBytes) return true

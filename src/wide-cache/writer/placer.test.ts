@@ -18,7 +18,7 @@ function bench(options: {
   answers: Answer | readonly Answer[]
   known?: boolean
   random?: number
-  /** What the published watermark is each time that it is read. */
+  /** Values of the published watermark, one for each of the first times that it is read. */
   leaps?: number[]
 }) {
   const leaps = options.leaps ?? []
@@ -31,7 +31,7 @@ function bench(options: {
     grid: options.known === false ? undefined : grid,
     apart: false,
     wanted: true,
-    /** By how much the wall clock has gone on alone. */
+    /** Milliseconds that the wall clock has gone on alone. */
     slept: 0,
     compare: async (): Promise<void> => void calls.push('asks'),
   }

@@ -7,30 +7,34 @@ import type { PublishedWatermark } from '../published-watermark.js'
 import type { HeldFrame } from './outbox.js'
 
 /**
- * Columns of a frame that answer "not stored", which may mean a miss, a full cell or a full server,
- * before it waits.
+ * Columns that answer a frame with "not stored" before it waits. That answer may mean a miss, a
+ * full cell or a full server.
  */
 const REFUSALS = 3
 
 /** Wait before a frame is tried again. */
 const RETRY_MS = 500
 
-/** How often one frame tries a cache that is known to be down. */
+/** Interval at which one frame tries a cache that is known to be down. */
 const PROBE_MS = 1_000
 
 /**
- * After so long without a frame, because nothing came or the process stood still, SQL is asked
- * first whether the grid still has its id: another database may use the one that is known.
+ * Time without a frame, because none came or the process stood still, after which SQL is asked
+ * first whether the grid still has its id. Another database may use the id that is known.
  */
 const IDLE_MS = 60_000
 
-/** How long SQL is asked: a frame that waits is in this process only. */
+/**
+ * Longest time that SQL is asked, and the wait between tries. A frame that waits is in this process
+ * only.
+ */
 const ASK_MS = 500
 const ASK_AGAIN_MS = 100
 
 /**
- * How long a frame that is in its cell waits for the published watermark: longer than a cache takes
- * to answer or to fail. At the end of the process it waits less, to count as placed.
+ * Longest time that a frame in its cell waits for the published watermark. It is longer than a
+ * cache takes to answer or to fail. At the end of the process the frame waits less, to count as
+ * placed.
  */
 const PATIENCE_MS = 1_500
 const HURRIED_MS = 100
@@ -38,34 +42,37 @@ const HURRIED_MS = 100
 interface PlacerParts {
   readonly cache: Cache
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
-  /** The grid to place in; `undefined` as long as SQL has not told. */
+  /** Returns the grid to place frames in; `undefined` until it is known from SQL. */
   readonly grid: () => Grid | undefined
-  /** Resolves when SQL has told; may reject. */
+  /** Resolves when the grid is known from SQL; may reject. */
   readonly entered: () => Promise<void>
-  /** Resolves when SQL has told anew; may reject. */
+  /** Asks SQL for the grid again; may reject. */
   readonly compare: () => Promise<void>
-  /** Collectors use another cache: nobody would drain what is placed in this one. */
+  /** Tells whether the collectors use another cache, and never read what is placed in this one. */
   readonly apart: () => boolean
   readonly environment: Environment
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
 }
 
-/** How late a frame may come to its layer: half the time before that is drained. */
+/**
+ * Returns the milliseconds that a frame may come late to its layer: half the time before the layer
+ * is drained.
+ */
 function lateMs({ layerSeconds }: Grid, drainAfterLayers: number): number {
   return ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
 }
 
 /**
- * Places frames: appends each to a random cell of the present layer, making the cell where there is
- * none. Where the process's clock is behind, the present layer is that of the collectors. Knows
+ * Places frames: appends each to a random cell of the present layer, and makes the cell if there is
+ * none. If the process's clock is behind, the present layer is that of the collectors. Knows
  * whether the cache is down, so that frames need not wait for it.
  */
 export class Placer {
   readonly #parts: PlacerParts
   #down = false
   #probeAt = 0
-  /** When a frame last came, by both clocks: that of the process stops while a machine sleeps. */
+  /** Time of the last frame, by both clocks: the monotonic one stops while a machine sleeps. */
   #usedAt: { readonly elapsed: number; readonly wall: number }
   #asking: Promise<void> | undefined
   #isHurried = false
@@ -77,12 +84,12 @@ export class Placer {
     this.#usedAt = this.#moment()
   }
 
-  /** There is no sense in trying to place a frame now. */
+  /** Whether it makes no sense to try to place a frame now. */
   get down(): boolean {
     return this.#down || this.#parts.apart()
   }
 
-  /** Why the last frame that could not be placed could not. */
+  /** Reason for the last failure to place a frame. */
   get why(): string {
     if (this.#parts.apart()) return 'the collectors use another cache'
     return this.#parts.grid() ? this.#why : 'the database had not been reached before'
@@ -123,7 +130,7 @@ export class Placer {
     return false
   }
 
-  /** Asks SQL no more before a frame is placed: the process is about to end. */
+  /** Stops asking SQL before a frame is placed, because the process is about to end. */
   hurry(): void {
     this.#isHurried = true
     this.#hurry()
@@ -139,7 +146,7 @@ export class Placer {
     return Math.max(elapsed - this.#usedAt.elapsed, wall - this.#usedAt.wall) >= IDLE_MS
   }
 
-  /** Has SQL tell the grid's id anew, in half a second at most. Never rejects. */
+  /** Asks SQL for the grid's id again, for half a second at most. Never rejects. */
   async #ask(): Promise<void> {
     const { environment, compare } = this.#parts
     const { clock } = environment
@@ -162,7 +169,7 @@ export class Placer {
   /**
    * Tries one column after another, from a random one on: the next is likely on another server, and
    * a server known to be down costs no time. A frame whose layer a collector has passed meanwhile
-   * is placed again, in a layer that it has not.
+   * is placed again, in a layer that has not been passed.
    */
   async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<boolean> {
     const { published, environment } = this.#parts
@@ -196,8 +203,8 @@ export class Placer {
   }
 
   /**
-   * The layer of a frame is that of its first row, so that a drained layer is complete however
-   * late timers are. A frame that could come too late for it goes to the present layer.
+   * Returns the layer of a frame: that of its first row, so that a drained layer is complete
+   * however late timers are. A frame that could come too late for it goes to the present layer.
    */
   #layerOf(grid: Grid, { openedAt }: HeldFrame): number {
     const { environment, published, drainAfterLayers } = this.#parts
@@ -207,7 +214,8 @@ export class Placer {
   }
 
   /**
-   * `append` needs a cell and `add` needs none; between the two another writer may have made it.
+   * Stores bytes in a cell. `append` needs an existing cell, and `add` needs that there is none.
+   * Between the two, another writer may have made it.
    */
   async #put(key: string, bytes: Buffer): Promise<boolean> {
     return (

@@ -1,12 +1,12 @@
 import type { Clock, Timer } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 
-/** How long nothing must have gone straight to SQL before the log says that this is over. */
+/** Time in which no frame goes straight to SQL before the log says that this is over. */
 const QUIET_MS = 20_000
 
 /**
- * Says in the log that frames go straight to SQL and why: a line when that begins or its reason
- * changes, and one when it ends.
+ * Logs that frames go straight to SQL, and why: a line when that begins or its reason changes, and
+ * one when it ends.
  */
 export class StraightLog {
   readonly #clock: Clock
@@ -24,7 +24,8 @@ export class StraightLog {
   }
 
   /**
-   * Frames have gone straight to SQL. `kind` tells one reason from another, `why` puts it in words.
+   * Notes that frames have gone straight to SQL. `kind` tells one reason from another, `why` puts
+   * it in words.
    */
   went(kind: string, why: string, frames: number, rows: number): void {
     if (kind !== this.#reason) {
@@ -40,7 +41,7 @@ export class StraightLog {
     this.#quiet = this.#clock.after(QUIET_MS, () => this.end())
   }
 
-  /** Frames go through the cache again, or none go at all any more. */
+  /** Notes that frames go through the cache again, or that no more frames come. */
   end(): void {
     this.#quiet?.cancel()
     if (this.#reason === undefined) return

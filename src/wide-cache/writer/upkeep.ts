@@ -6,22 +6,22 @@ import type { HeldFrame, Outbox } from './outbox.js'
 import type { Placer } from './placer.js'
 import type { StraightLog } from './straight.js'
 
-/** How often the outbox is looked at while it holds anything. */
+/** Interval at which the outbox is checked while there is anything to do. */
 const TICK_MS = 1_000
 
-/** How often SQL is asked for the prefix, and for the grid's id. */
+/** Interval at which SQL is asked for the prefix, and for the grid's id. */
 const CONFIRM_EVERY_MS = 10_000
 
-/** A frame unplaced for so long goes straight to SQL. */
+/** Time after which a frame that is not placed goes straight to SQL. */
 export const UNPLACED_MS = 5_000
 
-/** A frame that SQL has not taken either by then is placed again, if it has never been. */
+/** Age at which a frame is placed that neither the cache nor SQL has taken. */
 const PLACE_AGAIN_MS = 2 * UNPLACED_MS
 
-/** Frames that the cache may refuse before others wait for the next look. */
+/** Number of refused frames after which the others wait for the next check. */
 const MOST_REFUSED = 10
 
-/** Why frames go straight to SQL: `kind` tells one reason from another, `why` puts it in words. */
+/** Reason why frames go straight to SQL: `kind` tells one from another, `why` puts it in words. */
 interface Reason {
   readonly kind: string
   readonly why: string
@@ -32,7 +32,7 @@ interface UpkeepParts {
     prefixOf(writer: string): Promise<number>
     compare(): Promise<void>
   }
-  /** Collectors use another cache than this process. */
+  /** Tells whether the collectors use another cache than this process. */
   readonly apart: () => boolean
   readonly environment: Environment
   readonly confirmSeconds: number
@@ -46,9 +46,9 @@ interface UpkeepParts {
 }
 
 /**
- * Looks after the outbox, once a second while there is anything to do: learns from SQL which frames
- * are confirmed, commits straight to SQL what the grid did not bring there in time, places what
- * SQL does not take, and reports dropped rows.
+ * Checks the outbox once a second while there is anything to do. Learns from SQL which frames are
+ * confirmed, commits straight to SQL the frames that the grid did not bring there in time, places
+ * frames that SQL does not take, and reports dropped rows.
  */
 export class Upkeep {
   readonly #parts: UpkeepParts
@@ -64,7 +64,7 @@ export class Upkeep {
     this.#askedAt = parts.environment.clock.elapsed()
   }
 
-  /** A frame has been closed and is in the outbox. */
+  /** Begins to check a frame that has been closed and is in the outbox. */
   begin(frame: HeldFrame): void {
     if (this.#parts.outbox.size === 1) this.#confirmAt = frame.closedAt + CONFIRM_EVERY_MS
     this.tickSoon()
@@ -129,7 +129,8 @@ export class Upkeep {
   }
 
   /**
-   * Commits straight to SQL what the grid did not bring there in time, and reports dropped rows.
+   * Commits straight to SQL the frames that the grid did not bring there in time, and reports
+   * dropped rows.
    */
   async #commitDue(elapsed: number): Promise<void> {
     const { outbox, numbering, direct } = this.#parts
@@ -178,7 +179,7 @@ export class Upkeep {
     })
   }
 
-  /** Why frames go straight to SQL. */
+  /** Returns the reason why frames go straight to SQL. */
   #reason(due: readonly HeldFrame[]): Reason {
     if (this.#parts.apart() || !due.every((frame) => frame.placed)) {
       return { kind: 'unplaced', why: this.#parts.placer.why }

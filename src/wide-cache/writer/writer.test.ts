@@ -24,7 +24,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
     quarantined: new Set<number>(),
     stoodStill: 0,
     takesSums: true,
-    /** How often the grid was entered, for which the tables are migrated. */
+    /** Number of times the grid was entered, for which the tables are migrated. */
     entered: 0,
   }
   const placed: number[] = []

@@ -17,14 +17,14 @@ import { Placer } from './placer.js'
 import { StraightLog } from './straight.js'
 import { UNPLACED_MS, Upkeep } from './upkeep.js'
 
-/** What a writer needs of its wide cache. */
+/** Parts of its wide cache that a writer uses. */
 export interface WriterParts<Row> {
   readonly name: string
   readonly cache: Cache
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
-  /** The grid to place in; `undefined` as long as SQL has not told. */
+  /** Returns the grid to place frames in; `undefined` until it is known from SQL. */
   readonly grid: () => Grid | undefined
-  /** Collectors use another cache than this process. */
+  /** Tells whether the collectors use another cache than this process. */
   readonly apart: () => boolean
   readonly ledger: FrameLedger &
     Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'> & {
@@ -36,7 +36,7 @@ export interface WriterParts<Row> {
       compare(): Promise<void>
     }
   readonly codec: Codec<Row>
-  /** What frames of its kind are sealed with. */
+  /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
   readonly environment: Environment
   readonly logger: BurstLogger
@@ -50,13 +50,13 @@ export interface WriterParts<Row> {
   readonly maxCommitRows: number
 }
 
-/** What one process's sending side has done so far, and what it holds. */
+/** Figures of one process's sending side: its work so far, and what it holds. */
 export interface WriterFigures {
   /** Rows given to `append`. */
   readonly issued: number
   /** Rows of them that were dropped. */
   readonly dropped: number
-  /** How long ago the last one was, in milliseconds; `Infinity`: there was none. */
+  /** Milliseconds since the last one was dropped; `Infinity`: there was none. */
   readonly droppedAgoMs: number
   readonly outboxFrames: number
   readonly outboxBytes: number
@@ -72,9 +72,9 @@ export interface WriterFigures {
 const MAX_FRAME_ROWS = 1_000
 
 /**
- * One process's sending side. Rows gather in the open frame; closed frames are numbered, placed in
- * the grid and held in the outbox until the ledger has them; what the grid does not bring there in
- * time is committed straight to SQL through the same ledger.
+ * Sending side of one process. Rows gather in the open frame. Closed frames are numbered, placed in
+ * the grid and held in the outbox until the ledger has them. Frames that the grid does not bring
+ * there in time are committed straight to SQL, through the same ledger.
  */
 export class Writer<Row> {
   readonly #parts: WriterParts<Row>
@@ -86,14 +86,14 @@ export class Writer<Row> {
   readonly #straight: StraightLog
   readonly #upkeep: Upkeep
   #flushTimer: Timer | undefined
-  /** When the first row of the open frame came, by the wall clock. */
+  /** Time of the first row of the open frame, by the wall clock. */
   #openedAt = 0
   #issued = 0
   #dropped = 0
   #droppedAt = -Infinity
   #closed = false
   #closing: Promise<CloseReport> | undefined
-  /** close() has resolved: nothing that comes is counted any more. */
+  /** Set at the end of `close()`: rows that come later are in no report. */
   #ended = false
 
   constructor(parts: WriterParts<Row>) {
@@ -120,12 +120,12 @@ export class Writer<Row> {
     })
   }
 
-  /** This writer's sums, the open frame included; `undefined` before its first row. */
+  /** Returns this writer's sums, the open frame included; `undefined` before its first row. */
   totals(): Totals | undefined {
     return this.#numbering.totals(this.#open.rowCount, this.#outbox.size > 0)
   }
 
-  /** What it has done so far, under all its ids, and what it holds. */
+  /** Figures of its work so far, under all its ids, and of what it holds. */
   get figures(): WriterFigures {
     const elapsed = this.#parts.environment.clock.elapsed()
     const oldest = this.#outbox.oldest
@@ -192,8 +192,8 @@ export class Writer<Row> {
   }
 
   /**
-   * Brings all that is held straight to SQL within `closeTimeoutMs`, and its final sums; leaves in
-   * the cache what SQL did not take. Idempotent.
+   * Brings all frames that it holds, and its final sums, straight to SQL within `closeTimeoutMs`.
+   * Leaves in the cache the frames that SQL did not take. Idempotent.
    */
   close(): Promise<CloseReport> {
     this.#closed = true
@@ -202,7 +202,7 @@ export class Writer<Row> {
   }
 
   /**
-   * Reports to SQL the rows that were appended while all was being closed, until `timeout`. Rows
+   * Reports to SQL the rows that were appended while the writer was closing, until `timeout`. Rows
    * that come later are in no report.
    */
   async end(timeout: Promise<unknown>): Promise<void> {
@@ -213,7 +213,7 @@ export class Writer<Row> {
     this.#ended = true
   }
 
-  /** Whether the outbox has room for the open frame. */
+  /** Tells whether the outbox has room for the open frame. */
   #hasRoom(): boolean {
     return this.#open.rowCount > 0 || this.#outbox.makeRoom(this.#open.maxBytes)
   }
