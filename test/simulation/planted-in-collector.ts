@@ -129,14 +129,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 289,
   },
   {
-    name: 'a new collector trusts a watermark that a wrong clock has raised',
-    file: 'collector/grid-drain.ts',
-    find: 'const lookBackFrom = this.#hasLookedBack ? Infinity : newest - ',
-    replace: 'const lookBackFrom = this.#hasLookedBack ? Infinity : Infinity - ',
-    told: /has been forgotten|though figures were complete/,
-    seed: 4227,
-  },
-  {
     name: 'writers are forgotten by a clock that is ahead',
     file: 'collector/chores.ts',
     find: 'this.#parts.watch.agreedMs >= AGREED_MS',
