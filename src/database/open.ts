@@ -70,7 +70,7 @@ function byEnvironment(
   return open('database', EMBEDDED_DEFAULT)
 }
 
-/** Whoever has memcached has several processes, or will have. */
+/** Tells whether memcached is named: then there are several processes, or will be. */
 function namesServers(env: NodeJS.ProcessEnv): boolean {
   return ['WIDE_CACHE_SERVERS', 'MEMCACHE_SERVERS'].some((name) => variable(env, name) !== '')
 }

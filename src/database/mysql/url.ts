@@ -222,7 +222,7 @@ function tlsOf(
   const certificates = Object.fromEntries(
     Object.entries({ ca, ...own }).filter(([, content]) => content !== undefined),
   )
-  // Whoever names a certificate wants TLS, even if its file is missing here.
+  // A certificate asks for TLS, even if its file is missing here.
   const named = ['sslca', 'sslrootcert', 'sslcert', 'sslkey'].some((name) => parameters.get(name))
   // mysql2's own reading of `ssl: {}` is to verify the certificate, though not its host name.
   if (/^(?:1|true)$/i.test(ssl ?? '') || (named && !modes.includes('disabled'))) {
