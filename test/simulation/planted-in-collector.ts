@@ -31,6 +31,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'WHERE id = ? AND watermark = ?',
     replace: 'WHERE id = ? AND (watermark = ? OR 1)',
     told: /watermark falls/,
+    seed: 6,
   },
   {
     name: 'the watermark rises with the first of several batches',
@@ -78,7 +79,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'offset = next < 0 ? cell.length : next',
     replace: 'offset = next < 0 ? cell.length : cell.length',
     told: /though frame .* is not settled|stops at a lock before frame/,
-    seed: 77,
+    seed: 7,
   },
   {
     name: 'all databases give their grids the same id',
@@ -126,7 +127,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
     told: /has been forgotten/,
-    seed: 289,
+    seed: 1105,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -137,6 +138,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has|the ledger keeps/,
     ),
+    seed: 110,
   },
   {
     name: 'a restart that has got on counts as one that has not',

@@ -15,6 +15,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'if (sequence <= this.prefix) return false',
     replace: 'if (this.prefix < -1) return false',
     told: /committed twice|ranges are above/,
+    seed: 2,
   },
   {
     name: 'which frames are new is read before the writers are locked',
@@ -25,7 +26,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   await lockRows(tx, rows)
   const entries = new Map([...await readEntries(tx, name, writers), ...early])`,
     told: /UNIQUE|committed twice|settled before|ranges are above|the ledger has/,
-    seed: 162,
+    seed: 17,
   },
   {
     name: 'the prefix counts a gap as settled',
@@ -62,7 +63,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'let issued = this.#settled + this.taken + this.lost',
     replace: 'let issued = this.#settled + this.taken',
     told: /does not add up|more is lost than missing|has lost/,
-    seed: 28,
+    seed: 33,
   },
   {
     name: 'a frame in quarantine is counted as committed',
@@ -97,7 +98,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: "(error instanceof DatabaseError && error.kind === 'data')",
     replace: '(error instanceof DatabaseError)',
     told: /nothing is wrong with its rows/,
-    seed: 31,
+    seed: 36,
   },
   {
     name: 'compaction deletes ranges that it still needs',

@@ -145,7 +145,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: '(isLate || !frame.placed)',
     replace: '(!isLate && !frame.placed)',
     told: /though the cache is well/,
-    seed: 9,
+    seed: 16,
   },
   {
     name: 'what no cell has taken waits for SQL',
@@ -161,7 +161,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
     replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
-    seed: 38,
+    seed: 136,
   },
   {
     name: 'rows appended while all is being closed are not reported',
@@ -169,7 +169,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
-    seed: 117,
+    seed: 170,
   },
   {
     name: 'a process that ends waits for SQL before a frame is placed',
