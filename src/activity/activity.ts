@@ -54,11 +54,11 @@ import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 /** A visit that `record` takes. */
 export interface RecordedVisit {
   /**
-   * Who the visitor is, as a text or a number; only a keyed hash of it leaves the process. Not
+   * Visitor, as a text or a number; only a keyed hash of it leaves the process. Not
    * given: unknown.
    */
   visitor?: string | number | bigint | null | undefined
-  /** What was looked at, cut at 1,024 bytes. */
+  /** Page that was viewed, cut at 1,024 bytes. */
   page: string
   /**
    * When, in milliseconds since the Unix epoch, or as a Date. What lies ahead counts as now.
@@ -129,9 +129,9 @@ export interface Activity {
    */
   top(dimension: string, query: TopQuery): Promise<ValueViews[]>
   /**
-   * What the cells of the newest layers hold, straight from the cache: a visit is in it within a
-   * second. Not settled: a visit may be missing or come again while its frame is on its way. All
-   * callers of a second share one read.
+   * Returns the contents of the cells of the newest layers, straight from the cache. A visit is
+   * there within a second. A visit may be missing, or come twice, while its frame is on its way.
+   * All callers of a second share one read.
    *
    * @throws CacheError if the cache does not answer
    */
@@ -154,7 +154,7 @@ export interface Activity {
    * themselves.
    */
   drain(options?: { all?: boolean }): Promise<DrainReport>
-  /** What became of all visits. */
+  /** Reports the state of all visits recorded so far. */
   ledger(): Promise<LedgerReport>
   /**
    * Returns its metrics as text for Prometheus: what SQL says, at most about 10 s old and the same
@@ -243,7 +243,7 @@ export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))
 }
 
-/** How long a call of the retention removes what is old. Collecting waits for it. */
+/** Duration of a call of the retention, for which collecting waits. */
 const LEAST_REMOVAL_MS = 250
 const MOST_REMOVAL_MS = 2_500
 /** A third of the time: rows are removed twice as fast as a collector brings them. */
@@ -263,7 +263,7 @@ export class SiteActivity implements Activity {
   readonly #live: () => Promise<LiveActivity>
   readonly #recounts: Recounts
   readonly #middleware: () => RequestHandler
-  /** When the last removal began that has left something. */
+  /** Start of the last removal that left rows to remove. */
   #moreToRemoveSince: number | undefined
   readonly #lifetime = new Lifetime(() => new ClosedError('Activity', this.#settings.name))
 
@@ -490,8 +490,8 @@ export class SiteActivity implements Activity {
   }
 
   /**
-   * How long one call removes. Where the last one has left something, a share of the time since
-   * then: collecting has the rest.
+   * Returns the duration of one call. If the last one left rows, it is a share of the time since
+   * then; collecting has the rest.
    */
   #removalMs(began: number): number {
     const since = began - (this.#moreToRemoveSince ?? began)
@@ -509,7 +509,7 @@ export class SiteActivity implements Activity {
     )
   }
 
-  /** How long visits are kept: SQL has the longest time that a process has given. */
+  /** Returns the time for which visits are kept: the longest that any process has given. */
   #keptSeconds(kept = this.#settings.keepSeconds): number {
     const { name, keepSeconds, retentionGiven } = this.#settings
     if (retentionGiven && kept > keepSeconds) {

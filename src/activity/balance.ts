@@ -20,7 +20,7 @@ export interface Balance {
 /** Page views of all hours of a name. Value: the name. */
 export const ALL_VIEWS = 'SELECT COALESCE(SUM(views), 0) FROM activity_hours WHERE name = ?'
 
-/** How many rows the ledger has more than the hours account for; 0 if the books balance. */
+/** Rows that the ledger has beyond those of the hours; 0 if the books balance. */
 export function differenceOf({ allPageViews, uncounted, committed }: Balance): number {
   return committed - allPageViews - uncounted
 }

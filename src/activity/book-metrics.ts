@@ -21,7 +21,7 @@ export const BOOK_METRICS = {
   ),
 } as const
 
-/** What collectors have found when they last compared. */
+/** Result of the collectors' last comparison. */
 export const bookMetrics: UseMetrics = {
   table: BOOK_METRICS,
   async read(queryable: Queryable, name: string) {

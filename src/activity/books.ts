@@ -9,7 +9,7 @@ import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
 
-/** What a transaction finds in the books. */
+/** State of the books that a transaction finds. */
 export interface Books {
   /** The oldest day that is open, counted from 1970. */
   readonly openDay: number

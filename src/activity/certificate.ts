@@ -48,7 +48,7 @@ export interface ActivityCertificate {
    * it has no closing of its own.
    */
   readonly ledger: CertifiedLedger | null
-  /** What SQL keeps of visits now. With `sums`, no rows come that could be recounted. */
+  /** Part of visits that SQL keeps now. With `sums`, there are no rows to recount. */
   readonly keep: 'rows' | 'sums'
   /**
    * Recounts of layers of the day that found as many rows as their sums say. `null`: no layer has
@@ -63,7 +63,7 @@ export interface ActivityCertificate {
 
 const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'lost'] as const
 
-/** What a closing keeps, as its columns. */
+/** Columns that a closing writes. */
 const CLOSING_COLUMNS = ['all_views', 'uncounted', ...LEDGER_COLUMNS] as const
 
 /**
@@ -198,7 +198,7 @@ export function certificateLine(name: string, certificate: ActivityCertificate):
   )
 }
 
-/** What recounts have found. */
+/** Results of recounts. */
 export function recountsLine({ keep, layers }: ActivityCertificate): string {
   if (layers !== null) return `${layers} layers recounted and equal`
   return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no layer recounted'

@@ -10,9 +10,9 @@ import { OTHER } from './sums.js'
 /** A length of time that history is divided by. */
 export type Period = 'hour' | 'day'
 
-/** What went on in one hour or day (UTC). */
+/** Figures of one hour or day (UTC). */
 export interface ActivityPeriod {
-  /** When it began, in ISO 8601. */
+  /** Start of the hour or day, in ISO 8601. */
   readonly start: string
   /** Page views of the period. */
   readonly pageViews: number
@@ -38,7 +38,7 @@ export const PERIOD_MS: Readonly<Record<Period, number>> = { hour: HOUR_MS, day:
 
 const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
 
-/** How many visitors of each open day were there in which hours. */
+/** Numbers of visitors of each open day, by the hours in which they came. */
 const OPEN_VISITORS =
   "SELECT 'visitors' AS kind, day AS at, COUNT(*) AS n, hours FROM activity_visitors " +
   `WHERE name = ? AND day >= ? AND day < ? AND day >= ${OPEN_DAY} GROUP BY day, hours`

@@ -6,12 +6,12 @@
 import type { Queryable } from '../database/database.js'
 import { type Keep, type Use, useOf } from '../wide-cache/ledger/use.js'
 
-/** What is kept of the visits of a name from now on. */
+/** Part of the visits of a name that is kept from now on. */
 export async function keptOf(queryable: Queryable, name: string): Promise<Keep> {
   return keptBy(await useOf(queryable, name))
 }
 
-/** What a recorded use says of that: rows, unless a process has said otherwise. */
+/** Reads that from a recorded use: rows, unless a process has given another value. */
 export function keptBy(use: Use | undefined): Keep {
   return use?.keep || 'rows'
 }

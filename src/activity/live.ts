@@ -7,11 +7,11 @@ import type { Visit } from './visit.js'
 
 /** One layer of the grid, as it lies in the cache. */
 export interface LiveActivityLayer {
-  /** When the layer began, in ISO 8601. */
+  /** Start of the layer, in ISO 8601. */
   readonly start: string
   /** Page views in its cells. */
   readonly pageViews: number
-  /** What each cell holds, by columns. */
+  /** Contents of each cell, by columns. */
   readonly cells: readonly LiveCell[]
 }
 
@@ -37,7 +37,7 @@ export interface LiveActivity {
   readonly sampled: boolean
 }
 
-/** How long one answer is shared. */
+/** Time for which one answer is shared. */
 const SHARED_MS = 1_000
 
 const MAX_PAGES = 20

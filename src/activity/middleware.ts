@@ -7,7 +7,7 @@ import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pathOf } from './page.js'
 
-/** What a page view counts for. */
+/** Page and values that a page view counts for. */
 export interface ViewedPage {
   readonly page: string
   /** Packed. */

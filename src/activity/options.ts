@@ -41,13 +41,13 @@ export interface ActivityOptions extends GridOptions {
    */
   skip?: ((req: Request, res: Response) => boolean) | undefined
   /**
-   * Who the visitor is: a text, or a number such as the id of a user; only a keyed hash of it
+   * Visitor: a text, or a number such as the id of a user; only a keyed hash of it
    * leaves the process. Asked after the response.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
   visitor?: ((req: Request) => string | number | bigint) | undefined
   /**
-   * What is stored as the page, cut at 1,024 bytes. Asked after the response. @default the path
+   * Page that is stored, cut at 1,024 bytes. Asked after the response. @default the path
    * without query
    */
   page?: ((req: Request) => string) | undefined
@@ -74,10 +74,10 @@ export interface ActivityOptions extends GridOptions {
    */
   historyDays?: number | undefined
   /**
-   * What SQL keeps of visits: `rows`, a row for each and their sums, or `sums` alone. All figures
-   * are the same. With `sums` there is nothing that `certificate()` could recount. SQL has what the
-   * last process that gave this option said, and all who collect go by that. It may be changed at
-   * any time: visits that came before stay as they are.
+   * Part of visits that SQL keeps: `rows`, a row for each and their sums, or `sums` alone. All
+   * figures are the same. With `sums` there is nothing that `certificate()` could recount. SQL has
+   * the value of the last process that gave this option, and all collectors use it. It may be
+   * changed at any time: earlier visits stay as they are.
    * @default what SQL has; 'rows' if no process has said
    */
   keep?: 'rows' | 'sums' | undefined
@@ -98,7 +98,7 @@ export interface ActivitySettings {
   readonly name: string
   readonly windowSeconds: number
   readonly statsTtlSeconds: number
-  /** How long visits are kept, as far as this process is concerned. */
+  /** Time for which this process wants visits to be kept. */
   readonly keepSeconds: number
   /** The user has said how long. */
   readonly retentionGiven: boolean
@@ -111,7 +111,7 @@ export interface ActivitySettings {
   readonly layerSeconds: number
   /** Seconds after which nothing of a writer that is not heard of can come any more. */
   readonly vanishedSeconds: number
-  /** What is kept of visits; empty: not given. */
+  /** Part of visits that is kept; empty: not given. */
   readonly keep: Keep | ''
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
@@ -208,7 +208,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
   })
 }
 
-/** What is worth saying about a cache that works and yet is seldom what is wanted. */
+/** Returns a warning about a cache that works, but is seldom the right one. */
 export function cacheWarning(
   cache: Cache,
   env: NodeJS.ProcessEnv = process.env,

@@ -1,4 +1,4 @@
-/** What callers of `history()` and `top()` ask for, checked and cut to whole hours or days. */
+/** Checks the queries of `history()` and `top()`, and cuts them to whole hours or days. */
 import { integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { HOURS_A_DAY } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
@@ -7,7 +7,7 @@ import { type Period, PERIOD_MS, type PeriodRange } from './history.js'
 /** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */
 export type Moment = Date | number | string
 
-/** What {@link Activity.history} is asked for. */
+/** Query of {@link Activity.history}. */
 export interface HistoryQuery {
   /** The first hour or day is the one that this lies in. */
   from: Moment
@@ -17,13 +17,13 @@ export interface HistoryQuery {
   by: Period
 }
 
-/** What {@link Activity.top} is asked for. */
+/** Query of {@link Activity.top}. */
 export interface TopQuery {
   /** The first hour is the one that this lies in. */
   from: Moment
   /** The last hour is the one that ends here, or that this lies in. */
   to: Moment
-  /** How many values: 1 to 1,000. @default 10 */
+  /** Number of values, 1 to 1,000. @default 10 */
   n?: number | undefined
 }
 

@@ -16,7 +16,7 @@ export const REMOVED_PAGE = '(removed)'
 /** Rows of `activities` that are looked at in one go. */
 const ROWS_A_LOOK = 1_000
 
-/** What has been removed. */
+/** Numbers of what has been removed. */
 export interface RemovedValue {
   /** Hours in which its views count as `(other)` from now on, and days. */
   readonly hours: number

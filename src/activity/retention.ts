@@ -30,7 +30,7 @@ const VISITORS_A_PIECE = 2_000
  */
 const SLACK_DAYS = 1
 
-/** How long what is kept. */
+/** Times for which rows, values and writers are kept. */
 export interface Retention {
   readonly rowsMs: number
   /** Values of dimensions by the hour. */

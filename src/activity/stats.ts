@@ -3,7 +3,7 @@ import { MISSING_SINCE } from '../wide-cache/ledger/sums.js'
 import type { ReadContext } from '../wide-cache/options.js'
 import { sliceOf } from './sums.js'
 
-/** What went on in the window: all visits since `asOf - windowSeconds` that have been committed. */
+/** Figures of the window: all visits since `asOf - windowSeconds` that have been committed. */
 export interface ActivityStats {
   /** Length of the window, in seconds. */
   readonly windowSeconds: number

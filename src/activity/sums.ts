@@ -27,7 +27,7 @@ export function sliceOf(second: number): number {
 /** The dimension that every visit has. */
 export const PAGE = 'page'
 
-/** What `top()` calls the values that are not listed one by one. */
+/** Name in `top()` of the values that are not listed one by one. */
 export const OTHER = '(other)'
 
 /** The views of a value. */

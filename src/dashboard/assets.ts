@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** What the page is made of, by the path below the mount point. */
+/** Files of the page, by the path below the mount point. */
 export function servedAssets(): ReadonlyMap<string, Asset> {
   const files = readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
   return new Map([

@@ -6,10 +6,10 @@ import { DAY_MS } from '../support/clock.js'
 import { csvRow } from '../support/csv.js'
 import type { DashboardSource, Period, Range } from './source.js'
 
-/** What one query of the database brings: about 750 hours, or a year of days. */
+/** Range of one query of the database: about 750 hours, or a year of days. */
 const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }
 
-/** How visits without a value are shown. */
+/** Text for visits without a value. */
 export const NO_VALUE = '(none)'
 
 export interface Download {

@@ -22,7 +22,7 @@ const DEFAULT_DAYS = 30
 const DEFAULT_N = 10
 const MAX_N = 1_000
 const MAX_SHOWN = 80
-/** What one answer of an activity may span. */
+/** Longest range of one answer of an activity. */
 const MAX_DAYS: Readonly<Record<Period, number>> = { hour: 366, day: 3_660 }
 const LAST_TIME = Date.UTC(9999, 11, 31)
 

@@ -18,9 +18,9 @@ import { historyQuery, QueryError, topQuery } from './query.js'
 import { answerWithin, shared } from '../support/shared.js'
 import type { DashboardSource } from './source.js'
 
-/** How long a question to the source may take; the panel is then without figures for once. */
+/** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
-/** How long all tabs share one answer of what costs the same for each. */
+/** Time for which all tabs share one answer that costs the same for each. */
 const LIVE_MS = 1_000
 const STATS_MS = 1_000
 const LEDGER_MS = 5_000

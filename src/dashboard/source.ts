@@ -48,7 +48,7 @@ export interface Ranked {
   readonly pageViews: number
 }
 
-/** What the cells hold. Nothing in it is settled: it may still change. */
+/** Contents of the cells, which may still change. */
 export interface Live {
   /**
    * The newest drained layer ended at this moment, and the layers come after it; the time since

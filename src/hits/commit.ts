@@ -11,7 +11,7 @@ import { placeholders, upsert } from '../database/dialect.js'
 import { CountedHits, writeHistory } from './history.js'
 import type { Hit } from './hit.js'
 
-/** Where hits go, and what is one window. */
+/** Destination of hits, and the length of a window. */
 export interface CommitTarget {
   readonly name: string
   readonly repeatMs: number
@@ -63,7 +63,7 @@ export async function commitHits(
   await writeHistory(tx, name, counted)
 }
 
-/** What is kept of a viewer on an item tells of neither. */
+/** Hash of a viewer and an item, which reveals neither. */
 function viewingOf(viewer: Buffer, item: string): Buffer {
   return hash('sha256', Buffer.concat([viewer, Buffer.from(item)]), 'buffer').subarray(
     0,

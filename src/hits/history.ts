@@ -11,9 +11,9 @@ export const KEPT_HOURS = 8 * 24
 export const MAX_DAYS = 3_660
 export const DEFAULT_DAYS = 30
 
-/** What an item got in one day (UTC). */
+/** Hits of an item on one day (UTC). */
 export interface HitsDay {
-  /** When the day began, in ISO 8601. */
+  /** Start of the day, in ISO 8601. */
   readonly start: string
   /** Hits of the day. */
   readonly hits: number

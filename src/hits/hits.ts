@@ -37,15 +37,15 @@ import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import { removeOldHits } from './retention.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
 
-/** Who is concerned in a hit that `record` takes. */
+/** Persons concerned in a hit that `record` takes. */
 export interface HitParties {
   /**
-   * Who the viewer is, as a text or a number; only a keyed hash of it leaves the process. Not
+   * Viewer, as a text or a number; only a keyed hash of it leaves the process. Not
    * given: every hit counts.
    */
   viewer?: string | number | bigint | null | undefined
   /**
-   * Who the author is, in the same way; or `true`: the viewer is. The author's own views never
+   * Author, in the same way; or `true`: the viewer is. The author's own views never
    * count.
    */
   owner?: string | number | bigint | boolean | null | undefined
@@ -151,7 +151,7 @@ export interface Hits {
    * there. Collectors do this by themselves.
    */
   drain(options?: { all?: boolean }): Promise<DrainReport>
-  /** What became of all that was recorded, repeats included. */
+  /** Reports the state of all rows recorded so far, repeats included. */
   ledger(): Promise<LedgerReport>
   /**
    * Returns its metrics as text for Prometheus, those of the grid `hits.<name>` and of the map

@@ -61,7 +61,7 @@ const MAX_NAME = 32 - GRID_NAME_START.length
 export const DEFAULT_REPEAT_SECONDS = 1_800
 const MAX_REPEAT_SECONDS = 86_400
 
-/** How late a hit may come to SQL and still be told from a repeat, at least. */
+/** Least delay at which a hit that comes to SQL is still told from a repeat. */
 const MIN_KEEP_SECONDS = 2 * 86_400
 
 /**
@@ -98,7 +98,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
   })
 }
 
-/** What is worth saying about a cache that works and yet is seldom what is wanted. */
+/** Returns a warning about a cache that works, but is seldom the right one. */
 export function cacheWarning(
   cache: Cache,
   env: NodeJS.ProcessEnv = process.env,

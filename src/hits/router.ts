@@ -14,7 +14,7 @@ export interface HitsRouterOptions {
    * Requests for others go on to the site's next handler.
    */
   allow: readonly string[] | ((item: string) => boolean | Promise<boolean>)
-  /** What stands before the number in a badge, 1 to 50 characters. @default 'views' */
+  /** Text before the number in a badge, 1 to 50 characters. @default 'views' */
   label?: string | undefined
   /** Seconds that a count is used again, here and in browsers: 1 to 86,400. @default 60 */
   cacheSeconds?: number | undefined

@@ -1,4 +1,4 @@
-/** What the map of hits does: adds up the hits of an item, and keeps the table of counts. */
+/** Adds up the hits of an item in the map of hits, and keeps the table of counts. */
 import type { Change } from '../collision-free-map/collision-free-map.js'
 import { writeRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'

@@ -1,10 +1,10 @@
 import type { Clock } from '../support/clock.js'
 import { answerWithin } from '../support/shared.js'
 
-/** How long those who ask for metrics wait for figures. Prometheus waits ten seconds for a page. */
+/** Longest wait for figures when metrics are read. Prometheus waits ten seconds for a page. */
 const PATIENCE_MS = 3_000
 
-/** How long older figures than those known are taken for a cache's that was away. */
+/** Time for which figures older than the known ones are taken for a cache's that was away. */
 const OLDER_MS = 60_000
 
 /** Figures, and when they were read, by `clock.elapsed()`. */
@@ -13,7 +13,7 @@ export interface Known<Figures> {
   readonly at: number
 }
 
-/** How old something known is at `elapsed`, in milliseconds. */
+/** Returns the age at `elapsed` of something known, in milliseconds. */
 export function ageOf(known: Known<unknown>, elapsed: number): number {
   return Math.max(0, elapsed - known.at)
 }
@@ -33,7 +33,7 @@ export class LastKnown<Figures> {
     this.#read = read
   }
 
-  /** What is known without reading. */
+  /** Returns what is known, without reading. */
   get known(): Known<Figures> | undefined {
     return this.#known
   }

@@ -3,7 +3,7 @@
  * open-telemetry.ts.
  */
 
-/** What tells the series of one metric apart, by name. */
+/** Labels of a series, which tell the series of one metric apart. */
 export type Labels = Readonly<Record<string, string>>
 
 /** One metric, as its table in docs/metrics.md has it. */

@@ -17,7 +17,7 @@ export interface InstrumentValues {
 /** Called at each collection. */
 export type InstrumentCallback = (values: InstrumentValues) => Promise<void> | void
 
-/** What is said of an instrument. */
+/** Description of an instrument. */
 export interface InstrumentDescription {
   /** One sentence. */
   description?: string
@@ -25,7 +25,7 @@ export interface InstrumentDescription {
   unit?: string
 }
 
-/** What is needed of the `Meter` of `@opentelemetry/api`. */
+/** Part of the `Meter` of `@opentelemetry/api` that is needed. */
 export interface MetricsMeter {
   /** Makes an instrument whose values never fall. */
   createObservableCounter(name: string, options?: InstrumentDescription): Instrument

@@ -4,7 +4,7 @@ import { Guard, kindOf } from '../visitors/guard.js'
 import { Mount } from './mount.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch, isWhole } from './page-view.js'
 
-/** What is asked about a page view, and which page views do not count. */
+/** Functions that are asked about a page view, and rules for page views that do not count. */
 export interface PageViewSettings<Subject> {
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined

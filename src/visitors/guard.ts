@@ -98,7 +98,7 @@ export function identityOf(value: unknown): string | undefined {
   return Number.isFinite(value) || typeof value === 'bigint' ? String(value) : undefined
 }
 
-/** What a value is, without the value. */
+/** Describes a value without showing it. */
 export function kindOf(value: unknown): string {
   if (value === '') return 'an empty text'
   if (value === undefined || value === null) return String(value)

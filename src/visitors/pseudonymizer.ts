@@ -4,7 +4,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { DailySalt } from './salt.js'
 import { VisitorHashes, bounded } from './visitor.js'
 
-/** How long a visit waits for the day's salt. */
+/** Longest wait of a visit for the day's salt. */
 const PATIENCE_MS = 1_000
 
 /** Visits that may wait; hashing so many when the salt comes takes a few milliseconds. */

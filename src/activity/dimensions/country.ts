@@ -5,7 +5,7 @@ import { readyMade } from './ready-made.js'
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
 const TWO_LETTERS = /^[A-Za-z]{2}$/
 
-/** What a CDN sends where it does not know (ISO 3166 leaves the code to users). */
+/** Code that a CDN sends for an unknown country (ISO 3166 leaves it to users). */
 const UNKNOWN = 'XX'
 
 /**

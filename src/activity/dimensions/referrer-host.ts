@@ -46,7 +46,7 @@ export function referrerHost(
   })
 }
 
-/** What `req.hostname` is. Express looks up settings for it, which takes longer than all else. */
+/** Computes `req.hostname`. Express looks up settings for it, which takes longer than the rest. */
 function hostOf(req: Request): string | undefined {
   const { host, 'x-forwarded-host': forwardedHost } = req.headers
   if (host === undefined || forwardedHost !== undefined) return req.hostname
