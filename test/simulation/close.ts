@@ -51,7 +51,7 @@ export async function close(run: Run, actor: Actor): Promise<void> {
       () => `${actor.name} closes with ${JSON.stringify(report)} though the cache is well`,
     )
   }
-  checkReport(run, actor, report, held)
+  checkReport(run, actor, report, { held, began })
   process.kill(`has closed ${JSON.stringify(report)}`)
 }
 
@@ -82,13 +82,15 @@ function checkReport(
   { world }: Run,
   actor: Actor,
   report: CloseReport,
-  held: ReadonlySet<FrameTruth>,
+  { held, began }: { readonly held: ReadonlySet<FrameTruth>; readonly began: number },
 ): void {
   const { truth } = actor.process.site
   const wanted = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
   for (const frame of held) {
     const fate = truth.fateOf(frame.rows[0]!)
-    wanted[fate ?? (frame.storedAt.size > 0 ? 'inCache' : 'lost')] += frame.rows.length
+    // What the cache took before may be gone.
+    const isInCache = [...frame.storedAt.values()].some((at) => at >= began)
+    wanted[fate ?? (isInCache ? 'inCache' : 'lost')] += frame.rows.length
   }
   const say = () =>
     `${actor.name} closes with ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`

@@ -20,14 +20,14 @@ const LONG_WAIT_MS = 600_000
 /** After so long a writer asks SQL for its grid. */
 const QUIET_MS = 60_000
 
-/** How long SQL is away after the cache is back, and both are well afterwards. */
+/** Time for which SQL is away after the cache is back, and for which both are well afterwards. */
 const OUTAGE_MS = 30_000
 const CATCH_UP_MS = 120_000
 
 /** Before an end without SQL: frames are placed, and the cache loses them. */
 const LOSS_MS = 1_000
 
-/** What must hold once the world has been well for long enough. @throws BrokenPromise */
+/** Checks what must hold once the world has been well for long enough. @throws BrokenPromise */
 export async function checkAtEnd(run: Run): Promise<void> {
   const { world, actors, sites } = run
   run.checkCells()
@@ -43,10 +43,14 @@ export async function checkAtEnd(run: Run): Promise<void> {
   if (world.random.chance(0.3)) {
     await world.pass(QUIET_MS)
     for (const { database } of sites) database.goAway(LOSS_MS + run.scenario.closeTimeoutMs + 500)
-    // And the cache may have lost what it holds.
     for (const actor of closing) run.append(actor, 3)
     await world.pass(LOSS_MS)
+    // And the cache may have lost what it holds, or be away, too.
     if (world.random.chance(0.5)) for (const server of run.servers) server.clear()
+    if (world.random.chance(0.3)) {
+      const until = world.now + run.scenario.closeTimeoutMs + 500
+      for (const server of run.servers) server.downUntil = Math.max(server.downUntil, until)
+    }
   }
   for (const actor of closing) {
     run.append(actor, 3)
@@ -118,8 +122,8 @@ async function checkLedger(run: Run, site: Site): Promise<void> {
 }
 
 /**
- * When neither cells nor writers can hold it any more, what is missing is lost. Clocks that went
- * ahead have left cells that are drained only now, and make their writers seen again.
+ * Waits until neither cells nor writers can hold anything: what is missing then is lost. Clocks
+ * that went ahead have left cells that are drained only now, and make their writers seen again.
  */
 async function waitUntilVanished(run: Run, { database }: Site): Promise<void> {
   const { world, scenario } = run

@@ -1,9 +1,6 @@
 import { anyOf, type PlantedBug } from './planted-bug.js'
 
-/**
- * What could go wrong in writers: what they hold, let go of, place, bring to SQL themselves, and
- * report.
- */
+/** Bugs of writers: what they hold, let go of, place, bring to SQL themselves, and report. */
 export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'a writer takes frames for confirmed from the prefix on',
@@ -146,6 +143,13 @@ export const IN_WRITER: readonly PlantedBug[] = [
     replace: '(!isLate && !frame.placed)',
     told: /though the cache is well/,
     seed: 16,
+  },
+  {
+    name: 'close() reports as in the cache what the cache had taken before',
+    file: 'writer/closing.ts',
+    find: "this.#inCache.has(frame) && cache.scope !== 'private'",
+    replace: "frame.placed && cache.scope !== 'private'",
+    told: /closes with .* where/,
   },
   {
     name: 'what no cell has taken waits for SQL',

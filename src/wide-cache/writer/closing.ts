@@ -17,9 +17,9 @@ export interface CloseReport {
   committed: number
   /** Rows that SQL refused, kept in wide_cache_quarantine. */
   quarantined: number
-  /** Rows that SQL did not take in time and that wait in the cache for a collector. */
+  /** Rows that SQL did not take in time. The cache took them during `close()`. */
   inCache: number
-  /** Rows that neither took. */
+  /** Rows that neither took during `close()`. */
   lost: number
 }
 
@@ -56,6 +56,8 @@ interface ClosingParts {
 export class Closing {
   readonly #parts: ClosingParts
   readonly #held: readonly HeldFrame[]
+  /** Frames that the cache has taken since then. What it took before may be gone. */
+  readonly #inCache = new Set<HeldFrame>()
   /** The sequence numbers of frames that were quarantined. */
   readonly #quarantined = new Set<number>()
 
@@ -86,16 +88,16 @@ export class Closing {
     // Where there is little time, at once.
     const patienceMs = closeTimeoutMs > 2 * PLACE_AGAIN_MS ? PLACE_AGAIN_MS : 0
     const againAt = cache.scope === 'private' ? Infinity : clock.elapsed() + patienceMs
-    const placed = new Set<HeldFrame>()
     for (;;) {
       const isLate = clock.elapsed() >= againAt
       const missing = this.#held.filter(
-        (frame) => outbox.has(frame) && !placed.has(frame) && (isLate || !frame.placed),
+        (frame) => outbox.has(frame) && !this.#inCache.has(frame) && (isLate || !frame.placed),
       )
       for (let at = 0; at < missing.length && clock.elapsed() < deadline; at += PLACED_AT_ONCE) {
         await Promise.all(
           missing.slice(at, at + PLACED_AT_ONCE).map(async (frame) => {
-            if (await place(frame)) placed.add(frame)
+            if (isLate) await frame.placing
+            if (await place(frame)) this.#inCache.add(frame)
           }),
         )
       }
@@ -138,6 +140,6 @@ export class Closing {
       return this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'
     }
     // A private cache ends with this process.
-    return frame.placed && cache.scope !== 'private' ? 'inCache' : 'lost'
+    return this.#inCache.has(frame) && cache.scope !== 'private' ? 'inCache' : 'lost'
   }
 }

@@ -384,7 +384,7 @@ test('close() leaves rows in a shared cache if SQL fails, and reports the rest l
     assert.deepEqual(await close(), expected)
     assert.equal(
       log.lines.some((line) =>
-        /closed with 1 rows that neither cache nor database has acknowledged/.test(line),
+        /closed with 1 rows that neither cache nor database took during/.test(line),
       ),
       expected.lost === 1,
     )
@@ -399,6 +399,14 @@ test('close() without SQL places again what the cache had taken, and may have lo
   const before = placed.length
   assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 2, lost: 0 })
   assert.equal(placed.length, before + 2)
+})
+
+test('close() without SQL and cache reports as lost what the cache had taken before', async () => {
+  const { visit, close, world } = bench()
+  world.database = false
+  await visit()
+  world.cache = 'down'
+  assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
 })
 
 test('close() without SQL tries the cache until it is back', async () => {

@@ -302,7 +302,8 @@ export class Writer<Row> {
       this.#parts.logger.warn(
         'lost',
         `wide-cache: "${this.#parts.name}" closed with ${report.lost} rows that neither cache ` +
-          'nor database has acknowledged: they are lost, unless one of them has them all the same',
+          'nor database took during close(): they are lost, unless one of them has them all ' +
+          'the same',
       )
     }
     return report
