@@ -1,7 +1,7 @@
 /**
- * What a visitor waits at a modest, fixed rate: of sites that are well, and of sites on wide-cache
- * whose cache, or cache and database, have gone away. All are asked in turns, request by request,
- * so that what the machine does at a time falls on all of them.
+ * Waits of a visitor at a modest, fixed rate: of healthy sites, and of sites on wide-cache whose
+ * cache, or cache and database, have gone away. All are asked in turns, request by request, so that
+ * what the machine does at a time falls on all of them.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
@@ -11,7 +11,7 @@ import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { Pace } from './load.js'
-import { type Door, Site } from './site.js'
+import { type App, Site } from './site.js'
 import {
   BUFFER,
   CPU_WHOLE,
@@ -37,7 +37,7 @@ export interface Case {
 }
 
 export const WELL: Case = { contender: WIDE_CACHE, label: WIDE_CACHE.label }
-/** How far two sites differ that are the same: the noise. */
+/** The noise: the difference between two equal sites. */
 export const TWIN: Case = {
   contender: WIDE_CACHE,
   label: `${WIDE_CACHE.label}, a second such site`,
@@ -78,7 +78,7 @@ const RECOVERY_POLL_MS = 500
 
 interface Running {
   readonly site: Site
-  readonly door: Door
+  readonly app: App
   readonly memcached: Memcached
   readonly proxy: FaultyTcp
 }
@@ -109,13 +109,13 @@ export async function outages(
     CASES.map((each, at) => start(bench, mariadb, redis.url, alone, each, at)),
   )
   const pace = new Pace(
-    running.map(({ door }) => door.port),
+    running.map(({ app }) => app.port),
     '/',
   )
   bench.after(() => pace.close())
   const visit = async (seconds: number): Promise<number[][]> => {
     const latencies = await pace.run(rate, seconds)
-    for (const [at, { door }] of running.entries()) door.served += latencies[at]!.length
+    for (const [at, { app }] of running.entries()) app.served += latencies[at]!.length
     return latencies
   }
 
@@ -123,7 +123,7 @@ export async function outages(
   await visit(warmUpSeconds)
   // What the cache takes with it is in SQL already: how losses are made good is the question of the
   // part `faults`.
-  await Promise.all(running.map(({ door }) => door.settle()))
+  await Promise.all(running.map(({ app }) => app.settle()))
   await Promise.all(running.map((each, at) => takeAway(each, CASES[at]!)))
   for (let round = 0; round < rounds; round++) {
     bench.progress(`${setting}: ${round + 1} of ${rounds}`)
@@ -144,7 +144,7 @@ export async function outages(
 
   bench.progress(`${setting}: recovering`)
   await Promise.all(running.map((each, at) => giveBack(each, CASES[at]!)))
-  await Promise.all(running.map(({ door }, at) => CASES[at]!.contender.counts && recovered(door)))
+  await Promise.all(running.map(({ app }, at) => CASES[at]!.contender.counts && recovered(app)))
   pace.close()
   await Promise.all(running.map(({ site }) => site.stop()))
 }
@@ -177,7 +177,7 @@ async function start(
     bench.after,
     alone,
   )
-  return { site, door: site.doors[0]!, memcached, proxy }
+  return { site, app: site.apps[0]!, memcached, proxy }
 }
 
 async function takeAway({ memcached, proxy }: Running, { cache, database }: Case): Promise<void> {
@@ -200,15 +200,15 @@ async function giveBack({ memcached, proxy }: Running, { cache, database }: Case
 }
 
 /** Resolves when SQL has each visit once. @throws Error if it does not come to that */
-async function recovered(door: Door): Promise<void> {
+async function recovered(app: App): Promise<void> {
   const deadline = performance.now() + RECOVERY_MS
   while (
-    !(await door.count().then(
-      (count) => count === door.served,
+    !(await app.count().then(
+      (count) => count === app.served,
       () => false,
     ))
   ) {
-    if (performance.now() > deadline) return door.check()
+    if (performance.now() > deadline) return app.check()
     await delay(RECOVERY_POLL_MS)
   }
 }

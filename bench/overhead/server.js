@@ -1,7 +1,7 @@
-// An Express site with a door (a port) for each contender: what the compiler and the system make of
-// a process falls on all of them. Says its ports, then answers { question, door }: "flush" (until
-// all that requests have begun is done), "settle" (until what they left is in SQL), "count"; and
-// "cpu" and "close", which concern all doors.
+// An Express app for each contender, on a port of its own and all in one process: what the compiler
+// and the system make of a process falls on all of them. Sends its ports, then answers
+// { question, app }: "flush" (until all that requests have begun is done), "settle" (until what
+// they left is in SQL), "count"; and "cpu" and "close", which concern all apps.
 import { once } from 'node:events'
 import express from 'express'
 import { render } from './page.js'
@@ -12,13 +12,13 @@ process.on('disconnect', () => process.exit())
 const { contenders, renderings, ...env } = JSON.parse(process.env.SITE)
 const answers = await serve()
 
-process.on('message', async ({ question, door }) => {
+process.on('message', async ({ question, app }) => {
   if (question === 'close') {
     await answers.close()
     process.disconnect()
   } else {
     process.send(
-      await answers[question](door).then(
+      await answers[question](app).then(
         (answer) => ({ answer }),
         (error) => ({ error: error.message }),
       ),
@@ -48,9 +48,9 @@ async function serve() {
       const { user, system } = process.cpuUsage()
       return user + system
     },
-    flush: async (door) => peers[door].flush?.(),
-    settle: async (door) => peers[door].settle?.(),
-    count: async (door) => peers[door].count(),
+    flush: async (app) => peers[app].flush?.(),
+    settle: async (app) => peers[app].settle?.(),
+    count: async (app) => peers[app].count(),
     async close() {
       for (const server of servers) {
         server.closeAllConnections()

@@ -1,5 +1,5 @@
 /**
- * A site, running: `server.js` in a process of its own, with a door for each contender, and what
+ * A site, running: `server.js` in a process of its own, with an app for each contender, and what
  * may be asked of it.
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -10,13 +10,13 @@ import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 
 export interface SiteOptions {
-  /** A door for each. `peer`: the name of a file in `bench/peers/`. */
+  /** An app for each. `peer`: the name of a file in `bench/peers/`. */
   readonly contenders: readonly { readonly peer: string; readonly mysqlUrl: string }[]
-  /** Of the page, for its 2 ms. */
+  /** Renderings of the page, for its 2 ms. */
   readonly renderings: number
   readonly memcached: string
   readonly redisUrl?: string
-  /** Where loggers write. */
+  /** Folder that loggers write to. */
   readonly folder?: string
   /** wide-cache: options of `createActivity()`. */
   readonly options?: { readonly collect: string }
@@ -29,8 +29,8 @@ const KEPT_CHARACTERS = 2000
 
 type Question = 'flush' | 'settle' | 'count'
 
-/** Where the visitors of one contender come in. */
-export class Door {
+/** The Express app of one contender, on a port of its own. */
+export class App {
   readonly peer: string
   readonly port: number
   /** Answers its visitors have had from it. */
@@ -53,7 +53,10 @@ export class Door {
     await this.#ask('settle')
   }
 
-  /** What has been counted when all work that waits is done; `undefined` where nothing is. */
+  /**
+   * Returns what has been counted when all pending work is done; `undefined` where nothing is
+   * counted.
+   */
   async count(): Promise<number | undefined> {
     return (await this.#ask('count')) as number | undefined
   }
@@ -69,7 +72,7 @@ export class Door {
 
 export class Site {
   /** In the order of the contenders. */
-  doors: readonly Door[] = []
+  apps: readonly App[] = []
   readonly #names: string
   readonly #child: ChildProcess
   #said = ''
@@ -86,8 +89,8 @@ export class Site {
     const site = new Site(options, alone)
     after(() => site.stop())
     const ports = (await site.#reply()) as number[]
-    site.doors = options.contenders.map(
-      ({ peer }, at) => new Door(peer, ports[at]!, (question) => site.#ask(question, at)),
+    site.apps = options.contenders.map(
+      ({ peer }, at) => new App(peer, ports[at]!, (question) => site.#ask(question, at)),
     )
     return site
   }
@@ -122,9 +125,9 @@ export class Site {
     clearTimeout(late)
   }
 
-  #ask(question: 'cpu' | Question, door?: number): Promise<unknown> {
+  #ask(question: 'cpu' | Question, app?: number): Promise<unknown> {
     const reply = this.#reply()
-    if (this.#child.connected) this.#child.send({ question, door })
+    if (this.#child.connected) this.#child.send({ question, app })
     return reply
   }
 

@@ -1,7 +1,7 @@
 /**
- * What a request costs with each contender: CPU, requests a second as fast as the site can, and
- * latency under that load. All are doors of one process, one busy at a time: two processes of the
- * same program differ by a tenth.
+ * Costs of a request with each contender: CPU, requests a second as fast as the site can, and
+ * latency under that load. All contenders are apps of one process, and only one receives load at a
+ * time: two processes of the same program differ by a tenth.
  */
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
@@ -9,22 +9,22 @@ import type { Cores } from '../harness/cores.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { Crowd, shuffled } from './load.js'
-import { type Door, Site } from './site.js'
+import { type App, Site } from './site.js'
 
 export interface Contender {
   /** The name of a file in `bench/peers/`. */
   readonly peer: string
   readonly label: string
   /**
-   * What it has counted must come to: each request in SQL, each request in its own file or memory,
-   * or each visitor. Those without one only remember how often they tried.
+   * The unit of its count, which must come out exactly: each request in SQL, each request in its
+   * own file or memory, or each visitor. Those without one only remember how often they tried.
    */
   readonly counts?: 'requests in SQL' | 'requests' | 'visitors'
 }
 
 export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware' }
 export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook' }
-/** What two of a kind differ by is noise. */
+/** The same hook again: the difference between the two is noise. */
 const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such hook' }
 export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
@@ -68,7 +68,7 @@ export const PROMETHEUS: Contender = {
   label: '(l) express-prom-bundle',
   counts: 'requests',
 }
-/** What sites have in their requests anyway. */
+/** Middleware that sites have anyway. */
 export const ACCEPTED = [MORGAN, PINO, SESSION, PROMETHEUS]
 export const CONTENDERS = [
   NOTHING,
@@ -83,12 +83,12 @@ export const CONTENDERS = [
   ...ACCEPTED,
 ]
 
-/** Those that differ by little, and by how little is the target. */
+/** Contenders that differ by little. The target is about that difference. */
 const CLOSE = [EMPTY_HOOK, EMPTY_TWIN, WIDE_CACHE]
 
 /**
- * Of the site's process, until all is done that the requests have begun: sent to a server, written
- * to a file.
+ * CPU time of the site's process, until all is done that the requests have begun: sent to a server,
+ * written to a file.
  */
 export const CPU: Metric = { metric: 'CPU µs/request', better: 'less' }
 export const RATE: Metric = { metric: 'requests/s', better: 'more' }
@@ -111,7 +111,10 @@ export interface Page {
   /** Its share of the warm-up. */
   readonly warmUp: number
   readonly rounds: number
-  /** Of each contender in each round; those that differ by little have `closely` times as many. */
+  /**
+   * Seconds of each contender in each round; those that differ by little have `closely` times as
+   * many.
+   */
   readonly seconds: number
   readonly closely: number
 }
@@ -154,20 +157,20 @@ export async function throughput(
     bench.after,
     alone,
   )
-  const entrances = new Map(
-    CONTENDERS.map((contender, at): [Contender, Entrance] => {
-      const door = site.doors[at]!
-      return [contender, { door, crowd: new Crowd(door.port, CONNECTIONS) }]
+  const targets = new Map(
+    CONTENDERS.map((contender, at): [Contender, Target] => {
+      const app = site.apps[at]!
+      return [contender, { app, crowd: new Crowd(app.port, CONNECTIONS) }]
     }),
   )
-  bench.after(() => [...entrances.values()].forEach(({ crowd }) => crowd.close()))
+  bench.after(() => [...targets.values()].forEach(({ crowd }) => crowd.close()))
 
   // The first page is the one whose requests are so short that what the compiler does shows in
   // them.
   for (const { path, warmUp } of pages) {
-    for (const [{ peer }, entrance] of entrances) {
+    for (const [{ peer }, target] of targets) {
       bench.progress(`warming up ${peer}`)
-      await slice(site, entrance, path, warmUpSeconds * warmUp)
+      await slice(site, target, path, warmUpSeconds * warmUp)
     }
   }
   for (const page of pages) {
@@ -178,7 +181,7 @@ export async function throughput(
         for (const contender of shuffled(several(page.closely))) {
           sums
             .get(contender)!
-            .add(await slice(site, entrances.get(contender)!, page.path, page.seconds / slices))
+            .add(await slice(site, targets.get(contender)!, page.path, page.seconds / slices))
         }
       }
       for (const [{ label }, sum] of sums) {
@@ -188,8 +191,8 @@ export async function throughput(
       }
     }
   }
-  for (const [{ counts }, { door }] of entrances) {
-    if (counts !== undefined) await door.check(counts === 'visitors' ? CONNECTIONS : door.served)
+  for (const [{ counts }, { app }] of targets) {
+    if (counts !== undefined) await app.check(counts === 'visitors' ? CONNECTIONS : app.served)
   }
   await site.stop()
 }
@@ -200,8 +203,8 @@ function several(times: number): Contender[] {
   )
 }
 
-interface Entrance {
-  readonly door: Door
+interface Target {
+  readonly app: App
   readonly crowd: Crowd
 }
 
@@ -215,18 +218,18 @@ interface Slice {
 
 async function slice(
   site: Site,
-  { door, crowd }: Entrance,
+  { app, crowd }: Target,
   path: string,
   seconds: number,
 ): Promise<Slice> {
   const before = await site.cpu()
   const load = await crowd.run(path, seconds)
-  await door.flush()
+  await app.flush()
   const cpu = await site.cpu()
   // What is left to do is not to burden the contender that comes next.
-  await door.settle()
+  await app.settle()
   const whole = await site.cpu()
-  door.served += load.latencies.length
+  app.served += load.latencies.length
   return { ...load, cpu: cpu - before, whole: whole - before }
 }
 
