@@ -1,5 +1,5 @@
 /**
- * What a site of any size needs, calculated: memcached servers, width, collectors, SQL, memory.
+ * The needs of a site of any size, calculated: memcached servers, width, collectors, SQL, memory.
  * Pure arithmetic over measured {@link Constants}; what is assumed beside them stands in
  * {@link CAPACITY} and in the docstrings.
  *
@@ -25,8 +25,8 @@ export interface Load {
 }
 
 /**
- * What one machine of each kind is taken to be, and how much of it is to be used: the rest is for
- * peaks and outages.
+ * Assumed size of one machine of each kind, and the share of it to use: the rest is for peaks and
+ * outages.
  */
 export const CAPACITY = {
   cacheCores: 2,
@@ -49,7 +49,7 @@ export interface Cost {
 export interface Constants {
   /** From which file and when. */
   readonly source: string
-  /** Of a visit in a frame, its length included. */
+  /** Size of a visit in a frame, its length included. */
   readonly rowBytes: number
   /** CPU of a web process. */
   readonly web: Cost
@@ -79,7 +79,7 @@ export function costOf({ visit, frame }: Cost, rowsPerFrame: number): number {
   return visit + frame / rowsPerFrame
 }
 
-/** What `load` needs. Rates and sizes are of all processes together unless they say otherwise. */
+/** Needs of a load. Rates and sizes are of all processes together unless they say otherwise. */
 export interface Needs {
   readonly visits: number
   readonly rowsPerFrame: number
@@ -90,7 +90,7 @@ export interface Needs {
    */
   readonly grids: number
   readonly leastWidth: number
-  /** Of each grid: the least, the default, or what spreads a layer over the servers. */
+  /** Width of each grid: the least, the default, or what spreads a layer over the servers. */
   readonly width: number
   readonly cellBytes: number
   readonly framesPerCell: number
@@ -107,7 +107,7 @@ export interface Needs {
    */
   readonly cacheMemoryAway: number
   readonly servers: number
-  /** Which of a server's means asks for so many. */
+  /** The resource of a server that asks for so many. */
   readonly serversFor: string
   readonly sqlRows: number
   readonly ledgerFrames: number
@@ -220,7 +220,7 @@ function serversFor(
   }
 }
 
-/** Where something gives out. */
+/** A load at which something gives out. */
 export interface End {
   readonly resource: string
   /** Visits a second, of all processes unless `resource` says otherwise. */
@@ -229,8 +229,8 @@ export interface End {
 }
 
 /**
- * What gives out first, second, and so on, as processes of `rate` visits a second each are added to
- * one grid on one database.
+ * Returns what gives out first, second, and so on, as processes of `rate` visits a second each are
+ * added to one grid on one database.
  */
 export function endsOf(rate: number, constants: Constants): End[] {
   const frame = framesOf(rate, constants.rowBytes)

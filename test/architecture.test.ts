@@ -92,7 +92,7 @@ function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
   return reached
 }
 
-/** What is wrong with an import, if anything. */
+/** Returns what is wrong with an import, if anything. */
 function trespass({ file, from }: Import): string | undefined {
   const room = roomOf(file)
   if (from.startsWith('.')) {

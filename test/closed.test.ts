@@ -29,7 +29,7 @@ interface Kind {
   /** As the error names it. */
   readonly what: string
   make(ports: Ports): object
-  /** What methods take when they are called in earnest; nothing where it is not said. */
+  /** Arguments of the methods; a method that is not listed takes none. */
   readonly args: Readonly<Record<string, readonly unknown[]>>
 }
 

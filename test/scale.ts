@@ -1,6 +1,4 @@
-/**
- * How much of a test that scales is run: little in `npm test`, much in `npm run test:all`.
- */
+/** The amount of a scaling test that is run: little in `npm test`, much in `npm run test:all`. */
 
 /** Set by `test/run.ts --all`. */
 export const ALL_VARIABLE = 'WIDE_CACHE_TEST_ALL'

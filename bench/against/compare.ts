@@ -17,7 +17,7 @@ export interface Comparing {
   readonly commit: string
   readonly parts: readonly string[]
   readonly mode: Mode
-  /** How often each part runs in each tree. */
+  /** Number of runs of each part in each tree. */
   readonly repetitions: number
 }
 
@@ -26,7 +26,7 @@ interface Bench {
   readonly name: string
   readonly folder: string
   readonly results: string
-  /** Of `bench/main.ts`. */
+  /** Flags of `bench/main.ts`. */
   readonly flags: readonly string[]
 }
 

@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LOCK = 'package-lock.json'
-/** Of what a program prints, so much of the end is kept for its error. */
+/** Number of characters kept of the end of a program's output, for its error. */
 export const KEPT_CHARACTERS = 4000
 
 /**
@@ -131,7 +131,7 @@ export function run(
   })
 }
 
-/** What git answers, or nothing if it fails. */
+/** Returns what git prints, or nothing if it fails. */
 function git(root: string, ...args: string[]): string | undefined {
   try {
     return execFileSync('git', args, {

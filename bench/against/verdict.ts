@@ -1,5 +1,5 @@
 /**
- * What the runs of two trees say of each measure. A run counts with its median: rounds of one
+ * The verdict of the runs of two trees on each measure. A run counts with its median: rounds of one
  * process resemble each other more than two processes of the same program do.
  */
 import type { Result } from '../harness/result.js'
@@ -17,13 +17,15 @@ export interface Verdict {
   readonly table: Table
   /** `contender, setting: metric`, of what got worse beyond the spread. */
   readonly worse: readonly string[]
-  /** What makes the two less than comparable, as sentences. */
+  /** Reasons why the two are less than comparable, as sentences. */
   readonly notes: readonly string[]
 }
 
-/** Of fewer runs each, all of one tree are above all of the other too often by chance. */
+/**
+ * Least number of runs. With fewer, all of one tree are too often above all of the other by chance.
+ */
 export const LEAST_RUNS = 3
-/** What differs by less is not worth a look, however steady it is. */
+/** Least difference worth a look, as a share, however steady it is. */
 const LEAST_DIFFERENCE = 0.05
 
 /**

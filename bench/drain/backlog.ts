@@ -10,7 +10,7 @@ import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wi
 import { Grid } from '../../src/wide-cache/grid.js'
 import { dimensionsAt, PROCESSES, RATE, visitAt } from './visits.js'
 
-/** Of the frames of `createActivity`, and its defaults. */
+/** Stamp of the frames of `createActivity`, with its defaults. */
 const STAMP = stampOf('activity')
 const WIDTH = 15
 export const LAYER_SECONDS = 1
@@ -32,7 +32,7 @@ export interface Backlog {
   readonly frames: number
 }
 
-/** When the first of `count` visits was, if the last one lies far enough back. */
+/** Returns the time of the first of `count` visits, if the last one lies far enough back. */
 export function startOf(count: number): number {
   const layerMs = LAYER_SECONDS * 1000
   return Math.floor((Date.now() - (count * 1000) / RATE - AGE_MS) / layerMs) * layerMs

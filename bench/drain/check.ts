@@ -78,7 +78,7 @@ export async function checkLedger(
 
 const contents = new Map<number, bigint>()
 
-/** What the database makes of the first `count` visits. */
+/** Returns the checksum of the first `count` visits. */
 function contentsOf(count: number): bigint {
   let sum = contents.get(count)
   if (sum === undefined) {

@@ -1,4 +1,4 @@
-/** What a row of each table of the activity takes on the disk, with its indexes. */
+/** Size of a row of each table of the activity on the disk, with its indexes. */
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 
 /** So many that the pages of a table that are not full do not show. */

@@ -1,7 +1,7 @@
 /**
- * How long the turns of this process's event loop are while something is under way: so long a
- * request would have to wait. The kernel says for how much of a turn the thread had the processor,
- * and for how much it waited for one, which is the time of other programs.
+ * Durations of the turns of this process's event loop while something is under way: a request may
+ * have to wait that long. The kernel says for how much of a turn the thread had the processor, and
+ * for how much it waited for one, which is the time of other programs.
  */
 import { openSync, readSync } from 'node:fs'
 
@@ -12,11 +12,11 @@ export interface Longest {
   readonly held: number
   /** Without the time in which the thread waited for a processor. */
   readonly own: number
-  /** Of its processor alone. */
+  /** Time on the processor alone. */
   readonly cpu: number
 }
 
-/** Of the thread, in ms. */
+/** Times of the thread, in ms. */
 interface Scheduled {
   readonly cpu: number
   readonly waited: number

@@ -1,9 +1,9 @@
-/** How rare a loss must be, by the visits of writers that lived: the bound that is quoted. */
+/** The upper bound of the loss, by the visits of writers that lived: the bound that is quoted. */
 import { mostLikely } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import type { Outcome } from './site.js'
 
-/** Of wide-cache, and of processes that were not killed. */
+/** Visits of processes of wide-cache that were not killed. */
 export const RECORDED = { metric: 'visits of living writers', better: null } as const
 export const LOST = { metric: 'visits of living writers lost', better: 'less' } as const
 /** The contender of the long runs. */

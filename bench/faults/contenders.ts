@@ -1,11 +1,11 @@
-/** Who is put through the faults. */
+/** A program that the faults are tried on. */
 export interface Contender {
   readonly peer: string
   readonly label: string
   readonly table: 'visits' | 'activities'
-  /** How it runs here, and what it must lose or repeat by its nature. */
+  /** Its setup here, and what it must lose or repeat by its nature. */
   readonly about: string
-  /** What brings its visits to SQL, where the web processes do not. */
+  /** The process that brings its visits to SQL, where the web processes do not. */
   readonly collector?: 'wide-cache collect' | 'worker'
 }
 

@@ -1,4 +1,4 @@
-/** What is done to the servers and processes while visits come. */
+/** Faults of servers and processes while visits come. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Site } from './site.js'
@@ -22,7 +22,7 @@ export interface Stage {
 
 export interface Fault {
   readonly name: string
-  /** What fails. Faults of different targets can happen at the same time. */
+  /** The part that fails. Faults of different targets can happen at the same time. */
   readonly target: 'nothing' | 'web' | 'cache' | 'collector' | 'database'
   /** All writers live: wide-cache may lose nothing. */
   readonly writersLive: boolean
@@ -33,7 +33,7 @@ export interface Fault {
 }
 
 const OUTAGE_MS = 10_000
-/** What a supervisor takes to start again what has died. */
+/** Time that a supervisor takes to restart a process. */
 const SUPERVISOR_MS = 1500
 /** Collectors come at every tenth second; they are killed when they have hardly begun. */
 const COLLECTING_MS = 10_000

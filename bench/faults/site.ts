@@ -20,18 +20,18 @@ export interface Environment {
   readonly memcached: string
   readonly redisUrl: string
   readonly mysqlUrl: string
-  /** Of `createActivity()`. */
+  /** Options of `createActivity()`. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** What became of the visits of one web process. */
+/** Counts of the visits of one web process, by what became of them. */
 export interface Outcome {
   readonly recorded: number
   /** The process was ended with SIGKILL. */
   readonly killed: boolean
   readonly lost: number
   readonly duplicated: number
-  /** Of those lost, how many have a newer one that is there. */
+  /** Number of lost visits that are older than one that is there. */
   readonly holes: number
 }
 

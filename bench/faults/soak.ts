@@ -15,19 +15,19 @@ import { type Outcome, Site } from './site.js'
 export interface Soaking {
   /** Also in the names of databases: letters and digits. */
   readonly id: string
-  /** Those of one target never happen at the same time. */
+  /** The possible faults. Those of one target never happen at the same time. */
   readonly faults: readonly Fault[]
   readonly seed: number
-  /** How many visits writers record that live to the end, at least. */
+  /** Least number of visits of writers that live to the end. */
   readonly visits: number
   /** Visits a second. */
   readonly rate: number
-  /** Of `createActivity()`. */
+  /** Options of `createActivity()`. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
 export interface Soaked {
-  /** How often a fault happened. */
+  /** Number of faults that happened. */
   readonly faults: number
   readonly processes: readonly Outcome[]
 }
@@ -35,7 +35,7 @@ export interface Soaked {
 const DATABASE_OPTIONS = ['--innodb-buffer-pool-size=256M']
 /** From the end of one fault to the next. */
 const MOST_REST_MS = 8_000
-/** How likely each target has a fault at a time, when there are several. */
+/** Probability that a target has a fault, when there are several. */
 const CHANCE = 0.5
 const LOOK_MS = 1_000
 /** After it the processes are closed, which brings the rest at once. */

@@ -25,7 +25,7 @@ export interface Settings {
   readonly secondsAfter: number
   /** The longest that wide-cache is waited for, and the shortest that anybody is. */
   readonly waitSeconds: { readonly least: number; readonly most: number }
-  /** Of `createActivity()`. */
+  /** Options of `createActivity()`. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
@@ -105,7 +105,7 @@ export async function timeline(
   }
 }
 
-/** When the last one of the visits of before the end of the fault came. */
+/** Arrival of the last visit that was recorded before the end of the fault. */
 class Arrivals {
   seconds = 0
   readonly #site: Site

@@ -1,4 +1,4 @@
-/** What happens behind the request: the parts `drain` and `stats`. */
+/** Figures of what happens behind the request: the parts `drain` and `stats`. */
 import { number } from '../harness/table.js'
 import { type Figures, metric, settingsOf, share, shown } from './measured.js'
 

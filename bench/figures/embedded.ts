@@ -12,7 +12,7 @@ const NAMES = new Map([
   ['sums', "wide-cache, `keep: 'sums'`"],
 ])
 
-/** What a request costs, what it takes to read, and what a visit takes on the disk. */
+/** Costs of a request, of reading, and of a visit on the disk. */
 export const embedded: Figures = (read) => {
   const measured = read('embedded')
   const { samples } = measured
@@ -39,7 +39,7 @@ export const embedded: Figures = (read) => {
   }
 }
 
-/** How fast a backlog comes to SQL, and for how long the process answers nobody meanwhile. */
+/** Speed at which a backlog comes to SQL, and how long the process answers no request meanwhile. */
 export const embeddedCollecting: Figures = (read) => {
   const measured = read('embedded')
   const { samples } = measured

@@ -1,4 +1,4 @@
-/** How soon visits are in the figures: the part `freshness`. */
+/** Figures of how soon visits are in the figures: the part `freshness`. */
 import { number } from '../harness/table.js'
 import { type Figures, metric, settingsOf } from './measured.js'
 

@@ -1,4 +1,4 @@
-/** What a visit costs as a site grows: the part `scale`, and the model that calculates from it. */
+/** Costs of a visit as a site grows: the part `scale`, and the model that calculates from it. */
 import { calculated } from '../scale/calculated.js'
 import {
   ALL_CPU,

@@ -1,4 +1,4 @@
-/** What is lost: the parts `loss` and `faults`, and what it is worth beside its cost. */
+/** Figures of losses, beside the cost of a request: the parts `loss` and `faults`. */
 import { bound, FOR_LONG, LOST as LIVING_LOST, RECORDED, type Seen } from '../faults/bound.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { FAULTS } from '../faults/faults.js'
@@ -106,8 +106,8 @@ function column(label: string): string {
 }
 
 /**
- * What wide-cache may still lose: by fault and in all. The fewer visits there were, the less is
- * known, so it is asked of the long runs.
+ * Upper bounds of the loss of wide-cache, by fault and in all. More visits give a closer bound, so
+ * they come from the long runs.
  */
 export const lossBound: Figures = (read) => {
   const seen = ofLiving(read('faults', true))
@@ -144,7 +144,7 @@ function boundRow([fault, seen]: readonly [string, Seen]): Record<string, string
   }
 }
 
-/** Who stands beside whom in both parts. */
+/** Pairs of contenders in both parts. */
 const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender])[] = [
   ['wide-cache', overhead.WIDE_CACHE],
   ['INSERT per visit', overhead.INSERT],

@@ -51,7 +51,7 @@ export function settingsOf({ result }: Measured, contender: string): string[] {
   ]
 }
 
-/** Where only the name of a metric matters. */
+/** Returns a metric of which only the name matters. */
 export function metric(name: string): Metric {
   return { metric: name, better: null }
 }

@@ -4,9 +4,7 @@ import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apa
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
 import { type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
 
-/**
- * How many callers the table is about, of those that a pair was measured with: the most of these.
- */
+/** Numbers of callers that the table prefers, of those that a pair was measured with. */
 const CALLERS = ['64 callers', '32 callers']
 const ALONE = '1 caller'
 const NO_LOG = ', no binary log'

@@ -1,4 +1,4 @@
-/** What a request costs: the parts `overhead` and `micro`. */
+/** Costs of a request: the parts `overhead` and `micro`. */
 import { CASES, TWIN, WELL } from '../overhead/outages.js'
 import {
   APPEND,

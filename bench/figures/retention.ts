@@ -1,4 +1,4 @@
-/** What is removed for its age: the part `retention`. */
+/** Figures of what is removed for its age: the part `retention`. */
 import type { Metric } from '../harness/samples.js'
 import { number } from '../harness/table.js'
 import {
@@ -58,7 +58,7 @@ export const retentionForLong: Figures = (read) => {
   }
 }
 
-/** What others who commit notice of it, at once and in each minute of the long run. */
+/** Waits of others who commit meanwhile, at once and in each minute of the long run. */
 export const besideRetention: Figures = (read) => {
   const of = (measured: Measured, setting: string): Record<string, string> => {
     const { samples } = measured

@@ -4,7 +4,7 @@ import { number } from '../harness/table.js'
 import type { Result } from '../harness/result.js'
 import type { Figures, Read } from './measured.js'
 
-/** Of all parts, and then of those that have run for long. */
+/** Returns the results of all parts, and then of the long runs. */
 function results(read: Read): Result[] {
   return [
     ...PARTS.map((part) => read(part).result),
@@ -47,7 +47,7 @@ export const runs: Figures = (read) => ({
   })),
 })
 
-/** What a run of the benchmark prints as NOT SHOWN. */
+/** Claims that a run of the benchmark prints as NOT SHOWN. */
 export const missed: Figures = (read) => ({
   rows: results(read).flatMap((result) =>
     result.claims

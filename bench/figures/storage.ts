@@ -1,4 +1,6 @@
-/** What a site's visits, and what stays of them, take on the disk: measured by the part `drain`. */
+/**
+ * Space of a site's visits, and of what stays of them, on the disk: measured by the part `drain`.
+ */
 import { number } from '../harness/table.js'
 import { type Figures, metric, settingsOf } from './measured.js'
 
@@ -7,14 +9,14 @@ const SETTING = 'storage'
 const RATES = [10, 100, 1_000]
 const MIB = 2 ** 20
 
-/** Of a day's visits, how many a visitor makes; and the different values of all dimensions. */
+/** Assumed visits of a visitor in a day, and different values of all dimensions. */
 const VISITS_A_VISITOR = 10
 const VALUES_AN_HOUR = 800
 const VALUES_A_DAY = 1_300
 
 const YEAR = 'a year'
 
-/** How many rows there are at a rate of visits, and what they are the rows of. */
+/** Tables with the number of their rows at a rate of visits. */
 const KEPT: readonly (readonly [
   table: string,
   kept: string,

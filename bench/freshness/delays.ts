@@ -1,14 +1,17 @@
-/** What one process has recorded and seen, all by the machine's wall clock, in milliseconds. */
+/**
+ * Visits that one process has recorded, and figures that it has seen, all by the machine's wall
+ * clock, in milliseconds.
+ */
 export interface Watched {
-  /** When each of its visits was recorded. */
+  /** Time at which each of its visits was recorded. */
   readonly recorded: readonly number[]
-  /** When its figures first said so many page views. */
+  /** Times at which its figures first said so many page views. */
   readonly seen: readonly (readonly [at: number, pageViews: number])[]
 }
 
 /**
- * How long after each visit the figures of each process had as many page views as there were
- * visits up to it.
+ * Returns how long after each visit the figures of each process had as many page views as there
+ * were visits up to it.
  *
  * @throws Error if some process has not seen all visits
  */

@@ -5,7 +5,7 @@ import { type Table, withSpread } from './table.js'
 
 export interface Comparison {
   readonly table: Table
-  /** How many measures got worse by more than both spreads. */
+  /** Number of measures that got worse by more than both spreads. */
   readonly worse: number
 }
 

@@ -1,12 +1,12 @@
 /**
- * Who runs on which core: what is measured has one for itself, and the load and all servers have
- * the others. Else each would be slower whenever another one is busy.
+ * Assignment of processes to cores: what is measured has one core for itself, and the load and all
+ * servers have the others. On shared cores each would be slower whenever another one is busy.
  */
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
 export interface Cores {
-  /** What to set among the settings of a result. */
+  /** The setting as a result shows it. */
   readonly text: string
   /** Options of `fork()` that put a program onto the core of its own. */
   readonly alone: { readonly execPath?: string; readonly execArgv: readonly string[] }

@@ -20,7 +20,7 @@ export function machine(): Machine {
   }
 }
 
-/** Of Node, of this package, and of the servers that were started. */
+/** Returns the versions of Node, of this package, and of the servers that were started. */
 export function versions(programs: Iterable<Program>): Record<string, string> {
   const { version } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),

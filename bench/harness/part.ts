@@ -1,4 +1,4 @@
-/** What a part of the benchmark is handed, and what it answers. */
+/** The means that a part of the benchmark is given, and the report that it returns. */
 import type { Memcached, MemcachedOptions } from '../../test/servers/memcached.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Redis } from '../../test/servers/redis.js'

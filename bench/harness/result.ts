@@ -26,7 +26,7 @@ export interface Result {
   readonly measures: readonly Measure[]
 }
 
-/** Where results are kept, and those of long runs, which a folder of results has in it. */
+/** Folder of the results. Those of long runs are in a folder inside it. */
 export const RESULTS = new URL('../results/', import.meta.url)
 export const FULL = 'full/'
 

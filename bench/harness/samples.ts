@@ -1,14 +1,14 @@
-/** What a part has measured: every single sample, by contender, setting and metric. */
+/** The measurements of a part: every single sample, by contender, setting and metric. */
 import { type Spread, spread } from './statistics.js'
 
 /** One series of samples, all of the same thing. */
 export interface Measure extends Spread {
   readonly contender: string
-  /** What was varied: `35/s, width 15`; empty where nothing was. */
+  /** The parameters that vary: `35/s, width 15`; empty where none does. */
   readonly setting: string
   /** With its unit: `rows/s`, `CPU µs/request`. */
   readonly metric: string
-  /** Which way is good; `compare` says nothing of a metric without one. */
+  /** The better direction; `compare` ignores a metric without one. */
   readonly better: 'more' | 'less' | null
   readonly samples: readonly number[]
 }

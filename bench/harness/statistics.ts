@@ -46,8 +46,8 @@ export function wilson(
 }
 
 /**
- * What a rate is not above, with 95 % confidence, of which `hits` in `tries` were seen: the exact
- * bound for rare events (Poisson). Without hits it is 3 / tries.
+ * Returns the upper bound of a rate, with 95 % confidence, if `hits` in `tries` were seen: the
+ * exact bound for rare events (Poisson). Without hits it is 3 / tries.
  */
 export function mostLikely(hits: number, tries: number): number {
   if (tries === 0) return 1
@@ -61,7 +61,7 @@ export function mostLikely(hits: number, tries: number): number {
   return Math.min(1, high / tries)
 }
 
-/** How likely at most `hits` are seen where `expected` are expected. */
+/** Returns the probability of at most `hits` where `expected` are expected. */
 function chanceOfAtMost(hits: number, expected: number): number {
   let chance = 0
   let logarithm = -expected

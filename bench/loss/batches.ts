@@ -1,4 +1,4 @@
-/** Which settings of the loss experiment run, and which of them at the same time, side by side. */
+/** Settings of the loss experiment, and which of them run at the same time. */
 import type { Bench } from '../harness/part.js'
 
 export interface Contender {

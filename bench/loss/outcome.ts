@@ -1,6 +1,6 @@
 /**
- * What became of the visits of each job, row by row: all pages are different, so no loss hides
- * behind a duplicate.
+ * Comparison of each job's visits with what came to SQL, row by row: all pages are different, so no
+ * loss hides behind a duplicate.
  */
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
 
@@ -11,8 +11,8 @@ export interface Outcome {
 }
 
 /**
- * Of the rows in `table`, whose pages are `/job/process/number`. @throws Error if there is a visit
- * that nobody recorded
+ * Returns the outcomes of the rows in `table`, whose pages are `/job/process/number`. @throws Error
+ * if there is a visit that nobody recorded
  */
 export async function outcomes(
   url: string,
@@ -50,7 +50,7 @@ async function outcome(
   return { recorded, lost: recorded - different, duplicated: visits - different }
 }
 
-/** Of several jobs together. */
+/** Returns the outcome of several jobs together. */
 export function total(outcomes: readonly Outcome[]): Outcome {
   const sum = (of: (outcome: Outcome) => number) =>
     outcomes.reduce((all, outcome) => all + of(outcome), 0)

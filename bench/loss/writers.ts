@@ -8,11 +8,11 @@ export interface Job {
   readonly peer: string
   /** Visits a second of all processes together. */
   readonly rate: number
-  /** What its `start` is given. */
+  /** Argument of its `start`. */
   readonly env: Readonly<Record<string, unknown>>
 }
 
-/** What one process says of a job in the end. */
+/** Report of one process on a job in the end. */
 interface Windows {
   readonly id: string
   readonly windows?: { readonly milliseconds: number; readonly count: number }

@@ -16,11 +16,11 @@ export interface Visiting {
 }
 
 export interface Kind {
-  /** What Express calls "trust proxy". */
+  /** Express's setting "trust proxy". */
   readonly proxies?: number
   /** Every visitor comes for the first time. */
   readonly newVisitors?: boolean
-  /** Of the answer, in Express's words. */
+  /** Type of the response, as Express takes it. */
   readonly type?: string
   readonly userAgent?: string
   /** They come from another site, by a campaign, and a CDN says from which country. */
@@ -63,7 +63,7 @@ const COUNTRY_CODES = Array.from({ length: COUNTRIES }, (_, i) =>
 const CLIENT_HINTS = ['Sec-CH-UA-Mobile', '?0', 'Sec-CH-UA-Platform', '"Windows"']
 const BODY = '<h1>hello</h1>'.repeat(100)
 
-/** What Node knows of a request that came over a connection. */
+/** Internals of Node's request that came over a connection. */
 interface Internals {
   _peername: { address: string; family: string; port: number }
   _addHeaderLines(lines: string[], count: number): void
@@ -162,7 +162,9 @@ function requestFor(
   return request
 }
 
-/** What the ready-made dimensions look at. Half of the browsers send client hints. */
+/**
+ * Returns the headers that the ready-made dimensions read. Half of the browsers send client hints.
+ */
 function dimensionHeaders(number: number): string[] {
   return [
     'Referer',

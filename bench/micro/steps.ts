@@ -32,7 +32,7 @@ import type { Bench } from '../harness/part.js'
 import { type Kind, type Visiting, visits } from './requests.js'
 import { noDatabase, silent, takesAll } from './stubs.js'
 
-/** What is between `on` and `off` is measured; the rest is not ours. */
+/** Switch of the measurement: only the work between `on` and `off` is measured. */
 export interface Meter {
   on(): void
   off(): void
@@ -57,7 +57,7 @@ export interface Prepared extends Visiting, Visit {
 
 const next = (): void => {}
 const VISITOR = Buffer.alloc(12, 7)
-/** Of one row of those that the requests make. */
+/** Size of one row that the requests make. */
 const ROW_BYTES = 50
 const GOOGLE = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 
@@ -73,7 +73,7 @@ const nothingToEncode: Codec<Visit> = {
 export const WITH_DIMENSIONS = 'the whole, with all ready-made dimensions'
 export const WITHOUT_DIMENSIONS = 'the same requests, without dimensions'
 
-/** What holds the results, so that no compiler leaves out what nobody looks at. */
+/** Holder of the results, so that no compiler removes unused work. */
 export const held: { result: unknown } = { result: undefined }
 
 export async function steps(bench: Bench): Promise<Step[]> {

@@ -1,9 +1,8 @@
 /**
- * How fast one collector empties the grid, beside what the database takes at most, by LOAD DATA and
- * by INSERTs without and with the sums that it keeps, and beside one INSERT a visit; what the
- * ready-made dimensions add, and what `keep: 'sums'` saves; and what it all takes on the disk. The
- * backlog is that of a site of four processes with 1,000 visits a second each, whose collector was
- * away.
+ * Speed of one collector, beside the most that the database takes, by LOAD DATA and by INSERTs
+ * without and with the sums that it keeps, and beside one INSERT a visit; what the ready-made
+ * dimensions add, and what `keep: 'sums'` saves; and what it all takes on the disk. The backlog is
+ * that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'

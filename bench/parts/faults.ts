@@ -1,7 +1,6 @@
 /**
- * What is lost, what comes twice, and how long it takes to catch up, when servers and processes
- * fail: each fault is a timeline of its own, in which all contenders live side by side on the same
- * servers.
+ * Losses, repeats and the time to catch up when servers and processes fail: each fault is a
+ * timeline of its own, in which all contenders live side by side on the same servers.
  */
 import { ensureBinaries } from '../../test/servers/binaries.js'
 import { bound, ofLiving } from '../faults/bound.js'
@@ -215,7 +214,7 @@ function caughtUp(faults: readonly Fault[], results: readonly Result[]): Table {
   )
 }
 
-/** Where a simpler contender does as well: said by the figures, not by us. */
+/** Lists the faults in which a simpler contender does as well, by the figures. */
 function asGood(faults: readonly Fault[], results: readonly Result[]): Table {
   const names = (fault: Fault, which: (outcome: Omit<Outcome, 'killed'>) => boolean): string =>
     CONTENDERS.filter((contender) => which(total(of(results, fault, contender))))

@@ -1,6 +1,6 @@
 /**
- * How long after `record()` a visit is in the figures, with the defaults; what collectors bring of
- * a writer whose clock is behind; and what an idle site costs.
+ * Time from `record()` until a visit is in the figures, with the defaults; the share that
+ * collectors bring of a writer whose clock is behind; and the cost of an idle site.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'

@@ -1,7 +1,7 @@
 /**
- * What is lost when many write to one cache at once: the experiment the original wide cache began
- * with (350 of 6,800 visits lost at 35 a second, on slow requests), with its loss beside the
- * collision model, and beside wide-cache.
+ * Losses when many write to one cache at once: the experiment the original wide cache began with
+ * (350 of 6,800 visits lost at 35 a second, on slow requests), with its loss beside the collision
+ * model, and beside wide-cache.
  */
 import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { LineChart } from '../harness/chart.js'
@@ -234,7 +234,7 @@ function hundredths(ratio: number): string {
 }
 
 /**
- * What each point of the picture is: all copies of the original at one rate and width, on a slow
+ * Returns the points of the picture: all copies of the original at one rate and width, on a slow
  * cache.
  */
 function points(found: readonly Found[], rate: number) {

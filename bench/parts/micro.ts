@@ -1,7 +1,4 @@
-/**
- * Where the time of a visit goes, and its memory, on the request path: every step by itself, and
- * the whole.
- */
+/** Time and memory of a visit on the request path: every step by itself, and the whole. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
@@ -27,7 +24,7 @@ const NS = { metric: 'ns/visit', better: 'less' } as const
 const BYTES = { metric: 'bytes/visit', better: 'less' } as const
 const VISIT = ''
 
-/** What the values of all ready-made dimensions may add to a visit. */
+/** Time that the values of all ready-made dimensions may add to a visit. */
 const MOST_DIMENSIONS_NS = 2_000
 
 interface Cost {
@@ -82,7 +79,7 @@ function claims({ samples, claim }: Bench): void {
   )
 }
 
-/** Of a round: the median run, less what it takes to look. */
+/** Returns the cost of a round: the median run, less the cost of measuring. */
 async function cost(step: Step, runs: number): Promise<Cost> {
   return {
     ns: await reading(step, runs, nanoseconds),

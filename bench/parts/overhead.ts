@@ -1,7 +1,7 @@
 /**
- * What tracking costs a busy Express site, and what its visitors feel of it: under full load, a
- * page that costs nothing and one that costs 2 ms; at a modest rate, with cache and database away.
- * The site has a core for itself. Targets are those of the project's issues about cost.
+ * Costs of tracking for a busy Express site, and the waits of its visitors: under full load, a page
+ * that costs nothing and one that costs 2 ms; at a modest rate, with cache and database away. The
+ * site has a core for itself. Targets are those of the project's issues about cost.
  */
 import { CASES, DOWN, outages, TWIN, WELL } from '../overhead/outages.js'
 import { renderingsIn } from '../overhead/page.js'
@@ -51,9 +51,9 @@ const PAGE = {
 } as const
 const PAGE_MS = 2
 const PAGES = [HELLO, PAGE] as const
-/** What wide-cache may take of the CPU, for each request, over a hook that does nothing. */
+/** CPU time that wide-cache may take for each request, over a hook that does nothing. */
 const MOST_MICROSECONDS = 5
-/** Of the middle half of the rounds, either way. */
+/** Greatest deviation of the middle half of the rounds, either way. */
 const STEADY = 0.03
 
 export const part: Part = {

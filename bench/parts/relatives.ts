@@ -93,7 +93,7 @@ export const part: Part = {
 interface Processes {
   readonly counters: Apart
   readonly counts: readonly number[]
-  /** Of each process, before anything is measured. */
+  /** Calls of each process before anything is measured. */
   readonly calls: number
   readonly ms: number
 }

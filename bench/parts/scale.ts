@@ -1,6 +1,6 @@
 /**
- * What a visit costs, and whether one is lost, as processes, memcached servers, width and writers
- * grow, one at a time.
+ * Costs of a visit, and the loss, as processes, memcached servers, width and writers grow, one at a
+ * time.
  */
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
@@ -20,10 +20,10 @@ const BASE = { processes: 2, servers: 1, width: 15, writers: 2 }
 const SMALL_SERVER_MB = 128
 const SMALL_SERVER_CELL_BYTES = 256_000
 
-/** How far the model may be from what memcached has counted. */
+/** Deviation allowed between the model and what memcached has counted. */
 const TOLERANCE = 0.15
 
-/** How long the generator runs alone, in each number of processes. */
+/** Time that the generator runs alone, with each number of processes. */
 const IDLE_SECONDS = 0.5
 
 interface Series {
@@ -157,8 +157,8 @@ function keep(bench: Bench, setting: Setting, outcome: Outcome, idle: number): v
 }
 
 /**
- * What the model says of such a run: of each layer that has got its part of the frames, and of
- * those without any.
+ * Calculates such a run by the model: each layer with its share of the frames, and the layers
+ * without any.
  */
 function calculate(
   { width, writers }: Setting,

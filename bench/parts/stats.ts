@@ -1,7 +1,7 @@
 /**
- * What the figures of the last ten minutes, the history and the top pages cost when they are read
- * anew, beside counting the rows, as the visits in the window grow, and as the visitors do; and
- * what 1,000 callers at once cost who find no answer anywhere.
+ * Costs of reading the figures of the last ten minutes, the history and the top pages anew, beside
+ * counting the rows, as visits and visitors in the window grow; and of 1,000 callers at once that
+ * find no answer anywhere.
  */
 import { type Connection, type RowDataPacket, createConnection } from 'mysql2/promise'
 import type { Memcached } from '../../test/servers/memcached.js'
@@ -38,7 +38,7 @@ const BY_HOUR = 'GROUP BY hour'
 const BY_PAGE = 'GROUP BY page'
 const HISTORIES = [HOURS, DAYS, TOP, BY_HOUR, BY_PAGE]
 
-/** What the activity is asked for, and what of the query stands in no other. */
+/** Reads of the activity, each with a part of its query that is in no other. */
 const READS: ReadonlyMap<string, { method: string; args: () => unknown[]; query: string }> =
   new Map([
     [REFRESH, { method: 'stats', args: () => [], query: '%FROM activity\\_seconds%' }],
@@ -61,7 +61,7 @@ const READS: ReadonlyMap<string, { method: string; args: () => unknown[]; query:
   ])
 const MS = { metric: 'ms', better: 'less' } as const
 
-/** Of many times as many visits the refresh may cost at most so much more: as good as nothing. */
+/** Greatest ratio of a refresh's cost where there are many times as many visits. */
 const MOST_GROWTH = 1.5
 
 /** A refresh takes a millisecond or two: what a round says is the median of some. */
@@ -79,7 +79,7 @@ interface Site {
   readonly database: StoppedDatabase
   readonly url: string
   readonly from: number
-  /** When the hour of the first visit began. */
+  /** Start of the hour of the first visit. */
   readonly firstHour: number
 }
 
@@ -209,7 +209,9 @@ async function site(
   return { setting, visits, visitors, sql, database, url, from, firstHour }
 }
 
-/** How long one way to the figures takes, in milliseconds. @throws Error if they are wrong */
+/**
+ * Returns how long one way to the figures takes, in milliseconds. @throws Error if they are wrong
+ */
 async function ask(
   contender: string,
   { visits, visitors, sql, database, from, firstHour, setting }: Site,
@@ -261,7 +263,7 @@ async function ask(
   return ms
 }
 
-/** By how much a refresh costs more at `many` than at `few`, within each round. */
+/** Returns by how much a refresh costs more at `many` than at `few`, within each round. */
 function growthOf({ samples }: Bench, few: Site, many: Site, read = REFRESH): Spread {
   const before = samples.of(read, few.setting, MS)
   return spread(samples.of(read, many.setting, MS).map((ms, round) => ms / before[round]!))

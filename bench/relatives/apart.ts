@@ -19,7 +19,7 @@ export const INCREMENTS = { metric: 'increments/s', better: 'more' } as const
 export const P50 = { metric: 'p50 ms', better: 'less' } as const
 export const P99 = { metric: 'p99 ms', better: 'less' } as const
 
-/** How many processes the issue's factor is for. */
+/** Number of processes that the target is for. */
 export const MOST_PROCESSES = 16
 const AWAY_MS = 2
 export const PLACES = {
@@ -28,7 +28,7 @@ export const PLACES = {
   replica: `replica ${AWAY_MS} ms away`,
 } as const
 const SHARDS = 20
-/** What a proxy has heard is of no use here, and not to be kept. */
+/** Time for which a proxy keeps what it has heard, which is of no use here. */
 const FORGET_MS = 200
 const PROGRAM = new URL('./apart.js', import.meta.url)
 /** As MySQL's default: a commit keeps its locks until the replica has it. */

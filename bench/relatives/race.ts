@@ -7,7 +7,7 @@ import type { Metric } from '../harness/part.js'
 
 export interface Contender {
   readonly name: string
-  /** Where it is not raced with any number of callers. */
+  /** Numbers of callers, if not all are raced. */
   readonly callers?: readonly number[]
   /**
    * Lets so many callers work for about `ms` milliseconds. @throws Error if what it has counted is
@@ -16,7 +16,7 @@ export interface Contender {
   run(callers: number, ms: number): Promise<Done>
 }
 
-/** What callers got done. */
+/** Work that callers have done. */
 export interface Done {
   /** A second. */
   readonly rate: number

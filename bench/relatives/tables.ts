@@ -1,4 +1,4 @@
-/** What the part `relatives` prints. */
+/** Tables of the part `relatives`. */
 import type { Bench, Metric } from '../harness/part.js'
 import type { Spread } from '../harness/statistics.js'
 import { number, type Table, withSpread } from '../harness/table.js'

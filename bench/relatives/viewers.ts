@@ -55,7 +55,7 @@ export async function viewers(
   bench.samples.add(ONE_ITEM, setting, COUNT_MS, milliseconds)
 }
 
-/** Of all tables with their indexes, as they lie on the disk. */
+/** Returns the size of all tables with their indexes on the disk. */
 async function bytesOf(mysqlUrl: string): Promise<number> {
   const connection = await mysql.createConnection(mysqlUrl)
   try {

@@ -16,7 +16,7 @@ export const IN_PLACE = {
   sorted: 'in place, a statement a word, sorted',
   one: 'in place, one sorted statement',
 }
-/** How many documents at once the issue asks about. */
+/** Number of documents written at once. */
 export const WRITERS = 32
 
 /** A connection for each of 32 writers, and two for the processor. */
@@ -26,9 +26,7 @@ const VOCABULARY = 2_000
 /** One processor works here; every bucket is a transaction. */
 const BUCKETS = 16
 
-/**
- * What writes documents and can be looked at: each word's count, and the documents to count again.
- */
+/** A program that writes documents, and whose word counts and documents can be read. */
 interface Site {
   write(body: string, counts: ReadonlyMap<string, number>, until: number): Promise<boolean>
   /** Brings some of what is queued to the counts; how much. */

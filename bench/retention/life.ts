@@ -14,14 +14,14 @@ import { FAST, NAME, visitsBetween } from './visits.js'
 const VALUES_DAYS = 1
 const VANISHED_SECONDS = 300
 
-/** Of the run, before its first midnight. */
+/** Milliseconds of the run before its first midnight. */
 const BEFORE_MIDNIGHT_MS = 5_000
 
 export interface Life {
   /** Visits a second. */
   readonly rate: number
   readonly seconds: number
-  /** How long rows are kept, in seconds of the run. */
+  /** Retention of rows, in seconds of the run. */
   readonly keptSeconds: number
   /** From one removal to the next, where the last one left nothing, and of a period. */
   readonly everySeconds: number
@@ -35,9 +35,9 @@ export interface Period {
   readonly closedDays: number
   /** The longest call of the retention in the period. */
   readonly longestCallMs: number
-  /** By how much the oldest row is past its time at the end, in seconds of the run. */
+  /** Time by which the oldest row is past its retention at the end, in seconds of the run. */
   readonly overdueSeconds: number
-  /** How far the collector is behind its second at the end. */
+  /** Lag of the collector behind its second at the end. */
   readonly behindSeconds: number
 }
 
@@ -92,7 +92,7 @@ export async function live(
   }
 }
 
-/** When the oldest second began that has rows. */
+/** Returns the start of the oldest second that has rows. */
 async function oldestOf(database: Database): Promise<number> {
   const { rows } = await database.query(
     'SELECT MIN(second) AS second FROM activity_seconds WHERE name = ?',

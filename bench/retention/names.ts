@@ -1,4 +1,4 @@
-/** What the part `retention` calls what it measures, for those who read its results. */
+/** Names of what the part `retention` measures, for readers of its results. */
 import type { Metric } from '../harness/samples.js'
 
 export const COLLECTOR = 'collector'
@@ -6,7 +6,7 @@ export const RETENTION = 'retention'
 /** Somebody who commits 100 visits again and again. */
 export const BESIDE = 'commits of others'
 
-/** What runs beside those commits. */
+/** Work that runs beside those commits. */
 export const NOTHING = 'nothing else'
 export const COLLECTS = 'a collector'
 export const REMOVES = 'a collector that removes as much'

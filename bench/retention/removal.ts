@@ -4,13 +4,13 @@ import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { NAME, visitsBetween } from './visits.js'
 
-/** How long a call of a collecting run lasts, where there is more to remove. */
+/** Duration of a call of a collecting run, where there is more to remove. */
 export const CALL_MS = 250
 
 /** All days are closed, and nothing of closed days stays but their totals. */
 const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
 
-/** Of the rows that are brought and removed. */
+/** Visits a second in the rows that are brought and removed. */
 const VISITS_A_SECOND = 4_000
 
 export interface Work {

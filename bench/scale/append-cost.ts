@@ -1,5 +1,5 @@
 /**
- * What cells that grow cost memcached: CPU time of an append over the size of the cell (which is
+ * Costs of growing cells for memcached: CPU time of an append over the size of the cell (which is
  * copied each time), and how much of its memory they can use (they leave a slab class behind at
  * each step).
  */

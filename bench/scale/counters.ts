@@ -1,6 +1,6 @@
 /**
- * What servers count of their own work, as the difference of two looks; what looking costs is taken
- * off.
+ * Counters that servers keep of their own work, as the difference of two readings, less the cost of
+ * reading.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -136,7 +136,7 @@ export function sqlWork(before: SqlWork, after: SqlWork): SqlWork {
   }
 }
 
-/** Of all threads, by /proc. 0 where there is none. */
+/** Returns the CPU time of all threads, by /proc. 0 where there is none. */
 function cpuMicros(pid: number): number {
   let text: string
   try {

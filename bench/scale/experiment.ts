@@ -22,7 +22,9 @@ export interface Setting {
   readonly width: number
   /** Visits a second of each process. */
   readonly rate: number
-  /** Where there are more writers than processes, each process plays several web processes. */
+  /**
+   * Number of writers. If there are more than processes, each process plays several web processes.
+   */
   readonly writers: number
 }
 
@@ -32,7 +34,7 @@ export interface Outcome {
   readonly rows: number
   readonly different: number
   readonly ledger: LedgerReport
-  /** Of all writers' processes, the generator's work included. */
+  /** CPU time of all writers' processes, the generator's work included. */
   readonly webCpuMicros: number
   readonly cache: CacheWork
   readonly sql: SqlWork
@@ -43,7 +45,7 @@ export interface Outcome {
 }
 
 /**
- * What the collector did from the first visit until the last cell was drained; `layers` with those
+ * Work of the collector from the first visit until the last cell was drained; `layers` with those
  * that were empty.
  */
 export interface Collected {
@@ -67,7 +69,7 @@ const OPTIONS = {
 }
 
 /**
- * How long the collector may take for what is left after the last visit, on a machine that is busy
+ * Time that the collector may take for what is left after the last visit, on a machine that is busy
  * with other things.
  */
 const PATIENCE_MS = 60_000

@@ -17,7 +17,7 @@ export const GRID = {
 } as const
 
 /**
- * What is built into the wide cache (src/wide-cache, src/activity/retention.ts, src/cache) and into
+ * Limits built into the wide cache (src/wide-cache, src/activity/retention.ts, src/cache) and into
  * memcached.
  */
 export const LIMITS = {
@@ -59,7 +59,7 @@ export function framesOf(
 }
 
 /**
- * How many of `cells` are hit, on the average, by `throws` at random: cells x (1 - (1 -
+ * Returns how many of `cells` are hit, on the average, by `throws` at random: cells x (1 - (1 -
  * 1/cells)^throws).
  */
 export function hit(cells: number, throws: number): number {
@@ -93,23 +93,23 @@ export function widthFor(framesPerLayer: number, frameBytes: number): number {
   return low
 }
 
-/** What passes between writers, collector and cache for one layer. */
+/** Traffic between writers, collector and cache for one layer. */
 export interface CacheWork {
   readonly operations: number
   /** Both ways, memcached's binary protocol included, TCP's headers not. */
   readonly bytes: number
-  /** What appends copy: a cell of final size S, on its way there, S/2 a frame. */
+  /** Bytes that appends copy: a cell of final size S, on its way there, S/2 a frame. */
   readonly copiedBytes: number
   readonly cells: number
   readonly prefixes: number
 }
 
 /**
- * Of each frame an `append`; where the cell is new it finds none, and an `add` sends the frame
- * again. Then its writer reads the watermark. The collector asks for all cells, deletes those that
- * are, and publishes the watermark, and in each batch the prefix of each writer in it. Batches are
- * cut from frames that are in the order of their writers, so a writer is in one batch, or in two
- * where it is cut. `keyBytes`: of a cell's key.
+ * Returns the work of one layer. Each frame is an `append`; if the cell is new, it finds none, and
+ * an `add` sends the frame again. Then its writer reads the watermark. The collector asks for all
+ * cells, deletes those that are, and publishes the watermark, and in each batch the prefix of each
+ * writer in it. Batches are cut from frames that are in the order of their writers, so a writer is
+ * in one batch, or in two where it is cut. `keyBytes`: of a cell's key.
  */
 export function cacheWorkOf(layer: {
   frames: number

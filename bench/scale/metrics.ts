@@ -1,7 +1,4 @@
-/**
- * What the part `scale` measures, by the names under which its result keeps it; the model reads
- * them there.
- */
+/** Metrics of the part `scale`, by the names in its result, where the model reads them. */
 export const WEB = { metric: 'web CPU µs/visit', better: 'less' } as const
 export const OPERATIONS = { metric: 'cache operations/visit', better: 'less' } as const
 export const CACHE_BYTES = { metric: 'cache bytes/visit', better: 'less' } as const
@@ -29,7 +26,7 @@ export const MODEL_OPERATIONS = {
 } as const
 export const MODEL_BYTES = { metric: 'calculated over measured cache bytes', better: null } as const
 
-/** Of the server alone. */
+/** CPU time of the server alone. */
 export const APPEND = { metric: 'memcached CPU µs/append', better: 'less' } as const
 export const USABLE = { metric: 'share of memory that growing cells fill', better: 'more' } as const
 

@@ -113,7 +113,7 @@ async function firstHour(sql: Connection): Promise<number> {
   return Number(row!['hour'])
 }
 
-/** What the dashboard asks for, up to now. */
+/** Returns the range that the dashboard asks for, up to now. */
 export function rangeOf(days: number): { from: number; to: number } {
   const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS
   return { from: to - days * DAY_MS, to }
@@ -127,7 +127,7 @@ export async function analyze(sql: Connection): Promise<void> {
   )
 }
 
-/** When the window begins, in milliseconds since the Unix epoch. */
+/** Returns when the window begins, in milliseconds since the Unix epoch. */
 export async function windowStart(sql: Connection): Promise<number> {
   const [[row]] = await sql.query<RowDataPacket[]>('SELECT watermark FROM wide_cache_grids')
   return (Number(row!['watermark']) + 1 - WINDOW_SECONDS / LAYER_SECONDS) * LAYER_SECONDS * 1000
@@ -135,7 +135,7 @@ export async function windowStart(sql: Connection): Promise<number> {
 
 const FROM_WINDOW = `FROM activities WHERE name = 'activity' AND created_at >= ?`
 
-/** What a site without sums asks. */
+/** Counts the views as a site without sums does. */
 export async function countViews(sql: Connection, from: number): Promise<number> {
   const [[row]] = await sql.query<RowDataPacket[]>(`SELECT COUNT(*) AS n ${FROM_WINDOW}`, [from])
   return Number(row!['n'])
@@ -149,7 +149,7 @@ export async function countVisitors(sql: Connection, from: number): Promise<numb
   return Number(row!['n'])
 }
 
-/** What a site without sums asks for its history; returns the views of all hours. */
+/** Reads the history as a site without sums does; returns the views of all hours. */
 export async function groupByHour(sql: Connection, from: number): Promise<number> {
   const [rows] = await sql.query<RowDataPacket[]>(
     `SELECT created_at DIV ${HOUR_MS} AS hour, COUNT(*) AS n, ` +
@@ -159,7 +159,7 @@ export async function groupByHour(sql: Connection, from: number): Promise<number
   return rows.reduce((sum, row) => sum + Number(row['n']), 0)
 }
 
-/** What a site without sums asks for its top pages; returns how many it gets. */
+/** Reads the top pages as a site without sums does; returns how many it gets. */
 export async function groupByPage(sql: Connection, from: number): Promise<number> {
   const [rows] = await sql.query<RowDataPacket[]>(
     `SELECT page, COUNT(*) AS n ${FROM_WINDOW} GROUP BY page ORDER BY n DESC LIMIT 10`,

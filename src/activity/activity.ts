@@ -61,7 +61,8 @@ export interface RecordedVisit {
   /** Page that was viewed, cut at 1,024 bytes. */
   page: string
   /**
-   * When, in milliseconds since the Unix epoch, or as a Date. What lies ahead counts as now.
+   * Time of the visit, in milliseconds since the Unix epoch, or as a Date. A time in the future
+   * counts as now.
    * @default now
    */
   at?: number | Date | undefined

@@ -43,8 +43,9 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
 }
 
 /**
- * What the ledger has committed before the first visit, no hour has: under another kind of rows, or
- * before the sums were removed. The transaction's own rows are not entered there yet.
+ * Begins the books with what the ledger committed before the first visit. No hour has that: under
+ * another kind of rows, or before the sums were removed. The transaction's own rows are not entered
+ * there yet.
  */
 async function beginBooks(tx: Transaction, name: string): Promise<void> {
   const { rows } = await tx.query(COMMITTED_SUM, [name])

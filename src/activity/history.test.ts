@@ -48,7 +48,7 @@ async function removeOld(database: Database, name: string, now: number, rowsMs =
   while (await removeOldVisits(database, { now, name }, retention));
 }
 
-/** What was recorded, each with the time that it counts at. */
+/** Recorded visits, each with the time that it counts at. */
 class Recount {
   readonly #visits: (Visit & { late: boolean })[] = []
   #openFrom = 0

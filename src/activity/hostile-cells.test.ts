@@ -1,6 +1,6 @@
 /**
- * What anyone who can write to the cache may put there: no cell stops the collector, or takes a
- * visit from those beside it.
+ * Cells with anything that a client of the cache may put there: no cell stops the collector, or
+ * takes a visit from those beside it.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Sites that keep sums alone, through the front door. */
+/** Sites that keep sums alone, through the public entry points. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActivity } from './activity.js'

@@ -1,7 +1,7 @@
 /**
- * What is kept of visits: rows and sums, or sums alone. SQL says which, so that all who commit do
- * the same: the sites' processes, collectors on other machines, and the command that commits what
- * was in quarantine.
+ * The setting `keep`: a name keeps rows and sums, or sums alone. SQL says which, so that all who
+ * commit do the same: the sites' processes, collectors on other machines, and the command that
+ * commits what was in quarantine.
  */
 import type { Queryable } from '../database/database.js'
 import { type Keep, type Use, useOf } from '../wide-cache/ledger/use.js'

@@ -1,6 +1,6 @@
 /**
- * What `skip`, `visitor` and `page` see of a request, wherever the middleware is mounted and
- * whatever routers do later.
+ * The parts that `skip`, `visitor` and `page` see of a request, wherever the middleware is mounted
+ * and whatever routers do later.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

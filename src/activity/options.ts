@@ -42,20 +42,20 @@ export interface ActivityOptions extends GridOptions {
   skip?: ((req: Request, res: Response) => boolean) | undefined
   /**
    * Visitor: a text, or a number such as the id of a user; only a keyed hash of it
-   * leaves the process. Asked after the response.
+   * leaves the process. Called after the response.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
   visitor?: ((req: Request) => string | number | bigint) | undefined
   /**
-   * Page that is stored, cut at 1,024 bytes. Asked after the response. @default the path
+   * Page that is stored, cut at 1,024 bytes. Called after the response. @default the path
    * without query
    */
   page?: ((req: Request) => string) | undefined
   /**
-   * What visits are told apart by beside their pages, each a function of the request that returns a
-   * short text, or `undefined` where there is no value. At most 16, with names of 1 to 32 letters,
-   * digits, `_`, `.`, `-`; values are cut at 255 bytes. Each is summed by itself, never with
-   * another one, so no sum speaks of a person. Asked after the response.
+   * Properties by which visits are counted beside their pages, each a function of the request that
+   * returns a short text, or `undefined` where there is no value. At most 16, with names of 1 to 32
+   * letters, digits, `_`, `.`, `-`; values are cut at 255 bytes. Each is summed by itself, never
+   * with another one, so no sum speaks of a person. Called after the response.
    * @default none
    * @example
    * ```js

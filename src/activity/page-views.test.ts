@@ -9,7 +9,10 @@ import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
-/** What Chrome and Firefox accept in a navigation, a script's `fetch()` by default, and Turbo. */
+/**
+ * The types that Chrome and Firefox accept in a navigation, a script's `fetch()` by default, and
+ * Turbo.
+ */
 const NAVIGATION = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 const ANYTHING = '*/*'
 const TURBO = 'text/html, application/xhtml+xml'

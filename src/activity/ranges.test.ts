@@ -13,7 +13,7 @@ const ranges = fc.record({
   days: fc.oneof(...[30, 365, 3_659].map((days) => fc.integer({ min: days - 1, max: days + 3 }))),
 })
 
-/** What `ask` makes of a request, or `undefined` if the dashboard refuses it with a 400. */
+/** Returns what `ask` makes of a request, or `undefined` if the dashboard refuses it with a 400. */
 function letThrough<T>(ask: () => T): T | undefined {
   try {
     return ask()

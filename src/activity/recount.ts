@@ -20,7 +20,7 @@ const SECONDS_A_DAY = 24 * 3600
 /** From one layer to the next: a prime that never divides the number of layers of a day. */
 const STRIDE = 7_919
 
-/** Of longer layers, only so many seconds are recounted. */
+/** Seconds of a layer that are recounted, at most. */
 const MAX_SECONDS = 10
 
 /** Collecting runs that are entered in SQL together. */

@@ -16,7 +16,7 @@ import { sliceOf } from './sums.js'
 import { foldValues, removeValues } from './values.js'
 
 /**
- * What is removed at a time, so that nobody who inserts is held up: rows of one transaction, about,
+ * Amounts removed at a time, small enough not to hold up inserts: rows of one transaction, about,
  * and of one DELETE; seconds of one transaction; visitors.
  */
 const ROWS_A_PIECE = 10_000

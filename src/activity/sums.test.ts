@@ -150,7 +150,7 @@ async function sumsOf(database: Database, name: string): Promise<unknown> {
   return [...found, await readStats(database, { name, asOf: NOW, stale: false }, 600)]
 }
 
-/** How many rows a name has, after a recount of all its seconds. */
+/** Returns how many rows a name has, after a recount of all its seconds. */
 async function assertRecounted(database: Database, name: string): Promise<number> {
   const { rows } = await database.query('SELECT second FROM activity_seconds WHERE name = ?', [
     name,

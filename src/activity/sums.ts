@@ -89,7 +89,7 @@ type VisitorsOfDay = Map<string, SeenVisitor>
 export class Sums {
   readonly #visitors = new Map<number, VisitorsOfDay>()
   readonly #values = new Map<number, HourCounts>()
-  /** Of the second that the last visit was in. */
+  /** The second that the last visit was in. */
   #second = -1
   #hourBit = 0
   #ofDay: VisitorsOfDay = new Map()

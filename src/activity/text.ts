@@ -1,5 +1,6 @@
 /**
- * Whatever a client can send becomes valid text of bounded length that every database takes.
+ * Turns anything that a client can send into valid text of bounded length that every database
+ * takes.
  */
 
 /** Nearly every text is this, and stays as it is. */

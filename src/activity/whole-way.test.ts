@@ -40,7 +40,7 @@ const RUNS: Readonly<Record<string, number>> = {
 /** Visits as they count: when, and whether late. */
 type Counted = Visit & { readonly late: boolean }
 
-/** What the sums are to be. */
+/** The sums as they must be. */
 class Recount {
   readonly #visits: Counted[] = []
   #openFrom = 0
@@ -103,7 +103,7 @@ class Recount {
   }
 }
 
-/** What one process has recorded; a visit `ago` hours before the latest hour. */
+/** Visits that one process has recorded; a visit `ago` hours before the latest hour. */
 const visits = fc.array(
   fc.record({
     ago: fc.oneof(
@@ -166,7 +166,7 @@ class World {
     this.#cache = new FaultyCache(site.cache(), fault, 'shared')
   }
 
-  /** How often SQL has failed so far. */
+  /** Number of failures of SQL so far. */
   get faults(): number {
     return this.#faulty.faults
   }

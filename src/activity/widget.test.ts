@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => browser.close())
 
-/** What the element reads. */
+/** Figures as the element reads them. */
 type Shown = Omit<ActivityStats, 'lower' | 'upper'>
 
 const withBounds = (figures: Shown): ActivityStats => ({
@@ -30,7 +30,7 @@ interface Scene {
   page: Page
   figures: Shown | undefined
   asked: number
-  /** What the browser complained of. */
+  /** Complaints of the browser. */
   complaints: string[]
   text(): Promise<string>
   spoken(): Promise<string>
@@ -105,7 +105,7 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
   }
 }
 
-/** Up to when figures are, as the widget writes it. */
+/** Returns the time up to which figures are complete, as the widget writes it. */
 const timeOf = ({ asOf }: Shown): string =>
   new Date(asOf).toLocaleTimeString('en', {
     hour: '2-digit',

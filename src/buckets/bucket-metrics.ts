@@ -65,7 +65,7 @@ interface Parts<Stored extends MetricTable> {
   readonly stored: Stored
   readonly read: () => Promise<Readonly<Record<keyof Stored, number>>>
   readonly process: ProcessTable
-  /** Of its database; `undefined`: another object tells of them. */
+  /** Errors of its database; `undefined`: another object reports them. */
   readonly errors: ErrorCounts | undefined
 }
 

@@ -12,7 +12,7 @@ export interface Asset {
 const FOLDER = 'dashboard/assets'
 const PAGE = 'page.html'
 
-/** Of files by these endings; others in the folder are not served. */
+/** Content types by file ending. Files with other endings are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',

@@ -6,7 +6,7 @@ import { BurstLogger } from '../support/logger.js'
 import { gate, isDeveloper } from './authorize.js'
 import type { Authorize } from './options.js'
 
-/** What of a request the gate looks at. */
+/** Returns a request with the parts that the gate looks at. */
 function request(
   headers: Record<string, string> = {},
   remoteAddress: string | undefined = '127.0.0.1',

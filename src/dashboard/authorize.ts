@@ -1,7 +1,7 @@
 /**
- * Who may see the dashboard. With `authorize` it alone decides. Without it, only a developer at the
- * machine itself may: behind a reverse proxy every visitor's socket is loopback, so a loopback
- * socket alone says nothing.
+ * The check of who may see the dashboard. `authorize` alone decides, if it is given. Without it,
+ * only a developer at the machine itself may: behind a reverse proxy every visitor's socket is
+ * loopback, so a loopback socket alone says nothing.
  */
 import type { Request } from '../page-views/express.js'
 import type { Clock } from '../support/clock.js'

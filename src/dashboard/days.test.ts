@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const DAYS = fileURLToPath(new URL('./assets/days.js', import.meta.url))
 
-/** What `days.js` makes of one view per hour, in a process whose clock is in this zone. */
+/** Returns what `days.js` makes of one view per hour, in a process whose clock is in this zone. */
 function daysIn(zone: string, now: string, count: number): { starts: string[]; views: number[] } {
   const program = `
     const { dayStarts, viewsByDay } = await import(${JSON.stringify(DAYS)})

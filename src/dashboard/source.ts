@@ -1,8 +1,8 @@
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 
 /**
- * What the dashboard needs of an activity and of hits. Only the shape counts: the dashboard knows
- * neither.
+ * The methods of an activity and of hits that the dashboard needs. Only the shape counts: the
+ * dashboard knows neither.
  */
 export interface DashboardSource {
   readonly name: string

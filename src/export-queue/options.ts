@@ -8,8 +8,8 @@ export interface ExportEntry<K, V> {
   /** The value that was added. */
   readonly value: V
   /**
-   * Of two entries with one key, the later one has the greater version. A repeat has the version it
-   * had before.
+   * Version of the entry. Of two entries with one key, the later one has the greater version. A
+   * repeat has the version it had before.
    */
   readonly version: number
 }

@@ -1,6 +1,6 @@
 /**
- * How hits come to be counted: the map that adds them up, and the commit that tells it which count.
- * Whoever commits hits, a process of the site or a command, does it with these.
+ * The map that adds hits up, and the commit that tells it which hits count. Whoever commits hits, a
+ * process of the site or a command, does it with these.
  */
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import type { Database, Transaction } from '../database/database.js'

@@ -1,4 +1,4 @@
-/** What hits promise, on any pair of a cache and a database. */
+/** The promises of hits, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -51,7 +51,7 @@ const NOON = Math.floor(systemEnvironment.clock.now() / WINDOW_MS - 4) * WINDOW_
 const newName = (): string => `t${randomBytes(6).toString('hex')}`
 const viewerOf = (number: number): Buffer => Buffer.alloc(12, number)
 
-/** Of each item: anonymous hits, and different viewers a window. */
+/** The hits expected of each item: anonymous ones, and different viewers a window. */
 function model(
   hits: Iterable<{ item: string; viewer: unknown; window: number }>,
 ): Map<string, number> {

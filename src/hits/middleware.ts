@@ -6,9 +6,9 @@ import { type Count, pageViews } from '../page-views/middleware.js'
 import type { HitsSettings } from './options.js'
 
 /**
- * What {@link Hits.middleware} is told of a page. All are asked after the response. They see `url`,
- * `path`, `baseUrl`, `originalUrl` and `params` of the request as they were where the middleware is
- * mounted.
+ * Functions that tell {@link Hits.middleware} about a page. They are called after the response.
+ * They see `url`, `path`, `baseUrl`, `originalUrl` and `params` of the request as they were where
+ * the middleware is mounted.
  */
 export interface HitsMiddlewareOptions {
   /**
@@ -19,15 +19,15 @@ export interface HitsMiddlewareOptions {
    */
   item(req: Request): string | null | undefined
   /**
-   * Who the viewer is: a text, or a number such as the id of a user; only a keyed hash of it leaves
-   * the process.
+   * The viewer: a text, or a number such as the id of a user; only a keyed hash of it leaves the
+   * process.
    * @default the IP address, by Express's "trust proxy", and the user agent
    */
   viewer?: ((req: Request) => string | number | bigint) | undefined
   /**
-   * Who the item's author is, as `viewer` says it, or whether the viewer is the author. The
-   * author's own views never count. The number 7 and the text "7" are one author. `undefined`,
-   * `null`, `false` or an empty text: unknown. @default no author is known, so all views may count
+   * The item's author, as `viewer` says it, or whether the viewer is the author. The author's own
+   * views never count. The number 7 and the text "7" are one author. `undefined`, `null`, `false`
+   * or an empty text: unknown. @default no author is known, so all views may count
    */
   owner?:
     | ((req: Request, res: Response) => string | number | bigint | boolean | null | undefined)

@@ -6,8 +6,8 @@ import { GRID_OPTIONS, type GridOptions, gridSettings } from '../wide-cache/grid
 /** Options of `createHits()`. One that is `undefined` is one not given. */
 export interface HitsOptions extends GridOptions {
   /**
-   * What is counted, such as `threads`: processes that give the same name count together. 1 to 27
-   * letters, digits, `_`, `.`, `-`.
+   * Name of what is counted, such as `threads`: processes that give the same name count together. 1
+   * to 27 letters, digits, `_`, `.`, `-`.
    */
   name: string
   /**
@@ -24,8 +24,8 @@ export interface HitsOptions extends GridOptions {
    */
   bots?: 'skip' | 'count' | undefined
   /**
-   * What the middleware does with requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each
-   * of them, without a viewer, `skip` none, `ignore` like all others. @default 'anonymous'
+   * Treatment of requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each of them, without a
+   * viewer, `skip` none, `ignore` like all others. @default 'anonymous'
    */
   privacySignals?: 'anonymous' | 'skip' | 'ignore' | undefined
 }
@@ -40,10 +40,7 @@ export interface HitsSettings {
   readonly gridName: string
   /** 0: not given. */
   readonly repeatSeconds: number
-  /**
-   * How long after its window has begun a viewing is remembered, as far as this process is
-   * concerned.
-   */
+  /** Time for which this process keeps a viewing, in seconds after the window has begun. */
   readonly keepSeconds: number
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'

@@ -1,8 +1,8 @@
 import { type Database, DatabaseError } from '../database/database.js'
 
 /**
- * How much one call removes: with one in each collecting run this keeps up with 20,000 hits a
- * second.
+ * Pieces that one call removes: with one call in each collecting run this keeps up with 20,000 hits
+ * a second.
  */
 const PIECES_A_CALL = 40
 const ROWS_A_PIECE = 5_000

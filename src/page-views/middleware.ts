@@ -9,9 +9,9 @@ export interface PageViewSettings<Subject> {
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
   /**
-   * What the page view counts for: a page, or an item. `target` is what was asked for before
-   * routers rewrote it. `undefined`: nothing is to count where this middleware is mounted; then the
-   * next place where the request meets it is asked.
+   * The page or the item that the page view counts for. `target` is the request's target before
+   * routers rewrote it. `undefined`: nothing counts where this middleware is mounted; then the next
+   * place where the request meets it is asked.
    */
   readonly subject: (req: Request, target: string) => Subject | undefined
   /** Whether the visitor is the author of the subject, whose views do not count. */

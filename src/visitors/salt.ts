@@ -12,8 +12,8 @@ const SALT_BYTES = 32
 const TTL_SECONDS = 2 * 24 * 3600
 
 /**
- * How often it is seen whether the cache still has the salt; and while it is not known here, asked
- * again.
+ * Interval of checking that the cache still has the salt, and of asking again while this process
+ * does not know it.
  */
 const CHECK_MS = 120_000
 const RETRY_MS = 1_000

@@ -1,4 +1,4 @@
-/** What became of the rows that a site's writers have recorded, by one of its tables. */
+/** The account of the rows that a site's writers have recorded, by one of its tables. */
 import { type Disturbance, mustBeThere } from './allowed-loss.js'
 import type { Tally } from './tally.js'
 import type { Truth } from './truth.js'
@@ -8,7 +8,7 @@ export interface WriterLife extends Truth {
   readonly name: string
   /** It closed in order and brought all to SQL: its rows are known exactly. */
   readonly exact: boolean
-  /** When it was killed; of use only if it was. */
+  /** Time at which it was killed, if it was. */
   readonly killedAt: number
 }
 

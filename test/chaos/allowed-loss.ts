@@ -1,7 +1,7 @@
 /**
- * Which rows of a killed writer may be missing. Promise 1 allows its open frame, what the cache
- * lost of its unconfirmed frames, and what reached a cell after its layer was drained. From
- * outside, that is seen by the faults:
+ * The rule of which rows of a killed writer may be missing. Promise 1 allows its open frame, what
+ * the cache lost of its unconfirmed frames, and what reached a cell after its layer was drained.
+ * From outside, that is seen by the faults:
  *
  * - A row must be there if its writer lived 2 s longer, and if there was no fault from 90 s before
  *   until 30 s after it was recorded: its frame was placed, and its cell was drained.

@@ -1,9 +1,9 @@
-/** What a process of a site is told by its parent. */
+/** The message that tells a process of a site what to do. */
 import type { UsesOptions } from './uses.js'
 
 /** At its start, by its environment. */
 export interface Assignment extends UsesOptions {
-  /** What its rows are marked with: no other process ever has the same. */
+  /** The mark of its rows: no other process ever has the same. */
   readonly life: string
   /** The file in which it keeps the truth; a pure collector has none. */
   readonly truth: string | undefined

@@ -17,7 +17,7 @@ import { type Site, startWorld, type World } from './world.js'
 
 export interface ChaosOptions {
   readonly seed: number
-  /** How long faults happen. */
+  /** Seconds during which faults happen. */
   readonly seconds: number
   /** Each site has names of its own, and all processes have one geometry. */
   readonly apart?: boolean

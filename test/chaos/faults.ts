@@ -1,4 +1,4 @@
-/** How each kind of fault is done to the world. What is done resolves when its fault is over. */
+/** The faults of each kind. Each function resolves when its fault is over. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { Random } from '../simulated-world/random.js'
@@ -10,7 +10,7 @@ const MARIADB = 'MariaDB'
 const START_TRIES = 60
 const START_RETRY_MS = 1_000
 
-/** What of `world` the plan may disturb. */
+/** Returns the parts of `world` that the plan may disturb. */
 export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
   const names = (some: readonly Slot[]): string[] => some.map(({ options }) => options.name)
   return {

@@ -1,4 +1,4 @@
-/** What a site's database and its ledgers say in the end. */
+/** The final state of a site's database and its ledgers. */
 import type { Database, LedgerReport } from '../../src/index.js'
 import { Tally } from './tally.js'
 import { nameOf, type Part, type Uses, type UsesOptions } from './uses.js'
@@ -16,10 +16,10 @@ export interface Found {
   /** Hits of each life. */
   readonly hits: ReadonlyMap<string, number>
   readonly ledgers: Readonly<Record<Part, LedgerReport>>
-  /** What `stats()` says, and what `activities` has. */
+  /** Figures of `stats()`, and of `activities`. */
   readonly stats: Figures
   readonly recount: Figures
-  /** What today's certificate says does not agree. */
+  /** Disagreements that today's certificate lists. */
   readonly findings: readonly string[]
 }
 

@@ -1,11 +1,11 @@
 /**
- * Which faults happen when, all of it drawn from a seed before the run begins: the same seed and
+ * The plan of which faults happen when, drawn from a seed before the run begins: the same seed and
  * length give the same faults. A target has one fault at a time; different targets have theirs at
  * the same time.
  */
 import { Random } from '../simulated-world/random.js'
 
-/** What a fault disturbs. `none`: an event of every day that excuses nothing. */
+/** The part that a fault disturbs. `none`: an everyday event that excuses nothing. */
 export type Disturbed = 'cache' | 'sql' | 'process' | 'none'
 
 export interface Fault {
@@ -15,11 +15,11 @@ export interface Fault {
   readonly at: number
   /** Milliseconds that it lasts. */
   readonly ms: number
-  /** How large it is, in the unit of its kind. */
+  /** Size of the fault, in the unit of its kind. */
   readonly size: number
 }
 
-/** What there is to disturb, by name. */
+/** Names of the parts that can be disturbed. */
 export interface Targets {
   readonly process: readonly string[]
   readonly writer: readonly string[]

@@ -4,7 +4,7 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** How long an end of a silent connection waits until its keepalive notices. */
+/** Time that an end of a silent connection waits until its keepalive notices. */
 const KEEPALIVE_MS = 60_000
 
 interface Connection {

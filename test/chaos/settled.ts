@@ -32,7 +32,7 @@ export async function settled(uses: Uses): Promise<void> {
 }
 
 /**
- * What `work` resolves with. @throws Error naming `what` when it takes longer than
+ * Resolves with what `work` resolves with. @throws Error naming `what` when it takes longer than
  * {@link ANSWER_MS}
  */
 export async function answered<T>(what: string, work: Promise<T>): Promise<T> {

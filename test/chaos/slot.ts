@@ -19,7 +19,7 @@ export interface Life {
   readonly log: string
   /** The signal that was to end it. */
   asked: 'SIGKILL' | 'SIGTERM' | undefined
-  /** When it was killed, in milliseconds since the Unix epoch. */
+  /** Time at which it was killed, in milliseconds since the Unix epoch. */
   killedAt: number
   /**
    * It has ended in a way that nobody asked for: by itself, or not within {@link END_TIMEOUT_MS} of
@@ -28,19 +28,19 @@ export interface Life {
   failure: string | undefined
 }
 
-/** How a place is used. */
+/** Options of a place. */
 export interface SlotOptions extends UsesOptions {
   readonly name: string
   readonly host: string
   readonly records: boolean
 }
 
-/** How long a process may take to end in order: longer than `closeTimeoutMs`. */
+/** Time that a process may take to end in order: longer than `closeTimeoutMs`. */
 const END_TIMEOUT_MS = 200_000
 
 const SCRIPT = fileURLToPath(new URL('./site-process.ts', import.meta.url))
 
-/** Those of all places. */
+/** Processes of all places. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** How often each row of each life is in a table. */
+/** The number of times that each row of each life is in a table. */
 export class Tally {
   /** All rows. */
   rows = 0

@@ -1,8 +1,8 @@
 /**
- * What a writer has recorded, kept in a file that the writer appends to, synchronously, before it
- * records: after a SIGKILL at any moment the file tells the truth, up to its last row. One line
- * each: `row <time>`, `poison <time>` (a row that SQL refuses), `closing <time>`,
- * `closed <report>`. Rows are numbered by their order.
+ * The record of what a writer has recorded, kept in a file that the writer appends to,
+ * synchronously, before it records: after a SIGKILL at any moment the file tells the truth, up to
+ * its last row. One line each: `row <time>`, `poison <time>` (a row that SQL refuses),
+ * `closing <time>`, `closed <report>`. Rows are numbered by their order.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { CloseReport } from '../../src/index.js'
@@ -36,9 +36,12 @@ export class TruthKeeper {
   }
 }
 
-/** What a writer's file says. */
+/** Contents of a writer's file. */
 export interface Truth {
-  /** When each row was recorded, in milliseconds since the Unix epoch, by a clock that is right. */
+  /**
+   * Time at which each row was recorded, in milliseconds since the Unix epoch, by a clock that is
+   * right.
+   */
   readonly times: number[]
   /** Numbers of the rows that SQL refuses. */
   readonly poison: Set<number>

@@ -17,7 +17,7 @@ export interface Row {
   readonly number: number
 }
 
-/** What is open in a process, and in what site. */
+/** The objects that a process opens, and their site. */
 export interface UsesOptions {
   readonly site: string
   readonly cache: string

@@ -25,7 +25,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UNIT = 'systemd/wide-cache-collector.service'
 const VISITS = 20
 const STARTED_MS = 20_000
-/** Of 10, by `systemd-analyze security`: how much of the machine the unit may reach. */
+/** Greatest exposure of the unit, of 10, by `systemd-analyze security`. */
 const MOST_EXPOSED = 1.5
 
 test('the unit is one of systemd, and reaches little of the machine', async () => {

@@ -8,11 +8,11 @@ import { freePort } from '../servers/free-port.js'
 import { KIT, kitFile } from './kit.js'
 
 export interface Site extends Spawned {
-  /** Where visitors come. */
+  /** Origin that visitors use. */
   readonly origin: string
-  /** Where health and metrics are served, `host:port`. */
+  /** Address that serves health and metrics, `host:port`. */
   readonly operations: string
-  /** Of a project that has installed the package. */
+  /** Folder of a project that has installed the package. */
   readonly folder: string
 }
 

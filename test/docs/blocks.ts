@@ -7,18 +7,18 @@
  */
 export interface Block {
   readonly file: string
-  /** Of its first line of text, from 1. */
+  /** Number of its first line of text, from 1. */
   readonly line: number
   /** `js` of ```` ```js ````; empty where none is named. */
   readonly language: string
   readonly text: string
-  /** What it goes on from, if it says so. */
+  /** Block that it continues, if it says so. */
   readonly continues: Block | undefined
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/
 const CONTINUES = /^<!--\s*continues\s*-->$/
-/** What a block can go on from. */
+/** Languages of blocks that can be continued. */
 const CODE = ['js', 'ts', 'sql']
 
 /** @throws Error for a block without an end, and for one that continues nothing */

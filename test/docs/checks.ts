@@ -1,4 +1,4 @@
-/** How the blocks of each language are checked. */
+/** Checks of the blocks of each language. */
 import type { Browser } from 'playwright-core'
 import type { Block } from './blocks.js'
 import { checkCommands } from './commands.js'
@@ -40,10 +40,7 @@ const BY_LANGUAGE: {
   text: () => [],
 }
 
-/**
- * What is to hold of a block; where nothing is known to check its language, something that does
- * not.
- */
+/** Returns the checks of a block. In a language that has none, it returns one that fails. */
 export function checksOf(block: Block, browser: () => Promise<Browser>): Check[] {
   const checks = BY_LANGUAGE[block.language]
   if (checks) return checks(block, browser)

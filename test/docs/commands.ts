@@ -10,7 +10,7 @@ import { commandOf } from '../../src/cli/arguments.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PACKAGE = 'node_modules/wide-cache/'
 const CLI = 'dist/cli/main.js'
-/** Of npm and git themselves, as far as pages use them. */
+/** Commands of npm and git, as far as pages use them. */
 const NPM_COMMANDS = ['ci', 'cit', 'version', 'publish']
 const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
 /** Clients of the database, as far as test/real-servers/backup.test.ts runs them as printed. */

@@ -28,7 +28,7 @@ before(async () => {
 })
 after(async () => (await started)?.close())
 
-/** How many blocks a page has at least. */
+/** Least number of blocks of a page. */
 const LEAST: { readonly [file: string]: number } = {
   'CONTRIBUTING.md': 5,
   'README.md': 4,

@@ -21,7 +21,7 @@ const [recipe, ...others] = blocksIn(FILE, PAGE).filter(
   ({ language, text }) => language === 'js' && text.includes('SIGTERM'),
 )
 
-/** How long requests have, as printed, and what the page says of the whole. */
+/** Time that requests have, as printed, and what the page says of the whole. */
 const PATIENCE_MS = Number(/delay\((\d+)\)/.exec(recipe?.text ?? '')?.[1])
 const WHOLE_MS = Number(/within (\d+) s in any case/.exec(PAGE)?.[1]) * 1000
 

@@ -12,8 +12,8 @@ import { pageOf, withoutBlocks } from './markdown.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * Where a source says a code: as the first argument of an error, of its own kind, as the value of
- * `code`, or as a key of a table of remedies.
+ * Patterns of the places where a source names a code: as the first argument of an error, of its own
+ * kind, as the value of `code`, or as a key of a table of remedies.
  */
 const PLACES = [
   /Error\(\s*'([A-Z][A-Z\d_]+)'/g,

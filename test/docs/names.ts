@@ -1,6 +1,6 @@
 /**
- * Which public names the docs have: in the examples, which run, and in the text. The API reference
- * does not count: it has all names, since it is generated.
+ * The public names that the docs have: in the examples, which run, and in the text. The API
+ * reference does not count: it has all names, since it is generated.
  */
 import { blocksIn } from './blocks.js'
 import { withoutBlocks, writtenDocs } from './markdown.js'

@@ -1,15 +1,16 @@
 /**
- * Where blocks of the docs run: without any service, and on the memcached and MariaDB of the tests.
+ * The places where blocks of the docs run: without any service, and on the memcached and MariaDB of
+ * the tests.
  */
 import { createConnection } from 'mysql2/promise'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 
 export interface Place {
-  /** What a block of it finds in its environment. */
+  /** Environment of a block. */
   readonly env: { readonly [name: string]: string }
-  /** What `host:port`s of the text lead to. */
+  /** Targets of the `host:port`s of the text. */
   readonly routes: { readonly [address: string]: { readonly host: string; readonly port: number } }
-  /** Of the statements that a block continues. */
+  /** Database of the statements that a block continues. */
   readonly databaseUrl: string
   /** Whether a block may leave a file of SQLite. */
   readonly embedded: boolean

@@ -16,10 +16,10 @@ const PRELOAD = fileURLToPath(new URL('./preload.js', import.meta.url))
 /** A block that neither ends nor listens for so long does not work. */
 const LIMIT_MS = 30_000
 
-/** What is done with a site while it listens, before SIGTERM. */
+/** A visit of a site while it listens, before SIGTERM. */
 export type Visit = (origin: string) => Promise<void>
 
-/** Where a block runs. One that names its servers runs on these only. */
+/** Returns the places where a block runs. One that names its servers runs on these only. */
 export function placesOf(block: Block): ('memory and SQLite' | 'memcached and MariaDB')[] {
   return namesServers(textOf(chainOf(block)))
     ? ['memcached and MariaDB']

@@ -14,7 +14,7 @@ const FIGURES_MS = 40_000
 /** The widget asks again after 30 s and up to a fifth more or less. */
 const BEFORE_IT_ASKS_MS = 15_000
 const UNTIL_IT_ASKS_MS = 37_000
-/** How often the forum has new figures. */
+/** Interval at which the forum has new figures. */
 const NEW_FIGURES_MS = 2_000
 const TEXT = /^([\d,]+) visitors?, ([\d,]+) page views? in the last 10 minutes$/
 

@@ -72,7 +72,7 @@ export async function writePast(file: string): Promise<void> {
   }
 }
 
-/** Up to the hour of `now`, in the order of their times. */
+/** Returns visits up to the hour of `now`, in the order of their times. */
 function visitsUntil(now: number): Visit[] {
   const visits: Visit[] = []
   const thisHour = Math.floor(now / HOUR_MS)
@@ -95,7 +95,7 @@ function visitsUntil(now: number): Visit[] {
   return visits
 }
 
-/** How busy an hour is, beside the usual one: evenings are, nights are not. */
+/** Returns how busy an hour is, relative to the usual one: evenings are, nights are not. */
 function shareOf(hour: number, thisHour: number): number {
   const date = new Date(hour * HOUR_MS)
   const daily = 0.6 - 0.45 * Math.cos((2 * Math.PI * (date.getUTCHours() - 4)) / 24)

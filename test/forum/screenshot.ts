@@ -13,11 +13,11 @@ import { startForum } from './forum.js'
 import { writePast } from './past.js'
 
 const FOLDER = fileURLToPath(new URL('../../docs', import.meta.url))
-/** How long visitors come before they are taken. */
+/** Time for which visitors come before the pictures are taken. */
 const VISITS_MS = 60_000
 /** Simulated visitors, beside those of the forum itself: as many again, so often. */
 const MORE_CROWDS = 3
-/** Of the pictures of the dashboard, and around its panels. */
+/** Width of the pictures of the dashboard, and margin around its panels. */
 const WIDTH = 1000
 const MARGIN = 16
 

@@ -15,7 +15,7 @@ export interface Assignment extends HitsOptions {
 export type Recorded = [item: string, viewer: string | null, window: number]
 
 const TICK_MS = 10
-/** How long recording takes, if nothing is in the way. */
+/** Duration of recording, if nothing is in the way. */
 const SECONDS = 6
 const ITEMS = 20
 const VIEWERS = 60

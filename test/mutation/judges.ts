@@ -1,5 +1,5 @@
 /**
- * Who judges a mutant: programs that must fail when it runs. The quick ones come first, and the
+ * The judges of a mutant: programs that must fail when it runs. The quick ones come first, and the
  * first failure ends it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -89,7 +89,7 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
 
 export interface Verdict {
   readonly found: boolean
-  /** What the judge said last, or that its time was over. */
+  /** The last output of the judge, or a note that its time was over. */
   readonly says: string
   readonly late: boolean
   readonly ms: number

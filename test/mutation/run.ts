@@ -2,7 +2,9 @@ import { type Judge, judge } from './judges.js'
 import type { Mutant } from './mutants.js'
 import type { Workbench } from './workbench.js'
 
-/** How many times as long as without a mutant a judge may take, and what it may take besides. */
+/**
+ * Factor on the time that a judge takes without a mutant, and the time that it may take besides.
+ */
 const SLOWER = 4
 const BESIDES_MS = 20_000
 /** Enough for a judge that is not known yet. */
@@ -25,7 +27,7 @@ export async function court(judges: readonly Judge[], bench: Workbench): Promise
   return { judges: timed }
 }
 
-/** Who has found a mutant, and how. */
+/** The judge that has found a mutant, and its output. */
 export interface Finding {
   readonly by: string
   readonly says: string

@@ -1,7 +1,7 @@
 /**
- * What the package costs those who install it, and the widget those who visit a site. A change that
- * goes past a limit either becomes smaller or raises the limit, and says why. Needs `npm run build`
- * before.
+ * Sizes of the package for those who install it, and of the widget for those who visit a site. A
+ * change that goes past a limit either becomes smaller or raises the limit, and says why. Needs
+ * `npm run build` before.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

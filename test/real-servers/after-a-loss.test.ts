@@ -23,7 +23,7 @@ import {
 
 const WRITERS = 10
 const FRAMES = 2_000
-/** Of each writer, the frame that the cache loses: an early one. */
+/** Number of each writer's frame that the cache loses: an early one. */
 const LOST = 3
 /** Fills a frame of the smallest size with one row. */
 const FILLER = 'x'.repeat(700)

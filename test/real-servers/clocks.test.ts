@@ -28,7 +28,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 /** Within it, rows are collected and figures move, once the clocks are right. */
 const COLLECTED_MS = 20_000
-/** What a clock of another process may differ by, and a layer. */
+/** Greatest difference of another process's clock, and a layer. */
 const AHEAD_AT_MOST_MS = 2_000
 /** The longest that a process's requests may be kept waiting, in CPU time. */
 const LONGEST_TURN_MS = 200

@@ -22,7 +22,7 @@ const ROWS_A_TURN = 20
 const TURN_MS = 20
 const MAP_KEY = 'updates'
 
-/** What one kind of work has answered. */
+/** Answers of one kind of work. */
 interface Answers {
   done: number
   /** May or may not have been done. */
@@ -106,7 +106,7 @@ export class Everything {
     return this.#wide.flush()
   }
 
-  /** What SQL has in the end, by this process. */
+  /** Returns what SQL has in the end, by this process. */
   async totals() {
     const { sharded, map } = this.#counters
     await map.process()

@@ -18,7 +18,7 @@ import {
 
 const COLLECTORS = 3
 const ROWS = 2_400
-/** What an error says of it. */
+/** Pattern of the error's text. */
 const SAYS_WHY = /commit|transaction/i
 
 const STATEMENTS = [

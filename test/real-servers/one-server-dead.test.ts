@@ -20,7 +20,7 @@ import {
 const FRAMES = 300
 const ROWS_A_FRAME = 10
 const ROWS = FRAMES * ROWS_A_FRAME
-/** Of the rows, that travel through the grid. */
+/** Least share of the rows that travel through the grid. */
 const LEAST_SHARE = 0.95
 
 /**

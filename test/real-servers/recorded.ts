@@ -17,7 +17,7 @@ export interface Recorded {
   readonly number: number
 }
 
-/** Where a process's rows travel. */
+/** Servers that a process's rows travel through. */
 export interface Assignment {
   readonly cache: string | Cache
   readonly database: string | Database
@@ -85,7 +85,7 @@ export function rowsOf(writer: number, from: number, to: number): Recorded[] {
   return Array.from({ length: to - from }, (_, i) => ({ writer, number: from + i }))
 }
 
-/** How many rows SQL has. */
+/** Returns how many rows SQL has. */
 export async function countRecorded(sql: Queryable): Promise<number> {
   const { rows } = await sql.query('SELECT COUNT(*) AS n FROM recorded')
   return Number(rows[0]?.['n'])

@@ -24,7 +24,7 @@ export interface Command {
 type Message = { ready: true } | { line: string } | { id: number; value?: unknown; error?: string }
 
 export class Recorder {
-  /** What the process has logged. */
+  /** Lines that the process has logged. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
   readonly #waiting = new Map<

@@ -1,6 +1,6 @@
 /**
- * What a database that is restored from a backup means for the ledger, as docs/operations.md says
- * it, while the processes of the site go on. Time is virtual.
+ * A database restored from a backup and its ledger, as docs/operations.md describes them, while the
+ * processes of the site go on. Time is virtual.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

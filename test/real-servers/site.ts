@@ -15,7 +15,7 @@ export const WRITERS = 4
 export const ROWS_A_WRITER = fewOrMany(20_000, 50_000)
 const COLLECTORS = 2
 
-/** How long what is recorded may take to come to SQL, faults and all. */
+/** Time that recorded rows may take to come to SQL, faults and all. */
 const SETTLE_MS = 90_000
 
 export interface WriterProcess {
@@ -26,11 +26,11 @@ export interface WriterProcess {
   closed: CloseReport | undefined
 }
 
-/** What is in SQL in the end. */
+/** Contents of SQL in the end. */
 export interface Outcome {
   readonly rows: number
   readonly distinct: number
-  /** Of each writer: how many rows, and the number of its last. */
+  /** Number of rows of each writer, and the number of its last. */
   readonly writers: { rows: number; last: number }[]
   readonly ledger: LedgerReport
 }

@@ -23,7 +23,7 @@ import {
   uniqueName,
 } from './recorded.js'
 
-/** What says that frames take the direct way: begun, or over. */
+/** Pattern of the log lines about the direct way: begun, or over. */
 const STRAIGHT = /straight to SQL|directly to SQL/i
 const BEGINS_MS = 15_000
 const ENDS_MS = 30_000

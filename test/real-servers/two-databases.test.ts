@@ -29,7 +29,7 @@ const CONFIRMED_MS = 11_000
 const COLLECTED_MS = 60_000
 /** Several collecting runs. */
 const TOLD_MS = 20_000
-/** What a log may say of it. */
+/** Pattern of the log line about it. */
 const ANOTHER_DATABASE = /another database/i
 
 /** A place for rows, and how to make a copy of it, as a dump or a copied file would. */

@@ -5,7 +5,7 @@
 import { assignment, openRecorded } from './recorded.js'
 
 const TICK_MS = 10
-/** How long recording takes, if nothing is in the way. */
+/** Duration of recording, if nothing is in the way. */
 const SECONDS = 8
 
 const { writer, rows, ...given } = assignment()

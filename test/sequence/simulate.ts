@@ -32,7 +32,7 @@ export async function load(source: string): Promise<Loaded> {
   return { Sequence, CacheError, DatabaseError }
 }
 
-/** What goes wrong in a run. */
+/** Faults of a run. */
 export interface Scenario {
   readonly processes: number
   readonly block: number

@@ -11,7 +11,7 @@ const SEARCH = new URL('./search.ts', import.meta.url)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 const SEEDS = fewOrMany(60, 600)
 const SEEDS_OF_TRACES = 5
-/** How many seeds may pass before a planted bug is found. */
+/** Number of seeds that may pass before a planted bug is found. */
 const SEEDS_A_BUG = 300
 /** Worlds take turns at the event loop, whose own turns cost as much as an event. */
 const LANES = 8

@@ -18,7 +18,7 @@ export interface Task {
   readonly tellsAll: boolean
 }
 
-/** What has been taken; at the end, or always, a bit for each number. */
+/** Numbers that have been taken; at the end, or always, a bit for each number. */
 export interface Taken {
   readonly taken: number
   readonly twice: number

@@ -4,7 +4,7 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** How a connection ends: FIN or RST. */
+/** The end of a connection: FIN or RST. */
 export type Ending = 'fin' | 'rst'
 
 type Fault =
@@ -101,7 +101,7 @@ export class FaultyTcp {
   }
 
   /**
-   * Of all further replies only the first `bytes` bytes come through; then silence, or the
+   * Lets only the first `bytes` bytes of all further replies through; then silence, or the
    * connection ends.
    */
   cutReply(bytes: number, then: Ending | 'silence'): void {

@@ -16,7 +16,7 @@ const PROVIDERS = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libg
  */
 const SYSTEM_USER = 'mysql'
 
-/** What is missing here for a cluster, or `undefined`. */
+/** Returns what is missing here for a cluster, or `undefined`. */
 export function galeraLacks(): string | undefined {
   if (!onMariadb()) return 'MariaDB'
   if (!PROVIDERS.some(existsSync)) return 'galera-4'

@@ -45,7 +45,7 @@ export const MARIADB_DATA_VARIABLE = 'WIDE_CACHE_TEST_MARIADB_DATA'
 export interface MariaDb {
   readonly port: number
   readonly socket: string
-  /** Of the running server; another one after `restart()`. */
+  /** Process id of the running server; another one after `restart()`. */
   readonly pid: number
   /** `mysql://user:password@127.0.0.1:port/database` */
   url(database?: string): string

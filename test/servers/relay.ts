@@ -22,7 +22,7 @@ export class Relay {
     return this.#port
   }
 
-  /** How many connections are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#connections.size
   }

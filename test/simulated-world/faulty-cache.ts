@@ -3,9 +3,8 @@ import { type Cache, CacheError, type CacheErrorCode } from '../../src/cache/cac
 export type Operation = Exclude<keyof Cache, 'scope' | 'close'>
 
 /**
- * What becomes of an operation: as it should; or an error for an answer, and it was not carried
- * out, or was, or the cache is being closed; or a value was there and is lost before; or nothing,
- * ever.
+ * Outcome of an operation: as it should be; an error, and it was not carried out, or was, or the
+ * cache is being closed; a value that was there is lost before; or no answer, ever.
  */
 export type CacheFault = 'none' | 'down' | 'timeout' | 'done' | 'closed' | 'lost' | 'silent'
 

@@ -7,8 +7,8 @@ import {
 } from '../../src/database/database.js'
 
 /**
- * What becomes of a statement or transaction: as it should; or an error for an answer, and it was
- * not begun, rolled back, or done; or no connection; or nothing, ever.
+ * Outcome of a statement or transaction: as it should be; an error, and it was not begun, rolled
+ * back, or done; no connection; or no answer, ever.
  */
 export type DatabaseFault = 'none' | 'not begun' | 'rolled back' | 'done' | 'refused' | 'silent'
 
@@ -21,7 +21,7 @@ export class FaultyDatabase implements Database {
   transactions = 0
   /** Statements outside transactions. */
   readonly statements: string[] = []
-  /** How often it has failed. */
+  /** Number of its failures. */
   faults = 0
   readonly #inner: Database
   readonly #fault: Ask

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
-/** What a plain process is asked to call: an export of a module, with values that JSON carries. */
+/**
+ * A call that a plain process is asked to make: an export of a module, with values that JSON
+ * carries.
+ */
 export interface Call {
   readonly module: string
   readonly name: string

@@ -5,11 +5,11 @@ interface Item {
   readonly expires: number
 }
 
-/** What a cache server holds at most. */
+/** Limits of a cache server. */
 export interface CacheLimits {
   readonly itemLimit: number
   readonly serverBytes: number
-  /** When it is full it refuses, instead of evicting what is oldest. */
+  /** `true`: a full server refuses, instead of evicting the oldest value. */
   readonly refusesWhenFull: boolean
 }
 

@@ -3,10 +3,10 @@ import type { ErrorClasses } from './errors.js'
 import { serverOf, type SimulatedCacheServer } from './simulated-cache-server.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-/** When a client no longer waits for an answer. */
+/** Time after which a client no longer waits for an answer. */
 const TIMEOUT_MS = 300
 
-/** How late a request may come to its server. */
+/** Greatest delay of a request on its way to the server. */
 const LATEST_MS = 30_000
 
 /** The chances that a network between a process and its cache servers goes wrong. */

@@ -4,12 +4,12 @@ import type { SimulatedTransaction } from './simulated-transaction.js'
 import { SqlEngine } from './sql-engine.js'
 import type { World } from './world.js'
 
-/** How long a statement waits for a lock. */
+/** Time that a statement waits for a lock. */
 const LOCK_WAIT_MS = 10_000
 
 /**
- * How long the server keeps a transaction whose client is silent: the database adapter sets this
- * limit.
+ * Time for which the server keeps a transaction whose client is silent: the database adapter sets
+ * this limit.
  */
 const IDLE_LIMIT_MS = 15_000
 
@@ -51,7 +51,7 @@ export class Refusal extends Error {
  */
 export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = SimulatedTransaction> {
   awayUntil = 0
-  /** When it last went away. */
+  /** Time at which it last went away. */
   awaySince = 0
   readonly clock: SimulatedDatabaseClock
   protected readonly world: World
@@ -84,7 +84,7 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
     return this.#holder === undefined
   }
 
-  /** What stands in the tables, for the checks. */
+  /** Reads the tables, for the checks. */
   readonly look = (sql: string, values: readonly SqlValue[] = []): readonly SqlRow[] =>
     this.#engine.run(sql, values).rows
 
@@ -223,7 +223,7 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
   /** Hears of each transaction that has locked and is committed. */
   protected committed(_tx: Tx): void {}
 
-  /** What has been done so far is committed, and the locks are gone. */
+  /** Commits what has been done so far, and releases the locks. */
   protected commitEarly(tx: Tx): void {
     this.world.note(`the transaction of ${tx.client} is committed before its end`)
     tx.lost = true

@@ -4,13 +4,13 @@ import type { Fail, SimulatedDatabaseServer } from './simulated-database-server.
 import type { SimulatedProcess } from './simulated-process.js'
 import type { SimulatedTransaction } from './simulated-transaction.js'
 
-/** How long the server takes to notice that a client has died. */
+/** Time that the server takes to notice that a client has died. */
 const NOTICES_MS = 5000
 
-/** When a client no longer waits for an answer that is lost, and the server has noticed, too. */
+/** Time after which a client no longer waits for a lost answer, and the server has noticed, too. */
 const TIMEOUT_MS = 3000
 
-/** How late a request or an answer may come. */
+/** Greatest delay of a request or an answer. */
 const LATEST_MS = 2000
 
 /** The chances that the network between a process and its database goes wrong. */

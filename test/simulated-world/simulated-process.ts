@@ -1,7 +1,7 @@
 import type { Environment } from '../../src/support/environment.js'
 import { EPOCH, type World } from './world.js'
 
-/** How the clocks of a process differ from the world's. */
+/** Differences of a process's clocks from the world's. */
 export interface ClockFaults {
   /** Wrongness of its wall clock, in milliseconds. @default 0 */
   readonly skew?: number
@@ -82,7 +82,7 @@ export class SimulatedProcess {
   }
 }
 
-/** What the wall clock of a process last said: see the protocol's cron.ts. */
+/** Last reading of the process's wall clock: see the protocol's cron.ts. */
 let lastWall = 0
 
 export function wallLastRead(): number {

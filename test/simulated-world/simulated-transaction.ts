@@ -1,6 +1,6 @@
 /** A transaction at a simulated database server. */
 export class SimulatedTransaction {
-  /** Of the process whose transaction it is. */
+  /** Name of the process whose transaction it is. */
   readonly client: string
   state: 'open' | 'ended' = 'open'
   /** Something has committed it before its end. */

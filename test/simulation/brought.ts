@@ -6,7 +6,7 @@ export interface Brought {
   readonly frames: readonly Frame[]
   /** A collector brings them, out of cells; otherwise their writer does. */
   readonly drained: boolean
-  /** Whose ledger it is, once the transaction has begun. */
+  /** Process whose ledger it is, once the transaction has begun. */
   process?: WideCacheProcess
 }
 

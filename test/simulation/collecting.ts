@@ -69,8 +69,8 @@ export class Collecting {
   }
 
   /**
-   * What the ledger keeps of a writer is as much as it has gaps, however many frames lie above
-   * them.
+   * Checks that the ledger keeps of a writer only as many ranges as it has gaps, however many
+   * frames lie above them.
    */
   #checkRanges(): void {
     const { world, records } = this.#run

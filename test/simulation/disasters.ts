@@ -3,7 +3,7 @@ import { checkNoneLeftOut } from './needless.js'
 import type { Run } from './run.js'
 import { cellKey, gridsOf, isCell } from './schema.js'
 
-/** How far a clock may be wrong. */
+/** Greatest error of a clock. */
 export const MAX_SKEW_MS = 300_000
 export const STALL_MS = 20_000
 

@@ -4,7 +4,7 @@ import { cellKey, gridsOf } from './schema.js'
 import { serverOf } from '../simulated-world/simulated-cache-server.js'
 import type { World } from '../simulated-world/world.js'
 
-/** How long a server that has come back may stay unused. */
+/** Time for which a server that has come back may stay unused. */
 const NOTICED_WITHIN_MS = 3000
 
 /** A frame that SQL does not take may stay unplaced for so long while the cache is well. */

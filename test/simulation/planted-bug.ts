@@ -19,9 +19,9 @@ export const SMALL_BATCHES: Replacement = {
  */
 export interface PlantedBug extends Replacement {
   readonly name: string
-  /** What else is changed, so that it can show. */
+  /** A further change, so that the bug can show. */
   readonly with?: Replacement
-  /** What the simulation says when it finds it. */
+  /** The simulation's message when it finds the bug. */
   readonly told: RegExp
   /** A seed that finds it, where the first one is late. It is tried before all others. */
   readonly seed?: number

@@ -7,7 +7,7 @@ import type { PlantedBug } from './planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import type { Broken } from './search.js'
 
-/** How many seeds may pass before a bug is found. */
+/** Number of seeds that may pass before a bug is found. */
 const SEEDS = 1_500
 const SEARCH = new URL('./search.ts', import.meta.url)
 

@@ -14,9 +14,7 @@ const FEW_RESTARTS: Replacement = {
   replace: 'const MAX_RESTARTS = 1',
 }
 
-/**
- * What could go wrong in collectors: which cells they read, delete and pass, and whose they are.
- */
+/** Bugs of collectors: which cells they read, delete and pass, and whose they are. */
 export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'cells are deleted before their frames are committed',

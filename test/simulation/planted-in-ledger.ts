@@ -1,6 +1,6 @@
 import { anyOf, type PlantedBug } from './planted-bug.js'
 
-/** What could go wrong in the ledger: which frames it takes, what it counts, and what it keeps. */
+/** Bugs of the ledger: which frames it takes, what it counts, and what it keeps. */
 export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'the ledger does not look whether a frame is there already',

@@ -5,7 +5,7 @@ import type { FrameTruth, RowTruth } from './records.js'
 import type { Shape } from './scenario.js'
 import type { Site } from './site.js'
 
-/** What a process has last seen of a cell: its value, nothing, or no answer. */
+/** The last answer that a process had about a cell: its value, nothing, or no answer. */
 export interface CellRead {
   readonly at: number
   readonly server: string

@@ -6,7 +6,7 @@ import { gridsOf, writersOf } from './schema.js'
 import { truthOf } from './reports.js'
 import type { Site } from './site.js'
 
-/** What a drain may take: an unknown mark is looked up again and again. */
+/** Time that a drain may take: an unknown mark is looked up again and again. */
 const DRAIN_MS = 15_000
 
 /**
@@ -15,8 +15,8 @@ const DRAIN_MS = 15_000
 const PATIENCE_MS = 75_000
 
 /**
- * How often a busy writer writes: so seldom that it need not let go of a big row before it has
- * brought it to SQL.
+ * Interval at which a busy writer writes: so long that it need not let go of a big row before it
+ * has brought it to SQL.
  */
 const BUSY_EVERY_MS = 12_000
 
@@ -73,8 +73,8 @@ export async function checkQuiet(
 }
 
 /**
- * What a living writer has let go of, and was lost, is counted as lost within two cell TTLs
- * although it goes on writing.
+ * Checks that what a living writer has let go of, and was lost, is counted as lost within two cell
+ * TTLs although it goes on writing.
  */
 export async function checkLostIsDecided(run: Run): Promise<void> {
   const { world, scenario } = run

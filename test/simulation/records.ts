@@ -5,7 +5,7 @@ import type { WideCacheProcess } from './process.js'
 import { STAMP } from './schema.js'
 import type { World } from '../simulated-world/world.js'
 
-/** What is wrong with a row, if anything. */
+/** A defect of a row, if any. */
 export type Ailment =
   | 'none'
   | 'too large'
@@ -14,7 +14,7 @@ export type Ailment =
   | 'refused by commit'
   | 'not decodable'
 
-/** Those that keep a row out of every frame. */
+/** Defects that keep a row out of every frame. */
 export const UNFRAMED: readonly Ailment[] = ['too large', 'not encodable']
 
 /** A row that a process has handed to `append`. */
@@ -22,7 +22,7 @@ export interface RowTruth {
   readonly id: number
   readonly process: WideCacheProcess
   readonly ailment: Ailment
-  /** When it was handed over. */
+  /** Time at which it was recorded. */
   readonly recordedAt: number
 }
 
@@ -34,13 +34,13 @@ export interface FrameTruth {
   readonly rows: readonly RowTruth[]
   readonly held: HeldFrame
   readonly closedAt: number
-  /** By how much its writer's clock was wrong then, in milliseconds. */
+  /** Error of its writer's clock then, in milliseconds. */
   readonly skew: number
   /** Its writer still holds it. */
   isHeld: boolean
   /** The cells in which some server has kept it, and when it last did. */
   readonly storedAt: Map<string, number>
-  /** When its writer has let go of it at the bound of the outbox. */
+  /** Time at which its writer let go of it at the bound of the outbox. */
   letGoAt: number | undefined
 }
 

@@ -6,7 +6,7 @@ import type { Run } from './run.js'
 import { NO_SUMS, type Sums, writersOf } from './schema.js'
 import type { Site } from './site.js'
 
-/** What has become of a process's rows. */
+/** Counts a process's rows by what has become of them. */
 export function truthOf({ process }: Actor) {
   const {
     rows,
@@ -99,7 +99,7 @@ export function checkProcess({ world, scenario }: Run, actor: Actor, sums: Sums)
   }
 }
 
-/** What a living writer's own process says of all. */
+/** Checks the report of a living writer's own process. */
 export function checkOwnReport(run: Run, actor: Actor, report: LedgerReport): void {
   const { site } = actor.process
   checkSum(run, report)

@@ -286,7 +286,9 @@ export class Run {
     }
   }
 
-  /** What is flushed is in the cache or in SQL, or flush() says that it is not. */
+  /**
+   * Flushes, and checks that all is in the cache or in SQL, or that flush() says that it is not.
+   */
   async #flush({ process, wideCache }: Actor): Promise<void> {
     const before = this.records.rows.length
     try {

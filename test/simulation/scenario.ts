@@ -7,11 +7,11 @@ export interface Shape {
 }
 
 /**
- * What a seed decides about its run before it begins. Probabilities are of one request or
+ * The decisions of a seed about its run before it begins. Probabilities are of one request or
  * statement.
  */
 export interface Scenario {
-  /** Those of the processes; of two, each takes one. */
+  /** Shapes of the processes; of two, each takes one. */
   readonly shapes: readonly Shape[]
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
@@ -28,7 +28,7 @@ export interface Scenario {
   readonly collectEveryMs: number
   /** Collectors that run by themselves keep their lease, and run once a layer. */
   readonly steady: boolean
-  /** How far the collectors' clocks are apart when they begin. */
+  /** Greatest difference between the collectors' clocks when they begin. */
   readonly jitterMs: number
   /** Milliseconds for which all is quiet between two halves, 0: none. */
   readonly pauseMs: number
@@ -49,7 +49,7 @@ export interface Scenario {
   readonly refusesWhenFull: boolean
   readonly differentLists: boolean
   readonly clocksWrong: boolean
-  /** By how much the database's clock steps, and for how long, in milliseconds; 0: not at all. */
+  /** Step of the database's clock, and its duration, in milliseconds; 0: none. */
   readonly databaseStepMs: number
   readonly databaseStepForMs: number
   /** The most bytes of a statement. */
@@ -66,7 +66,7 @@ export interface Scenario {
   readonly commitsImplicitly: boolean
   /** At the end 30 days go by, after which old writers are forgotten. */
   readonly forgets: boolean
-  /** How many disasters (a flush, a kill, a stall, a database away, …) happen. */
+  /** Number of disasters (a flush, a kill, a stall, a database away, …). */
   readonly disasters: number
 }
 

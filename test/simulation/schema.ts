@@ -6,7 +6,7 @@
 import type { SqlRow, SqlValue } from '../../src/database/database.js'
 import { stampOf } from '../../src/wide-cache/frame.js'
 
-/** Of frames of the kind that a wide cache has by default. */
+/** Stamp of the frames that a wide cache has by default. */
 export const STAMP = stampOf('rows')
 
 export const TABLES = [
@@ -79,7 +79,7 @@ function sumsOf(row: SqlRow): Sums {
   }
 }
 
-/** What the ledger has of each writer. */
+/** Returns the ledger's rows of each writer. */
 export function writersOf(
   look: Look,
 ): { writer: string; sums: Sums; prefix: number; lastSeen: number; ranges: number }[] {

@@ -8,7 +8,7 @@ export interface Failure {
   readonly error: string
 }
 
-/** What a worker process is asked to do: every `step`th seed. */
+/** The work of a worker process: every `step`th seed. */
 export interface Share {
   readonly source: string
   readonly from: number
@@ -16,7 +16,7 @@ export interface Share {
   readonly step: number
 }
 
-/** What a worker process says: how it gets on, and at the end the last of that with `end`. */
+/** A message of a worker process about its progress; the last one has `end`. */
 export interface Progress {
   readonly done: number
   readonly rows: number

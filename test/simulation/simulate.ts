@@ -8,7 +8,7 @@ import { Run } from './run.js'
 import { scenarioOf } from './scenario.js'
 import { World } from '../simulated-world/world.js'
 
-/** What a run has shown, beside having broken no promise. */
+/** Result of a run that has broken no promise. */
 export interface Outcome {
   /** Equal for equal runs. */
   readonly hash: number

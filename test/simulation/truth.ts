@@ -20,14 +20,16 @@ import type { WatchedDatabaseServer } from './watched-database-server.js'
 import { Watermarks } from './watermarks.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
-/** What has become of a row in one database. */
+/** State of a row in one database. */
 type Fate = 'committed' | 'quarantined' | undefined
 
-/** How long after two databases have parted frames may still be on their way to the wrong one. */
+/**
+ * Time after two databases have parted in which frames may still be on their way to the wrong one.
+ */
 const PARTING_MS = 15_000
 
 /**
- * What has really come to one database, and the checks that must hold at every step: at a commit, a
+ * The true contents of one database, and the checks that must hold at every step: at a commit, a
  * deletion of a cell, a rise of the watermark, and whenever a writer lets go of a frame.
  */
 export class Truth {
@@ -48,7 +50,7 @@ export class Truth {
   /** By row id. */
   #fates: Fate[] = []
   #sums = NO_SUMS
-  /** Up to when somebody has been told that all is in SQL, in milliseconds of the world. */
+  /** Time up to which a reader was told that all is in SQL, in milliseconds of the world. */
   #completeTo = -Infinity
 
   constructor(name: string, world: World, scenario: Scenario, records: Records) {

@@ -7,7 +7,7 @@ import type { QuarantinedPiece } from './schema.js'
 export class WatchedTransaction extends SimulatedTransaction {
   readonly process: WideCacheProcess
   readonly brought: Brought | undefined
-  /** When it began, its process knew already that its commit commits by itself. */
+  /** `true`: when it began, its process knew already that its commit commits by itself. */
   readonly toldLost: boolean
   rows: number[] = []
   quarantined: QuarantinedPiece[] = []

@@ -5,11 +5,12 @@ import type { Truth } from './truth.js'
 import type { WatchedDatabaseServer } from './watched-database-server.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
-/** How long a collector waits for a silent server. */
+/** Time that a collector waits for a silent server. */
 const PATIENCE_MS = 60_000
 
 /**
- * How long after it read a clock or a cell a collector may act on it: stalls, and waits for locks.
+ * Time for which a collector may act on a clock or a cell that it has read: stalls, and waits for
+ * locks.
  */
 const ACTS_WITHIN_MS = 120_000
 
@@ -22,8 +23,8 @@ export class Watermarks {
   readonly #scenario: Scenario
   readonly #known = new Map<string, GridRow>()
   /**
-   * Of grids whose watermark has risen by a clock that was ahead: the newest layer that was really
-   * old enough.
+   * Newest layer that was really old enough, of each grid whose watermark has risen by a clock that
+   * was ahead.
    */
   readonly #risenFrom = new Map<string, number>()
 
@@ -37,7 +38,7 @@ export class Watermarks {
     for (const [id, layer] of other.#risenFrom) this.#risenFrom.set(id, layer)
   }
 
-  /** Up to which layer nothing needs to be drained any more. */
+  /** Returns the layer up to which nothing needs to be drained any more. */
   passed({ id, watermark }: GridRow): number {
     return Math.min(watermark, this.#risenFrom.get(id) ?? Infinity)
   }

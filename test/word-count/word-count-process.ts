@@ -12,8 +12,8 @@ const words = new WordCount(database, external)
 let written = 0
 
 /**
- * What a killed process leaves behind may be in the way for a while; nothing of it is an error of
- * ours.
+ * Repeats the work: a killed process may leave something in the way for a while, which is no error
+ * of ours.
  */
 async function again(work: () => Promise<unknown>): Promise<never> {
   for (;;) {

@@ -107,7 +107,7 @@ export function countWords(bodies: Iterable<string>): Map<string, number> {
   return counts
 }
 
-/** How often each word has come and gone: a +1 for each that is new, a -1 for each that is gone. */
+/** Yields a +1 for each word that is new, and a -1 for each that is gone. */
 function* differences(before: string, after: string): Generator<[string, number]> {
   const [old, now] = [countWords([before]), countWords([after])]
   for (const word of new Set([...old.keys(), ...now.keys()])) {
@@ -118,7 +118,7 @@ function* differences(before: string, after: string): Generator<[string, number]
 
 const WORDS = 60
 
-/** Up to 12 words, of which the first few come in nearly every document. */
+/** Returns up to 12 words, of which the first few are in nearly every document. */
 export function someText(random: () => number): string {
   return Array.from(
     { length: Math.floor(random() * 12) },

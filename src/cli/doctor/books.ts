@@ -10,7 +10,7 @@ import { type Finding, findingsOf } from './finding.js'
 const LAYERS = 100
 const LAYER_SECONDS = 3
 
-/** Of today, of yesterday, and of the day before, which has closed. */
+/** Number of days: today, yesterday, and the day before, which has closed. */
 const DAYS = 3
 
 /** Checks whether the books of each activity balance. */

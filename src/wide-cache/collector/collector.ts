@@ -31,7 +31,7 @@ interface Known {
   state: GridState
   /** Time of the last attempt to put a mark into the cache, by `clock.elapsed()`. */
   markedAt: number
-  /** That mark, until a raise of the watermark brings it to the grid's row. */
+  /** The mark, until a raise of the watermark brings it to the grid's row. */
   mark: Buffer | undefined
 }
 

@@ -72,7 +72,7 @@ export const NAME_METRICS = {
   ),
 } as const
 
-/** Of one process. Its counters begin at zero when it starts. */
+/** Metrics of one process. Its counters begin at zero when it starts. */
 export const PROCESS_METRICS = {
   issued: counter(
     'process_issued',

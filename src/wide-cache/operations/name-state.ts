@@ -87,7 +87,7 @@ export interface NameState {
   readonly readAt: number
   readonly use: Use
   readonly ledger: LedgerTotals
-  /** Those in shared caches first, of each kind the last used first; at most 100. */
+  /** Grids in shared caches first, of each kind the last used first; at most 100. */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
 }

@@ -24,7 +24,7 @@ export class Outbox {
   readonly #maxBytes: number
   /** By ascending sequence number: that is how they are added. */
   readonly #frames = new Set<HeldFrame>()
-  /** Those that wait in their cells, in the order in which the cache has acknowledged them. */
+  /** Frames that wait in their cells, in the order in which the cache has acknowledged them. */
   readonly #placed = new Set<HeldFrame>()
   #bytes = 0
 

@@ -56,7 +56,7 @@ export class Upkeep {
   #confirmAt = 0
   #askedAt: number
   #stopped = false
-  /** What is under way: SQL and the cache are each asked one thing at a time. */
+  /** Requests in flight: SQL and the cache are each asked one thing at a time. */
   readonly #underWay = new Set<'sql' | 'cache'>()
 
   constructor(parts: UpkeepParts) {
