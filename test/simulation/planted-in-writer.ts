@@ -150,6 +150,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#inCache.has(frame) && cache.scope !== 'private'",
     replace: "frame.placed && cache.scope !== 'private'",
     told: /closes with .* where/,
+    seed: 18,
   },
   {
     name: 'what no cell has taken waits for SQL',
@@ -186,5 +187,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
       replace: 'const ASK_MS = 3_000',
     },
     told: /though the cache is well/,
+    seed: 18,
   },
 ]
