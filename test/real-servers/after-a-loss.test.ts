@@ -31,7 +31,8 @@ const FILLER = 'x'.repeat(700)
  * Rows that the statements of one drain's transaction may return, for one new frame of each writer.
  */
 const MOST_ROWS_READ = 20 * WRITERS
-const LONGEST_TURN_MS = 100
+/** It takes 20 to 35 ms, and several times as long on a core that is shared. */
+const LONGEST_TURN_MS = 250
 
 test(`${WRITERS} × ${FRAMES} frames above a gap: a drain reads what its frames need`, async () => {
   const server = await startMemcached({ memoryMb: 256 })
