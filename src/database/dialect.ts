@@ -66,8 +66,9 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     inserted: (column) => `excluded.${column}`,
     greatest: 'MAX',
     // A SQLite transaction holds the only write lock from its beginning.
-    forUpdate: '',
-    skipLocked: '',
+    // A transaction locks all from its start. The comments tell where others lock.
+    forUpdate: ' /* FOR UPDATE */',
+    skipLocked: ' /* FOR UPDATE SKIP LOCKED */',
     deleteByIds: (table) => `DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
     updateByIds: (table, column) =>
       `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, ` +
