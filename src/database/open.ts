@@ -5,7 +5,7 @@ import { wrongType, wrongValue } from '../support/options.js'
 import { warnOnce } from '../support/warn-once.js'
 import type { Database } from './database.js'
 import { MysqlDatabase } from './mysql/mysql.js'
-import { poolOptions } from './mysql/options.js'
+import { poolOptions } from './mysql/pool-options.js'
 import { sqlite } from './sqlite/sqlite.js'
 
 const EMBEDDED_DEFAULT = 'sqlite:./wide-cache.db'

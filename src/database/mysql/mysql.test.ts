@@ -13,7 +13,7 @@ import { rejects } from '../../testing/rejects.js'
 import { insert } from '../dialect.js'
 import { testMigrations } from '../migrations.suite.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
-import { poolOptions } from './options.js'
+import { poolOptions } from './pool-options.js'
 import { MysqlSession } from './session.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
@@ -514,8 +514,8 @@ test('wrong options say what is wrong at once, and never show the URL', () => {
     ['postgres://u:s3cret@h/db', /option "database" is "postgres:…"; allowed: mysql:\/\//],
     ['mysql://u:s3cret@h', /the name of a schema/],
     ['mysql://u:s3cret@h:99999/db', /cannot be read/],
-    ['mysql://u:s3cret@h/db?ssl-mode=s3cret', /option "sslmode".*required/],
-    ['mysql://u:s3cret@h/db?sslaccept=s3cret', /option "sslaccept".*strict/],
+    ['mysql://u:s3cret@h/db?ssl-mode=s3cret', /option "ssl-mode".*required/],
+    ['mysql://u:s3cret@h/db?sslaccept=s3cret', /the parameter sslaccept.*ssl-mode/],
     ['mysql://u:s3cret%@h/db', /wrong %/],
     [
       'mysql://u:s3cret@h/db?connectionLimit=0',

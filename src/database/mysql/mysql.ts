@@ -29,7 +29,8 @@ import {
 } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
-import { poolOptions, type MysqlOptions } from './options.js'
+import type { MysqlOptions } from './options.js'
+import { poolOptions } from './pool-options.js'
 import type { MysqlSession } from './session.js'
 import { MysqlHosts } from './hosts.js'
 
@@ -49,9 +50,8 @@ const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]
  * A MySQL (8.0+) or MariaDB (10.6+) database. Connects at the first use.
  *
  * @param given `mysql://user:password@host:port/database` or the same as options. Several hosts,
- * `host:port,host:port`, are servers of one database; a process uses one at a time. Of a URL's
- * parameters `connection_limit`, `socket` and those about TLS (`ssl`, `ssl-mode`, `sslaccept`,
- * `ssl-ca`, …) are followed, in all common spellings.
+ * `host:port,host:port`, are servers of one database; a process uses one at a time. A URL may have
+ * the parameters `connection_limit`, `socket`, `ssl-mode`, `ssl-ca`, `ssl-cert`, `ssl-key` and `ssl`.
  * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the
  * message.
  */

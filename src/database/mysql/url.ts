@@ -1,8 +1,6 @@
 /**
- * Reads `mysql://…` URLs as people have them: from ORMs, cloud consoles and other clients.
- * Parameters that mean something here are followed under all their spellings, those about matters
- * that are fixed here (timeouts, character set, time zone) are ignored, and unknown ones are named
- * in a warning. No message shows a value: a URL holds the password.
+ * Reads `mysql://…` URLs. Accepts a few parameters, refuses others that ask for TLS or a socket,
+ * and names the rest in a warning. No message shows a value, because a URL holds the password.
  */
 import { readFileSync } from 'node:fs'
 import { wrongValue } from '../../support/options.js'
@@ -16,106 +14,14 @@ const ALLOWED_URL =
   '?connection_limit=… where wanted'
 
 /** Levels of TLS, from none to the strictest, in MySQL's own words. */
-const MODES = ['disabled', 'preferred', 'required', 'verify_ca', 'verify_identity'] as const
+const MODES = ['disabled', 'required', 'verify_ca', 'verify_identity'] as const
 type Mode = (typeof MODES)[number]
 
-/** Other words for the modes, by parameter. */
-const WORDS: Readonly<Record<string, Readonly<Record<string, Mode>>>> = {
-  sslmode: {
-    disable: 'disabled',
-    allow: 'preferred',
-    prefer: 'preferred',
-    require: 'required',
-    verifyca: 'verify_ca',
-    verifyidentity: 'verify_identity',
-    verifyfull: 'verify_identity',
-  },
-  // Prisma
-  sslaccept: { strict: 'verify_identity', acceptinvalidcerts: 'required' },
-  // Connector/J
-  usessl: { true: 'required', false: 'disabled' },
-  requiressl: { true: 'required', false: 'disabled' },
-  // Go
-  tls: {
-    true: 'verify_identity',
-    false: 'disabled',
-    skipverify: 'required',
-    preferred: 'preferred',
-  },
-}
-
-/** Parameters about what wide-cache sets itself, or what only other programs have. */
-const IGNORED = new Set([
-  'acquiretimeout',
-  'allowpublickeyretrieval',
-  'applicationname',
-  'authmethod',
-  'autoreconnect',
-  'bignumberstrings',
-  'characterencoding',
-  'charset',
-  'charsetnumber',
-  'collation',
-  'compress',
-  'compression',
-  'connectioncollation',
-  'connectiontimeout',
-  'connecttimeout',
-  'datestrings',
-  'debug',
-  'decimalnumbers',
-  'dialect',
-  'driver',
-  'enablekeepalive',
-  'encoding',
-  'flags',
-  'getserverpublickey',
-  'idletimeout',
-  'keepaliveinitialdelay',
-  'loc',
-  'maxconnectionlifetime',
-  'maxidle',
-  'maxidleconnectionlifetime',
-  'multiplestatements',
-  'parsetime',
-  'pgbouncer',
-  'pool',
-  'poolsize',
-  'pooltimeout',
-  'prepare',
-  'programname',
-  'queuelimit',
-  'readtimeout',
-  'reconnect',
-  'schema',
-  'servertimezone',
-  'serverversion',
-  'singleuseconnections',
-  'sockettimeout',
-  'statementcachesize',
-  'supportbignumbers',
-  'timeout',
-  'timezone',
-  'trace',
-  'useunicode',
-  'version',
-  'waitforconnections',
-  'writetimeout',
-])
-const FOLLOWED = new Set([
-  'connectionlimit',
-  'socket',
-  'socketpath',
-  'unixsocket',
-  'ssl',
-  'sslca',
-  'sslrootcert',
-  'sslcert',
-  'sslkey',
-  ...Object.keys(WORDS),
-])
-
-const TLS_PARAMETERS = [...FOLLOWED].filter((name) => name.startsWith('ssl')).join(', ')
+const CERTIFICATES = ['ssl-ca', 'ssl-cert', 'ssl-key'] as const
+const TLS = ['ssl-mode', ...CERTIFICATES, 'ssl'] as const
+const ACCEPTED = ['connection_limit', 'socket', ...TLS] as const
+type Parameter = (typeof ACCEPTED)[number]
+type Parameters = ReadonlyMap<Parameter, string>
 
 /**
  * Names of parameters that a message may show. Any other may be a piece of a password with a `?`.
@@ -150,8 +56,8 @@ export function mysqlUrl(
     }
   }
   const warning = (what: string) => warn(`wide-cache: option "${option}": ${what}`)
-  const parameters = parametersOf(url, warning)
-  const limit = parameters.get('connectionlimit')
+  const parameters = parametersOf(url, option, warning)
+  const limit = parameters.get('connection_limit')
   const hosts = urls.map(({ hostname, port }) => ({
     host: decoded(hostname.replace(/^\[(.*)\]$/, '$1')),
     port: port === '' ? undefined : Number(port),
@@ -161,28 +67,29 @@ export function mysqlUrl(
     user: decoded(url.username),
     password: decoded(url.password),
     database: decoded(url.pathname.slice(1)) ?? '',
-    socketPath:
-      parameters.get('socketpath') ?? parameters.get('socket') ?? parameters.get('unixsocket'),
+    socketPath: parameters.get('socket'),
     ssl: tlsOf(parameters, warning),
     connectionLimit: limit === undefined ? undefined : Number(limit),
   }
 }
 
-/** The parameters that are followed, under one spelling. */
-function parametersOf(url: URL, warning: (what: string) => void): ReadonlyMap<string, string> {
-  const parameters = new Map<string, string>()
+/**
+ * Returns the accepted parameters. Refuses others that ask for TLS or a socket, because the
+ * connection would be another one than they ask for, and warns of the rest.
+ */
+function parametersOf(url: URL, option: string, warning: (what: string) => void): Parameters {
+  const parameters = new Map<Parameter, string>()
   const unknown: string[] = []
   for (const [name, value] of url.searchParams) {
-    const plain = plainly(name)
-    if (FOLLOWED.has(plain)) {
-      if (!parameters.has(plain)) parameters.set(plain, value)
-    } else if (/^(?:ssl|tls)/.test(plain) && !IGNORED.has(plain)) {
-      // A misspelt name would connect without what it asks for.
-      const said = NAME.test(name) ? name : 'a name with special characters'
-      throw wrongValue('database', `a URL with the parameter ${said}`, `of TLS, ${TLS_PARAMETERS}`)
-    } else if (!IGNORED.has(plain)) {
-      unknown.push(NAME.test(name) ? name : '(a name with special characters)')
-    }
+    const accepted = ACCEPTED.find((one) => plainly(one) === plainly(name))
+    const shown = NAME.test(name) ? name : '(a name with special characters)'
+    if (accepted) {
+      if (!parameters.has(accepted)) parameters.set(accepted, value)
+    } else if (/ssl|tls/.test(plainly(name))) {
+      throw wrongValue(option, `a URL with the parameter ${shown}`, `of TLS, ${TLS.join(', ')}`)
+    } else if (/socket(?:path)?$/.test(plainly(name))) {
+      throw wrongValue(option, `a URL with the parameter ${shown}`, 'for a socket, socket')
+    } else unknown.push(shown)
   }
   if (unknown.length > 0) {
     warning(
@@ -197,77 +104,46 @@ function plainly(word: string): string {
   return word.toLowerCase().replace(/[-_.]/g, '')
 }
 
-function tlsOf(
-  parameters: ReadonlyMap<string, string>,
-  warning: (what: string) => void,
-): MysqlOptions['ssl'] {
+function tlsOf(parameters: Parameters, warning: (what: string) => void): MysqlOptions['ssl'] {
   const ssl = parameters.get('ssl')
-  if (ssl?.startsWith('{')) return jsonOf(ssl)
-  const modes = [...parameters]
-    .filter(([name]) => name in WORDS)
-    .map(([name, value]) => modeOf(name, value))
-  const byWord =
-    ssl === undefined
-      ? undefined
-      : (WORDS['sslmode']?.[plainly(ssl)] ?? MODES.find((mode) => plainly(mode) === plainly(ssl)))
-  if (byWord) modes.push(byWord)
-  // The name of one of mysql2's profiles.
-  else if (ssl !== undefined && !/^(?:|0|1|true|false)$/i.test(ssl)) return ssl
-
-  const file = (name: string) => contentOf(name, parameters.get(name), warning)
-  // Prisma's `sslcert` is the server's authority; beside a key it is the client's certificate.
-  const isClients = parameters.has('sslkey')
-  const ca = file('sslca') ?? file('sslrootcert') ?? (isClients ? undefined : file('sslcert'))
-  const own = isClients ? { key: file('sslkey'), cert: file('sslcert') } : {}
+  if (ssl !== undefined) return jsonOf(ssl)
+  const files = CERTIFICATES.filter((name) => parameters.get(name))
+  const [ca, cert, key] = CERTIFICATES.map((name) => contentOf(name, parameters.get(name), warning))
   const certificates = Object.fromEntries(
-    Object.entries({ ca, ...own }).filter(([, content]) => content !== undefined),
+    Object.entries({ ca, cert, key }).filter(([, content]) => content !== undefined),
   )
   // A certificate asks for TLS, even if its file is missing here.
-  const named = ['sslca', 'sslrootcert', 'sslcert', 'sslkey'].some((name) => parameters.get(name))
-  // mysql2's own reading of `ssl: {}` is to verify the certificate, though not its host name.
-  if (/^(?:1|true)$/i.test(ssl ?? '') || (named && !modes.includes('disabled'))) {
-    modes.push('verify_ca')
-  }
-
-  const mode = MODES.findLast((mode) => modes.includes(mode))
+  const mode = modeOf(parameters.get('ssl-mode')) ?? (files.length > 0 ? 'verify_ca' : 'disabled')
   switch (mode) {
-    case undefined:
     case 'disabled':
-      return undefined
-    case 'preferred':
-      warning(
-        'TLS is "preferred", which promises none: wide-cache connects without TLS; say ' +
-          'ssl-mode=required to have it',
-      )
       return undefined
     case 'required':
       return { ...certificates, rejectUnauthorized: false }
     case 'verify_ca':
+      // mysql2's own reading of `ssl: {}` is to verify the certificate, though not its host name.
       return certificates
     case 'verify_identity':
       return { ...certificates, verifyIdentity: true }
   }
 }
 
-function modeOf(name: string, value: string): Mode {
-  const words = WORDS[name] ?? {}
-  const word = plainly(value)
-  const mode =
-    words[word] ?? (name === 'sslmode' ? MODES.find((mode) => plainly(mode) === word) : undefined)
-  if (mode) return mode
-  throw wrongValue(
-    name,
-    'something else',
-    (name === 'sslmode' ? MODES : Object.keys(words)).join(', '),
-  )
+function modeOf(value: string | undefined): Mode | undefined {
+  if (value === undefined) return undefined
+  const mode = MODES.find((one) => plainly(one) === plainly(value))
+  // The value may be a piece of a password.
+  if (!mode) throw wrongValue('ssl-mode', 'something else', MODES.join(', '))
+  return mode
 }
 
 function jsonOf(text: string): NonNullable<MysqlOptions['ssl']> {
+  let value: unknown
   try {
-    return JSON.parse(text) as NonNullable<MysqlOptions['ssl']>
+    value = JSON.parse(text)
   } catch {
-    throw wrongValue('ssl', 'text that is no JSON', 'true, the name of a profile, or a JSON object')
+    // The text may be a piece of a password.
   }
+  if (typeof value === 'object' && value !== null) return value
+  throw wrongValue('ssl', 'no JSON object', "a JSON object of mysql2's options, or ssl-mode")
 }
 
 /**
