@@ -1,7 +1,6 @@
 /** A status as text for people, at most 80 columns wide. */
 import { printable } from '../support/printable.js'
 import type { GridFigures, NameState } from '../wide-cache/operations/name-state.js'
-import type { Status } from './status.js'
 import { counted, table } from './table.js'
 
 /** Grids shown of a name: each start of a process with `memory:` leaves one for 30 days. */
@@ -11,6 +10,15 @@ const INDENT = '  '
 
 /** Tables shown, the largest first. */
 const MAX_TABLES = 8
+
+/** What the command prints. */
+export interface Status {
+  /** The database's clock, in milliseconds since the Unix epoch. */
+  readonly readAt: number
+  readonly names: readonly NameState[]
+  /** The bytes of each table, with its indexes, as the database knows them. */
+  readonly tables: Readonly<Record<string, number>>
+}
 
 export function statusText({ readAt, names, tables }: Status): string {
   const sizes = Object.entries(tables)

@@ -8,8 +8,8 @@ import type { NameState } from '../wide-cache/operations/name-state.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { UsageError } from './arguments.js'
-import { type Status, status } from './status.js'
-import { statusText } from './status-text.js'
+import { status } from './status.js'
+import { type Status, statusText } from './status-text.js'
 
 const folder = temporaryFolder('status')
 after(() => removeFolder(folder))

@@ -18,18 +18,9 @@ import type { StatusOptions } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
-import { statusText } from './status-text.js'
+import { type Status, statusText } from './status-text.js'
 
 const WATCH_MS = 2_000
-
-/** Content that the command prints. */
-export interface Status {
-  /** The database's clock, in milliseconds since the Unix epoch. */
-  readonly readAt: number
-  readonly names: readonly NameState[]
-  /** The bytes of each table, with its indexes, as the database knows them. */
-  readonly tables: Readonly<Record<string, number>>
-}
 
 /**
  * Prints it once, or, with `watch`, every two seconds until `stop` is aborted. @param clear what
