@@ -37,6 +37,7 @@ const OWNED: Readonly<Record<string, string>> = {
   libsql: 'database',
   'node-cron': 'wide-cache',
   isbot: 'page-views',
+  uuid: 'support',
 }
 
 /** Time and chance, which the protocol is handed so that a simulation can own them. */

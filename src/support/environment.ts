@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { v7 } from 'uuid'
 import { type Clock, systemClock } from './clock.js'
 
 /**
@@ -10,7 +10,7 @@ export interface Environment {
   readonly clock: Clock
   /** A random number, 0 <= n < 1. */
   random(): number
-  /** A new id of 16 bytes, unlike any other. */
+  /** A new id of 16 bytes, unlike any other. Ids grow with time: a UUID of version 7. */
   newId(): Buffer
   /**
    * Milliseconds for which the event loop has been busy since the start. Not given: not known.
@@ -39,7 +39,7 @@ const ID_BYTES = 16
 export const systemEnvironment: Environment = {
   clock: systemClock,
   random: Math.random,
-  newId: () => randomBytes(ID_BYTES),
+  newId: () => v7(undefined, Buffer.allocUnsafe(ID_BYTES)),
   busyMs: () => performance.eventLoopUtilization().active,
   keepAlive() {
     const handle = setInterval(() => undefined, 60_000)

@@ -4,6 +4,7 @@ import { CountingCache, CountingDatabase, errorsOf } from '../connections/counti
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
+import { idText } from '../support/id-text.js'
 import { BurstLogger } from '../support/logger.js'
 import { observeBy, type MetricsMeter } from '../metrics/open-telemetry.js'
 import { prometheusText } from '../metrics/prometheus.js'
@@ -224,7 +225,7 @@ export class WideCache<Row, Figures = unknown> {
     })
     this.#operations = new Operations({
       ...parts,
-      privateTo: cache.scope === 'private' ? owner.toString('hex') : null,
+      privateTo: cache.scope === 'private' ? idText(owner) : null,
       cacheErrors: cache.errors,
       databaseErrors: errorsOf(database),
       writer: this.#writer,

@@ -23,9 +23,9 @@ const LIMITS = {
   'the tarball': 830_000,
   'the tarball, unpacked': 2_000_000,
   'files in the tarball': 640,
-  'runtime dependencies': 5,
+  'runtime dependencies': 6,
   'optional dependencies': 1,
-  'packages that an install brings, without the optional ones': 16,
+  'packages that an install brings, without the optional ones': 17,
 } as const
 
 type Sizes = Readonly<Record<keyof typeof LIMITS, number>>

@@ -12,6 +12,7 @@ import {
   type Transaction,
 } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
+import { idOfText, idText } from '../../support/id-text.js'
 import type { Codec } from '../codec.js'
 import { readCell, rowsOf, stampOf } from '../frame.js'
 import type { CommitContext } from '../options.js'
@@ -23,7 +24,7 @@ export interface Kept {
   readonly id: number
   /** The name of the wide cache. */
   readonly name: string
-  /** The writer's id as hexadecimal digits; `undefined` where the bytes are no frame. */
+  /** The writer's id in the text of a UUID; `undefined` where the bytes are no frame. */
   readonly writer: string | undefined
   readonly sequence: number | undefined
   readonly rowCount: number
@@ -131,7 +132,8 @@ export function rowsInKept<Row>(
     !frame ||
     others.length > 0 ||
     foreign.length > 0 ||
-    frame.writer !== writer ||
+    writer === undefined ||
+    frame.writer !== idOfText(writer).toString('hex') ||
     frame.sequence !== sequence
   ) {
     throw new RowsError(`bytes that are no frame of kind "${kind}"`)
@@ -166,7 +168,7 @@ async function commitRows<Row>(
  */
 async function lockWriter(tx: Transaction, { name, writer }: Kept): Promise<Buffer | undefined> {
   if (writer === undefined) return undefined
-  for (const id of [Buffer.from(writer, 'hex'), FORGOTTEN]) {
+  for (const id of [idOfText(writer), FORGOTTEN]) {
     const { rows } = await tx.query(
       'SELECT writer FROM wide_cache_writers ' +
         `WHERE name = ? AND writer = ?${forUpdate(tx.dialect)}`,
@@ -199,7 +201,7 @@ function placeOf({ id, name, writer, sequence }: Kept): { where: string; values:
     ? { where: 'id = ?', values: [id] }
     : {
         where: 'name = ? AND writer = ? AND sequence = ?',
-        values: [name, Buffer.from(writer, 'hex'), sequence],
+        values: [name, idOfText(writer), sequence],
       }
 }
 
@@ -226,7 +228,7 @@ function keptIn(row: SqlRow): Kept {
   return {
     id: Number(row['id']),
     name: String(row['name']),
-    writer: Buffer.isBuffer(writer) ? writer.toString('hex') : undefined,
+    writer: Buffer.isBuffer(writer) ? idText(writer) : undefined,
     sequence: sequence === null ? undefined : Number(sequence),
     rowCount: Number(row['row_count']),
     reason: String(row['reason']),

@@ -4,6 +4,7 @@ import type { Database, SqlValue } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { DAY_MS } from '../../support/clock.js'
+import { idText } from '../../support/id-text.js'
 import { GridRecord } from '../ledger/grid-record.js'
 import { removeOldEntries } from '../ledger/retention.js'
 import { enterUse } from '../ledger/use.js'
@@ -193,7 +194,7 @@ for (const [where, open] of databases) {
       ]),
       [
         [null, true, 10],
-        ['02'.repeat(16), false, null],
+        [idText(Buffer.alloc(16, 2)), false, null],
       ],
     )
     await record.release(run)

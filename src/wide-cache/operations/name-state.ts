@@ -5,6 +5,7 @@
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
 import type { MetricTable } from '../../metrics/metric.js'
+import { idText } from '../../support/id-text.js'
 import { Grid } from '../grid.js'
 import { type Run, SHARED } from '../ledger/grid-record.js'
 import { type Use, useOf } from '../ledger/use.js'
@@ -209,8 +210,7 @@ export function gridFigures(row: SqlRow, now: number): GridFigures {
   const drained = run ? watermark : Math.max(watermark, grid.layerAt(movedAt) - 1)
   return {
     ...geometry,
-    privateTo:
-      Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? privateTo.toString('hex') : null,
+    privateTo: Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? idText(privateTo) : null,
     watermark,
     drainedTo: grid.endOf(watermark),
     // A database clock that was ahead leaves a watermark in the future.
