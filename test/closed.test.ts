@@ -10,12 +10,13 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import * as map from '../src/collision-free-map/index.js'
 import * as counters from '../src/counters/index.js'
+import * as queue from '../src/export-queue/index.js'
 import * as root from '../src/index.js'
 import * as sequence from '../src/sequence/index.js'
 import { keptLog, until } from '../src/support/fixtures.suite.js'
 
 /** All that is public. */
-const wideCache = { ...root, ...counters, ...sequence, ...map }
+const wideCache = { ...root, ...counters, ...sequence, ...map, ...queue }
 
 type Method = (...args: unknown[]) => unknown
 type Closable = { close(): Promise<unknown> } & Record<string, Method>

@@ -4,7 +4,7 @@
  * exported.
  */
 import { mysql } from '../../src/index.js'
-import { ExportQueue } from '../../src/collision-free-map/index.js'
+import { ExportQueue } from '../../src/export-queue/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/outbox-table.js'
 import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'

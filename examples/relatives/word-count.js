@@ -6,7 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqlite } from 'wide-cache'
-import { CollisionFreeMap, ExportQueue } from 'wide-cache/collision-free-map'
+import { CollisionFreeMap } from 'wide-cache/collision-free-map'
+import { ExportQueue } from 'wide-cache/export-queue'
 
 const folder = await mkdtemp(join(tmpdir(), 'word-count-'))
 const database = sqlite(join(folder, 'words.db'))

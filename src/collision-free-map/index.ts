@@ -1,5 +1,5 @@
 /**
- * A map that many processes update without waiting for each other, and an export queue.
+ * A map that many processes update without waiting for each other.
  *
  * @packageDocumentation
  */
@@ -13,11 +13,6 @@ export {
   CollisionFreeMap,
   type CollisionFreeMapOptions,
 } from './collision-free-map.js'
-export {
-  type ExportEntry,
-  ExportQueue,
-  type ExportQueueOptions,
-} from '../export-queue/export-queue.js'
 export type {
   Instrument,
   InstrumentCallback,

@@ -70,7 +70,7 @@ interface Batch {
  * @example
  * ```js
  * import { sqlite } from 'wide-cache'
- * import { ExportQueue } from 'wide-cache/collision-free-map'
+ * import { ExportQueue } from 'wide-cache/export-queue'
  *
  * const database = sqlite(':memory:')
  * const mails = new ExportQueue({
