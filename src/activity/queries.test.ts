@@ -5,9 +5,10 @@ import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { BROWSER, expresses } from '../support/fixtures.suite.js'
-import { type Activity, createActivity } from './activity.js'
-import type { ActivityOptions } from './options.js'
+import { systemEnvironment } from '../support/environment.js'
+import { BROWSER, expresses, ManualClock } from '../support/fixtures.suite.js'
+import { type Activity, createActivity, SiteActivity } from './activity.js'
+import { type ActivityOptions, activitySettings } from './options.js'
 import { topQuery, wholeDays } from './ranges.js'
 
 const HOUR_MS = 3_600_000
@@ -182,8 +183,19 @@ describe('live()', () => {
   })
 
   test('callers of one second share an answer', async () => {
-    const activity = create()
-    assert.equal(await activity.live(), await activity.live())
+    const clock = new ManualClock(Date.now())
+    const settings = activitySettings({
+      cache: memory(),
+      database: 'sqlite::memory:',
+      collect: false,
+    })
+    const activity = new SiteActivity(settings, { ...systemEnvironment, clock })
+    opened.push(activity)
+    const first = await activity.live()
+    await clock.advance(999)
+    assert.equal(await activity.live(), first)
+    await clock.advance(1)
+    assert.notEqual(await activity.live(), first)
   })
 })
 

@@ -3,35 +3,31 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { systemEnvironment } from '../support/environment.js'
+import { flushPromises, ManualClock } from '../support/fixtures.suite.js'
 import { CachedRead } from './cached-read.js'
 
-/** A clock that a test moves; its timers are real, and keep the test alive. */
-function movableClock() {
-  let moved = 0
-  return {
-    now: () => Date.now() + moved,
-    elapsed: () => performance.now() + moved,
-    after(ms: number, callback: () => void) {
-      const timeout = setTimeout(callback, ms)
-      return { cancel: () => clearTimeout(timeout) }
-    },
-    move: (ms: number) => {
-      moved += ms
-    },
-  }
+/** A cache whose time is the clock's. */
+function cacheBy(clock: ManualClock): Cache {
+  return memory({ now: clock.now })
 }
 
-function reading(cache: Cache, query: () => Promise<number>, clock = movableClock()) {
+function reading(cache: Cache, clock: ManualClock, query: () => Promise<number>) {
+  return new CachedRead({
+    cache,
+    environment: { ...systemEnvironment, clock },
+    key: 'test',
+    keyStart: async () => 'wide-cache:test:',
+    ttlSeconds: 2,
+    query,
+  })
+}
+
+/** A query that answers when it is told to. */
+function heldQuery() {
+  const answers: ((figures: number) => void)[] = []
   return {
-    clock,
-    read: new CachedRead({
-      cache,
-      environment: { ...systemEnvironment, clock },
-      key: 'test',
-      keyStart: async () => 'wide-cache:test:',
-      ttlSeconds: 2,
-      query,
-    }),
+    answers,
+    query: () => new Promise<number>((resolve) => answers.push(resolve)),
   }
 }
 
@@ -46,107 +42,113 @@ const down: Cache = new Proxy(memory(), {
 })
 
 test('a thousand callers of several processes on a cold cache cause one query', async () => {
-  const cache = memory()
-  let queries = 0
-  const query = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 120))
-    return ++queries
-  }
-  const processes = Array.from({ length: 5 }, () => reading(cache, query).read)
-  const figures = await Promise.all(
-    Array.from({ length: 1000 }, (_, i) => processes[i % 5]!.read()),
-  )
-  assert.deepEqual([...new Set(figures)], [1])
-  assert.equal(queries, 1)
+  const clock = new ManualClock(0)
+  const cache = cacheBy(clock)
+  const { query, answers } = heldQuery()
+  const processes = Array.from({ length: 5 }, () => reading(cache, clock, query))
+  const figures = Promise.all(Array.from({ length: 1000 }, (_, i) => processes[i % 5]!.read()))
+  await clock.advance(120)
+  assert.equal(answers.length, 1)
+  answers[0]!(1)
+  await clock.advance(50)
+  assert.deepEqual([...new Set(await figures)], [1])
+  assert.equal(answers.length, 1)
   await cache.close()
 })
 
 test('figures are read anew once their time is over, by one process for all', async () => {
-  let now = 0
-  const cache = memory({ now: () => now })
+  const clock = new ManualClock(0)
+  const cache = cacheBy(clock)
   let queries = 0
-  const first = reading(cache, async () => ++queries)
-  const second = reading(cache, async () => ++queries)
-  assert.equal(await first.read.read(), 1)
-  assert.equal(await second.read.read(), 1)
-  now += 3000
-  first.clock.move(3000)
-  second.clock.move(3000)
-  assert.equal(await second.read.read(), 2)
-  assert.equal(await first.read.read(), 2)
+  const [first, second] = [1, 2].map(() => reading(cache, clock, async () => ++queries))
+  assert.equal(await first!.read(), 1)
+  assert.equal(await second!.read(), 1)
+  await clock.advance(3000)
+  assert.equal(await second!.read(), 2)
+  assert.equal(await first!.read(), 2)
   assert.equal(queries, 2)
   await cache.close()
 })
 
 test('the last good figures are served while the query fails, to new processes too', async () => {
-  let now = 0
-  const cache = memory({ now: () => now })
+  const clock = new ManualClock(0)
+  const cache = cacheBy(clock)
   let away = false
   const query = async () => {
     if (away) throw new Error('SQL is away')
     return 7
   }
-  const { read } = reading(cache, query)
+  const read = reading(cache, clock, query)
   assert.equal(await read.read(), 7)
   away = true
-  now += 3000
-  assert.equal(await reading(cache, query).read.read(), 7)
+  await clock.advance(3000)
+  assert.equal(await read.read(), 7)
+  assert.equal(await reading(cache, clock, query).read(), 7)
   await cache.close()
 })
 
 test('while the query hangs, the last good figures are served after a second', async () => {
-  let now = 0
-  const cache = memory({ now: () => now })
-  let answer: ((figures: number) => void) | undefined
-  const query = () =>
-    new Promise<number>((resolve) => {
-      answer = resolve
-    })
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
-  const first = reading(cache, query)
-  const cold = first.read.read()
-  await settled()
-  answer!(7)
-  assert.equal(await cold, 7)
-  for (const { read, clock } of [first, reading(cache, query)]) {
-    now += 3000
-    clock.move(3000)
-    assert.equal(await read.read(), 7)
-    assert.equal(await read.read(), 7)
-    answer!(7)
-    await settled()
+  const clock = new ManualClock(0)
+  const cache = cacheBy(clock)
+  const { query, answers } = heldQuery()
+  const answerLast = async (figures: number) => {
+    answers.at(-1)!(figures)
+    await flushPromises()
   }
-  now += 3000
-  first.clock.move(3000)
-  assert.equal(await first.read.read(), 7)
-  answer!(8)
-  await settled()
-  assert.equal(await first.read.read(), 8, 'what came late is used')
+  /** Reads while the query hangs: the figures come after a second, and not before. */
+  const readLate = async (read: CachedRead<number>): Promise<number> => {
+    let figures: number | undefined
+    void read.read().then((got) => (figures = got))
+    await clock.advance(999)
+    assert.equal(figures, undefined)
+    await clock.advance(1)
+    assert(figures !== undefined)
+    return figures
+  }
+  const first = reading(cache, clock, query)
+  const cold = first.read()
+  await flushPromises()
+  await answerLast(7)
+  assert.equal(await cold, 7)
+  for (const read of [first, reading(cache, clock, query)]) {
+    await clock.advance(3000)
+    assert.equal(await readLate(read), 7)
+    assert.equal(await read.read(), 7)
+    await answerLast(7)
+  }
+  await clock.advance(3000)
+  assert.equal(await readLate(first), 7)
+  await answerLast(8)
+  assert.equal(await first.read(), 8, 'what came late is used')
+  assert.equal(answers.length, 4)
   await cache.close()
 })
 
 test("without any figures the query's own error is thrown", async () => {
-  const { read } = reading(memory(), () => Promise.reject(new Error('SQL is away')))
+  const fails = () => Promise.reject(new Error('SQL is away'))
+  const read = reading(memory(), new ManualClock(0), fails)
   await assert.rejects(read.read(), /SQL is away/)
 })
 
 test('without a cache each process asks once a period', async () => {
+  const clock = new ManualClock(0)
   let queries = 0
-  const { read, clock } = reading(down, async () => ++queries)
+  const read = reading(down, clock, async () => ++queries)
   assert.deepEqual(await Promise.all([read.read(), read.read(), read.read()]), [1, 1, 1])
-  clock.move(1900)
+  await clock.advance(1999)
   assert.equal(await read.read(), 1)
-  clock.move(200)
+  await clock.advance(1)
   assert.equal(await read.read(), 2)
 })
 
 test('a cache that stops answering after the query does not cause another one', async () => {
-  const cache = memory()
+  const clock = new ManualClock(0)
+  const cache = cacheBy(clock)
   cache.set = () => Promise.reject(new CacheError('CACHE_TIMEOUT', 'silent'))
   let queries = 0
-  const { read, clock } = reading(cache, async () => ++queries)
+  const read = reading(cache, clock, async () => ++queries)
   assert.equal(await read.read(), 1)
-  clock.move(1900)
+  await clock.advance(1999)
   assert.equal(await read.read(), 1, 'read for this process alone, it serves for the whole time')
   await cache.close()
 })
