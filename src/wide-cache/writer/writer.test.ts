@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../../cache/cache.js'
 import { DatabaseError } from '../../database/database.js'
 import { systemEnvironment } from '../../support/environment.js'
-import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
+import { flushPromises, keptLog, ManualClock } from '../../support/fixtures.suite.js'
 import { BurstLogger } from '../../support/logger.js'
 import { jsonCodec } from '../codec.js'
 import type { Frame } from '../frame.js'
@@ -453,12 +453,29 @@ test('end() tells SQL of rows appended during close; later ones are only logged'
   )
 })
 
-test('end() waits for SQL as long as it is told', async () => {
+test('end() waits for SQL as long as it is told, and no longer', async () => {
   const { writer, world, close } = bench()
+  writer.append('x')
+  await close()
+  world.takesSums = false
+  writer.append('y')
+  let tell: (() => void) | undefined
+  const over = new Promise<void>((resolve) => (tell = resolve))
+  let ended = false
+  const ending = writer.end(over).then(() => (ended = true))
+  await flushPromises()
+  assert(!ended, 'the sums have no answer yet')
+  tell!()
+  await ending
+})
+
+test('end() does not wait for SQL that answers with an error', async () => {
+  const { writer, world, close, log } = bench()
   writer.append('x')
   await close()
   world.database = false
   writer.append('y')
   await writer.end(new Promise(() => undefined))
-  await writer.end(Promise.resolve())
+  writer.append('z')
+  assert.match(log.lines.at(-1)!, /were appended after close\(\) and are in no report/)
 })
