@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cache } from '../../cache/cache.js'
+import { type Cache, CacheError } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../../support/environment.js'
@@ -11,12 +11,13 @@ import { Marks } from './marks.js'
 
 const grid = new Grid(Buffer.alloc(16, 7), { width: 2, layerSeconds: 10 })
 
-/** A cache that processes share. */
-function sharedCache(): Cache {
-  const cache = memory()
-  return new Proxy(cache, {
+/** A cache that processes share, with some methods replaced. */
+function sharedCache(replaced: Partial<Cache> = {}): Cache {
+  return new Proxy<Cache>(memory(), {
     get: (target, property) =>
-      property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target),
+      property === 'scope'
+        ? 'shared'
+        : Reflect.get(property in replaced ? replaced : target, property).bind(target),
   })
 }
 
@@ -106,19 +107,21 @@ test('a mark that reaches this database node some seconds later is not foreign',
   await one.database.close()
 })
 
-test('a private cache needs no marks, and an absent cache shows none', async () => {
+test('a private cache needs no marks, and one that is full or away shows none', async () => {
   const one = await bench(memory())
   assert.equal((await one.put()).mark, undefined)
   assert.deepEqual((await one.database.query('SELECT * FROM wide_cache_marks')).rows, [])
-  const full = await bench({
-    ...sharedCache(),
-    scope: 'shared',
-    append: async () => false,
-    add: async () => false,
-  } as never)
-  assert.equal((await full.put()).mark, undefined)
   await one.database.close()
-  await full.database.close()
+  const away = () => Promise.reject(new CacheError('CACHE_UNREACHABLE', 'away'))
+  for (const cache of [
+    sharedCache({ append: async () => false, add: async () => false }),
+    sharedCache({ append: away }),
+    sharedCache({ get: away }),
+  ]) {
+    const process = await bench(cache)
+    assert.equal((await process.put()).mark, undefined)
+    await process.database.close()
+  }
 })
 
 test('a process is apart while three of six marks are missing, and the log says so', async () => {
