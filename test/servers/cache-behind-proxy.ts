@@ -1,9 +1,11 @@
 /**
  * Set-up shared by the tests of the memcached adapter: a cache whose server can be made to fail.
  */
+import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../../src/cache/cache.js'
 import { memcached } from '../../src/cache/memcached/memcached.js'
+import { systemClock } from '../../src/support/clock.js'
 import { type FaultyTcp, startFaultyTcp } from './faulty-tcp.js'
 
 /** For tests in which no time passes: far more than anything takes on a busy machine. */
@@ -31,6 +33,17 @@ export async function behindProxy(
   } finally {
     await cache.close()
     await proxy.close()
+  }
+}
+
+/** The time of memcached clients, for the rest of a test: it stands still until it is moved. */
+export function stoppedTime(t: TestContext): { pass(ms: number): void } {
+  let now = systemClock.elapsed()
+  t.mock.method(systemClock, 'elapsed', () => now)
+  return {
+    pass: (ms) => {
+      now += ms
+    },
   }
 }
 
