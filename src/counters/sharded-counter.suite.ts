@@ -195,12 +195,14 @@ export function shardedCounterSuite(
       if (!silent || !commits(sql)) return 'none'
       silent = false
       // The server is still at it when the connection is given up.
-      late = inner.transaction(async (tx) => {
-        await tx.query('UPDATE sharded_counter_lanes SET sequence = sequence + 1')
-        await tx.query('UPDATE sharded_counter_shards SET value = value + 10')
-        await delay(300)
+      await new Promise<void>((resolve) => {
+        late = inner.transaction(async (tx) => {
+          await tx.query('UPDATE sharded_counter_lanes SET sequence = sequence + 1')
+          await tx.query('UPDATE sharded_counter_shards SET value = value + 10')
+          resolve()
+          await delay(300)
+        })
       })
-      await delay(50)
       return 'not begun'
     })
     const counter = new ShardedCounter({ name: 'test', database, cache: site.cache(), shards: 1 })
