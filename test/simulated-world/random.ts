@@ -1,6 +1,7 @@
 /** A seeded source of random numbers: the only one that the simulation has. */
 export class Random {
   #state: number
+  #forks = 0
 
   constructor(seed: number) {
     this.#state = (seed ^ 0x9e3779b9) >>> 0
@@ -23,6 +24,11 @@ export class Random {
 
   chance(probability: number): boolean {
     return this.next() < probability
+  }
+
+  /** Another source, which draws numbers of its own and leaves this one as it is. */
+  fork(): Random {
+    return new Random(~this.#state + this.#forks++)
   }
 
   pick<T>(choices: readonly T[]): T {

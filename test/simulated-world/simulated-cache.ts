@@ -135,7 +135,7 @@ export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> imple
     return new Promise((resolve, reject) => {
       const fail = (code: 'CACHE_TIMEOUT' | 'CACHE_UNREACHABLE', ms: number) =>
         world.after(ms, () =>
-          process.deliver(() => {
+          process.answer(what, LATEST_MS, () => {
             world.note(`${process.name} ${server.name} ${what}: ${code}`)
             reject(new this.#errors.CacheError(code, code, { server: server.name }))
           }),
@@ -161,7 +161,7 @@ export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> imple
         const answer = apply()
         if (answers >= TIMEOUT_MS) return
         world.after(answers - arrives, () =>
-          process.deliver(() => {
+          process.answer(what, TIMEOUT_MS - 1 - answers, () => {
             world.note(`${process.name} ${server.name} ${what}`)
             resolve(answer)
           }),

@@ -142,10 +142,11 @@ export class SimulatedDatabase<
           this.#process.deliver(() => failing('CONNECTION_LOST', 'unreachable'))
         })
       }
+      const arrived = (run: () => void): void => this.#process.answer(what, LATEST_MS, run)
       const answer = (run: () => void): void => {
         if (happens(replyLost)) lost()
-        else if (answersApart || late > 0) world.after(takes(), () => this.#process.deliver(run))
-        else this.#process.deliver(run)
+        else if (answersApart || late > 0) world.after(takes(), () => arrived(run))
+        else arrived(run)
       }
       if (happens(requestLost)) return lost()
       world.after(takes(), () => {

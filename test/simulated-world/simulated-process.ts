@@ -9,6 +9,21 @@ export interface ClockFaults {
   readonly pace?: number
 }
 
+/** Operations of cache or database that are to be held up. */
+export interface HoldUp {
+  /** Beginning of the operation's name. Empty: any operation. */
+  readonly operation: string
+  /** Number of such operations that are answered before the first that is held up. */
+  readonly after: number
+  /** The most that are held up, one after the other. */
+  readonly times: number
+  /** Moment from which on none is held up any more, in milliseconds of the world. */
+  readonly until: number
+  readonly ms: number
+  /** Until its answer comes the whole process stands still. Otherwise it does other work. */
+  readonly stalls: boolean
+}
+
 /**
  * One process of a simulated world: its own clocks, which may be wrong, and all that reaches it. A
  * stall delays that, and a kill ends it: what awaits an answer then awaits it for ever.
@@ -21,6 +36,8 @@ export class SimulatedProcess {
   skew: number
   alive = true
   stalledUntil = 0
+  #holdUp: HoldUp | undefined
+  #answered = 0
   /** Called when it is killed. */
   readonly onEnd: (() => void)[] = []
   readonly #pace: number
@@ -40,6 +57,33 @@ export class SimulatedProcess {
     if (this.world.now < this.stalledUntil) {
       this.world.after(this.stalledUntil - this.world.now, () => this.deliver(run))
     } else run()
+  }
+
+  /** Holds up the operations that `holdUp` means, from now on. */
+  holdUp(holdUp: HoldUp): void {
+    this.#holdUp = holdUp
+    this.#answered = 0
+  }
+
+  /**
+   * Hands the answer of an operation, or its failure, to the process. One that is held up comes later, but within
+   * `longestMs` if the process does not stand still meanwhile: then its client would give up.
+   */
+  answer(operation: string, longestMs: number, run: () => void): void {
+    const { world } = this
+    const holdUp = this.#holdUp
+    const isMeant =
+      holdUp && this.alive && world.now < holdUp.until && operation.startsWith(holdUp.operation)
+    if (!isMeant || this.#answered++ < holdUp.after) return this.deliver(run)
+    if (this.#answered === holdUp.after + holdUp.times) this.#holdUp = undefined
+    world.note(
+      `${this.name} ${operation.slice(0, 40)} is held up: ` +
+        `${holdUp.ms} ms${holdUp.stalls ? ', with the process' : ''}`,
+    )
+    if (holdUp.stalls) {
+      this.stalledUntil = Math.max(this.stalledUntil, world.now + holdUp.ms)
+      this.deliver(run)
+    } else world.after(Math.min(holdUp.ms, longestMs), () => this.deliver(run))
   }
 
   kill(how: string): void {

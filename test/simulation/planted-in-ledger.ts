@@ -63,7 +63,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'let issued = this.#settled + this.taken + this.lost',
     replace: 'let issued = this.#settled + this.taken',
     told: /does not add up|more is lost than missing|has lost/,
-    seed: 33,
+    seed: 36,
   },
   {
     name: 'a frame in quarantine is counted as committed',

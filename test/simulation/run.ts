@@ -4,6 +4,7 @@ import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
 import { close } from './close.js'
 import { Collecting } from './collecting.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
+import { HoldUps } from './hold-ups.js'
 import type { Heart } from './heart.js'
 import { WideCacheProcess } from './process.js'
 import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
@@ -39,6 +40,7 @@ export class Run {
   readonly hosts: SimulatedCacheServer[][]
   readonly actors: Actor[] = []
   collectorsAwayUntil = 0
+  readonly #holdUps: HoldUps
   #pausedUntil = 0
 
   constructor(heart: Heart, world: World, scenario: Scenario) {
@@ -46,6 +48,7 @@ export class Run {
     this.world = world
     this.scenario = scenario
     this.records = new Records(world)
+    this.#holdUps = new HoldUps(this)
     this.sites = (scenario.twin === 'none' ? ['A'] : ['A', 'B']).map(
       (name) => new Site(name, world, scenario, this.records),
     )
@@ -86,6 +89,7 @@ export class Run {
     for (let i = 0; i < scenario.disasters; i++) {
       world.after(random.between(0, scenario.faultsMs), () => disaster(this))
     }
+    this.#holdUps.begin()
     if (scenario.pauseMs > 0) {
       await world.pass(scenario.faultsMs / 2)
       await this.#pause()
@@ -346,6 +350,7 @@ export class Run {
     const { world, scenario, actors, records } = this
     const calmIn = (scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0) + STALL_MS
     records.calmSince = world.now + calmIn
+    this.#holdUps.whenCalm(calmIn)
     const later = (ms: number, run: (actor: Actor) => void) =>
       world.after(calmIn + world.random.between(0, ms), () => {
         const actor = world.random.pick(actors)

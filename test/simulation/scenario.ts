@@ -68,6 +68,8 @@ export interface Scenario {
   readonly forgets: boolean
   /** Number of disasters (a flush, a kill, a stall, a database away, …). */
   readonly disasters: number
+  /** Number of times that operations are held up, alone or with their process. */
+  readonly holdUps: number
 }
 
 const HOUR_MS = 3600_000
@@ -169,5 +171,7 @@ export function scenarioOf(random: Random): Scenario {
     forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),
     steady: random.chance(0.4),
+    // A source of its own: all else of a seed is as it was without this fault.
+    holdUps: random.fork().pick([0, 1, 2, 4, 8]),
   }
 }
