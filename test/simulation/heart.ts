@@ -9,6 +9,7 @@ export interface Heart {
   readonly WideCache: typeof import('../../src/wide-cache/wide-cache.js').WideCache
   readonly Outbox: typeof import('../../src/wide-cache/writer/outbox.js').Outbox
   readonly Ledger: typeof import('../../src/wide-cache/ledger/ledger.js').Ledger
+  readonly CellReader: typeof import('../../src/wide-cache/collector/cell-reader.js').CellReader
   readonly CacheError: typeof import('../../src/cache/cache.js').CacheError
   readonly DatabaseError: typeof import('../../src/database/database.js').DatabaseError
 }
@@ -19,7 +20,8 @@ export async function loadHeart(source: string): Promise<Heart> {
   const { WideCache } = await load('wide-cache/wide-cache.ts')
   const { Outbox } = await load('wide-cache/writer/outbox.ts')
   const { Ledger } = await load('wide-cache/ledger/ledger.ts')
+  const { CellReader } = await load('wide-cache/collector/cell-reader.ts')
   const { CacheError } = await load('cache/cache.ts')
   const { DatabaseError } = await load('database/database.ts')
-  return { WideCache, Outbox, Ledger, CacheError, DatabaseError }
+  return { WideCache, Outbox, Ledger, CellReader, CacheError, DatabaseError }
 }

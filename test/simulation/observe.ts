@@ -1,5 +1,6 @@
 import { type Brought, bringing } from './brought.js'
 import type { Heart } from './heart.js'
+import { askingForLife } from './sign-of-life.js'
 import { seedOf } from '../simulated-world/simulated-process.js'
 import { keyOf, type Records } from './records.js'
 
@@ -10,6 +11,7 @@ import { keyOf, type Records } from './records.js'
 export function observe(heart: Heart, runs: ReadonlyMap<number, Records>): void {
   observeOutboxes(heart, runs)
   observeLedgers(heart)
+  observeReaders(heart)
 }
 
 function observeOutboxes(
@@ -47,6 +49,13 @@ function observeLedgers({ Ledger: { prototype } }: Heart): void {
     return observed({ frames, drained: options?.settledHere !== undefined }, () =>
       quarantine.call(this, frames, reason, options),
     )
+  }
+}
+
+function observeReaders({ CellReader: { prototype } }: Heart): void {
+  const { forgetSilence } = prototype
+  prototype.forgetSilence = function (silent) {
+    return askingForLife(() => forgetSilence.call(this, silent))
   }
 }
 
