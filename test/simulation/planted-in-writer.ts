@@ -174,7 +174,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
-    seed: 170,
+    seed: 106,
   },
   {
     name: 'a process that ends waits for SQL before a frame is placed',
