@@ -66,8 +66,9 @@ export class SimulatedProcess {
   }
 
   /**
-   * Hands the answer of an operation, or its failure, to the process. One that is held up comes later, but within
-   * `longestMs` if the process does not stand still meanwhile: then its client would give up.
+   * Hands the answer of an operation, or its failure, to the process. One that is held up comes
+   * later. If the process does not stand still meanwhile, it comes within `longestMs`, because its
+   * client would give up.
    */
   answer(operation: string, longestMs: number, run: () => void): void {
     const { world } = this
