@@ -22,7 +22,7 @@ import { EPOCH } from './world.js'
 
 /** Limits of one exploration. */
 export interface Bounds {
-  /** Folder of `sql/sqlite/` with the tables. @default 'wide-cache' */
+  /** Folders of `sql/sqlite/` with the tables, with spaces between. @default 'wide-cache' */
   readonly tables?: string
   /**
    * Times that an order lets another actor go on though the present one could, holds an answer, or

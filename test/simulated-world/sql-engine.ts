@@ -14,17 +14,19 @@ export class SqlEngine {
 
   private constructor(part: string) {
     this.#part = part
-    const folder = new URL(`${part}/`, SCHEMAS)
-    for (const file of readdirSync(folder).sort()) {
-      this.#sql.exec(readFileSync(new URL(file, folder), 'utf8'))
+    for (const one of part.split(' ')) {
+      const folder = new URL(`${one}/`, SCHEMAS)
+      for (const file of readdirSync(folder).sort()) {
+        this.#sql.exec(readFileSync(new URL(file, folder), 'utf8'))
+      }
     }
     const { rows } = this.run("SELECT name FROM sqlite_master WHERE type = 'table'", [])
     this.#tables = rows.map(({ name }) => String(name))
   }
 
   /**
-   * An empty one, with the tables of a folder of `sql/sqlite/`. To make one costs more than to
-   * empty one that no run uses at present.
+   * An empty one, with the tables of a folder of `sql/sqlite/`, or of several with spaces between.
+   * To make one costs more than to empty one that no run uses at present.
    */
   static take(part: string): SqlEngine {
     const engine = idle.get(part)?.pop() ?? new SqlEngine(part)
