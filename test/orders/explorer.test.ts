@@ -42,6 +42,20 @@ test('without preemptions each actor runs to its end, in either order', async ()
   )
 })
 
+test('any actor may begin, whoever has gone on before', async () => {
+  const first = new Set<string>()
+  await explore(
+    async (orders) => {
+      const begin = (name: string) => () => orders.actor(name).cache.set(name, ONE, 60)
+      await orders.alone(begin('a'))
+      await orders.together({ a: begin('a'), b: begin('b') })
+      first.add(orders.trace[0]!)
+    },
+    { preemptions: 0 },
+  )
+  assert.deepEqual(first, new Set(['a: begins', 'b: begins']))
+})
+
 test('a preemption lets another actor go on, or holds an answer until it has', async () => {
   const found = await traces((cache) => cache.set('x', ONE, 60), { preemptions: 1 })
   for (const order of [

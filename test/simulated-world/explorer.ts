@@ -222,6 +222,8 @@ export class Orders {
   /** Runs actors side by side, in this run's order. The names are those of their ports. */
   async together(works: Readonly<Record<string, () => Promise<unknown>>>): Promise<void> {
     this.#isExploring = true
+    // Whoever has gone on before, any of them may begin.
+    this.#current = ''
     const begun = Object.entries(works).map(async ([actor, work]) => {
       await this.#ask(actor, { what: 'begins', work: () => undefined })
       await work()
