@@ -122,23 +122,26 @@ async function removeSeconds(
   name: string,
   seconds: readonly number[],
 ): Promise<void> {
-  const place = `name = ? AND second IN (${placeholders(seconds.length)})`
+  const place = (count: number): string => `name = ? AND second IN (${placeholders(count)})`
   const { rows } = await tx.query(
-    `SELECT second FROM activity_seconds WHERE ${place} ORDER BY second${forUpdate(tx.dialect)}`,
+    `SELECT second FROM activity_seconds WHERE ${place(seconds.length)} ` +
+      `ORDER BY second${forUpdate(tx.dialect)}`,
     [name, ...seconds],
   )
-  for (const [first, end] of runsOf(rows)) await removeRows(tx, name, first * 1000, end * 1000)
-  await tx.query(`DELETE FROM activity_seconds WHERE ${place}`, [name, ...seconds])
+  // One that another collector has removed may be there again by now, with rows that stay.
+  const locked = rows.map(({ second }) => Number(second))
+  if (locked.length === 0) return
+  for (const [first, end] of runsOf(locked)) await removeRows(tx, name, first * 1000, end * 1000)
+  await tx.query(`DELETE FROM activity_seconds WHERE ${place(locked.length)}`, [name, ...locked])
 }
 
 /**
  * Seconds that follow each other, as [first, end). A second between that has no sum may get one
  * meanwhile, and rows.
  */
-function runsOf(rows: readonly SqlRow[]): [first: number, end: number][] {
+function runsOf(seconds: readonly number[]): [first: number, end: number][] {
   const runs: [first: number, end: number][] = []
-  for (const row of rows) {
-    const second = Number(row['second'])
+  for (const second of seconds) {
     const last = runs.at(-1)
     if (last && last[1] === second) last[1] = second + 1
     else runs.push([second, second + 1])

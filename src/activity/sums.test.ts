@@ -445,6 +445,32 @@ test('MariaDB: a late visit waits while its layer is removed, and then counts', 
   assert.equal(await assertSumsAreRows(db, 'late', NOW), 1)
 })
 
+test('MariaDB: a late visit stays whole while two remove the second that it is in', async () => {
+  const url = await sharedMysqlUrl()
+  const [db, other] = [await open(url), await open(url)]
+  const visit = (layers: number): Visit => ({
+    time: NOW - layers * LAYER_MS,
+    visitor: visitorOf(1),
+    page: '/',
+  })
+  await commit(db, 'twice', [visit(100), visit(99)])
+  // Between the look of one and its lock, the other removes the first second of both.
+  const overtaken = interrupted(db, 'SELECT second FROM activity_seconds', () =>
+    removeOld(other, 'twice', 99 * LAYER_MS),
+  )
+  let late: Promise<void> | undefined
+  await removeOld(
+    interrupted(overtaken, 'DELETE FROM activity_seconds', async () => {
+      late ??= commit(other, 'twice', [visit(100)])
+      await late
+    }),
+    'twice',
+    0,
+  )
+  assert(late)
+  assert.equal(await assertSumsAreRows(db, 'twice', NOW), 1)
+})
+
 test('locks have one order: books, seconds, hours, rows, visitors, values', async () => {
   const layers: unknown[] = []
   const times: unknown[] = []
