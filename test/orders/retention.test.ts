@@ -1,0 +1,113 @@
+/** Nothing is removed that has come meanwhile, and no view is lost when values are folded. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readCertificate } from '../../src/activity/certificate.js'
+import { readHistory, readTop } from '../../src/activity/history.js'
+import { removeValue } from '../../src/activity/remove-value.js'
+import { removeOldVisits } from '../../src/activity/retention.js'
+import { OTHER } from '../../src/activity/sums.js'
+import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
+import { explore, type Ports } from '../simulated-world/explorer.js'
+import { assertBooks, BOUNDS, close, CLOSING, commit, DAY, NAME, START, visit } from './activity.js'
+
+/** Removes all that may be removed at `now`. */
+const removeAll = ({ database }: Ports, now = CLOSING, rowsMs = 0): Promise<boolean> =>
+  removeOldVisits(database, { now, name: NAME }, { rowsMs, valuesDays: 0, vanishedSeconds: 3_600 })
+
+/** Laws that do not hold once what is old has been removed. */
+const REMOVED = [
+  'a closed day has its visitors',
+  'the pages of an hour are its views',
+  'rows are the views of their seconds',
+]
+
+test('a late visit to a second that is removed has a row, or is gone with it', async () => {
+  const left = new Set<string>()
+  await explore(async (orders) => {
+    const [writer, collector] = [orders.actor('writer'), orders.actor('collector')]
+    const old = START + 6 * HOUR_MS
+    await orders.alone(() => commit(writer, [visit(old, 1), visit(old + 1_000, 2)]))
+    const now = START + 12 * HOUR_MS
+    await orders.together({
+      collector: () => removeAll(collector, now),
+      writer: () => commit(writer, [visit(old, 3)], now),
+    })
+    assertBooks(orders, 3)
+    left.add(orders.look('SELECT created_at FROM activities').length.toString())
+  }, BOUNDS)
+  assert.deepEqual(left, new Set(['0', '1']))
+})
+
+test('the figures of a closed day stay while its rows and visitors are removed', async () => {
+  await explore(async (orders) => {
+    const [collector, reader] = [orders.actor('collector'), orders.actor('reader')]
+    await orders.alone(() => commit(reader, [visit(START, 1), visit(START + HOUR_MS, 2)]))
+    await orders.alone(() => close(collector))
+    const figures = async ({ database }: Ports) => ({
+      days: await readHistory(database, NAME, 'day', { from: DAY, to: DAY + 1 }),
+      hours: await readHistory(database, NAME, 'hour', { from: DAY * 24, to: DAY * 24 + 24 }),
+      top: await readTop(database, NAME, 'page', { from: DAY * 24, to: DAY * 24 + 24 }, 10),
+      certificate: await readCertificate(database, NAME, DAY, 0),
+    })
+    const before = await orders.alone(() => figures(reader))
+    await orders.together({
+      collector: () => removeAll(collector, CLOSING + 4 * DAY_MS),
+      reader: async () => assert.deepEqual(await figures(reader), before),
+    })
+    assert.deepEqual(await orders.alone(() => figures(reader)), before)
+    const gone = ['activities', 'activity_seconds', 'activity_visitors', 'activity_hour_values']
+    for (const table of gone) assert.deepEqual(orders.look(`SELECT * FROM ${table}`), [], table)
+  }, BOUNDS)
+})
+
+test('a day closes with all its visitors and values, though others remove what is old', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [orders.actor('one'), orders.actor('two')]
+    await orders.alone(() => commit(one, [visit(START, 1), visit(START + HOUR_MS, 2)]))
+    const now = CLOSING + 3 * DAY_MS
+    await orders.together({ one: () => removeAll(one, now), two: () => removeAll(two, now) })
+    assertBooks(orders, 2, REMOVED)
+    assert.deepEqual(orders.look('SELECT views, visitors FROM activity_days'), [
+      { views: 2, visitors: 2 },
+    ])
+  }, BOUNDS)
+})
+
+test('a value is removed from hours and days, while visits come and its day closes', async () => {
+  await explore(async (orders) => {
+    const [writer, remover] = [orders.actor('writer'), orders.actor('remover')]
+    await orders.alone(() => commit(writer, [visit(START, 1, '/secret'), visit(START, 2)]))
+    await orders.together({
+      writer: async () => {
+        await commit(writer, [visit(START, 3), visit(START + DAY_MS, 4)])
+        await close(writer)
+      },
+      remover: () => removeValue(remover.database, NAME, 'page', '/secret'),
+    })
+    assertBooks(orders, 4)
+    for (const table of ['activity_hour_values', 'activity_day_values']) {
+      const found = orders.look(`SELECT SUM(views) AS n FROM ${table} WHERE value = ?`, [
+        Buffer.from('/secret'),
+      ])
+      assert.deepEqual(found, [{ n: null }], table)
+    }
+    assert.deepEqual(orders.look("SELECT * FROM activities WHERE page = '/secret'"), [])
+  }, BOUNDS)
+})
+
+test('views of a value that comes while it is removed count under it, or as (other)', async () => {
+  await explore(async (orders) => {
+    const [writer, remover] = [orders.actor('writer'), orders.actor('remover')]
+    await orders.alone(() => commit(writer, [visit(START, 1, '/secret')]))
+    await orders.together({
+      writer: () => commit(writer, [visit(START, 2, '/secret')]),
+      remover: () => removeValue(remover.database, NAME, 'page', '/secret'),
+    })
+    assertBooks(orders, 2)
+    const range = { from: DAY * 24, to: DAY * 24 + 1 }
+    const top = await orders.alone(() => readTop(writer.database, NAME, 'page', range, 10))
+    const views = new Map(top.map(({ value, pageViews }) => [value, pageViews]))
+    assert.equal((views.get(OTHER) ?? 0) + (views.get('/secret') ?? 0), 2)
+    assert((views.get(OTHER) ?? 0) > 0)
+  }, BOUNDS)
+})
