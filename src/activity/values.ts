@@ -60,8 +60,7 @@ export async function foldValues(database: Database, name: string): Promise<bool
       for (let left = Number(n) - MAX_VALUES_AN_HOUR; left > 0; left -= VALUES_A_FOLD) {
         if (++folds > FOLDS_A_CALL) return true
         const place = { name, dimension, hour: Number(hour) }
-        // One more, since the folded ones are a value themselves.
-        await database.transaction((tx) => fold(tx, place, Math.min(left + 1, VALUES_A_FOLD)))
+        await database.transaction((tx) => fold(tx, place))
       }
     }
   }
@@ -74,17 +73,23 @@ interface Place {
   readonly hour: number
 }
 
-async function fold(tx: Transaction, { name, dimension, hour }: Place, n: number): Promise<void> {
+async function fold(tx: Transaction, { name, dimension, hour }: Place): Promise<void> {
   // No day closes meanwhile, and nothing is added to the values.
   const { openDay } = await openBooks(tx, name)
   if (hour < openDay * HOURS_A_DAY) return
+  const listed =
+    'FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND value <> ?'
+  const place = [name, dimension, hour, Buffer.alloc(0)]
+  // Counted again under the lock: another collector may have folded them meanwhile.
+  const { rows: counts } = await tx.query(`SELECT COUNT(*) AS n ${listed}`, place)
+  // The folded ones are a value themselves.
+  const tooMany = Number(counts[0]?.['n']) + 1 - MAX_VALUES_AN_HOUR
+  if (tooMany <= 0) return
   const { rows } = await tx.query(
-    'SELECT value, views FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? ' +
-      'AND value <> ? ORDER BY views, value DESC LIMIT ?',
-    [name, dimension, hour, Buffer.alloc(0), n],
+    `SELECT value, views ${listed} ORDER BY views, value DESC LIMIT ?`,
+    [...place, Math.min(tooMany, VALUES_A_FOLD)],
   )
   const values = rows.map(({ value }): SqlValue => value ?? null)
-  if (values.length === 0) return
   await tx.query(
     'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
       `value IN (${placeholders(values.length)})`,

@@ -6,6 +6,7 @@ import { readHistory, readTop } from '../../src/activity/history.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { OTHER } from '../../src/activity/sums.js'
+import { foldValues } from '../../src/activity/values.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { explore, type Ports } from '../simulated-world/explorer.js'
 import { assertBooks, BOUNDS, close, CLOSING, commit, DAY, NAME, START, visit } from './activity.js'
@@ -109,5 +110,28 @@ test('views of a value that comes while it is removed count under it, or as (oth
     const views = new Map(top.map(({ value, pageViews }) => [value, pageViews]))
     assert.equal((views.get(OTHER) ?? 0) + (views.get('/secret') ?? 0), 2)
     assert((views.get(OTHER) ?? 0) > 0)
+  }, BOUNDS)
+})
+
+/** Values that an hour may have before the smallest are folded. */
+const MOST = 10_000
+const MORE = 3
+
+test('two collectors fold the smallest values of an hour, and no more than they must', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [orders.actor('one'), orders.actor('two')]
+    await orders.alone(() => commit(one, [visit(START, 1)]))
+    orders.look(
+      'INSERT INTO activity_hour_values WITH RECURSIVE n(i) AS ' +
+        `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST + MORE - 1}) ` +
+        "SELECT ?, 'page', ?, CAST('/forged/' || i AS BLOB), 1 FROM n",
+      [NAME, DAY * 24],
+    )
+    const fold = ({ database }: Ports) => foldValues(database, NAME)
+    await orders.together({ one: () => fold(one), two: () => fold(two) })
+    const [sums] = orders.look(
+      'SELECT COUNT(*) AS n, SUM(views) AS views FROM activity_hour_values',
+    )
+    assert.deepEqual(sums, { n: MOST, views: MOST + MORE })
   }, BOUNDS)
 })
