@@ -1,0 +1,78 @@
+/** Hits for the laws of orders: committed, moved and processed by the parts that do it. */
+import type { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
+import { countingMap, hitsCommit } from '../../src/hits/counting.js'
+import type { Hit } from '../../src/hits/hit.js'
+import { moveHits } from '../../src/hits/move.js'
+import { readCounts } from '../../src/hits/read-counts.js'
+import type { Orders, Ports } from '../simulated-world/explorer.js'
+import { EPOCH } from '../simulated-world/world.js'
+import { SILENT } from './silent.js'
+
+export const NAME = 'threads'
+const GRID_NAME = `hits.${NAME}`
+const REPEAT_SECONDS = 600
+
+/** Bounds of their laws. */
+export const BOUNDS = { tables: 'wide-cache hits collision-free-map', preemptions: 1 }
+
+/** A hit of a viewer for each `n`, or of an unknown one. */
+export function hit(item: string, n?: number, time = EPOCH): Hit {
+  return { time, viewer: n === undefined ? null : Buffer.alloc(12, n), item }
+}
+
+/** A process of a site, or a collector. */
+export class HitsActor {
+  readonly #ports: Ports
+  readonly map: CollisionFreeMap<string, number>
+
+  constructor(ports: Ports) {
+    this.#ports = ports
+    this.map = countingMap(
+      ports.database,
+      { name: NAME, gridName: GRID_NAME, logger: SILENT },
+      ports.environment,
+    )
+  }
+
+  commit(hits: readonly Hit[], now = EPOCH): Promise<void> {
+    const commit = hitsCommit(
+      { name: NAME, gridName: GRID_NAME, repeatSeconds: REPEAT_SECONDS },
+      this.map,
+    )
+    return this.#ports.database.transaction((tx) => commit([...hits], tx, { now, name: NAME }))
+  }
+
+  /** Renames an item, or deletes it. Returns how many hits have gone. */
+  move(from: string, to?: string): Promise<number> {
+    const target = {
+      name: NAME,
+      map: GRID_NAME,
+      add: (counts: Iterable<readonly [string, number]>, tx: Parameters<typeof moveHits>[0]) =>
+        this.map.update(counts, tx),
+    }
+    return this.#ports.database.transaction((tx) => moveHits(tx, target, from, to))
+  }
+
+  process(): Promise<number> {
+    return this.map.process()
+  }
+
+  /** The counts of items, in their order. */
+  async counts(...items: string[]): Promise<number[]> {
+    return [...(await readCounts(this.#ports.database, NAME, GRID_NAME, items)).values()]
+  }
+}
+
+/** Opens an actor of hits. */
+export function openHits(orders: Orders, name: string): HitsActor {
+  return new HitsActor(orders.actor(name))
+}
+
+/** The hits of an item in each of its hours, and in each of its days. */
+export function periodsOf(orders: Orders, item: string): { hours: unknown[]; days: unknown[] } {
+  const of = (table: string) =>
+    orders
+      .look(`SELECT hits FROM hits_${table} WHERE item = ?`, [Buffer.from(item)])
+      .map(({ hits }) => hits)
+  return { hours: of('hours'), days: of('days') }
+}
