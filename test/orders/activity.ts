@@ -30,7 +30,9 @@ export const CLOSING = START + DAY_MS + 2 * HOUR_MS
 
 /** A visit of another visitor for each `n`. */
 export function visit(time: number, n = 0, page = '/'): Visit {
-  return { time, visitor: Buffer.alloc(12, n), page }
+  const visitor = Buffer.alloc(12)
+  visitor.writeUInt32BE(n, 0)
+  return { time, visitor, page }
 }
 
 /** Commits visits and enters them in the ledger, in one transaction. */

@@ -11,9 +11,13 @@ import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { explore, type Ports } from '../simulated-world/explorer.js'
 import { assertBooks, BOUNDS, close, CLOSING, commit, DAY, NAME, START, visit } from './activity.js'
 
-/** Removes all that may be removed at `now`. */
-const removeAll = ({ database }: Ports, now = CLOSING, rowsMs = 0): Promise<boolean> =>
-  removeOldVisits(database, { now, name: NAME }, { rowsMs, valuesDays: 0, vanishedSeconds: 3_600 })
+/** Removes all that may be removed at `now`, when days are open for `openDays` more. */
+const removeAll = ({ database }: Ports, now: number, openDays = 0): Promise<boolean> =>
+  removeOldVisits(
+    database,
+    { now, name: NAME },
+    { rowsMs: 0, valuesDays: 0, vanishedSeconds: openDays * 86_400 },
+  )
 
 /** Laws that do not hold once what is old has been removed. */
 const REMOVED = [
@@ -26,15 +30,17 @@ test('a late visit to a second that is removed has a row, or is gone with it', a
   const left = new Set<string>()
   await explore(async (orders) => {
     const [writer, collector] = [orders.actor('writer'), orders.actor('collector')]
-    const old = START + 6 * HOUR_MS
-    await orders.alone(() => commit(writer, [visit(old, 1), visit(old + 1_000, 2)]))
-    const now = START + 12 * HOUR_MS
+    await orders.alone(() => commit(writer, [visit(START, 1), visit(START + 1_000, 2)]))
+    const now = START + 3 * DAY_MS
     await orders.together({
-      collector: () => removeAll(collector, now),
-      writer: () => commit(writer, [visit(old, 3)], now),
+      collector: () => removeAll(collector, now, 9),
+      writer: () => commit(writer, [visit(START, 3)], now),
     })
     assertBooks(orders, 3)
     left.add(orders.look('SELECT created_at FROM activities').length.toString())
+    // Visitors and values of an open day stay, however old they are.
+    await orders.alone(() => close(collector))
+    assertBooks(orders, 3)
   }, BOUNDS)
   assert.deepEqual(left, new Set(['0', '1']))
 })
@@ -42,7 +48,9 @@ test('a late visit to a second that is removed has a row, or is gone with it', a
 test('the figures of a closed day stay while its rows and visitors are removed', async () => {
   await explore(async (orders) => {
     const [collector, reader] = [orders.actor('collector'), orders.actor('reader')]
-    await orders.alone(() => commit(reader, [visit(START, 1), visit(START + HOUR_MS, 2)]))
+    // More than one statement removes.
+    const visits = Array.from({ length: 502 }, (_, n) => visit(START + (n % 2) * HOUR_MS, n))
+    await orders.alone(() => commit(reader, visits))
     await orders.alone(() => close(collector))
     const figures = async ({ database }: Ports) => ({
       days: await readHistory(database, NAME, 'day', { from: DAY, to: DAY + 1 }),
