@@ -12,6 +12,7 @@ import { testDatabase } from '../../testing/database.js'
 import { rejects } from '../../testing/rejects.js'
 import { testMigrations } from '../migrations.suite.js'
 import { sqliteError } from './errors.js'
+import { CLOSE_TIMEOUT_MS } from '../../support/lifetime.js'
 import { SqliteSession } from './session.js'
 import { SqliteDatabase, sqlite } from './sqlite.js'
 import { TYPESCRIPT } from '../../../scripts/typescript/exec-argv.js'
@@ -380,6 +381,38 @@ test('without the package libsql the error says how to get it', async () => {
   )
   assert.match(error.message, /npm install libsql/)
   await worker.terminate()
+})
+
+test('what waits behind a transaction that close() cuts off is not carried out', async (context) => {
+  const file = freshFile()
+  const database = new SqliteDatabase(file)
+  await database.query('CREATE TABLE t (n INTEGER)')
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => (goOn = resolve))
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const transaction = database.transaction(async (tx) => {
+    await tx.query('INSERT INTO t VALUES (1)')
+    begin()
+    await held
+    await tx.query('INSERT INTO t VALUES (2)')
+  })
+  await begun
+  const waiting = database.query('INSERT INTO t VALUES (3)')
+  const failed = Promise.all([
+    assert.rejects(transaction, { code: 'DATABASE_THREAD_DIED' }),
+    assert.rejects(waiting, { code: 'DATABASE_CLOSED', unsent: true }),
+  ])
+  const closing = database.close()
+  context.mock.timers.tick(CLOSE_TIMEOUT_MS)
+  await closing
+  goOn()
+  await failed
+  context.mock.timers.reset()
+  const other = new SqliteDatabase(file)
+  assert.deepEqual((await other.query('SELECT n FROM t')).rows, [])
+  await other.close()
 })
 
 test('a wrong file is refused at creation', () => {

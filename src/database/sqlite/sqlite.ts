@@ -51,6 +51,8 @@ export class SqliteDatabase implements Database, MigrationHost {
   readonly #lifetime = new Lifetime(closedError)
   readonly #mutex = new Mutex()
   #session: SqliteSession | undefined
+  /** `close()` waits no longer: what has not begun by now never does. */
+  #ended = false
 
   constructor(file: string) {
     if (typeof file !== 'string') {
@@ -118,6 +120,7 @@ export class SqliteDatabase implements Database, MigrationHost {
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
       await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
+      this.#ended = true
       if (!this.#session) return
       await within(CLOSE_TIMEOUT_MS, this.#session.close())
       this.#session.destroy()
@@ -127,6 +130,8 @@ export class SqliteDatabase implements Database, MigrationHost {
   #exclusively<T>(work: (session: SqliteSession) => Promise<T>): Promise<T> {
     return this.#lifetime.run(() =>
       this.#mutex.run(async () => {
+        // A new thread would open the file again, and nobody would close it.
+        if (this.#ended) throw closedError()
         if (!this.#session || this.#session.dead) this.#session = new SqliteSession(this.file)
         const session = this.#session
         session.hold()
