@@ -118,6 +118,10 @@ test('views of a value that comes while it is removed count under it, or as (oth
     const views = new Map(top.map(({ value, pageViews }) => [value, pageViews]))
     assert.equal((views.get(OTHER) ?? 0) + (views.get('/secret') ?? 0), 2)
     assert((views.get(OTHER) ?? 0) > 0)
+    await orders.alone(() => removeValue(remover.database, NAME, 'page', '/secret'))
+    const all = await orders.alone(() => readTop(writer.database, NAME, 'page', range, 10))
+    assert.deepEqual(all, [{ value: OTHER, pageViews: 2 }])
+    assertBooks(orders, 2)
   }, BOUNDS)
 })
 
