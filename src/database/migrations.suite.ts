@@ -9,16 +9,20 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { wrapped } from '../../test/servers/wrapped.js'
 import type { RegisterTest } from '../testing/runner.js'
 import { rejects } from '../testing/rejects.js'
-import type { Database } from './database.js'
+import { type Database, DatabaseError } from './database.js'
+import { migrate, type MigrationHost } from './migrations.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 /** An adapter whose folder of migrations can be chosen. */
-export type MigratableDatabase = Database & {
-  migrate(parts?: readonly string[], folder?: URL): Promise<void>
-}
+export type MigratableDatabase = Database &
+  MigrationHost & {
+    migrate(parts?: readonly string[], folder?: URL): Promise<void>
+  }
 
 export interface MigrationsUnderTest {
   readonly test: RegisterTest
@@ -121,6 +125,63 @@ export function testMigrations({ test, name, fresh, open, processes }: Migration
     )
   })
 
+  it('a process that starts in the midst of a migration waits for its end', async (one, url) => {
+    const other = open(url)
+    try {
+      await atEachStatement(async (part, folder, statement) => {
+        let stop = () => {}
+        const stopped = new Promise<void>((resolve) => (stop = resolve))
+        let goOn = () => {}
+        const held = new Promise<void>((resolve) => (goOn = resolve))
+        const first = migrate(
+          watched(one, async (number) => {
+            if (number !== statement) return
+            stop()
+            await held
+          }),
+          folder,
+          [part],
+        )
+        const isStopped = await Promise.race([first.then(() => false), stopped.then(() => true)])
+        const second = other.migrate([part], folder)
+        if (isStopped) {
+          const isEarly = await Promise.race([second.then(() => true), setTimeout(20, false)])
+          goOn()
+          assert(!isEarly, `it waits at statement ${statement}`)
+        }
+        await Promise.all([first, second])
+        await assertWhole(other, part)
+        return isStopped
+      })
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('a migration that is cut off at any statement is completed by the next', async (one, url) => {
+    const other = open(url)
+    try {
+      await atEachStatement(async (part, folder, statement) => {
+        let isCut = false
+        const cut = migrate(
+          watched(one, async (number) => {
+            isCut = number === statement
+            if (isCut) throw new DatabaseError('CUT_OFF', 'unreachable', 'cut off by the test')
+          }),
+          folder,
+          [part],
+        )
+        if (statement === 1) await assert.rejects(cut, { code: 'CUT_OFF' })
+        await cut.catch(() => undefined)
+        await other.migrate([part], folder)
+        await assertWhole(other, part)
+        return isCut
+      })
+    } finally {
+      await other.close()
+    }
+  })
+
   it('a gap, a repeated number or a wrong name of a migration file is a bug', async (database) => {
     for (const wrong of ['0003_gap.sql', '0001_again.sql', '2_short.sql', '0002_Name.sql']) {
       await withMigrations([FILES[0]!, [wrong, 'SELECT 1;']], (folder) =>
@@ -142,6 +203,61 @@ const FILES: readonly (readonly [string, string])[] = [
       'migrated (a); -- the end\n',
   ],
 ]
+
+/**
+ * Runs `work` for the first statement of a migration, then for the second and so on, until it
+ * returns `false`. Each run has a part of its own.
+ */
+async function atEachStatement(
+  work: (part: string, folder: URL, statement: number) => Promise<boolean>,
+): Promise<void> {
+  await withMigrations([], async (folder) => {
+    let statement = 0
+    for (let isReached = true; isReached;) {
+      const part = `part${++statement}`
+      await mkdir(new URL(`${part}/`, folder))
+      for (const n of [1, 2]) {
+        await writeFile(
+          new URL(`${part}/000${n}_step.sql`, folder),
+          `CREATE TABLE IF NOT EXISTS ${part}_${n} (a INTEGER);\n`,
+        )
+      }
+      isReached = await work(part, folder, statement)
+    }
+    assert(statement > 5, 'it has been stopped')
+  })
+}
+
+/** `host`, with `before` called before each statement of a migration, with its number. */
+function watched(host: MigrationHost, before: (number: number) => Promise<void>): MigrationHost {
+  let number = 0
+  return {
+    query: (sql, values) => host.query(sql, values),
+    exclusively: (work) =>
+      host.exclusively((queryable) =>
+        work(
+          wrapped(queryable, {
+            query: async (sql, values) => {
+              await before(++number)
+              return queryable.query(sql, values)
+            },
+          }),
+        ),
+      ),
+  }
+}
+
+async function assertWhole(database: Database, part: string): Promise<void> {
+  const { rows } = await database.query(
+    'SELECT version FROM wide_cache_migrations WHERE part = ? ORDER BY version',
+    [part],
+  )
+  assert.deepEqual(
+    rows.map(({ version }) => version),
+    [1, 2],
+  )
+  for (const n of [1, 2]) await database.query(`SELECT a FROM ${part}_${n}`)
+}
 
 async function withMigrations(
   files: readonly (readonly [string, string])[],
