@@ -40,9 +40,10 @@ export async function commit(
   { database }: Pick<Ports, 'database'>,
   visits: readonly Visit[],
   now = CLOSING,
+  name = NAME,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await commitVisits([...visits], tx, { now, name: NAME })
+    await commitVisits([...visits], tx, { now, name })
     const columns = ['issued', 'committed', 'last_seen']
     await tx.query(
       upsert(
@@ -53,7 +54,7 @@ export async function commit(
         { issued: 'add', committed: 'add', last_seen: 'greatest' },
         1,
       ),
-      [NAME, Buffer.alloc(16), visits.length, visits.length, now],
+      [name, Buffer.alloc(16), visits.length, visits.length, now],
     )
   })
 }

@@ -1,5 +1,6 @@
 /** Hits for the laws of orders: committed, moved and processed by the parts that do it. */
 import type { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
+import type { Database } from '../../src/database/database.js'
 import { countingMap, hitsCommit } from '../../src/hits/counting.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { moveHits } from '../../src/hits/move.js'
@@ -9,7 +10,6 @@ import { EPOCH } from '../simulated-world/world.js'
 import { SILENT } from './silent.js'
 
 export const NAME = 'threads'
-const GRID_NAME = `hits.${NAME}`
 const REPEAT_SECONDS = 600
 
 /** Bounds of their laws. */
@@ -22,35 +22,39 @@ export function hit(item: string, n?: number, time = EPOCH): Hit {
 
 /** A process of a site, or a collector. */
 export class HitsActor {
-  readonly #ports: Ports
+  readonly #database: Database
+  readonly #name: string
+  readonly #gridName: string
   readonly map: CollisionFreeMap<string, number>
 
-  constructor(ports: Ports) {
-    this.#ports = ports
+  constructor({ database, environment }: Pick<Ports, 'database' | 'environment'>, name = NAME) {
+    this.#database = database
+    this.#name = name
+    this.#gridName = `hits.${name}`
     this.map = countingMap(
-      ports.database,
-      { name: NAME, gridName: GRID_NAME, logger: SILENT },
-      ports.environment,
+      database,
+      { name, gridName: this.#gridName, logger: SILENT },
+      environment,
     )
   }
 
   commit(hits: readonly Hit[], now = EPOCH): Promise<void> {
     const commit = hitsCommit(
-      { name: NAME, gridName: GRID_NAME, repeatSeconds: REPEAT_SECONDS },
+      { name: this.#name, gridName: this.#gridName, repeatSeconds: REPEAT_SECONDS },
       this.map,
     )
-    return this.#ports.database.transaction((tx) => commit([...hits], tx, { now, name: NAME }))
+    return this.#database.transaction((tx) => commit([...hits], tx, { now, name: this.#name }))
   }
 
   /** Renames an item, or deletes it. Returns how many hits have gone. */
   move(from: string, to?: string): Promise<number> {
     const target = {
-      name: NAME,
-      map: GRID_NAME,
+      name: this.#name,
+      map: this.#gridName,
       add: (counts: Iterable<readonly [string, number]>, tx: Parameters<typeof moveHits>[0]) =>
         this.map.update(counts, tx),
     }
-    return this.#ports.database.transaction((tx) => moveHits(tx, target, from, to))
+    return this.#database.transaction((tx) => moveHits(tx, target, from, to))
   }
 
   process(): Promise<number> {
@@ -59,7 +63,7 @@ export class HitsActor {
 
   /** The counts of items, in their order. */
   async counts(...items: string[]): Promise<number[]> {
-    return [...(await readCounts(this.#ports.database, NAME, GRID_NAME, items)).values()]
+    return [...(await readCounts(this.#database, this.#name, this.#gridName, items)).values()]
   }
 }
 

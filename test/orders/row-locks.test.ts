@@ -1,0 +1,158 @@
+/**
+ * Laws of orders on MariaDB, whose transactions lock rows: what another one commits between two
+ * statements of a transaction is neither lost nor taken for something older.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { removeValue } from '../../src/activity/remove-value.js'
+import { recount } from '../../src/activity/recount.js'
+import { removeOldVisits } from '../../src/activity/retention.js'
+import type { Database } from '../../src/database/database.js'
+import { openDatabase } from '../../src/database/open.js'
+import { HOUR_MS } from '../../src/support/clock.js'
+import { systemEnvironment as environment } from '../../src/support/environment.js'
+import { enterUse } from '../../src/wide-cache/ledger/use.js'
+import { sharedMysqlUrl } from '../servers/shared.js'
+import { commit, START, visit } from './activity.js'
+import { atEachStatement, unlocked } from './each-statement.js'
+import { hit, HitsActor } from './hits.js'
+
+let database: Database
+let other: Database
+
+before(async () => {
+  const url = await sharedMysqlUrl()
+  database = openDatabase(url).database
+  other = openDatabase(url).database
+  await database.migrate()
+})
+after(() => Promise.all([database.close(), other.close()]))
+
+/** The sum of a column, for a name. */
+async function sumOf(column: string, table: string, name: string, more = ''): Promise<number> {
+  const { rows } = await database.query(
+    `SELECT COALESCE(SUM(${column}), 0) AS n FROM ${table} WHERE name = ? ${more}`,
+    [name],
+  )
+  return Number(rows[0]?.['n'])
+}
+
+/** Checks that the rows of a name are the views of their seconds, and all have been counted. */
+async function assertSums(name: string, views: number): Promise<void> {
+  const second = START / 1000
+  for (const layer of await recount(database, name, [second, second + 1, second + 2], 1)) {
+    assert.equal(layer.rows, layer.views, `${name}: rows of second ${layer.second - second}`)
+  }
+  assert.equal(await sumOf('views', 'activity_hours', name), views)
+}
+
+test('hits committed at any moment of a rename stay with their items', async () => {
+  const nameOf = (statement: number) => `renamed${statement}`
+  const statements = await atEachStatement(
+    database,
+    async (stopped, statement) => {
+      const name = nameOf(statement)
+      const site = new HitsActor({ database, environment }, name)
+      await site.commit([hit('old'), hit('old'), hit('new')])
+      const moved = await new HitsActor({ database: stopped, environment }, name).move('old', 'new')
+      assert([2, 4].includes(moved), `${moved} hits`)
+    },
+    (statement) => {
+      const writer = new HitsActor({ database: other, environment }, nameOf(statement))
+      return unlocked(() => writer.commit([hit('old'), hit('new'), hit('old')]))
+    },
+  )
+  assert(statements > 5)
+  for (let statement = 1; statement <= statements; statement++) {
+    const name = nameOf(statement)
+    const [old = 0, renamed = 0] = await new HitsActor({ database, environment }, name).counts(
+      'old',
+      'new',
+    )
+    assert.equal(old + renamed, 6, `statement ${statement}`)
+    for (const [item, hits] of [
+      ['old', old],
+      ['new', renamed],
+    ] as const) {
+      const where = `AND item = '${item}'`
+      const sums = [
+        await sumOf('hits', 'hits_hours', name, where),
+        await sumOf('hits', 'hits_days', name, where),
+      ]
+      assert.deepEqual(sums, [hits, hits], `${item} at statement ${statement}`)
+    }
+  }
+})
+
+test('late visits committed at any moment of a removal keep rows and sums equal', async () => {
+  const now = START + 2 * HOUR_MS
+  const nameOf = (statement: number) => `removed${statement}`
+  const late = [visit(START, 3), visit(START + 1_000, 4)]
+  const statements = await atEachStatement(
+    database,
+    async (stopped, statement) => {
+      const name = nameOf(statement)
+      await commit({ database }, [visit(START, 1), visit(START + 2_000, 2)], now, name)
+      await removeOldVisits(
+        stopped,
+        { now, name },
+        { rowsMs: 0, valuesDays: 0, vanishedSeconds: 86_400 },
+      )
+    },
+    (statement) => unlocked(() => commit({ database: other }, late, now, nameOf(statement))),
+  )
+  assert(statements > 10)
+  for (let statement = 1; statement <= statements; statement++) {
+    await assertSums(nameOf(statement), 4)
+  }
+})
+
+test('views committed at any moment of the removal of a value are not lost', async () => {
+  const nameOf = (statement: number) => `value${statement}`
+  const page = '/secret'
+  const statements = await atEachStatement(
+    database,
+    async (stopped, statement) => {
+      const name = nameOf(statement)
+      await commit({ database }, [visit(START, 1, page), visit(START, 2)], START, name)
+      await removeValue(stopped, name, 'page', page)
+    },
+    (statement) =>
+      unlocked(() =>
+        commit({ database: other }, [visit(START, 3, page)], START, nameOf(statement)),
+      ),
+  )
+  assert(statements > 8)
+  for (let statement = 1; statement <= statements; statement++) {
+    const name = nameOf(statement)
+    await assertSums(name, 3)
+    assert.equal(await sumOf('views', 'activity_hour_values', name), 3, `statement ${statement}`)
+  }
+})
+
+test('visits committed while keep changes at any moment have rows, or are sums alone', async () => {
+  const nameOf = (statement: number) => `keep${statement}`
+  const use = (keep: 'rows' | 'sums') => ({
+    kind: 'activity',
+    cellTtlSeconds: 3_600,
+    keepSeconds: 0,
+    historyDays: 0,
+    repeatSeconds: 0,
+    keep,
+  })
+  const statements = await atEachStatement(
+    database,
+    async (stopped, statement) => {
+      await enterUse(database, nameOf(statement), use('rows'))
+      await commit({ database: stopped }, [visit(START, 1)], START, nameOf(statement))
+    },
+    (statement) => enterUse(other, nameOf(statement), use('sums')),
+  )
+  assert(statements > 6)
+  for (let statement = 1; statement <= statements; statement++) {
+    const name = nameOf(statement)
+    await assertSums(name, 1)
+    const rows = await sumOf('1', 'activities', name)
+    assert.equal(rows, 1 - (await sumOf('sums_only', 'activity_seconds', name)))
+  }
+})
