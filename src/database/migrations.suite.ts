@@ -143,9 +143,18 @@ export function testMigrations({ test, name, fresh, open, processes }: Migration
           [part],
         )
         const isStopped = await Promise.race([first.then(() => false), stopped.then(() => true)])
-        const second = other.migrate([part], folder)
+        let enter = () => {}
+        const entered = new Promise<void>((resolve) => (enter = resolve))
+        const second = migrate(
+          watched(other, async () => enter()),
+          folder,
+          [part],
+        )
         if (isStopped) {
-          const isEarly = await Promise.race([second.then(() => true), setTimeout(20, false)])
+          const isEarly = await Promise.race([
+            Promise.race([second, entered]).then(() => true),
+            setTimeout(HEAD_START_MS, false),
+          ])
           goOn()
           assert(!isEarly, `it waits at statement ${statement}`)
         }
@@ -203,6 +212,9 @@ const FILES: readonly (readonly [string, string])[] = [
       'migrated (a); -- the end\n',
   ],
 ]
+
+/** Time in which a process that does not wait would have begun. */
+const HEAD_START_MS = 50
 
 /**
  * Runs `work` for the first statement of a migration, then for the second and so on, until it
