@@ -86,6 +86,18 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   ]
 }
 
+/**
+ * The newest mark that a rise of the watermark has brought to the grid, and those that are newer:
+ * where the cache's list begins anew, it shows nothing older for a while. Value: the grid's id,
+ * twice.
+ */
+const NEWEST_MARKS =
+  'SELECT mark FROM wide_cache_grids WHERE id = ? AND mark IS NOT NULL UNION ALL ' +
+  'SELECT newer.mark FROM wide_cache_grids AS g ' +
+  'JOIN wide_cache_marks AS own ON own.grid_id = g.id AND own.mark = g.mark ' +
+  'JOIN wide_cache_marks AS newer ON newer.grid_id = g.id AND newer.made_at >= own.made_at ' +
+  'WHERE g.id = ?'
+
 /** `undefined`: the cache does not answer. */
 async function showsMark(
   database: Database,
@@ -94,14 +106,16 @@ async function showsMark(
 ): Promise<boolean | undefined> {
   const { marksKey } = new Grid(id, { width: 1, layerSeconds: 1 })
   for (let tries = 1; tries <= MARK_TRIES; tries++) {
-    const { rows } = await database.query('SELECT mark FROM wide_cache_grids WHERE id = ?', [id])
-    const mark = rows[0]?.['mark']
-    if (!Buffer.isBuffer(mark)) return true
+    const { rows } = await database.query(NEWEST_MARKS, [id, id])
+    const marks = new Set(
+      rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')),
+    )
+    if (marks.size === 0) return true
     const list = await cache.get(marksKey).catch(() => null)
     if (list === null) return undefined
     if (!list) continue
     for (let at = 0; at + MARK_BYTES <= list.length; at += MARK_BYTES) {
-      if (list.subarray(at, at + MARK_BYTES).equals(mark)) return true
+      if (marks.has(list.toString('hex', at, at + MARK_BYTES))) return true
     }
   }
   return false

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkServerLists } from '../../src/cli/doctor/records.js'
+import { BurstLogger } from '../../src/support/logger.js'
+import { Marks } from '../../src/wide-cache/collector/marks.js'
+import { GridRecord } from '../../src/wide-cache/ledger/grid-record.js'
+import { explore, type Ports } from '../simulated-world/explorer.js'
+import { EPOCH } from '../simulated-world/world.js'
+import { SILENT } from './silent.js'
+
+/** Marks in the cache's list, of which the next one begins it anew. */
+const MARKS = 60
+
+/** A collector that puts its marks; each is in the grid's row once the watermark has risen. */
+async function collector({ cache, database, environment }: Ports): Promise<() => Promise<void>> {
+  const { clock, newId } = environment
+  const grid = { name: 'site', geometry: { width: 1, layerSeconds: 1 } }
+  const record = new GridRecord({ ...grid, database, owner: newId(), scope: 'shared', newId })
+  const logger = new BurstLogger(SILENT, clock.elapsed)
+  const marks = new Marks({ cache, database, record, clock, logger, name: grid.name, newId })
+  await record.enter(EPOCH, 0)
+  return async () => {
+    const mark = await marks.put(record.grid!, EPOCH)
+    assert(Buffer.isBuffer(mark))
+    await database.query('UPDATE wide_cache_grids SET mark = ?', [mark])
+  }
+}
+
+test("the doctor finds the collectors' cache, though their list of marks begins anew", async () => {
+  await explore(
+    async (orders) => {
+      const ports = orders.actor('collector')
+      const mark = await orders.alone(() => collector(ports))
+      await orders.alone(async () => {
+        for (let count = 0; count < MARKS; count++) await mark()
+      })
+      const { database, cache } = orders.actor('doctor')
+      await orders.together({
+        collector: mark,
+        doctor: async () => {
+          const findings = await checkServerLists(database, cache)
+          assert.deepEqual(
+            findings.map(({ severity }) => severity),
+            ['ok'],
+          )
+        },
+      })
+    },
+    { preemptions: 1 },
+  )
+})
