@@ -160,6 +160,20 @@ test('the salt changes with the UTC day, and leaves the cache two days later', a
   assert.equal(await cache.get(KEY), undefined)
 })
 
+test('at midnight a process asks for the new salt and forgets the old, unvisited', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  const one = start(cache, clock)
+  await clock.advance(DAY / 2)
+  const salt = await cache.get('wide-cache:activity:salt:2026-05-18')
+  assert.equal(salt?.length, 32)
+  // As if the new one had never come: the old one would be put back where it was lost.
+  await cache.delete(KEY)
+  await clock.advance(300_000)
+  assert.equal(await cache.get(KEY), undefined)
+  one.pseudonymizer.close()
+})
+
 test('a salt that is asked for as the day ends is not taken for the next one', async () => {
   const clock = new ManualClock(NOON + DAY / 2 - 1)
   const inner = memory({ now: clock.elapsed })

@@ -422,13 +422,24 @@ test('a silent server is unreachable after the timeout, and close() does not wai
   silent.close()
 })
 
-test('close() cuts off a statement that does not end', async () => {
-  const database = open(await sharedMysqlUrl())
+test('close() cuts off a statement that does not end; none that waits is sent', async () => {
+  const url = await sharedMysqlUrl()
+  const [database, other] = [open(`${url}?connection_limit=1`), open(url)]
+  await database.query('CREATE TABLE late (n INTEGER)')
   const cut = rejects(database.query('SELECT SLEEP(120)'), 'usage', 'DATABASE_CLOSED')
-  await database.query('SELECT 1')
+  const waiting = [
+    rejects(database.query('INSERT INTO late VALUES (1)'), 'usage', 'DATABASE_CLOSED'),
+    rejects(
+      database.transaction((tx) => tx.query('INSERT INTO late VALUES (2)')),
+      'usage',
+      'DATABASE_CLOSED',
+    ),
+  ]
   await database.close()
   assert.equal((await cut).unsent, false, 'it may have been carried out')
+  for (const { unsent } of await Promise.all(waiting)) assert(unsent)
   assert.equal((await rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')).unsent, true)
+  assert.deepEqual((await other.query('SELECT n FROM late')).rows, [])
 })
 
 test('a wrong password, user or schema is of kind usage; the error has no password', async () => {
