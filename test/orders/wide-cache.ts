@@ -1,10 +1,21 @@
 /** A wide cache of texts for the laws of orders: what it commits stands in a table. */
+import type { Transaction } from '../../src/database/database.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import { WideCache } from '../../src/wide-cache/wide-cache.js'
 import { SILENT } from './silent.js'
 
+export const NAME = 'law'
 export const LAYER_MS = 1_000
+
+/** A row that `commit` refuses. */
+export const REFUSED = 'refused'
+
+/** Commits rows to the table. */
+export async function commitTexts(rows: readonly string[], tx: Transaction): Promise<void> {
+  if (rows.includes(REFUSED)) throw new TypeError('a row that is refused')
+  for (const row of rows) await tx.query('INSERT INTO committed VALUES (?)', [row])
+}
 
 /** Opens a wide cache on an actor's ports. Its grid has one column, so that all frames meet. */
 export function openWideCache(
@@ -13,7 +24,7 @@ export function openWideCache(
 ): WideCache<string> {
   return new WideCache<string>(
     {
-      name: 'law',
+      name: NAME,
       cache,
       database,
       width: 1,
@@ -21,9 +32,7 @@ export function openWideCache(
       drainAfterLayers: 2,
       collect: false,
       logger: SILENT,
-      async commit(rows, tx) {
-        for (const row of rows) await tx.query('INSERT INTO committed VALUES (?)', [row])
-      },
+      commit: commitTexts,
       ...options,
     },
     environment,

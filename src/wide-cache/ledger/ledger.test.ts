@@ -8,67 +8,15 @@ import { systemClock } from '../../support/clock.js'
 import { BurstLogger } from '../../support/logger.js'
 import { ClockWatch } from '../clock-watch.js'
 import { jsonCodec } from '../codec.js'
-import {
-  type Frame,
-  HEADER_BYTES,
-  readCell,
-  ROW_LENGTH_BYTES,
-  sealFrame,
-  stampOf,
-} from '../frame.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
 import { removeOldEntries } from './retention.js'
 import { ledgerReport } from './report.js'
+import { Sender } from './sender.suite.js'
 import { settle } from './settle.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 const TTL_SECONDS = 100
-const STAMP = stampOf('rows')
-
-/**
- * A writer that numbers its frames, one row each of the number given, or as many rows as asked for.
- */
-class Sender {
-  readonly id = randomBytes(16)
-  readonly #frames = new Map<number, Frame>()
-  issued = 0
-
-  frame(
-    sequence: number,
-    options: { floor?: number; rows?: unknown[]; dropped?: number } = {},
-  ): Frame {
-    const known = this.#frames.get(sequence)
-    if (known) return known
-    assert.equal(sequence, this.#frames.size, 'frames are made in their order')
-    const { floor = 0, rows = [`${this.id.toString('hex')}:${sequence}`], dropped = 0 } = options
-    const parts = rows.flatMap((row) => {
-      const bytes = Buffer.from(JSON.stringify(row))
-      const length = Buffer.alloc(ROW_LENGTH_BYTES)
-      length.writeUInt32BE(bytes.length)
-      return [length, bytes]
-    })
-    const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts])
-    sealFrame(
-      bytes,
-      {
-        sequence,
-        issued: this.issued,
-        floor,
-        floorIssued: this.#frames.get(floor)?.issued ?? this.issued,
-        dropped,
-        rowCount: rows.length,
-      },
-      this.id,
-      STAMP,
-    )
-    this.issued += rows.length
-    const frame = readCell(bytes, STAMP).frames[0]!
-    this.#frames.set(sequence, frame)
-    return frame
-  }
-}
-
 interface Bench {
   readonly database: Database
   readonly ledger: Ledger<string>

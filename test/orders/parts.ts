@@ -1,0 +1,138 @@
+/** Parts of a process of a wide cache of texts, for laws that need not all of it. */
+import { GridDrain, type DrainReport } from '../../src/wide-cache/collector/grid-drain.js'
+import { Marks } from '../../src/wide-cache/collector/marks.js'
+import { jsonCodec } from '../../src/wide-cache/codec.js'
+import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
+import type { Frame } from '../../src/wide-cache/frame.js'
+import { GridRecord } from '../../src/wide-cache/ledger/grid-record.js'
+import { Ledger } from '../../src/wide-cache/ledger/ledger.js'
+import { STAMP } from '../../src/wide-cache/ledger/sender.suite.js'
+import { PublishedWatermark } from '../../src/wide-cache/published-watermark.js'
+import type { HeldFrame } from '../../src/wide-cache/writer/outbox.js'
+import { Placer } from '../../src/wide-cache/writer/placer.js'
+import { BurstLogger } from '../../src/support/logger.js'
+import type { Orders, Ports } from '../simulated-world/explorer.js'
+import { SILENT } from './silent.js'
+import { commitTexts, emptyTable, LAYER_MS, NAME } from './wide-cache.js'
+
+export const DRAIN_AFTER_LAYERS = 2
+const CELL_TTL_SECONDS = 10
+
+/** Age of the watermark of the new grid, in seconds. */
+const NEW_GRID_SECONDS = 5
+
+/** What the parts of one process share. */
+export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY } = {}) {
+  const { cache, database, environment } = ports
+  const { clock, newId } = environment
+  const logger = new BurstLogger(SILENT, () => clock.elapsed())
+  const watch = new ClockWatch(clock, logger)
+  const name = NAME
+  const record = new GridRecord({
+    database,
+    name,
+    geometry,
+    owner: newId(),
+    scope: 'shared',
+    newId,
+  })
+  const shared = {
+    name,
+    cache,
+    database,
+    environment,
+    clock,
+    newId,
+    logger,
+    watch,
+    record,
+    collect: true as const,
+    drainAfterLayers: DRAIN_AFTER_LAYERS,
+    periodSeconds: 1,
+    cellTtlSeconds: CELL_TTL_SECONDS,
+    maxCommitRows,
+    stamp: STAMP,
+    codec: jsonCodec<string>(),
+    commit: commitTexts,
+  }
+  // Answers come before anybody loses patience, which a law would else take for one more order.
+  const patient = { ...clock, after: () => ({ cancel: () => undefined }) }
+  const published = new PublishedWatermark({ ...shared, clock: patient })
+  const ledger = new Ledger<string>(shared)
+  return { ...shared, published, ledger, marks: new Marks(shared) }
+}
+
+export type Parts = ReturnType<typeof partsOf>
+
+/** One column, so that all frames meet. */
+export const GEOMETRY = { width: 1, layerSeconds: LAYER_MS / 1000 }
+
+/** Enters the grid of the first of some processes, and lets all of them know it. */
+export async function enterGrid(
+  orders: Orders,
+  [first, ...others]: readonly [Parts, ...Parts[]],
+): Promise<void> {
+  emptyTable(orders)
+  await orders.alone(async () => {
+    await first.record.enter(await first.database.now(), NEW_GRID_SECONDS)
+    for (const { record } of others) await record.states()
+  })
+}
+
+/** Returns a drain of the grid of a process. */
+export function drainOf(parts: Parts): GridDrain {
+  return new GridDrain(parts, parts.record.grid!)
+}
+
+/** Drains once, from the watermark that SQL has. Adds to `report`. */
+export async function drainOnce(
+  { record, database }: Parts,
+  drain: GridDrain,
+  report: DrainReport = newReport(),
+): Promise<DrainReport> {
+  const [state] = await record.states()
+  await drain.drain(await database.now(), state!.watermark, undefined, report)
+  return report
+}
+
+export function newReport(): DrainReport {
+  return {
+    layers: 0,
+    cells: 0,
+    frames: 0,
+    committed: 0,
+    duplicate: 0,
+    quarantined: 0,
+    unanswered: 0,
+    watermark: 0,
+  }
+}
+
+/** Returns a placer of a process. */
+export function placerOf(parts: Parts): Placer {
+  const { record } = parts
+  return new Placer({
+    ...parts,
+    grid: () => record.grid,
+    entered: async () => undefined,
+    compare: async () => void (await record.newestMark()),
+    apart: () => false,
+  })
+}
+
+/** Returns a frame as its writer holds it. */
+export function held(frame: Frame, { clock }: Parts): HeldFrame {
+  return {
+    ...frame,
+    openedAt: clock.now(),
+    closedAt: clock.elapsed(),
+    placed: false,
+    placing: undefined,
+  }
+}
+
+/** Returns the watermark that SQL has. */
+export function watermarkOf(orders: Orders, database = ''): number {
+  const [row] = orders.look('SELECT watermark FROM wide_cache_grids', [], database)
+  return Number(row?.['watermark'])
+}
