@@ -135,8 +135,7 @@ export class GridDrain {
         passable >= from && passable > raised
           ? { grid: this.#grid, from: raised, to: passable, mark, used: read.frames.length > 0 }
           : undefined
-      await this.#commit(read.frames, report, raise)
-      if (read.foreign.length > 0) await this.#keepForeign(read.foreign)
+      await this.#settle(read, report, raise)
       await this.#delete(read)
       if (raise) {
         report.layers += passable - raised
@@ -212,6 +211,21 @@ export class GridDrain {
     report.frames += read.frames.length
     report.unanswered += read.unanswered
     return read
+  }
+
+  /**
+   * Brings to SQL what cells held. The watermark passes bytes that are no frame only when SQL has
+   * them: below it, no drain would read them again.
+   */
+  async #settle(
+    { frames, foreign }: LayersRead,
+    report: DrainReport,
+    raise: Raise | undefined,
+  ): Promise<void> {
+    if (foreign.length === 0) return this.#commit(frames, report, raise)
+    await this.#commit(frames, report, undefined)
+    await this.#keepForeign(foreign)
+    await this.#commit([], report, raise)
   }
 
   /**

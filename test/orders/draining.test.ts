@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cache } from '../../src/cache/cache.js'
+import { readCell } from '../../src/wide-cache/frame.js'
+import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
+import { Sender, STAMP } from '../../src/wide-cache/ledger/sender.suite.js'
+import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
+import {
+  DRAIN_AFTER_LAYERS,
+  drainOf,
+  drainOnce,
+  enterGrid,
+  newReport,
+  type Parts,
+  partsOf,
+  watermarkOf,
+} from './parts.js'
+import { committed, LAYER_MS, REFUSED } from './wide-cache.js'
+
+const WRITER = Buffer.alloc(16, 1)
+const OTHER = Buffer.alloc(16, 2)
+const FOREIGN = Buffer.from('no frame')
+
+/** A process whose cache deletes no cell before SQL has settled all of its frames. */
+function careful(orders: Orders, name: string): Parts {
+  const ports = orders.actor(name)
+  return partsOf({ ...ports, cache: checked(orders, ports) })
+}
+
+function checked(orders: Orders, { cache }: Ports): Cache {
+  const check = async (key: string): Promise<void> => {
+    const cell = (await orders.store.get(key)) ?? Buffer.alloc(0)
+    const { frames, foreign } = readCell(cell, STAMP)
+    for (const { writer, sequence } of frames) {
+      assert(isSettled(orders, writer, sequence), `${writer} ${sequence} is not settled`)
+    }
+    for (const piece of foreign) assert(isKept(orders, piece), 'SQL has all bytes of the cell')
+  }
+  return {
+    ...cache,
+    async delete(key) {
+      await check(key)
+      return cache.delete(key)
+    },
+  }
+}
+
+function isSettled(orders: Orders, writer: string, sequence: number): boolean {
+  const id = Buffer.from(writer, 'hex')
+  const below = 'SELECT 1 FROM wide_cache_writers WHERE writer = ? AND prefix >= ?'
+  const above =
+    'SELECT 1 FROM wide_cache_ranges WHERE writer = ? AND ? BETWEEN first_sequence AND last_sequence'
+  return [below, above].some((sql) => orders.look(sql, [id, sequence]).length > 0)
+}
+
+function isKept(orders: Orders, piece: Buffer): boolean {
+  const sql = 'SELECT bytes FROM wide_cache_quarantine WHERE writer IS NULL AND bytes = ?'
+  return orders.look(sql, [piece]).length > 0
+}
+
+/** Drains until no other process moves the watermark meanwhile. */
+async function drainAgain(parts: Parts, report = newReport()): Promise<void> {
+  for (const drain = drainOf(parts); ;) {
+    try {
+      return void (await drainOnce(parts, drain, report))
+    } catch (error) {
+      if (!(error instanceof WatermarkMoved)) throw error
+    }
+  }
+}
+
+/** Puts cells into the present layer and those after it, and returns the first layer. */
+async function fillLayers({ store }: Orders, parts: Parts, cells: Buffer[]): Promise<number> {
+  const grid = parts.record.grid!
+  const first = grid.layerAt(parts.clock.now())
+  for (const [index, cell] of cells.entries()) {
+    await store.set(grid.cellKey(first + index, 0), cell, 60)
+  }
+  return first
+}
+
+/** A process whose database has a clock that is behind. */
+function slow(parts: Parts): Parts {
+  const { database } = parts
+  return {
+    ...parts,
+    database: { ...database, now: async () => (await database.now()) - LAYER_MS },
+  }
+}
+
+test('two drains bring each frame once, and delete a cell when SQL has its frames', async () => {
+  await explore(
+    async (orders) => {
+      const [one, two] = [careful(orders, 'one'), slow(careful(orders, 'two'))]
+      await enterGrid(orders, [one, two])
+      const frames = [new Sender(WRITER).frame(0), new Sender(OTHER).frame(0)]
+      const first = await fillLayers(
+        orders,
+        one,
+        frames.map(({ bytes }) => bytes),
+      )
+      await orders.pass(4 * LAYER_MS)
+      const reports = [newReport(), newReport()] as const
+      await orders.together({
+        one: () => drainAgain(one, reports[0]),
+        two: () => drainAgain(two, reports[1]),
+      })
+      assert.equal(committed(orders).length, 2)
+      assert.equal(reports[0].committed + reports[1].committed, 2)
+      assert.equal(watermarkOf(orders), first + 4 - DRAIN_AFTER_LAYERS)
+    },
+    { preemptions: 1 },
+  )
+})
+
+test('what a failed drain has not brought to SQL stays in cells above the watermark', async () => {
+  await explore(
+    async (orders) => {
+      const collector = careful(orders, 'collector')
+      await enterGrid(orders, [collector])
+      const [one, two] = [new Sender(WRITER), new Sender(OTHER)]
+      const first = await fillLayers(orders, collector, [
+        Buffer.concat([one.frame(0, { rows: ['good'] }).bytes, FOREIGN]),
+        Buffer.concat([
+          one.frame(1, { rows: [REFUSED] }).bytes,
+          two.frame(0, { rows: ['b'] }).bytes,
+        ]),
+      ])
+      await orders.pass(3 * LAYER_MS)
+      const drain = drainOf(collector)
+      await orders.together({
+        collector: () => drainOnce(collector, drain).catch(() => undefined),
+      })
+      const settled = [
+        isSettled(orders, one.frame(0).writer, 0) && isKept(orders, FOREIGN),
+        [one.frame(1), two.frame(0)].every((frame) =>
+          isSettled(orders, frame.writer, frame.sequence),
+        ),
+      ]
+      for (const [index, isDone] of settled.entries()) {
+        assert(isDone || watermarkOf(orders) < first + index, `layer ${index} is left`)
+      }
+      await orders.alone(() => drainOnce(collector, drain))
+      assert.deepEqual(committed(orders), ['b', 'good'])
+      assert.equal(
+        orders.look('SELECT * FROM wide_cache_quarantine WHERE writer IS NOT NULL').length,
+        1,
+      )
+    },
+    { failures: 1 },
+  )
+})
