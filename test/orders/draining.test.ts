@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cache } from '../../src/cache/cache.js'
+import { type Cache, CacheError } from '../../src/cache/cache.js'
+import { type Database, DatabaseError } from '../../src/database/database.js'
 import { readCell } from '../../src/wide-cache/frame.js'
 import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
 import { Sender, STAMP } from '../../src/wide-cache/ledger/sender.suite.js'
@@ -20,6 +21,7 @@ import { committed, LAYER_MS, REFUSED } from './wide-cache.js'
 const WRITER = Buffer.alloc(16, 1)
 const OTHER = Buffer.alloc(16, 2)
 const FOREIGN = Buffer.from('no frame')
+const NOTHING = Buffer.alloc(0)
 
 /** A process whose cache deletes no cell before SQL has settled all of its frames. */
 function careful(orders: Orders, name: string): Parts {
@@ -49,11 +51,13 @@ function isSettled(orders: Orders, writer: string, sequence: number): boolean {
   const id = Buffer.from(writer, 'hex')
   const below = 'SELECT 1 FROM wide_cache_writers WHERE writer = ? AND prefix >= ?'
   const above =
-    'SELECT 1 FROM wide_cache_ranges WHERE writer = ? AND ? BETWEEN first_sequence AND last_sequence'
+    'SELECT 1 FROM wide_cache_ranges ' +
+    'WHERE writer = ? AND ? BETWEEN first_sequence AND last_sequence'
   return [below, above].some((sql) => orders.look(sql, [id, sequence]).length > 0)
 }
 
 function isKept(orders: Orders, piece: Buffer): boolean {
+  if (piece.length === 0) return true
   const sql = 'SELECT bytes FROM wide_cache_quarantine WHERE writer IS NULL AND bytes = ?'
   return orders.look(sql, [piece]).length > 0
 }
@@ -67,6 +71,11 @@ async function drainAgain(parts: Parts, report = newReport()): Promise<void> {
       if (!(error instanceof WatermarkMoved)) throw error
     }
   }
+}
+
+/** Passes on what is no failure of a server. */
+function unlessServer(error: unknown): void {
+  if (!(error instanceof DatabaseError || error instanceof CacheError)) throw error
 }
 
 /** Puts cells into the present layer and those after it, and returns the first layer. */
@@ -113,40 +122,57 @@ test('two drains bring each frame once, and delete a cell when SQL has its frame
   )
 })
 
-test('what a failed drain has not brought to SQL stays in cells above the watermark', async () => {
-  await explore(
-    async (orders) => {
-      const collector = careful(orders, 'collector')
-      await enterGrid(orders, [collector])
-      const [one, two] = [new Sender(WRITER), new Sender(OTHER)]
-      const first = await fillLayers(orders, collector, [
-        Buffer.concat([one.frame(0, { rows: ['good'] }).bytes, FOREIGN]),
-        Buffer.concat([
-          one.frame(1, { rows: [REFUSED] }).bytes,
-          two.frame(0, { rows: ['b'] }).bytes,
-        ]),
-      ])
-      await orders.pass(3 * LAYER_MS)
-      const drain = drainOf(collector)
-      await orders.together({
-        collector: () => drainOnce(collector, drain).catch(() => undefined),
-      })
-      const settled = [
-        isSettled(orders, one.frame(0).writer, 0) && isKept(orders, FOREIGN),
-        [one.frame(1), two.frame(0)].every((frame) =>
-          isSettled(orders, frame.writer, frame.sequence),
-        ),
-      ]
-      for (const [index, isDone] of settled.entries()) {
-        assert(isDone || watermarkOf(orders) < first + index, `layer ${index} is left`)
-      }
-      await orders.alone(() => drainOnce(collector, drain))
-      assert.deepEqual(committed(orders), ['b', 'good'])
-      assert.equal(
-        orders.look('SELECT * FROM wide_cache_quarantine WHERE writer IS NOT NULL').length,
-        1,
-      )
-    },
-    { failures: 1 },
-  )
-})
+/** A process whose transactions end as those do that meet the locks of others. */
+function locked(parts: Parts): Parts {
+  const { database } = parts
+  const transaction: Database['transaction'] = (work) =>
+    database.transaction(work).catch((error: unknown) => {
+      if (!(error instanceof DatabaseError)) throw error
+      throw new DatabaseError('LOCK_WAIT_TIMEOUT', 'lock', error.message)
+    })
+  return partsOf({ ...parts, database: { ...database, transaction } }, { maxCommitRows: 1 })
+}
+
+for (const [how, failing, beside] of [
+  ['fails', (parts: Parts) => parts, NOTHING],
+  ['finds foreign bytes and fails', (parts: Parts) => parts, FOREIGN],
+  ['meets the locks of others', locked, NOTHING],
+] as const) {
+  test(`what a drain that ${how} leaves is in cells above the watermark`, async () => {
+    await explore(
+      async (orders) => {
+        const collector = failing(careful(orders, 'collector'))
+        await enterGrid(orders, [collector])
+        const [one, two] = [new Sender(WRITER), new Sender(OTHER)]
+        const first = await fillLayers(orders, collector, [
+          Buffer.concat([one.frame(0, { rows: ['good'] }).bytes, beside]),
+          Buffer.concat([
+            one.frame(1, { rows: [REFUSED] }).bytes,
+            two.frame(0, { rows: ['b'] }).bytes,
+          ]),
+        ])
+        await orders.pass(3 * LAYER_MS)
+        const drain = drainOf(collector)
+        await orders.together({
+          collector: () => drainOnce(collector, drain).catch(unlessServer),
+        })
+        const settled = [
+          isSettled(orders, one.frame(0).writer, 0) && isKept(orders, beside),
+          [one.frame(1), two.frame(0)].every((frame) =>
+            isSettled(orders, frame.writer, frame.sequence),
+          ),
+        ]
+        for (const [index, isDone] of settled.entries()) {
+          assert(isDone || watermarkOf(orders) < first + index, `layer ${index} is left`)
+        }
+        await orders.alone(() => drainOnce(collector, drain))
+        assert.deepEqual(committed(orders), ['b', 'good'])
+        assert.equal(
+          orders.look('SELECT * FROM wide_cache_quarantine WHERE writer IS NOT NULL').length,
+          1,
+        )
+      },
+      { failures: 1 },
+    )
+  })
+}
