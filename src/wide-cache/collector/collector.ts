@@ -29,7 +29,7 @@ export interface DrainOptions {
 interface Known {
   /** The grid as last known. */
   state: GridState
-  /** Time of the last attempt to put a mark into the cache, by `clock.elapsed()`. */
+  /** Time of the last mark, taken by the cache or not, by `clock.elapsed()`. */
   markedAt: number
   /** The mark, until a raise of the watermark brings it to the grid's row. */
   mark: Buffer | undefined
@@ -132,9 +132,12 @@ export class Collector {
   async #mark(known: Known, steady: boolean): Promise<Buffer | 'foreign' | undefined> {
     const { marks, clock } = this.#parts
     if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return known.mark
-    known.markedAt = clock.elapsed()
+    const began = clock.elapsed()
     const mark = await marks.put(known.state.grid, await this.#now(steady))
-    known.mark = mark === 'foreign' ? undefined : mark
+    // Until the grid has its new id, each run asks again, and drains nothing.
+    if (mark === 'foreign') return mark
+    known.markedAt = began
+    known.mark = mark
     return mark
   }
 

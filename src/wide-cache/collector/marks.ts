@@ -98,6 +98,9 @@ export class Marks {
       const list = await this.#list(grid)
       if (await this.#foreign(grid, list, mark)) return 'foreign'
       this.#lists.set(grid.marksKey, list)
+      // After all have been looked at: what another database appends from now on, it does behind
+      // this mark.
+      if (list.length > MAX_MARKS) await this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
     } catch (error) {
       if (!(error instanceof CacheError)) throw error
       return undefined
@@ -153,9 +156,6 @@ export class Marks {
   }
 
   async #append(grid: Grid, mark: Buffer): Promise<boolean> {
-    if ((this.#lists.get(grid.marksKey)?.length ?? 0) >= MAX_MARKS) {
-      return this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
-    }
     return (
       (await this.#cache.append(grid.marksKey, mark)) ||
       (await this.#cache.add(grid.marksKey, mark, LIST_TTL_SECONDS)) ||
