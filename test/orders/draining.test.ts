@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../../src/cache/cache.js'
 import { type Database, DatabaseError } from '../../src/database/database.js'
 import { readCell } from '../../src/wide-cache/frame.js'
-import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
 import { Sender, STAMP } from '../../src/wide-cache/ledger/sender.suite.js'
 import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
 import {
   DRAIN_AFTER_LAYERS,
+  drainAgain,
   drainOf,
   drainOnce,
   enterGrid,
@@ -60,17 +60,6 @@ function isKept(orders: Orders, piece: Buffer): boolean {
   if (piece.length === 0) return true
   const sql = 'SELECT bytes FROM wide_cache_quarantine WHERE writer IS NULL AND bytes = ?'
   return orders.look(sql, [piece]).length > 0
-}
-
-/** Drains until no other process moves the watermark meanwhile. */
-async function drainAgain(parts: Parts, report = newReport()): Promise<void> {
-  for (const drain = drainOf(parts); ;) {
-    try {
-      return void (await drainOnce(parts, drain, report))
-    } catch (error) {
-      if (!(error instanceof WatermarkMoved)) throw error
-    }
-  }
 }
 
 /** Passes on what is no failure of a server. */

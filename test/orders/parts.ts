@@ -4,18 +4,20 @@ import { Marks } from '../../src/wide-cache/collector/marks.js'
 import { jsonCodec } from '../../src/wide-cache/codec.js'
 import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
 import type { Frame } from '../../src/wide-cache/frame.js'
-import { GridRecord } from '../../src/wide-cache/ledger/grid-record.js'
+import { GridRecord, WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
 import { Ledger } from '../../src/wide-cache/ledger/ledger.js'
 import { STAMP } from '../../src/wide-cache/ledger/sender.suite.js'
 import { PublishedWatermark } from '../../src/wide-cache/published-watermark.js'
 import type { HeldFrame } from '../../src/wide-cache/writer/outbox.js'
 import { Placer } from '../../src/wide-cache/writer/placer.js'
+import { Writer } from '../../src/wide-cache/writer/writer.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
 import { SILENT } from './silent.js'
 import { commitTexts, emptyTable, LAYER_MS, NAME } from './wide-cache.js'
 
 export const DRAIN_AFTER_LAYERS = 2
+export const CONFIRM_SECONDS = 60
 const CELL_TTL_SECONDS = 10
 
 /** Age of the watermark of the new grid, in seconds. */
@@ -84,6 +86,17 @@ export function drainOf(parts: Parts): GridDrain {
   return new GridDrain(parts, parts.record.grid!)
 }
 
+/** Drains until no other process moves the watermark, or gives the grid a new id, meanwhile. */
+export async function drainAgain(parts: Parts, report = newReport()): Promise<void> {
+  for (;;) {
+    try {
+      return void (await drainOnce(parts, drainOf(parts), report))
+    } catch (error) {
+      if (!(error instanceof WatermarkMoved)) throw error
+    }
+  }
+}
+
 /** Drains once, from the watermark that SQL has. Adds to `report`. */
 export async function drainOnce(
   { record, database }: Parts,
@@ -117,6 +130,30 @@ export function placerOf(parts: Parts): Placer {
     entered: async () => undefined,
     compare: async () => void (await record.newestMark()),
     apart: () => false,
+  })
+}
+
+/** Returns a writer of a process. */
+export function writerOf(parts: Parts): Writer<string> {
+  const { record, ledger, marks } = parts
+  return new Writer({
+    ...parts,
+    grid: () => record.grid,
+    apart: () => marks.apart,
+    ledger: {
+      commit: (...args) => ledger.commit(...args),
+      quarantine: (...args) => ledger.quarantine(...args),
+      enterTotals: (totals) => ledger.enterTotals(totals),
+      prefixOf: (writer) => ledger.prefixOf(writer),
+      quarantinedOf: (writer) => ledger.quarantinedOf(writer),
+      enter: async () => undefined,
+      compare: () => marks.compare(),
+    },
+    flushMs: 50,
+    confirmSeconds: CONFIRM_SECONDS,
+    maxFrameBytes: 1_024,
+    maxOutboxBytes: 1_024 * 1_024,
+    closeTimeoutMs: 5_000,
   })
 }
 

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { enterUse, KindDiffersError, type Use, useOf } from '../../src/wide-cache/ledger/use.js'
+import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
+import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { removeName } from '../../src/wide-cache/operations/remove-name.js'
+import { explore, type Orders } from '../simulated-world/explorer.js'
+import { drainOf, drainOnce, enterGrid, type Parts, partsOf } from './parts.js'
+import { LAYER_MS, NAME } from './wide-cache.js'
+
+const MONTH_MS = 31 * 24 * 3600 * 1000
+/** Few cells lie in the time from which a name's cells are removed. */
+const FEW_LAYERS = { width: 1, layerSeconds: 300 }
+const LEASE_MS = 20_000
+const WRITER = Buffer.alloc(16, 1)
+const USE: Use = {
+  kind: 'a',
+  cellTtlSeconds: 100,
+  keepSeconds: 10,
+  historyDays: 1,
+  keep: '',
+  repeatSeconds: 0,
+}
+
+async function enter({ record, database }: Parts): Promise<void> {
+  await record.enter(await database.now(), 5)
+}
+
+async function lease({ record, database }: Parts, run?: Parameters<typeof record.lease>[2]) {
+  return record.lease(await database.now(), 1, run)
+}
+
+function grids(orders: Orders) {
+  return orders.look('SELECT * FROM wide_cache_grids')
+}
+
+test('two processes that start at once have one grid, and both know it', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [partsOf(orders.actor('one')), partsOf(orders.actor('two'))]
+    await orders.together({ one: () => enter(one), two: () => enter(two) })
+    const [grid, ...others] = grids(orders)
+    assert.equal(others.length, 0)
+    for (const { record } of [one, two]) assert.deepEqual(record.grid!.id, grid!['id'])
+  })
+})
+
+test('a grid that a process enters while old grids are removed is there', async () => {
+  await explore(async (orders) => {
+    const [chores, one] = [partsOf(orders.actor('chores')), partsOf(orders.actor('one'))]
+    await enterGrid(orders, [one])
+    await orders.pass(MONTH_MS)
+    await orders.together({
+      chores: async () => removeOldEntries(chores.database, NAME, await chores.database.now()),
+      one: () => enter(one),
+    })
+    assert.deepEqual(grids(orders)[0]!['id'], one.record.grid!.id)
+  })
+})
+
+test('a grid in which a drain finds frames is not removed as old', async () => {
+  await explore(async (orders) => {
+    const [chores, one] = [partsOf(orders.actor('chores')), partsOf(orders.actor('one'))]
+    await enterGrid(orders, [one])
+    await orders.pass(MONTH_MS)
+    const { record, clock } = one
+    const grid = record.grid!
+    const drain = drainOf(one)
+    await orders.store.set(
+      grid.cellKey(grid.layerAt(clock.now()), 0),
+      new Sender(WRITER).frame(0).bytes,
+      60,
+    )
+    await orders.pass(3 * LAYER_MS)
+    let isDrained = false
+    await orders.together({
+      chores: async () => {
+        const now = await chores.database.now()
+        await removeOldEntries(chores.database, NAME, now)
+      },
+      one: async () => {
+        const [state] = await record.states()
+        // Removed before the drain began.
+        if (!state) return
+        isDrained = await drainOnce(one, drain).then(
+          () => true,
+          () => false,
+        )
+      },
+    })
+    assert.equal(grids(orders).length, isDrained ? 1 : 0)
+  })
+})
+
+test('of two processes that ask for the lease at once, one gets it', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [partsOf(orders.actor('one')), partsOf(orders.actor('two'))]
+    await enterGrid(orders, [one, two])
+    const said: boolean[] = []
+    await orders.together({
+      one: async () => said.push(await lease(one)),
+      two: async () => said.push(await lease(two)),
+    })
+    assert.deepEqual(said.sort(), [false, true])
+  })
+})
+
+test('a process whose grid is new gets no lease while another one has that of the name', async () => {
+  await explore(async (orders) => {
+    const one = partsOf(orders.actor('one'))
+    const two = partsOf(orders.actor('two'), { geometry: FEW_LAYERS })
+    await enterGrid(orders, [one])
+    await orders.alone(() => lease(one))
+    await orders.together({
+      one: async () => assert(await lease(one)),
+      two: async () => {
+        await enter(two)
+        assert(!(await lease(two)))
+      },
+    })
+  })
+})
+
+test('a collector that ends late leaves the lease to the one that has it now', async () => {
+  await explore(async (orders) => {
+    const [late, next] = [partsOf(orders.actor('late')), partsOf(orders.actor('next'))]
+    await enterGrid(orders, [late, next])
+    await orders.alone(() => lease(late))
+    await orders.pass(LEASE_MS + 1)
+    const at = await next.database.now()
+    await orders.together({
+      late: () => late.record.release({ at: at - 1, rows: 1, ms: 1 }),
+      next: async () => {
+        assert(await lease(next))
+        // Renewed with the run that it was for.
+        assert(await lease(next, { at, rows: 2, ms: 2 }))
+      },
+    })
+    const [grid] = grids(orders)
+    assert.equal(Number(grid!['lease_until']), at + LEASE_MS)
+    assert.deepEqual([grid!['run_at'], grid!['run_rows']], [at, 2])
+    await orders.alone(async () => assert(!(await lease(late))))
+  })
+})
+
+test('of two kinds that processes record for a name at once, one is refused', async () => {
+  await explore(async (orders) => {
+    const refused: string[] = []
+    const use = (kind: string) => async () => {
+      try {
+        await enterUse(orders.actor(kind).database, NAME, { ...USE, kind })
+      } catch (error) {
+        assert(error instanceof KindDiffersError)
+        refused.push(kind)
+      }
+    }
+    await orders.together({ a: use('a'), b: use('b') })
+    const found = await orders.alone(() => useOf(orders.actor('').database, NAME))
+    assert.deepEqual([found!.kind, ...refused].sort(), ['a', 'b'])
+  })
+})
+
+test('of times that processes record for a name at once, the longest count', async () => {
+  await explore(async (orders) => {
+    const use = (actor: string, given: Partial<Use>) => () =>
+      enterUse(orders.actor(actor).database, NAME, { ...USE, ...given })
+    await orders.together({
+      one: use('one', { cellTtlSeconds: 200, historyDays: 3 }),
+      two: use('two', { keepSeconds: 20, historyDays: 2 }),
+    })
+    const found = await orders.alone(() => useOf(orders.actor('').database, NAME))
+    const { cellTtlSeconds, keepSeconds, historyDays } = found!
+    assert.deepEqual([cellTtlSeconds, keepSeconds, historyDays], [200, 20, 3])
+  })
+})
+
+test('a name whose removal fails is found again until all of it is removed', async () => {
+  await explore(
+    async (orders) => {
+      const { database, cache } = orders.actor('operator')
+      const parts = partsOf(orders.actor('process'), { geometry: FEW_LAYERS })
+      await enterGrid(orders, [parts])
+      await orders.alone(async () => {
+        await enterUse(parts.database, NAME, USE)
+        await parts.marks.put(parts.record.grid!, 0)
+        await parts.ledger.commit([new Sender(WRITER).frame(0)])
+        await parts.ledger.keepForeign([Buffer.from('no frame')])
+      })
+      const left = () =>
+        ['uses', 'grids', 'marks', 'writers', 'ranges', 'quarantine'].filter(
+          (table) => orders.look(`SELECT 1 FROM wide_cache_${table}`).length > 0,
+        )
+      assert.deepEqual(left(), ['uses', 'grids', 'marks', 'writers', 'quarantine'])
+      await orders.together({
+        operator: () => removeName(database, cache, NAME).catch(() => undefined),
+      })
+      assert(left().length === 0 || left().includes('uses'), left().join())
+      assert(!left().includes('marks') || left().includes('grids'), left().join())
+      await orders.alone(() => removeName(database, cache, NAME))
+      assert.deepEqual(left(), [])
+    },
+    { failures: 1, preemptions: 0 },
+  )
+})

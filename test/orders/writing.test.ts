@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CacheError } from '../../src/cache/cache.js'
+import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
+import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { explore, type Orders } from '../simulated-world/explorer.js'
+import {
+  CONFIRM_SECONDS,
+  drainAgain,
+  enterGrid,
+  held,
+  type Parts,
+  partsOf,
+  placerOf,
+  writerOf,
+} from './parts.js'
+import { committed, LAYER_MS, NAME, REFUSED } from './wide-cache.js'
+
+const WRITER = Buffer.alloc(16, 1)
+const MINUTE_MS = 60_000
+
+function report(orders: Orders) {
+  const { database } = orders.actor('reader')
+  return orders.alone(() => ledgerReport(database, NAME, 24 * 3600, () => undefined))
+}
+
+/** A process whose cache is away. */
+function cacheless(parts: Parts): Parts {
+  const away = async () => {
+    throw new CacheError('CACHE_UNREACHABLE', 'no cache')
+  }
+  return { ...parts, cache: { ...parts.cache, append: away, add: away } }
+}
+
+for (const [what, row, fate, preemptions] of [
+  ['a row', 'a row', { committed: 1, quarantined: 0 }, 1],
+  // It takes ten times as many steps.
+  ['a refused row', REFUSED, { committed: 0, quarantined: 1 }, 0],
+] as const) {
+  test(`${what} that a closing writer and a drain bring at once is reported once`, async () => {
+    await explore(
+      async (orders) => {
+        const [one, collector] = [partsOf(orders.actor('one')), partsOf(orders.actor('collector'))]
+        await enterGrid(orders, [one, collector])
+        const writer = writerOf(one)
+        writer.append(row)
+        await orders.alone(() => writer.flush())
+        await orders.pass(3 * LAYER_MS)
+        await orders.together({
+          one: async () => assert.deepEqual(await writer.close(), { ...fate, inCache: 0, lost: 0 }),
+          collector: () => drainAgain(collector),
+        })
+        assert.equal(committed(orders).length, fate.committed)
+        const { issued, committed: sum, quarantined } = await report(orders)
+        assert.deepEqual({ issued, committed: sum, quarantined }, { issued: 1, ...fate })
+      },
+      { preemptions },
+    )
+  })
+}
+
+test('close() reports as committed, or in the cache, only what is there', async () => {
+  await explore(
+    async (orders) => {
+      const one = partsOf(orders.actor('one'))
+      await enterGrid(orders, [one])
+      const writer = writerOf(one)
+      writer.append('first')
+      await orders.alone(() => writer.flush())
+      writer.append('second')
+      let found = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
+      await orders.together({ one: async () => void (found = await writer.close()) })
+      assert.equal(found.committed + found.inCache + found.lost, 2)
+      assert(found.committed <= committed(orders).length)
+      await orders.pass(3 * LAYER_MS)
+      await orders.alone(() => drainAgain(one))
+      assert(committed(orders).length >= found.committed + found.inCache)
+      assert.deepEqual(new Set(committed(orders)).size, committed(orders).length)
+    },
+    { preemptions: 0, failures: 1 },
+  )
+})
+
+test('frames that are committed straight at once in a process come to SQL once', async () => {
+  await explore(
+    async (orders) => {
+      const one = cacheless(partsOf(orders.actor('one')))
+      await enterGrid(orders, [one])
+      const writer = writerOf(one)
+      writer.append('a row')
+      await orders.together({
+        one: () => Promise.all([writer.flush(), writer.flush(), writer.close()]),
+      })
+      assert.deepEqual(committed(orders), ['a row'])
+      assert.equal((await report(orders)).duplicate, 0)
+    },
+    { preemptions: 1 },
+  )
+})
+
+test('frames placed under an id that the grid had are committed once by their writer', async () => {
+  await explore(
+    async (orders) => {
+      const [one, collector] = [partsOf(orders.actor('one')), partsOf(orders.actor('collector'))]
+      await enterGrid(orders, [one, collector])
+      const writer = writerOf(one)
+      writer.append('first')
+      await orders.alone(() => writer.flush())
+      await orders.pass(3 * LAYER_MS)
+      await orders.together({
+        collector: () => drainAgain(collector),
+        other: () => partsOf(orders.actor('other')).record.changeId(collector.record.grid!),
+      })
+      writer.append('second')
+      await orders.alone(() => writer.flush())
+      await orders.pass(CONFIRM_SECONDS * 1000 + 3 * LAYER_MS)
+      assert.deepEqual(committed(orders), ['first', 'second'])
+      await orders.alone(() => writer.close())
+    },
+    { preemptions: 1 },
+  )
+})
+
+test('a burst after a rest waits, all of it, until SQL has said whose the grid is', async () => {
+  await explore(
+    async (orders) => {
+      const [one, other] = [partsOf(orders.actor('one')), partsOf(orders.actor('other'))]
+      await enterGrid(orders, [one, other])
+      const { environment, record } = one
+      // SQL answers in time.
+      const clock = { ...one.clock, after: () => ({ cancel: () => undefined }) }
+      const placer = placerOf({ ...one, environment: { ...environment, clock } })
+      const before = record.grid!
+      await orders.alone(() => other.record.changeId(before))
+      await orders.pass(MINUTE_MS)
+      const sender = new Sender(WRITER)
+      const [first, second, third] = [0, 1, 2].map((sequence) => {
+        const frame = held(sender.frame(sequence), one)
+        return async () => assert(await placer.place(frame, () => true, Infinity))
+      })
+      await orders.together({ first: first!, second: second!, third: third! })
+      const key = before.cellKey(before.layerAt(one.clock.now()), 0)
+      assert.equal(await orders.store.get(key), undefined)
+      assert(!record.grid!.id.equals(before.id))
+    },
+    { preemptions: 1 },
+  )
+})
+
+test('writers that make a cell at once both have their frame in it', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [partsOf(orders.actor('one')), partsOf(orders.actor('two'))]
+    await enterGrid(orders, [one, two])
+    const place = (parts: Parts, id: Buffer) => async () => {
+      const frame = held(new Sender(id).frame(0), parts)
+      const placer = placerOf(parts)
+      assert(await placer.place(frame, () => true, Infinity))
+      assert.equal(placer.why, '', 'no cell refuses it')
+    }
+    await orders.together({ one: place(one, WRITER), two: place(two, Buffer.alloc(16, 2)) })
+    await orders.pass(3 * LAYER_MS)
+    await orders.alone(() => drainAgain(one))
+    assert.equal(committed(orders).length, 2)
+  })
+})
