@@ -59,6 +59,21 @@ for (const [what, row, fate, preemptions] of [
   })
 }
 
+test('what a drain has brought before is not committed again as its writer closes', async () => {
+  await explore(async (orders) => {
+    const one = partsOf(orders.actor('one'))
+    await enterGrid(orders, [one])
+    const writer = writerOf(one)
+    writer.append('a row')
+    await orders.alone(() => writer.flush())
+    await orders.pass(3 * LAYER_MS)
+    await orders.alone(() => drainAgain(one))
+    await orders.together({ one: () => writer.close() })
+    const { committed: sum, duplicate } = await report(orders)
+    assert.deepEqual({ sum, duplicate }, { sum: 1, duplicate: 0 })
+  })
+})
+
 test('close() reports as committed, or in the cache, only what is there', async () => {
   await explore(
     async (orders) => {
@@ -87,11 +102,14 @@ test('frames that are committed straight at once in a process come to SQL once',
       const one = cacheless(partsOf(orders.actor('one')))
       await enterGrid(orders, [one])
       const writer = writerOf(one)
-      writer.append('a row')
+      const flush = (row: string): Promise<void> => {
+        writer.append(row)
+        return writer.flush()
+      }
       await orders.together({
-        one: () => Promise.all([writer.flush(), writer.flush(), writer.close()]),
+        one: () => Promise.all([flush('first'), flush('second'), writer.close()]),
       })
-      assert.deepEqual(committed(orders), ['a row'])
+      assert.deepEqual(committed(orders), ['first', 'second'])
       assert.equal((await report(orders)).duplicate, 0)
     },
     { preemptions: 1 },
