@@ -143,7 +143,10 @@ for (const [how, failing, beside] of [
         await orders.pass(3 * LAYER_MS)
         const drain = drainOf(collector)
         await orders.together({
-          collector: () => drainOnce(collector, drain).catch(unlessServer),
+          collector: async () => {
+            const report = await drainOnce(collector, drain).catch(unlessServer)
+            if (report) assert.equal(watermarkOf(orders), report.watermark)
+          },
         })
         const settled = [
           isSettled(orders, one.frame(0).writer, 0) && isKept(orders, beside),

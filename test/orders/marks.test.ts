@@ -8,6 +8,8 @@ import { enterGrid, held, type Parts, partsOf, placerOf } from './parts.js'
 import { committed, emptyTable, LAYER_MS } from './wide-cache.js'
 
 const COPY = { database: 'copy' }
+/** Each frame is a batch of its own. */
+const BATCHES = { maxCommitRows: 1 }
 const WRITER = Buffer.alloc(16, 1)
 
 /** Most marks in the list before it begins anew. */
@@ -27,17 +29,17 @@ function hasty(ports: Ports): Ports {
 /** Two processes that know a grid whose list has so many marks. `copy`: of a clone. */
 async function twoWithMarks(
   orders: Orders,
-  { marks, copy }: { marks: number; copy: boolean },
+  { marks, copy }: { marks: number | undefined; copy: boolean },
 ): Promise<readonly [Parts, Parts]> {
   const one = partsOf(hasty(orders.actor('one')))
   await enterGrid(orders, [one])
   const grid = one.record.grid!
-  const list = Array.from({ length: marks }, (_, at) => Buffer.alloc(16, at + 1))
+  const list = Array.from({ length: marks ?? 0 }, (_, at) => Buffer.alloc(16, at + 1))
   for (const mark of list) {
     orders.look('INSERT INTO wide_cache_marks VALUES (?, ?, 0)', [grid.id, mark])
   }
-  if (marks > 0) await orders.store.set(grid.marksKey, Buffer.concat(list), 60)
-  await orders.alone(() => one.marks.put(grid, 0))
+  if (list.length > 0) await orders.store.set(grid.marksKey, Buffer.concat(list), 60)
+  if (marks !== undefined) await orders.alone(() => put(one))
   if (copy) orders.clone('copy')
   const two = partsOf(hasty(orders.actor('two', copy ? COPY : {})))
   await orders.alone(() => two.record.states())
@@ -49,6 +51,7 @@ function put(parts: Parts) {
 }
 
 for (const [list, marks] of [
+  ['no list', undefined],
   ['a short list', 0],
   ['a full list', FULL],
 ] as const) {
@@ -103,18 +106,21 @@ test('a process compares marks with collectors of its cache, and misses none', a
   })
 })
 
-/** A collector with its frames. */
+/** The first run of a collector, and frames that come after it. */
 async function original(orders: Orders, parts: Parts, collector: Collector): Promise<void> {
   await orders.alone(() => collector.drain())
   const sender = new Sender(WRITER)
-  const frame = held(sender.frame(0, { rows: ['a row'] }), parts)
-  assert(await orders.alone(() => placerOf(parts).place(frame, () => true, Infinity)))
+  for (const sequence of [0, 1]) {
+    const frame = held(sender.frame(sequence), parts)
+    assert(await orders.alone(() => placerOf(parts).place(frame, () => true, Infinity)))
+  }
   await orders.pass(3 * LAYER_MS)
 }
 
 test("a clone takes no frame that came after the original's first run since", async () => {
   await explore(async (orders) => {
-    const [own, copy] = [partsOf(orders.actor('original')), partsOf(orders.actor('copy', COPY))]
+    const own = partsOf(orders.actor('original'))
+    const copy = partsOf(orders.actor('copy', COPY), BATCHES)
     emptyTable(orders, 'copy')
     await enterGrid(orders, [own])
     orders.clone('copy')
@@ -137,7 +143,7 @@ test('a collector that has seen a clone drains nothing, though its new id comes 
       await original(orders, own, new Collector(own))
       // The cache answers, and SQL may not.
       const cache = exploredCache(orders.store, async ({ work }) => work())
-      const collector = new Collector(partsOf({ ...orders.actor('copy', COPY), cache }))
+      const collector = new Collector(partsOf({ ...orders.actor('copy', COPY), cache }, BATCHES))
       await orders.together({
         copy: async () => {
           for (let runs = 0; runs < 2; runs++) {

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Chores } from '../../src/wide-cache/collector/chores.js'
+import { Collecting } from '../../src/wide-cache/collector/collecting.js'
+import { Collector, type DrainOptions } from '../../src/wide-cache/collector/collector.js'
+import { Runs } from '../../src/wide-cache/operations/runs.js'
+import { sleep } from '../../src/support/clock.js'
+import { explore } from '../simulated-world/explorer.js'
+import { enterGrid, type Parts, partsOf, writerOf } from './parts.js'
+import { committed, LAYER_MS } from './wide-cache.js'
+
+function collectingOf(parts: Parts): Collecting {
+  const collector = new Collector(parts)
+  return new Collecting(
+    {
+      ...parts,
+      collector,
+      chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined, steady: true }),
+      runs: new Runs(parts.environment),
+      whenReady: (work) => work(),
+      drain: (options: DrainOptions) => collector.drain(options),
+      compare: () => parts.marks.compare(),
+    },
+    true,
+    1,
+  )
+}
+
+test('a process that ends while it collects gives the lease back, after its run', async () => {
+  await explore(
+    async (orders) => {
+      const one = partsOf(orders.actor('one'))
+      await enterGrid(orders, [one])
+      const writer = writerOf(one)
+      writer.append('a row')
+      await orders.alone(() => writer.flush())
+      await orders.pass(3 * LAYER_MS)
+      let isEnded = false
+      await orders.together({
+        one: async () => {
+          const collecting = collectingOf(one)
+          await sleep(one.clock, 1)
+          await collecting.end()
+          isEnded = true
+        },
+      })
+      assert(isEnded)
+      const rows = committed(orders)
+      const [grid] = orders.look('SELECT lease_until, run_rows FROM wide_cache_grids')
+      assert.equal(Number(grid!['lease_until']), 0)
+      assert.equal(Number(grid!['run_rows'] ?? 0), rows.length)
+      await orders.pass(3 * LAYER_MS)
+      assert.deepEqual(committed(orders), rows, 'no run is begun after the end')
+    },
+    { preemptions: 1 },
+  )
+})
+
+test('a process that has asked for the lease, and got no answer, gives it back too', async () => {
+  await explore(
+    async (orders) => {
+      const one = partsOf(orders.actor('one'))
+      await enterGrid(orders, [one])
+      await orders.together({
+        one: async () => {
+          const collecting = collectingOf(one)
+          await sleep(one.clock, 1)
+          await collecting.end()
+        },
+      })
+      const [grid] = orders.look('SELECT lease_until FROM wide_cache_grids')
+      const isHeard = !orders.trace.some((line) => /lease_owner = NULL.*, failed$/.test(line))
+      assert.equal(Number(grid!['lease_until']) === 0, isHeard)
+    },
+    { preemptions: 1, failures: 1 },
+  )
+})
