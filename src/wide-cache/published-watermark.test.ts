@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
-import { flushPromises, ManualClock } from '../support/fixtures.suite.js'
+import { ManualClock } from '../support/fixtures.suite.js'
 import { Grid } from './grid.js'
 import { MAX_AHEAD_MS, PublishedWatermark } from './published-watermark.js'
 
@@ -63,12 +63,12 @@ test('a writer sees that a layer was passed', async () => {
 
 test('the watermark of a collector that has ended is followed, and others may begin', async () => {
   const { collected, layer, ends, isKept } = bench(20_000)
-  ends()
+  await ends()
   assert(!(await isKept()), 'nobody collects')
   assert.equal(await layer(), PRESENT - 20)
   collected(PRESENT - 2)
   assert(await isKept())
-  ends()
+  await ends()
   assert(!(await isKept()))
   assert.equal(await layer(), PRESENT)
 })
@@ -80,8 +80,7 @@ test('a collector of two grids leaves to each what it has published there', asyn
   const other = new Grid(Buffer.alloc(16, 2), { width: 1, layerSeconds: 60 })
   await collector.publish(grid, 1_000)
   await collector.publish(other, 10)
-  collector.withdraw(grid)
-  await flushPromises()
+  await collector.withdraw(grid)
   assert.equal(String(await cache.get(grid.watermarkKey)), '1000 ended')
 })
 

@@ -63,11 +63,13 @@ export class PublishedWatermark {
 
   /**
    * Marks the published watermark as that of a collector that has ended. The watermark stays valid,
-   * until another collector may have come. Waits for nothing.
+   * until another collector may have come. To be called while this process holds the lease: what
+   * the next collector publishes must not be taken back. Resolves when the cache has it, or does
+   * not take it.
    */
-  withdraw(grid: Grid): void {
+  async withdraw(grid: Grid): Promise<void> {
     const own = this.#own.get(grid.watermarkKey)
-    if (own !== undefined) void this.#put(grid, `${own} ended`)
+    if (own !== undefined) await this.#put(grid, `${own} ended`)
   }
 
   /**

@@ -6,7 +6,15 @@ import { Collector, type DrainOptions } from '../../src/wide-cache/collector/col
 import { Runs } from '../../src/wide-cache/operations/runs.js'
 import { sleep } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
-import { enterGrid, type Parts, partsOf, writerOf } from './parts.js'
+import {
+  drainOf,
+  enterGrid,
+  newReport,
+  type Parts,
+  partsOf,
+  watermarkOf,
+  writerOf,
+} from './parts.js'
 import { committed, LAYER_MS } from './wide-cache.js'
 
 function collectingOf(parts: Parts): Collecting {
@@ -74,4 +82,26 @@ test('a process that has asked for the lease, and got no answer, gives it back t
     },
     { preemptions: 1, failures: 1 },
   )
+})
+
+test('a collector that ends takes back nothing that the next one has published', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [partsOf(orders.actor('one')), partsOf(orders.actor('two'))]
+    await enterGrid(orders, [one, two])
+    const collecting = collectingOf(one)
+    await orders.pass(LAYER_MS / 2)
+    const present = (await two.database.now()) + LAYER_MS
+    const { grid } = two.record
+    await orders.together({
+      one: () => collecting.end(),
+      two: async () => {
+        if (!(await two.record.lease(present - LAYER_MS, 1))) return
+        const report = newReport()
+        const [state] = await two.record.states()
+        await drainOf(two).drain(present, state!.watermark, undefined, report)
+      },
+    })
+    const published = String(await orders.store.get(grid!.watermarkKey))
+    assert(parseInt(published) >= watermarkOf(orders), `${published} is published`)
+  })
 })

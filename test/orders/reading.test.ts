@@ -93,10 +93,12 @@ test('a report adds up while frames are settled, and no sum but outstanding fall
       await orders.together({
         one: async () => {
           let before = await report()
+          let appended = 2
           for (const row of [REFUSED, 'third']) {
             writer.append(row)
             const now = await report()
             const { issued, committed, quarantined, dropped, outstanding, lost } = now
+            assert.equal(issued, ++appended)
             assert.equal(issued, committed + quarantined + dropped + outstanding + lost)
             assert(outstanding >= 0 && issued >= before.issued && committed >= before.committed)
             before = now

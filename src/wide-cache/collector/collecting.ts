@@ -105,8 +105,8 @@ export class Collecting {
     await Promise.all([this.#running, this.#doing])
     if (!this.#toRelease) return
     const { record, published, whenReady } = this.#parts
+    if (record.grid) await published.withdraw(record.grid)
     await whenReady(() => record.release(this.#run)).catch(() => undefined)
-    if (record.grid) published.withdraw(record.grid)
   }
 
   #after(ms: number): void {
