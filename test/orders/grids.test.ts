@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Grid } from '../../src/wide-cache/grid.js'
 import { enterUse, KindDiffersError, type Use, useOf } from '../../src/wide-cache/ledger/use.js'
 import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
 import { removeName } from '../../src/wide-cache/operations/remove-name.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { drainOf, drainOnce, enterGrid, type Parts, partsOf } from './parts.js'
-import { LAYER_MS, NAME } from './wide-cache.js'
+import { drainOf, drainOnce, enterGrid, GEOMETRY, type Parts, partsOf } from './parts.js'
+import { LAYER_MS, NAME, openWideCache } from './wide-cache.js'
 
 const MONTH_MS = 31 * 24 * 3600 * 1000
 /** Few cells lie in the time from which a name's cells are removed. */
@@ -199,5 +200,33 @@ test('a name whose removal fails is found again until all of it is removed', asy
       assert.deepEqual(left(), [])
     },
     { failures: 1, preemptions: 0 },
+  )
+})
+
+test('a process of the kind that is refused enters no grid and places nothing', async () => {
+  await explore(
+    async (orders) => {
+      const open = (kind: string) => openWideCache(orders.actor(kind), { kind })
+      const start = (kind: string) => async () => {
+        const wide = open(kind)
+        try {
+          await wide.migrate()
+        } catch (error) {
+          assert(error instanceof KindDiffersError)
+          wide.append('a row')
+          // It waits for the grid.
+          await assert.rejects(wide.flush(), KindDiffersError)
+        }
+      }
+      await orders.together({ one: start('one'), two: start('two') })
+      assert.equal(grids(orders).length, 1)
+      const [grid] = grids(orders)
+      const layer = Math.floor(orders.actor('').environment.clock.now() / LAYER_MS)
+      for (let at = layer - 10; at <= layer; at++) {
+        const key = new Grid(grid!['id'] as Buffer, GEOMETRY).cellKey(at, 0)
+        assert.equal(await orders.store.get(key), undefined)
+      }
+    },
+    { preemptions: 1 },
   )
 })

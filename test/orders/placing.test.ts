@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CacheError } from '../../src/cache/cache.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { drainOf, drainOnce, enterGrid, held, type Parts, partsOf, placerOf } from './parts.js'
+import {
+  CONFIRM_SECONDS,
+  drainOf,
+  drainOnce,
+  enterGrid,
+  held,
+  type Parts,
+  partsOf,
+  placerOf,
+  writerOf,
+} from './parts.js'
 import { committed, LAYER_MS } from './wide-cache.js'
 
 const BEHIND = { skewMs: -2 * LAYER_MS }
@@ -47,4 +58,31 @@ test('so it is where the cell was there before, and is deleted meanwhile', async
     })
     assert.deepEqual(committed(orders), ['first', 'last'])
   })
+})
+
+test('where no watermark is published, a frame that is missed comes from its writer', async () => {
+  await explore(
+    async (orders) => {
+      const writer = partsOf(orders.actor('writer', BEHIND))
+      const ports = orders.actor('collector')
+      const set = async () => {
+        throw new CacheError('CACHE_TIMEOUT', 'no answer')
+      }
+      const collector = partsOf({ ...ports, cache: { ...ports.cache, set } })
+      await enterGrid(orders, [collector, writer])
+      const drain = drainOf(collector)
+      await orders.alone(() => drainOnce(collector, drain))
+      await orders.pass(3 * LAYER_MS)
+      const sender = writerOf(writer)
+      sender.append('a row')
+      await orders.together({
+        writer: () => sender.flush(),
+        collector: () => drainOnce(collector, drain),
+      })
+      await orders.pass(CONFIRM_SECONDS * 1000 + 2 * LAYER_MS)
+      assert.deepEqual(committed(orders), ['a row'])
+      await orders.alone(() => sender.close())
+    },
+    { preemptions: 1 },
+  )
 })
