@@ -21,7 +21,7 @@ export class Sender {
   readonly #frames = new Map<number, Frame>()
   issued = 0
 
-  constructor(id = randomBytes(16)) {
+  constructor(id: Buffer = randomBytes(16)) {
     this.id = id
   }
 
