@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { CacheError } from '../../src/cache/cache.js'
 import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { Numbering } from '../../src/wide-cache/writer/numbering.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import {
   CONFIRM_SECONDS,
@@ -180,4 +181,32 @@ test('writers that make a cell at once both have their frame in it', async () =>
     await orders.alone(() => drainAgain(one))
     assert.equal(committed(orders).length, 2)
   })
+})
+
+test('rows that are dropped while sums are reported are reported too, whatever fails', async () => {
+  await explore(
+    async (orders) => {
+      const one = partsOf(orders.actor('one'))
+      await enterGrid(orders, [one])
+      const numbering: Numbering = new Numbering({
+        ...one,
+        ledger: {
+          enter: async () => undefined,
+          async enterTotals(totals) {
+            const entered = one.ledger.enterTotals(totals)
+            if (totals.dropped === 1) numbering.drop(1, false)
+            await entered
+          },
+        },
+      })
+      numbering.drop(1, false)
+      await orders.together({
+        one: async () => {
+          while (numbering.hasUnreported) await numbering.report().catch(() => undefined)
+        },
+      })
+      assert.equal((await report(orders)).dropped, 2)
+    },
+    { failures: 1 },
+  )
 })
