@@ -19,8 +19,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'cells are deleted before their frames are committed',
     file: 'collector/grid-drain.ts',
-    find: 'await this.#commit(read.frames, report, raise)',
-    replace: 'await this.#delete(read)\n      await this.#commit(read.frames, report, raise)',
+    find: 'await this.#settle(read, report, raise)',
+    replace: 'await this.#delete(read)\n      await this.#settle(read, report, raise)',
     told: /deletes .* though frame/,
   },
   {
