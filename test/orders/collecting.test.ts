@@ -17,7 +17,8 @@ import {
 } from './parts.js'
 import { committed, LAYER_MS } from './wide-cache.js'
 
-function collectingOf(parts: Parts): Collecting {
+/** `isReady`: what comes before all work, such as a migration. */
+function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => undefined): Collecting {
   const collector = new Collector(parts)
   return new Collecting(
     {
@@ -25,9 +26,8 @@ function collectingOf(parts: Parts): Collecting {
       collector,
       chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined, steady: true }),
       runs: new Runs(parts.environment),
-      // Some other work comes first, as the migrations do.
       whenReady: async (work) => {
-        await parts.database.query('SELECT 1 FROM wide_cache_uses').catch(() => undefined)
+        await isReady()
         return work()
       },
       drain: (options: DrainOptions) => collector.drain(options),
@@ -75,11 +75,14 @@ test('a process that has asked for the lease, and got no answer, gives it back t
       await enterGrid(orders, [one])
       await orders.together({
         one: async () => {
-          const collecting = collectingOf(one)
+          const query = () => one.database.query('SELECT 1 FROM wide_cache_uses')
+          const collecting = collectingOf(one, () => query().catch(() => undefined))
           await sleep(one.clock, 1)
           await collecting.end()
         },
       })
+      // So that nothing is under way any more.
+      await orders.pass(1)
       const [grid] = orders.look('SELECT lease_until FROM wide_cache_grids')
       const isHeard = !orders.trace.some((line) => /lease_owner = NULL.*, failed$/.test(line))
       assert.equal(Number(grid!['lease_until']) === 0, isHeard)
