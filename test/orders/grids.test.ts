@@ -105,7 +105,7 @@ test('of two processes that ask for the lease at once, one gets it', async () =>
   })
 })
 
-test('a process whose grid is new gets no lease while another one has that of the name', async () => {
+test('a process with a new grid gets no lease while another one has that of the name', async () => {
   await explore(async (orders) => {
     const one = partsOf(orders.actor('one'))
     const two = partsOf(orders.actor('two'), { geometry: FEW_LAYERS })
