@@ -11,6 +11,7 @@
  * Multithreaded Programs", PLDI 2007.
  */
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow, SqlValue } from '../../src/database/database.js'
@@ -81,6 +82,9 @@ interface Choice {
 
 /** The choices of a run, each as the place in its list of alternatives. */
 type Path = { index: number; readonly labels: readonly string[] }[]
+
+/** The name of the work in `together` that makes a request. */
+const asking = new AsyncLocalStorage<string>()
 
 /** No law comes near it: more means that an actor goes round and round. */
 const MAX_STEPS = 5_000
@@ -170,9 +174,13 @@ export class Orders {
     for (const { engine } of this.#databases.values()) engine.giveBack()
   }
 
-  /** The ports of an actor. `skewMs`: error of its wall clock. `database`: name of its database. */
+  /**
+   * The ports of an actor. Callers of one object are actors, too: its requests are those of the
+   * work in {@link together} that has led to them. `skewMs`: error of its wall clock. `database`:
+   * name of its database.
+   */
   actor(name: string, { skewMs = 0, database = '' } = {}): Ports {
-    const ask = <T>(asked: Asked<T>): Promise<T> => this.#ask(name, asked)
+    const ask = <T>(asked: Asked<T>): Promise<T> => this.#ask(asking.getStore() ?? name, asked)
     const now = (): number => EPOCH + this.#now
     return {
       cache: exploredCache(this.store, ask),
@@ -219,15 +227,17 @@ export class Orders {
     )
   }
 
-  /** Runs actors side by side, in this run's order. The names are those of their ports. */
+  /** Runs actors side by side, in this run's order. */
   async together(works: Readonly<Record<string, () => Promise<unknown>>>): Promise<void> {
     this.#isExploring = true
     // Whoever has gone on before, any of them may begin.
     this.#current = ''
-    const begun = Object.entries(works).map(async ([actor, work]) => {
-      await this.#ask(actor, { what: 'begins', work: () => undefined })
-      await work()
-    })
+    const begun = Object.entries(works).map(([actor, work]) =>
+      asking.run(actor, async () => {
+        await this.#ask(actor, { what: 'begins', work: () => undefined })
+        await work()
+      }),
+    )
     try {
       await this.#drive(Promise.all(begun))
     } finally {
