@@ -32,6 +32,11 @@ export interface Bounds {
   readonly preemptions?: number
   /** Requests of an order that fail, carried out or not. @default 0 */
   readonly failures?: number
+  /**
+   * Timers that are due later than this, in ms, end only when nothing else can come: so a law need
+   * not speak of an answer that comes too late for its time limit. @default Infinity
+   */
+  readonly earlyTimersMs?: number
   /** Orders after which the law counts as too large. @default 5,000 */
   readonly orders?: number
 }
@@ -144,6 +149,7 @@ export class Orders {
   readonly #databases = new Map<string, SharedDatabase>()
   readonly #path: Path
   readonly #touched: Touched
+  readonly #earlyTimersMs: number
   #preemptions: number
   #failures: number
   #isExploring = false
@@ -158,7 +164,7 @@ export class Orders {
   readonly #timers: Timer[] = []
 
   constructor(
-    { tables = 'wide-cache', preemptions = 2, failures = 0 }: Bounds,
+    { tables = 'wide-cache', preemptions = 2, failures = 0, earlyTimersMs = Infinity }: Bounds,
     path: Path,
     touched: Touched,
   ) {
@@ -168,6 +174,7 @@ export class Orders {
     this.#touched = touched
     this.#preemptions = preemptions
     this.#failures = failures
+    this.#earlyTimersMs = earlyTimersMs
   }
 
   close(): void {
@@ -318,7 +325,7 @@ export class Orders {
     }
     const timer = this.#nextTimer
     if (timer && !first) choices.push(this.#end(timer, 'free'))
-    else if (timer && first && mayPreempt) {
+    else if (timer && first && mayPreempt && timer.due - this.#now <= this.#earlyTimersMs) {
       const isOwn = timer.actor === first.actor
       if (isOwn || this.#touched.isShared(first)) choices.push(this.#end(timer, 'preemption'))
     }
