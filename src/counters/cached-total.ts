@@ -91,7 +91,6 @@ export class CachedTotal {
   }
 
   async #look(key: string): Promise<void> {
-    this.#seen = undefined
     const bytes = await this.#cache.get(key)
     const entry = bytes && entryOf(bytes)
     this.#seen =
@@ -105,7 +104,6 @@ export class CachedTotal {
    * rejects.
    */
   async after(key: string, { token }: Seen, delta: number | undefined): Promise<void> {
-    this.#seen = undefined
     await this.#unlessDown(async () => {
       if (token === undefined || delta === undefined) await this.#cache.delete(key)
       // The next increment is often close behind, and has seen the entry with the same round trip.
