@@ -7,7 +7,6 @@ import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown } from '../support/options.js'
 import { CachedTotal } from './cached-total.js'
-import { Lane } from './lane.js'
 import { OutcomeUnknownError } from './outcome.js'
 import { Shards } from './shards.js'
 
@@ -75,7 +74,6 @@ export class ShardedCounter {
   readonly #environment: Environment
   readonly #shards: Shards
   readonly #cached: CachedTotal
-  readonly #lane: Lane
   readonly #increments: Gather<number, void>
   readonly #name: string
   #key: string | undefined
@@ -100,7 +98,6 @@ export class ShardedCounter {
     this.#cache = this.#connections.openCache(cache)
     this.#shards = new Shards(this.#database, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
-    this.#lane = new Lane(this.#database, environment, this.#name)
     this.#increments = new Gather('increments', (deltas) => this.#commit(sumOf(deltas)), safeToAdd)
   }
 
@@ -123,8 +120,9 @@ export class ShardedCounter {
    * Returns the total. It comes from the cache, and follows committed increments, those of other
    * processes on a shared cache included: an increment has changed it before `increment()`
    * resolves. With increments only it is never too high. It is up to `cacheSeconds` late only where
-   * the cache did not answer, or a process died, just after a commit. With `exact` it is read from
-   * the shards, as of a moment after this call. 0 for a counter that never was incremented.
+   * the cache did not answer, or a process died, just after a commit. Calls of one process share a
+   * reading under way, which lacks what other processes have counted since it began, for a second
+   * at most. With `exact` it is read from the shards, as of a moment after this call. 0 for a counter that never was incremented.
    *
    * @throws DatabaseError
    */
@@ -168,17 +166,18 @@ export class ShardedCounter {
   async #commit(delta: number): Promise<void> {
     const seen = await this.#cached.before(this.#key)
     try {
-      await this.#lane.commit(this.#shards.addition(delta))
+      await this.#shards.add(delta)
     } catch (error) {
       if (error instanceof OutcomeUnknownError && this.#key !== undefined) {
         await this.#cached.after(this.#key, seen, undefined)
       }
       throw error
     }
-    // A total that is being read may lack this. It is of no use to callers who come from now on.
-    this.#reading = undefined
     const key = await this.#keyOf().catch(() => undefined)
     if (key !== undefined) await this.#cached.after(key, seen, delta)
+    // A total that is being read may lack this: up to now, the cache may have said the old one. It
+    // is of no use to callers who come from now on.
+    this.#reading = undefined
   }
 
   #total(): Promise<number> {

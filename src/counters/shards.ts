@@ -1,9 +1,9 @@
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { writeRows } from '../database/bulk.js'
-import type { Transaction } from '../database/database.js'
+import type { SqlRow, Transaction } from '../database/database.js'
 import { forUpdate, type RowUpdate, upsert } from '../database/dialect.js'
 import type { Environment } from '../support/environment.js'
-import type { Work } from './lane.js'
+import { Lane } from './lane.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -24,8 +24,10 @@ export class Shards {
   readonly #environment: Environment
   readonly #name: string
   readonly #least: number
+  readonly #lane: Lane
   /** The number of shards as last heard. */
   #count: number | undefined
+  #id: Buffer | undefined
 
   /** `least`: the number of shards to begin with, or to grow to. */
   constructor(database: MigratedDatabase, environment: Environment, name: string, least: number) {
@@ -33,22 +35,33 @@ export class Shards {
     this.#environment = environment
     this.#name = name
     this.#least = least
+    this.#lane = new Lane(database, environment, name)
   }
 
-  /** Adding `delta` to a random shard. */
-  addition(delta: number): Work {
+  /**
+   * Adds `delta` to a random shard. Not to be called again before it has settled.
+   *
+   * @throws RangeError if the total would leave ±(2^53-1); OutcomeUnknownError; anything else:
+   * nothing was added
+   */
+  async add(delta: number): Promise<void> {
     const place = this.#environment.random()
-    return {
+    let id: Buffer | undefined
+    await this.#lane.commit({
       quick: this.#quickAdd(delta, place),
-      long: (tx) => this.#addTheLongWay(tx, delta, place),
-    }
+      long: async (tx) => void (id = await this.#addTheLongWay(tx, delta, place)),
+    })
+    // Not before: the row of a transaction that is rolled back has an id that nobody else sees.
+    this.#id ??= id
   }
 
   /** Sees to it that there are at least `count` shards. May be done again. */
   async grow(count: number): Promise<void> {
-    this.#count = await this.#database.transaction((tx) =>
+    const { id, shards } = await this.#database.transaction((tx) =>
       this.#lock(tx, Math.max(count, this.#least)),
     )
+    this.#count = shards
+    this.#id ??= id
   }
 
   /** The total at one moment: one statement, one snapshot. */
@@ -62,14 +75,15 @@ export class Shards {
 
   /**
    * Returns the id that distinguishes this counter from others of its name in other databases.
-   * `undefined` while the counter has no row, so nothing was ever counted.
+   * `undefined` while the counter has no row, so nothing was ever counted. Asks SQL unless this
+   * process has counted.
    */
   async id(): Promise<Buffer | undefined> {
+    if (this.#id) return this.#id
     const { rows } = await this.#database.query('SELECT id FROM sharded_counters WHERE name = ?', [
       this.#name,
     ])
-    const id = rows[0]?.['id']
-    return Buffer.isBuffer(id) ? id : undefined
+    return idOf(rows[0])
   }
 
   #quickAdd(delta: number, place: number): RowUpdate | undefined {
@@ -86,10 +100,12 @@ export class Shards {
   }
 
   /**
-   * `place`: where among the shards, 0 to 1. @throws RangeError if the total would leave ±(2^53-1)
+   * Returns the counter's id. `place`: where among the shards, 0 to 1.
+   *
+   * @throws RangeError if the total would leave ±(2^53-1)
    */
-  async #addTheLongWay(tx: Transaction, delta: number, place: number): Promise<void> {
-    const count = await this.#lock(tx, this.#least)
+  async #addTheLongWay(tx: Transaction, delta: number, place: number): Promise<Buffer | undefined> {
+    const { id, shards: count } = await this.#lock(tx, this.#least)
     this.#count = count
     const values = await this.#lockValues(tx)
     const total = sum(values) + delta
@@ -103,22 +119,21 @@ export class Shards {
     const value = (values.get(shard) ?? 0) + delta
     if (Math.abs(value) <= share(MAX, count, shard)) await this.#write(tx, count, [[shard, value]])
     else await this.#spread(tx, count, total)
+    return id
   }
 
-  /**
-   * Locks the counter's row, made or grown to `least` shards where needed, and returns the number
-   * of shards.
-   */
-  async #lock(tx: Transaction, least: number): Promise<number> {
+  /** Locks the counter's row, made or grown to `least` shards where needed, and returns it. */
+  async #lock(tx: Transaction, least: number): Promise<{ id: Buffer | undefined; shards: number }> {
     await tx.query(
       upsert(tx.dialect, 'sharded_counters', ['name'], ['name', 'id', 'shards'], {}, 1),
       [this.#name, this.#environment.newId(), least],
     )
-    const { rows } = await tx.query('SELECT shards FROM sharded_counters WHERE name = ?', [
-      this.#name,
-    ])
-    const count = Number(rows[0]?.['shards'])
-    if (count >= least) return count
+    const {
+      rows: [row],
+    } = await tx.query('SELECT id, shards FROM sharded_counters WHERE name = ?', [this.#name])
+    const id = idOf(row)
+    const shards = Number(row?.['shards'])
+    if (shards >= least) return { id, shards }
     await tx.query('UPDATE sharded_counters SET shards = ? WHERE name = ?', [least, this.#name])
     const values = await this.#lockValues(tx)
     if ([...values].some(([shard, value]) => Math.abs(value) > share(MAX, least, shard))) {
@@ -129,7 +144,7 @@ export class Shards {
         this.#name,
       ])
     }
-    return least
+    return { id, shards: least }
   }
 
   async #lockValues(tx: Transaction): Promise<Map<number, number>> {
@@ -168,6 +183,11 @@ export class Shards {
         ),
     )
   }
+}
+
+function idOf(row: SqlRow | undefined): Buffer | undefined {
+  const id = row?.['id']
+  return Buffer.isBuffer(id) ? id : undefined
 }
 
 /** Adds up shards that hold at most their shares: no partial sum passes 2^53-1 either. */
