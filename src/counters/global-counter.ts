@@ -74,7 +74,8 @@ const MAX_LOSSES = 100
  * A loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at
  * most ⌈1/chanceToWrite⌉ - 1, and what was counted while a value was on its way to SQL (or that
  * never came there, because a process died or SQL was down): these values are given out again. So
- * may be values of a cache server that is lost and comes back with its old memory, for a second.
+ * may be values of a cache server that is lost and comes back with its old memory, for a second. An
+ * increment of over 2^32 takes back what is counted in the cache at the same moment.
  *
  * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
  * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that

@@ -91,7 +91,7 @@ for (const isCached of [true, false]) {
   })
 }
 
-test('an increment of a total that the cache has forgotten is not added to the next one', async () => {
+test('an increment of a total that the cache has lost is not added to the next one', async () => {
   await explore(async (orders) => {
     begin(orders)
     const [counting, reading] = [new Process(orders, 'counting'), new Process(orders, 'reading')]

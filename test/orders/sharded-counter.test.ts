@@ -126,7 +126,7 @@ for (const isFirst of [true, false]) {
   })
 }
 
-test('an increment of unknown outcome is in the total if it was done, and harms no later one', async () => {
+test('an increment of unknown outcome is in the total if done, and harms no other', async () => {
   const outcomes = new Set<string>()
   await explore(
     async (orders) => {
