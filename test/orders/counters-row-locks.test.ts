@@ -1,0 +1,181 @@
+/**
+ * Laws of orders that only a database with row locks shows: one transaction has locked something,
+ * and another one that locks something else comes in between.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { memory } from '../../src/cache/memory.js'
+import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
+import { GlobalCounter } from '../../src/counters/global-counter.js'
+import { ShardedCounter } from '../../src/counters/sharded-counter.js'
+import type { Database } from '../../src/database/database.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
+import { ExportQueue } from '../../src/export-queue/export-queue.js'
+import { sharedMysqlUrl } from '../servers/shared.js'
+import { wrapped, wrappedDatabase } from '../servers/wrapped.js'
+import { SILENT } from './silent.js'
+
+/** Time for which work that ought to wait for a lock could overtake. */
+const OVERTAKING_MS = 200
+
+/** Options of a map of sums. */
+const SUMS = {
+  id: 'law',
+  every: false as const,
+  logger: SILENT,
+  combine: (_: string, current = 0, updates: readonly number[]) =>
+    updates.reduce((sum, n) => sum + n, current),
+}
+
+async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
+  const database = mysql(await sharedMysqlUrl())
+  try {
+    await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** What others wait for. */
+function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { open, opened }
+}
+
+/**
+ * A database whose first transaction with a statement that matches `pattern` stops after it, until
+ * `meanwhile` has settled, or waits for a lock. `overtaking()` is what `meanwhile` has returned.
+ */
+function stopping<T>(
+  database: Database,
+  pattern: RegExp,
+  meanwhile: () => Promise<T>,
+): { readonly database: Database; readonly overtaking: () => Promise<T> } {
+  let overtaking: Promise<T> | undefined
+  const stops = wrappedDatabase(database, {}, (tx) => ({
+    query: async (sql, values) => {
+      const result = await tx.query(sql, values)
+      if (overtaking || !pattern.test(sql)) return result
+      overtaking = meanwhile()
+      await Promise.race([overtaking, delay(OVERTAKING_MS)])
+      return result
+    },
+  }))
+  return {
+    database: stops,
+    overtaking: () => {
+      assert(overtaking, 'the transaction has come to the statement')
+      return overtaking
+    },
+  }
+}
+
+test('MariaDB: an increment that has locked all shards loses none by the quick way', async () =>
+  withDatabase(async (database) => {
+    const options = { name: 'law', cache: memory(), shards: 1 }
+    const quick = new ShardedCounter({ ...options, database })
+    await quick.increment(1)
+    const { database: stops, overtaking } = stopping(database, /FROM sharded_counter_shards/, () =>
+      quick.increment(10),
+    )
+    await new ShardedCounter({ ...options, database: stops }).increment(100)
+    await overtaking()
+    assert.equal(await quick.get({ exact: true }), 111)
+  }))
+
+test('MariaDB: no value is persisted while a new generation takes their maximum', async () =>
+  withDatabase(async (database) => {
+    const cache = memory()
+    const options = { name: 'law', cache, shards: 1 }
+    await new GlobalCounter({ ...options, database }).increment()
+    const [persists, mayPersist] = [gate(), gate()]
+    const slow = new GlobalCounter({
+      ...options,
+      database: wrapped(database, {
+        query: async (sql, values) => {
+          if (sql.startsWith('UPDATE global_counter_shards')) {
+            persists.open()
+            await mayPersist.opened
+          }
+          return database.query(sql, values)
+        },
+      }),
+    })
+    const second = slow.increment()
+    await persists.opened
+    const { rows } = await database.query(
+      'SELECT LOWER(HEX(token)) AS token FROM global_counter_generations',
+    )
+    assert(await cache.delete(`wide-cache:global-counter:law:${rows[0]!['token']}`))
+    const { database: stops, overtaking } = stopping(database, /FROM global_counter_shards/, () => {
+      mayPersist.open()
+      return second
+    })
+    const opening = new GlobalCounter({ ...options, database: stops })
+    const values = [await opening.increment(), await overtaking()]
+    assert.deepEqual(values, [2, 3])
+  }))
+
+test('MariaDB: a processor passes by a bucket that another one is at', async () =>
+  withDatabase(async (database) => {
+    const options = { ...SUMS, database, buckets: 1 }
+    const other = new CollisionFreeMap(options)
+    const passed: number[] = []
+    const map = new CollisionFreeMap({
+      ...options,
+      onUpdate: async () => void passed.push(await other.process()),
+    })
+    await map.update([['key', 1]])
+    assert.equal(await map.process(), 1)
+    assert.deepEqual(passed, [0])
+    assert.equal(await other.get('key'), 1)
+  }))
+
+test('MariaDB: buckets change only when no processor is at one', async () =>
+  withDatabase(async (database) => {
+    const options = { ...SUMS, database }
+    const other = new CollisionFreeMap(options)
+    let changing: Promise<unknown> | undefined
+    const map = new CollisionFreeMap({
+      ...options,
+      onUpdate: async () => {
+        changing = other.changeBuckets(2).then(async () => {
+          await other.update([['key', 10]])
+          return other.process()
+        })
+        await Promise.race([changing, delay(OVERTAKING_MS)])
+      },
+    })
+    await map.update([['key', 1]])
+    assert.equal(await map.process(), 1)
+    await changing
+    assert.equal(await other.get('key'), 11)
+  }))
+
+test('MariaDB: two processors that come to a bucket at once do not both export it', async () =>
+  withDatabase(async (database) => {
+    const came: string[] = []
+    const open = (process: string, through: Database): ExportQueue<string, number> =>
+      new ExportQueue<string, number>({
+        id: 'law',
+        database: through,
+        buckets: 1,
+        every: false,
+        logger: SILENT,
+        exporter: (entries) => {
+          for (const { value, version } of entries) came.push(`${process}: ${value} as ${version}`)
+        },
+      })
+    const other = open('other', database)
+    const { database: stops, overtaking } = stopping(database, /FROM export_queue_buckets/, () =>
+      other.process(),
+    )
+    const queue = open('one', stops)
+    await queue.migrate()
+    await database.transaction((tx) => queue.add('key', 1, tx))
+    assert.equal(await queue.process(), 1)
+    assert.equal(await overtaking(), 0)
+    assert.deepEqual(came, ['one: 1 as 1'])
+  }))
