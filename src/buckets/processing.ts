@@ -156,6 +156,8 @@ export class Processing {
     ) {
       return false
     }
+    // If the answer stays out, it may be done, and is to be given back.
+    this.#holds = true
     // As it was read: another may have taken it meanwhile.
     const { affectedRows } = await database.query(
       `UPDATE ${all} SET lease_owner = ?, lease_until = ? WHERE ${owner} = ? AND lease_until = ?`,
@@ -168,17 +170,17 @@ export class Processing {
     const { clock } = this.#parts.environment
     let over = false
     let timer: Timer
+    let renewing: Promise<unknown> = Promise.resolve()
+    // What fails here is tried again; at worst another process takes part.
+    const renew = (): void => {
+      renewing = this.#lease()
+        .catch(() => false)
+        .finally(() => {
+          if (!over) plan()
+        })
+    }
     const plan = (): void => {
-      // What fails here is tried again; at worst another process takes part.
-      timer = clock.after(
-        LEASE_MS / 3,
-        () =>
-          void this.#lease()
-            .catch(() => false)
-            .finally(() => {
-              if (!over) plan()
-            }),
-      )
+      timer = clock.after(LEASE_MS / 3, renew)
     }
     plan()
     try {
@@ -186,6 +188,8 @@ export class Processing {
     } finally {
       over = true
       timer!.cancel()
+      // One that comes late would take the lease again, after it has been given back.
+      await renewing
     }
   }
 }

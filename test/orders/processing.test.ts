@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Processing } from '../../src/buckets/processing.js'
+import { sleep } from '../../src/support/clock.js'
+import { BurstLogger } from '../../src/support/logger.js'
+import { explore, type Orders } from '../simulated-world/explorer.js'
+import { SILENT } from './silent.js'
+
+const MAPS = { tables: 'collision-free-map' }
+const EVERY_MS = 100
+const RENEWED_AFTER_MS = 10_000 / 3
+
+/** Has a process do `work` by itself. */
+function processing(orders: Orders, name: string, work: () => Promise<unknown>): Processing {
+  const { database, environment } = orders.actor(name)
+  return new Processing({
+    every: EVERY_MS,
+    names: {
+      what: 'map',
+      all: 'collision_free_maps',
+      buckets: 'collision_free_map_buckets',
+      queued: 'collision_free_map_queue',
+      owner: 'map',
+    },
+    id: 'law',
+    database,
+    enter: async () => undefined,
+    process: work,
+    environment,
+    logger: new BurstLogger(SILENT, () => environment.clock.elapsed()),
+  })
+}
+
+function begin(orders: Orders): void {
+  orders.look("INSERT INTO collision_free_maps (map, buckets) VALUES ('law', 1)")
+}
+
+function assertFree(orders: Orders): void {
+  const [row] = orders.look('SELECT lease_owner, lease_until FROM collision_free_maps')
+  assert.deepEqual(row, { lease_owner: null, lease_until: 0 })
+}
+
+test('of two processes that begin to process at once one has the lease', async () => {
+  await explore(async (orders) => {
+    begin(orders)
+    let runs = 0
+    const never = (): Promise<never> => {
+      runs++
+      return new Promise(() => undefined)
+    }
+    const started = ['one', 'other'].map((name) => processing(orders, name, never))
+    const { clock } = orders.actor('clock').environment
+    await orders.together({ clock: () => sleep(clock, 2 * EVERY_MS) })
+    await orders.pass(1)
+    assert.equal(runs, 1)
+    assert.equal(started.length, 2)
+  }, MAPS)
+})
+
+test('a process that stops gives its lease back, also while it renews it', async () => {
+  await explore(async (orders) => {
+    begin(orders)
+    let isDone = (): void => undefined
+    const working = new Promise<void>((resolve) => (isDone = resolve))
+    const process = processing(orders, 'process', () => working)
+    await orders.pass(EVERY_MS + 1)
+    const { clock } = orders.actor('process').environment
+    await orders.together({
+      stopping: async () => {
+        await sleep(clock, RENEWED_AFTER_MS)
+        isDone()
+        await process.stop()
+      },
+    })
+    await orders.pass(1)
+    assertFree(orders)
+  }, MAPS)
+})
+
+test('a process that stops gives back a lease whose answer was lost', async () => {
+  await explore(
+    async (orders) => {
+      begin(orders)
+      const process = processing(orders, 'process', async () => undefined)
+      const { clock } = orders.actor('process').environment
+      await orders.together({ clock: () => sleep(clock, EVERY_MS + 1) })
+      await orders.alone(() => process.stop())
+      assertFree(orders)
+    },
+    { ...MAPS, preemptions: 0, failures: 1 },
+  )
+})
+
+test('a process that stops leaves the lease to another one that has taken it', async () => {
+  await explore(async (orders) => {
+    begin(orders)
+    const process = processing(orders, 'process', async () => undefined)
+    await orders.pass(EVERY_MS + 1)
+    const { database } = orders.actor('other')
+    await orders.together({
+      stopping: () => process.stop(),
+      other: () => database.query("UPDATE collision_free_maps SET lease_owner = x'02'"),
+    })
+    const [row] = orders.look('SELECT lease_owner FROM collision_free_maps')
+    assert.deepEqual(row, { lease_owner: Buffer.from([2]) })
+  }, MAPS)
+})
