@@ -31,6 +31,9 @@ function processing(orders: Orders, name: string, work: () => Promise<unknown>):
   })
 }
 
+/** Another process takes the lease: each lease ends at a time of its own. */
+const TAKEN = "UPDATE collision_free_maps SET lease_owner = x'02', lease_until = lease_until + 1"
+
 function begin(orders: Orders): void {
   orders.look("INSERT INTO collision_free_maps (map, buckets) VALUES ('law', 1)")
 }
@@ -99,7 +102,7 @@ test('a process that stops leaves the lease to another one that has taken it', a
     const { database } = orders.actor('other')
     await orders.together({
       stopping: () => process.stop(),
-      other: () => database.query("UPDATE collision_free_maps SET lease_owner = x'02'"),
+      other: () => database.query(TAKEN),
     })
     const [row] = orders.look('SELECT lease_owner FROM collision_free_maps')
     assert.deepEqual(row, { lease_owner: Buffer.from([2]) })
