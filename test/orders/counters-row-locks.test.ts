@@ -133,6 +133,23 @@ test('MariaDB: a processor passes by a bucket that another one is at', async () 
     assert.equal(await other.get('key'), 1)
   }))
 
+test('MariaDB: an update that is queued while a processor reads is not deleted', async () =>
+  withDatabase(async (database) => {
+    const options = { ...SUMS, buckets: 1 }
+    const other = new CollisionFreeMap({ ...options, database })
+    const { database: stops, overtaking } = stopping(
+      database,
+      /FROM collision_free_map_queue/,
+      () => other.update([['key', 10]]),
+    )
+    await other.update([['key', 1]])
+    const map = new CollisionFreeMap({ ...options, database: stops })
+    assert.equal(await map.process(), 1)
+    await overtaking()
+    assert.equal(await other.get('key'), 11)
+    assert.equal(await other.process(), 1)
+  }))
+
 test('MariaDB: buckets change only when no processor is at one', async () =>
   withDatabase(async (database) => {
     const options = { ...SUMS, database }
