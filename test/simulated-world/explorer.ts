@@ -325,9 +325,10 @@ export class Orders {
     }
     const timer = this.#nextTimer
     if (timer && !first) choices.push(this.#end(timer, 'free'))
-    else if (timer && first && mayPreempt && timer.due - this.#now <= this.#earlyTimersMs) {
-      const isOwn = timer.actor === first.actor
-      if (isOwn || this.#touched.isShared(first)) choices.push(this.#end(timer, 'preemption'))
+    else if (timer && mayPreempt && timer.due - this.#now <= this.#earlyTimersMs) {
+      const comesBefore = (request: Request): boolean =>
+        request.actor === timer.actor || this.#touched.isShared(request)
+      if (going.some(comesBefore)) choices.push(this.#end(timer, 'preemption'))
     }
     return choices
   }
