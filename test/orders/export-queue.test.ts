@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
+import { explore, type Orders } from '../simulated-world/explorer.js'
+import { SILENT } from './silent.js'
+
+const QUEUE = { tables: 'collision-free-map', earlyTimersMs: 0 }
+const LEASE_MS = 10_000
+
+/** A receiver that ignores versions not above the last one of a key, and processes that export. */
+class World {
+  readonly received: number[] = []
+  /** Versions of values as they have come. */
+  readonly #versions = new Map<number, number>()
+  #last = 0
+  /** Exporters at work. */
+  #exporting = 0
+  #isOvertaken = false
+  readonly #orders: Orders
+
+  constructor(orders: Orders) {
+    this.#orders = orders
+  }
+
+  /** Opens a queue on the ports of a process. `exports` runs in the middle of its exports. */
+  async open(
+    process: string,
+    exports: () => Promise<void> = async () => undefined,
+  ): Promise<ExportQueue<string, number>> {
+    const { cache, database, environment } = this.#orders.actor(process)
+    const queue = new ExportQueue<string, number>(
+      {
+        id: 'law',
+        database,
+        buckets: 1,
+        every: false,
+        logger: SILENT,
+        exporter: async (entries) => {
+          assert(this.#exporting++ === 0 || this.#isOvertaken, 'two export at once')
+          try {
+            await cache.get('world')
+            await exports()
+            this.#receive(entries)
+            await cache.set('world', Buffer.from('x'), 60)
+          } finally {
+            this.#exporting--
+          }
+        },
+      },
+      environment,
+    )
+    await this.#orders.alone(() => queue.migrate())
+    return queue
+  }
+
+  /** Adds a value on the ports of a process. */
+  async add(queue: ExportQueue<string, number>, process: string, value: number): Promise<void> {
+    const { database } = this.#orders.actor(process)
+    await database.transaction((tx) => queue.add('key', value, tx))
+  }
+
+  /** An exporter that is at work stands still for longer than its lease. */
+  standsStill(): void {
+    this.#isOvertaken = true
+    this.#orders.look('UPDATE export_queue_leases SET held_until = 0')
+  }
+
+  #receive(entries: readonly ExportEntry<string, number>[]): void {
+    for (const { value, version } of entries) {
+      assert.equal(this.#versions.get(value) ?? version, version, 'an entry keeps its version')
+      this.#versions.set(value, version)
+      if (version > this.#last) this.received.push(value)
+      this.#last = Math.max(this.#last, version)
+    }
+  }
+}
+
+/** Asserts that each value has come once, in order, and that nothing is left. */
+async function assertReceived(
+  orders: Orders,
+  world: World,
+  queue: ExportQueue<string, number>,
+  values: readonly number[],
+): Promise<void> {
+  await orders.pass(2 * LEASE_MS)
+  await orders.alone(() => queue.process())
+  assert.deepEqual(world.received, values)
+  for (const table of ['entries', 'leases']) {
+    assert.deepEqual(orders.look(`SELECT * FROM export_queue_${table}`), [])
+  }
+}
+
+test('an entry added while two processes export comes once, and in order', async () => {
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      const [one, other] = [await world.open('one'), await world.open('other')]
+      await orders.alone(() => world.add(one, 'one', 1))
+      await orders.together({
+        one: () => one.process(),
+        other: () => other.process(),
+        adding: () => world.add(one, 'adding', 2),
+      })
+      await assertReceived(orders, world, one, [1, 2])
+    },
+    { ...QUEUE, preemptions: 1 },
+  )
+})
+
+test('a processor that is overtaken takes nothing away, and repeats no version', async () => {
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      let isFirst = true
+      const one = await world.open('one', async () => {
+        if (!isFirst) return
+        isFirst = false
+        world.standsStill()
+      })
+      const other = await world.open('other')
+      await orders.alone(() => world.add(one, 'one', 1))
+      await orders.together({
+        one: () => one.process(),
+        other: async () => {
+          await world.add(other, 'other', 2)
+          await other.process()
+        },
+      })
+      await assertReceived(orders, world, one, [1, 2])
+    },
+    { ...QUEUE, preemptions: 1 },
+  )
+})
+
+test('an exporter that fails gets its entries again, with their versions', async () => {
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      let fails = true
+      const one = await world.open('one', async () => {
+        if (!fails) return
+        fails = false
+        throw new Error('fails')
+      })
+      const other = await world.open('other')
+      await orders.alone(() => world.add(one, 'one', 1))
+      await orders.together({
+        one: () => one.process().catch(() => undefined),
+        other: () => other.process(),
+        adding: () => world.add(one, 'adding', 2),
+      })
+      fails = false
+      await assertReceived(orders, world, one, [1, 2])
+    },
+    { ...QUEUE, preemptions: 1 },
+  )
+})
+
+test('with an answer lost each entry comes at least once, with one version', async () => {
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      const one = await world.open('one')
+      await orders.alone(() => world.add(one, 'one', 1))
+      let isAdded = true
+      await orders.together({
+        one: () => one.process().catch(() => undefined),
+        adding: () => world.add(one, 'adding', 2).catch(() => (isAdded = false)),
+      })
+      const left = orders.look('SELECT * FROM export_queue_entries WHERE version > 2')
+      await assertReceived(orders, world, one, isAdded || left.length > 0 ? [1, 2] : [1])
+    },
+    { ...QUEUE, preemptions: 0, failures: 1 },
+  )
+})
