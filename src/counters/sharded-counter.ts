@@ -122,7 +122,8 @@ export class ShardedCounter {
    * resolves. With increments only it is never too high. It is up to `cacheSeconds` late only where
    * the cache did not answer, or a process died, just after a commit. Calls of one process share a
    * reading under way, which lacks what other processes have counted since it began, for a second
-   * at most. With `exact` it is read from the shards, as of a moment after this call. 0 for a counter that never was incremented.
+   * at most. With `exact` it is read from the shards, as of a moment after this call. 0 for a
+   * counter that never was incremented.
    *
    * @throws DatabaseError
    */
