@@ -75,6 +75,38 @@ test('after a table was missing the next use migrates, after other errors not', 
   await inner.close()
 })
 
+test('uses that join a migration share its failure, and the next one migrates again', async () => {
+  const { inner, counts, database } = bench()
+  counts.fails = true
+  const joined = await Promise.allSettled([database.migrate(), database.query(READ)])
+  assert.deepEqual(
+    joined.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  assert.equal(counts.migrations, 1)
+  counts.fails = false
+  await database.query(READ)
+  assert.equal(counts.migrations, 2)
+  await inner.close()
+})
+
+test('a use that began before a new migration does not undo it by its failure', async () => {
+  const { inner, counts, database } = bench()
+  const missing = new DatabaseError('TEST', 'usage', 'no such table')
+  let fail = (_: Error): void => undefined
+  const late = database.whenReady(() => new Promise((_, reject) => (fail = reject)))
+  await assert.rejects(
+    database.whenReady(() => Promise.reject(missing)),
+    missing,
+  )
+  await database.migrate()
+  fail(missing)
+  await assert.rejects(late, missing)
+  await database.migrate()
+  assert.equal(counts.migrations, 2)
+  await inner.close()
+})
+
 test('a transaction that met other locks runs again, with waits, at most eight times', async () => {
   const { inner } = bench()
   const clock = new ManualClock(0)
