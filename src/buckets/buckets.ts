@@ -6,7 +6,7 @@
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { writeRows } from '../database/bulk.js'
 import type { Queryable, Transaction } from '../database/database.js'
-import { forUpdate, insert, skipLocked, upsert } from '../database/dialect.js'
+import { insert, skipLocked, upsert } from '../database/dialect.js'
 import { HASHES } from './encoding.js'
 
 /** From the first hash to the last, both within. */
@@ -152,10 +152,7 @@ export class Buckets {
   async #rewrite(tx: Transaction, count: number): Promise<void> {
     const { all, buckets, owner } = this.#names
     await this.#lockAll(tx)
-    await tx.query(
-      `SELECT bucket FROM ${buckets} WHERE ${owner} = ? ORDER BY bucket${forUpdate(tx.dialect)}`,
-      [this.#id],
-    )
+    // It waits for the processors that are at a bucket.
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
     const bound = (bucket: number): number => Math.floor((bucket * HASHES) / count)
     const rows = Array.from({ length: count }, (_, bucket) => [
