@@ -1,6 +1,6 @@
 /**
- * Test files that share a process: those of one folder under `src/`. Loading the package takes
- * longer than many of them run.
+ * Test files that share a process: those of one folder under `src/`, and the laws of orders.
+ * Loading the package takes longer than many of them run.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,9 @@ const FOLDER = new URL(`../${NAME}/`, import.meta.url)
 export function grouped(files: readonly string[], alone: readonly string[]): string[] {
   const groups = new Map<string, string[]>()
   for (const file of files) {
-    const folder = alone.includes(file) ? undefined : /^src\/[\w-]+(?=\/)/.exec(file)?.[0]
+    const folder = alone.includes(file)
+      ? undefined
+      : /^(?:src\/[\w-]+|test\/orders)(?=\/)/.exec(file)?.[0]
     const group = folder ?? file
     groups.set(group, [...(groups.get(group) ?? []), file])
   }

@@ -78,7 +78,8 @@ export function numberIn(orders: Orders, sql: string, values: readonly SqlValue[
 const BOOKS: readonly (readonly [law: string, sql: string])[] = [
   [
     'rows are the views of their seconds',
-    'SELECT second, views - sums_only AS views, rows_found FROM (SELECT second, views, sums_only, ' +
+    'SELECT second, views - sums_only AS views, rows_found FROM ' +
+      '(SELECT second, views, sums_only, ' +
       '(SELECT COUNT(*) FROM activities WHERE created_at / 1000 = second) AS rows_found ' +
       'FROM activity_seconds) WHERE views - sums_only <> rows_found',
   ],

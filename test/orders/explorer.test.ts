@@ -95,7 +95,7 @@ test('a failed request is carried out or not, and its actor hears of it either w
   assert.deepEqual(values, new Set(['done, 1', 'CACHE_TIMEOUT, nothing', 'CACHE_TIMEOUT, 1']))
 })
 
-test('a timer ends when nothing else can come, or at the cost of a preemption before it', async () => {
+test('a timer ends when nothing else can come, or earlier for a preemption', async () => {
   const seen = new Set<string>()
   for (const preemptions of [0, 1]) {
     await explore(
@@ -126,7 +126,7 @@ async function twoIncrements(orders: Orders, clause: string): Promise<void> {
   assert.equal(orders.look('SELECT made_at FROM wide_cache_marks')[0]!['made_at'], 2)
 }
 
-test('transactions that read for update exclude each other; a plain read locks nothing', async () => {
+test('transactions that read for update exclude each other, plain reads do not', async () => {
   const orders = await explore((run) => twoIncrements(run, forUpdate('sqlite')))
   assert(orders > 2)
   await assert.rejects(

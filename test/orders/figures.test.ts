@@ -59,7 +59,7 @@ const FIGURES: Readonly<Record<string, (ports: Ports) => Promise<string>>> = {
 }
 
 for (const [what, read] of Object.entries(FIGURES)) {
-  test(`${what}: views and visitors are of one moment, while visits come and days close`, async () => {
+  test(`${what}: views and visitors are of one moment, while days close`, async () => {
     const seen = new Set<string>()
     await explore(async (orders) => {
       const [writer, reader] = [orders.actor('writer'), orders.actor('reader')]

@@ -69,7 +69,7 @@ test('the figures of a closed day stay while its rows and visitors are removed',
   }, BOUNDS)
 })
 
-test('a day closes with all its visitors and values, though others remove what is old', async () => {
+test('a day closes with all its visitors and values, though old ones go', async () => {
   await explore(async (orders) => {
     const [one, two] = [orders.actor('one'), orders.actor('two')]
     await orders.alone(() => commit(one, [visit(START, 1), visit(START + HOUR_MS, 2)]))

@@ -53,7 +53,7 @@ test('processes that start at once never have two salts, though a request fails'
   )
 })
 
-test('a salt that the cache loses, or that is no salt, is one for all two checks later', async () => {
+test('a salt that the cache loses, or is no salt, is one for all two checks later', async () => {
   for (const left of [undefined, Buffer.from('no salt')]) {
     await explore(
       async (orders) => {

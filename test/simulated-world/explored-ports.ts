@@ -6,8 +6,22 @@ import {
   type SqlValue,
   type Transaction,
 } from '../../src/database/database.js'
-import type { Asked } from './explorer.js'
 import type { SqlEngine } from './sql-engine.js'
+
+/** What an actor asks for. */
+export interface Asked<T> {
+  /** Shown in the trace. */
+  readonly what: string
+  /** Names of what it reads and changes: cache keys and tables. */
+  readonly reads?: readonly string[]
+  readonly writes?: readonly string[]
+  /** Carries it out. */
+  readonly work: () => Promise<T> | T
+  /** Tells whether no lock of another actor stops it. @default always */
+  readonly isReady?: () => boolean
+  /** The error of an answer that does not come. @default it always comes */
+  readonly error?: () => Error
+}
 
 type Ask = <T>(asked: Asked<T>) => Promise<T>
 

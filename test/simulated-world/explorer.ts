@@ -16,7 +16,12 @@ import { type Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow, SqlValue } from '../../src/database/database.js'
 import type { Environment } from '../../src/support/environment.js'
-import { exploredCache, exploredDatabase, type SharedDatabase } from './explored-ports.js'
+import {
+  type Asked,
+  exploredCache,
+  exploredDatabase,
+  type SharedDatabase,
+} from './explored-ports.js'
 import { SqlEngine } from './sql-engine.js'
 import { Touched } from './touched.js'
 import { EPOCH } from './world.js'
@@ -46,21 +51,6 @@ export interface Ports {
   readonly cache: Cache
   readonly database: Database
   readonly environment: Environment
-}
-
-/** What an actor asks for. */
-export interface Asked<T> {
-  /** Shown in the trace. */
-  readonly what: string
-  /** Names of what it reads and changes: cache keys and tables. */
-  readonly reads?: readonly string[]
-  readonly writes?: readonly string[]
-  /** Carries it out. */
-  readonly work: () => Promise<T> | T
-  /** Tells whether no lock of another actor stops it. @default always */
-  readonly isReady?: () => boolean
-  /** The error of an answer that does not come. @default it always comes */
-  readonly error?: () => Error
 }
 
 /** Something that an actor waits for. */

@@ -383,7 +383,7 @@ test('without the package libsql the error says how to get it', async () => {
   await worker.terminate()
 })
 
-test('what waits behind a transaction that close() cuts off is not carried out', async (context) => {
+test('what waits behind a transaction that close() cuts off is not run', async (context) => {
   const file = freshFile()
   const database = new SqliteDatabase(file)
   await database.query('CREATE TABLE t (n INTEGER)')
