@@ -1,18 +1,9 @@
 /**
- * The judges of a mutant: programs that must fail when it runs. The quick ones come first, and the
- * first failure ends it.
+ * The judges of the mutants of each folder. The quick ones come first, and the first failure ends a
+ * judgement.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
-
-export interface Judge {
-  readonly name: string
-  /** Arguments of Node for a program in TypeScript, run in the workbench's folder. */
-  readonly args: readonly string[]
-}
+import type { Judge } from './judge.js'
+import { filesOf, testsNear } from './near.js'
 
 /**
  * Tests whose names say neither are on SQLite and in memory. Node 20 also asks for the names of the
@@ -20,33 +11,36 @@ export interface Judge {
  */
 const WITHOUT_SERVERS = '^(?!<root>$|a .* on$|.*(MariaDB|memcached))'
 const WITH_SERVERS = 'MariaDB|memcached'
-/** A mutant that fills the memory must not take the machine's. */
-const HEAP_MB = 1_024
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const REPORTER = new URL('./first-failure.js', import.meta.url).href
 
 /** The tests in `files` whose names match `pattern`. */
-export const tests = (name: string, pattern: string, ...files: readonly string[]): Judge => ({
+export const tests = (
+  name: string,
+  pattern: string,
+  files: readonly string[],
+  atOnce = 1,
+): Judge => ({
   name,
   args: [
     `--test-name-pattern=${pattern}`,
     `--test-reporter=${REPORTER}`,
     'test/mutation/tests.ts',
+    String(atOnce),
     ...files,
   ],
 })
+const units = (files: readonly string[], atOnce?: number): Judge =>
+  tests('unit tests', WITHOUT_SERVERS, files, atOnce)
+const onServers = (files: readonly string[], atOnce?: number): Judge =>
+  tests('unit tests on MariaDB and memcached', WITH_SERVERS, files, atOnce)
+const slow = (name: string, files: readonly string[]): Judge => tests(name, '.', files)
 const simulation = (of: string, from: number, seeds: number): Judge => ({
   name: `${seeds} seeds of the simulation`,
   args: ['test/mutation/seeds.ts', of, String(from), String(seeds)],
 })
 
-/** The test files of a folder, but for `others`, which are too slow to judge each mutant. */
-function filesOf(folder: string, ...others: readonly string[]): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .sort()
-    .filter((file) => file.endsWith('.test.ts') && !others.includes(file))
-    .map((file) => `${folder}/${file}`)
-}
+/** Tests that mostly wait, and do not mind each other. */
+const TOGETHER = 4
 
 const COUNTERS = [...filesOf('src/connections'), ...filesOf('src/counters', 'processes.test.ts')]
 const SEQUENCE = filesOf('src/sequence')
@@ -54,92 +48,119 @@ const MAPS = ['collision-free-map', 'export-queue', 'buckets'].flatMap((folder) 
   filesOf(`src/${folder}`),
 )
 const HEART = filesOf('src/wide-cache')
+const HITS = filesOf('src/hits')
+const CACHE = filesOf('src/cache')
+const DATABASE = filesOf('src/database')
+const CLI = filesOf('src/cli', 'main.test.ts')
+/** Each of them takes as long as ten others. */
+const SLOW_OF_ACTIVITY = ['certificate', 'sums', 'whole-way'].map(
+  (name) => `src/activity/${name}.test.ts`,
+)
+/** Tests of pages. They take half a minute each. */
+const IN_BROWSER = ['src/activity/widget.test.ts', 'src/dashboard/page.test.ts']
+const ACTIVITY = filesOf('src/activity').filter(
+  (file) => !SLOW_OF_ACTIVITY.includes(file) && !IN_BROWSER.includes(file),
+)
+const REQUESTS = [
+  ...['middleware', 'mount', 'page', 'page-views', 'router'].map(
+    (name) => `src/activity/${name}.test.ts`,
+  ),
+  ...['middleware', 'router'].map((name) => `src/hits/${name}.test.ts`),
+]
+const RECORDS = [
+  'src/activity/activity.test.ts',
+  'src/activity/visit.test.ts',
+  'src/hits/hits.test.ts',
+]
+const CLOSED = ['test/closed.test.ts']
 
 /** The counters use all of the connections. */
 const COUNTER_JUDGES = [
-  tests('unit tests', WITHOUT_SERVERS, ...COUNTERS),
-  tests('unit tests on MariaDB and memcached', WITH_SERVERS, ...COUNTERS),
-  tests('processes on servers that fail', '.', 'src/counters/processes.test.ts'),
+  units(COUNTERS, TOGETHER),
+  onServers(COUNTERS, TOGETHER),
+  slow('processes on servers that fail', ['src/counters/processes.test.ts']),
+  slow('tests of what is closed', CLOSED),
 ]
 
 /** The map and the export queue share their buckets, so the tests of both judge all three. */
-const MAP_JUDGES = [
-  tests('unit tests', WITHOUT_SERVERS, ...MAPS),
-  tests('unit tests on MariaDB', WITH_SERVERS, ...MAPS),
-]
+const MAP_JUDGES = [units(MAPS, TOGETHER), onServers(MAPS, TOGETHER)]
 
+/** By folder below `src`. `testing` is missing: it has tests, which judge ports. */
 export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
+  activity: [
+    units(ACTIVITY),
+    tests('slow unit tests', WITHOUT_SERVERS, SLOW_OF_ACTIVITY, TOGETHER),
+    onServers([...ACTIVITY, ...SLOW_OF_ACTIVITY]),
+  ],
+  hits: [
+    units(HITS, TOGETHER),
+    onServers(HITS, TOGETHER),
+    slow('processes on real servers', ['test/hits/exact-counts.test.ts']),
+  ],
+  visitors: [
+    units([...filesOf('src/visitors'), 'src/activity/visit.test.ts', ...REQUESTS]),
+    units(RECORDS),
+  ],
+  'page-views': [units(REQUESTS), units([...RECORDS, ...filesOf('src/dashboard', 'page.test.ts')])],
+  dashboard: [
+    units(filesOf('src/dashboard', 'page.test.ts')),
+    slow('pages in Chromium', ['src/dashboard/page.test.ts']),
+  ],
+  cli: [units(CLI), onServers(CLI), slow('commands', ['src/cli/main.test.ts'])],
   counters: COUNTER_JUDGES,
   connections: COUNTER_JUDGES,
   sequence: [
-    tests('unit tests', WITHOUT_SERVERS, ...SEQUENCE),
+    units(SEQUENCE, TOGETHER),
     simulation('sequence', 0, 150),
-    tests('unit tests on MariaDB and memcached', WITH_SERVERS, ...SEQUENCE),
+    onServers(SEQUENCE, TOGETHER),
   ],
   'collision-free-map': MAP_JUDGES,
   'export-queue': MAP_JUDGES,
   buckets: MAP_JUDGES,
   'wide-cache': [
     simulation('heart', 0, 50),
-    tests('unit tests', WITHOUT_SERVERS, ...HEART),
+    units(HEART, TOGETHER),
     simulation('heart', 50, 550),
-    tests('unit tests on MariaDB', WITH_SERVERS, ...HEART),
+    onServers(HEART, TOGETHER),
+  ],
+  metrics: [
+    units([
+      ...filesOf('src/metrics'),
+      'src/buckets/bucket-metrics.test.ts',
+      'src/wide-cache/operations/operations.test.ts',
+    ]),
+    slow('tests of the page of metrics', ['test/docs/metrics.test.ts']),
+  ],
+  cache: [units(CACHE), onServers(CACHE)],
+  database: [units(DATABASE), onServers(DATABASE), units([...MAPS, ...RECORDS], TOGETHER)],
+  support: [
+    units([...filesOf('src/support'), ...filesOf('src/connections'), ...REQUESTS]),
+    units([...filesOf('src/dashboard', 'page.test.ts'), ...CLI]),
+    units([...RECORDS, ...COUNTERS, ...SEQUENCE], TOGETHER),
+    slow('tests of what is closed', CLOSED),
   ],
 }
 
-export interface Verdict {
-  readonly found: boolean
-  /** The last output of the judge, or a note that its time was over. */
-  readonly says: string
-  readonly late: boolean
-  readonly ms: number
-}
+/** Too slow to judge each mutant of a source that they import. */
+const NOT_NEAR = [
+  ...IN_BROWSER,
+  ...SLOW_OF_ACTIVITY,
+  'src/counters/processes.test.ts',
+  'src/cli/main.test.ts',
+  'src/database/mysql/faults.test.ts',
+]
+/** Sources that nothing but a server shows at work. */
+const CLIENTS = /^(?:database\/mysql|cache\/memcached)\//
 
-/** Runs a judge in `folder`. One that takes longer than `timeoutMs` has found the mutant. */
-export async function judge({ args }: Judge, folder: string, timeoutMs: number): Promise<Verdict> {
-  const began = performance.now()
-  // A process group of its own, so that what the tests have started ends with it.
-  const child = spawn(
-    process.execPath,
-    [`--max-old-space-size=${HEAP_MB}`, ...TYPESCRIPT, ...args],
-    {
-      cwd: folder,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
-    },
-  )
-  const end = (): void => endGroup(child)
-  process.once('exit', end)
-  const said = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (data: Buffer) => {
-      said[name] = (said[name] + data.toString()).slice(-4_000)
-    })
-  }
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    end()
-  }, timeoutMs)
-  const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
-  clearTimeout(timer)
-  process.off('exit', end)
-  end()
-  const says = late
-    ? `not done after ${Math.round(timeoutMs / 1000)} s`
-    : lastLine(said.stdout) || lastLine(said.stderr)
-  return { found: code !== 0, says, late, ms: performance.now() - began }
-}
-
-function endGroup(child: ChildProcess): void {
-  try {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-  } catch {
-    // All of it has ended.
-  }
-}
-
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1) ?? ''
+/** The folder's judges, and before them the tests near the source, which take some seconds. */
+export function judgesOf(source: string): readonly Judge[] {
+  const folder = source.split('/')[0]!
+  const near = testsNear(source, NOT_NEAR)
+  const orders = filesOf('test/orders').filter((file) => file.startsWith(`test/orders/${folder}`))
+  const nearest: Judge[] = [
+    { ...tests('tests near it', WITHOUT_SERVERS, near), mayBeEmpty: true },
+    { ...tests('tests near it, on servers', WITH_SERVERS, near), mayBeEmpty: true },
+  ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
+  const laws = orders.length > 0 ? [slow('laws of order', orders)] : []
+  return [...nearest, ...laws, ...JUDGES[folder]!]
 }

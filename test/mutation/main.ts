@@ -10,17 +10,20 @@ import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from '../servers/shared.js'
 import { Random } from '../simulated-world/random.js'
-import { JUDGES } from './judges.js'
+import { JUDGES, judgesOf } from './judges.js'
 import { type Mutant, mutantsOf } from './mutants.js'
-import { court, sampleOf, tried } from './run.js'
+import { Court, halfSemantic } from './run.js'
+import { type Row, table } from './summary.js'
 import { type Description, isOf, outdated, readExplanations } from './survivors.js'
 import { sourcesOf, Workbench } from './workbench.js'
 
+/** Of 17 folders: over 500. Half of them are semantic where there are enough. */
+const SAMPLE = 32
 const HELP = `npm run mutate -- [options]
   --folder <folder>    a folder or a file below src; may be given several times
                        (default: ${Object.keys(JUDGES).join(', ')})
-  --sample <n>         how many mutants of each folder; 0 for all (default: 100)
-  --seed <n>           which ones (default: 1)
+  --sample <n>         how many mutants of each folder; 0 for all (default: ${SAMPLE})
+  --seed <n>           which ones (default: 27)
   --from-file <file>   the mutants of this JSON file instead of a sample,
                        such as test/mutation/survivors.json
   --judges <text>      only the judges whose name has this text, such as "unit tests"
@@ -31,8 +34,8 @@ found.`
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) },
-    sample: { type: 'string', default: '100' },
-    seed: { type: 'string', default: '1' },
+    sample: { type: 'string', default: String(SAMPLE) },
+    seed: { type: 'string', default: '27' },
     'from-file': { type: 'string' },
     survivors: { type: 'string' },
     judges: { type: 'string', default: '' },
@@ -51,7 +54,7 @@ const listed =
     : (JSON.parse(readFileSync(values['from-file'], 'utf8')) as Description[])
 const parts: { part: string; all: Mutant[]; chosen: Mutant[] }[] = []
 for (const part of values.folder) {
-  if (!JUDGES[judgesOf(part)]) {
+  if (!JUDGES[part.split('/')[0]!]) {
     throw new RangeError(
       `No judges for --folder ${part}; allowed: ${Object.keys(JUDGES).join(', ')}, or a file ` +
         'in one of them',
@@ -62,7 +65,7 @@ for (const part of values.folder) {
   ).flat()
   const chosen = listed
     ? all.filter((mutant) => listed.some(isOf(mutant)))
-    : sampleOf(all, Number(values.sample) || all.length, new Random(Number(values.seed)))
+    : halfSemantic(all, Number(values.sample) || all.length, new Random(Number(values.seed)))
   parts.push({ part, all, chosen })
 }
 if (values.list) {
@@ -84,40 +87,31 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     void Promise.all([mariadb.stop(), memcached.stop()]).finally(() => process.exit(130))
   })
 }
+const court = new Court(bench)
 const unexplained: Mutant[] = []
+const rows: Row[] = []
 let wrong = 0
 try {
-  for (const { part, all, chosen } of parts) await judgeAll(part, all, chosen)
+  for (const { part, all, chosen } of parts) {
+    rows.push(await judgeAll(part, chosen))
+    reportOutdated(part, all)
+    saveSurvivors()
+  }
+  console.log(`Seed ${values.seed}:\n${table(rows)}`)
 } finally {
   bench.close()
   await Promise.all([mariadb.stop(), memcached.stop()])
 }
-if (values.survivors !== undefined) {
-  writeFileSync(
-    values.survivors,
-    `${JSON.stringify(
-      unexplained.map(({ file, was, is }) => ({ file, was, is, why: '' })),
-      null,
-      2,
-    )}\n`,
-  )
-}
 process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
 
-async function judgeAll(
-  part: string,
-  all: readonly Mutant[],
-  chosen: readonly Mutant[],
-): Promise<void> {
-  const judges = await court(
-    JUDGES[judgesOf(part)]!.filter(({ name }) => name.includes(values.judges)),
-    bench,
-  )
+async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
+  const began = performance.now()
   let [found, late, explained] = [0, 0, 0]
   for (const [i, mutant] of chosen.entries()) {
     const { file, line, kind, was, is } = mutant
     const where = `${i + 1}/${chosen.length} ${file}:${line} ${kind}`
-    const result = await tried(mutant, judges, bench)
+    const judges = judgesOf(file).filter(({ name }) => name.includes(values.judges))
+    const result = await court.tried(mutant, judges)
     const explanation = explanations.find(isOf(mutant))
     if (result) {
       found++
@@ -138,24 +132,24 @@ async function judgeAll(
         `${was}\n  + ${is}`,
     )
   }
-  for (const { file, was, is } of outdated(
-    explanations.filter(({ file }) => file.startsWith(part)),
-    all,
-  )) {
+  const seconds = Math.round((performance.now() - began) / 1000)
+  return { part, mutants: chosen.length, found, late, explained, seconds }
+}
+
+function reportOutdated(part: string, all: readonly Mutant[]): void {
+  const ofPart = explanations.filter(({ file }) => `${file}/`.startsWith(`${part}/`))
+  for (const { file, was, is } of outdated(ofPart, all)) {
     wrong++
     console.log(
       `${file}: the source has changed; remove from test/mutation/survivors.json, or ` +
         `adapt:\n  - ${was}\n  + ${is}`,
     )
   }
-  const survivors = chosen.length - found
-  console.log(
-    `${part}: ${chosen.length} of ${all.length} mutants (seed ${values.seed}): ${found} ` +
-      `found (${((100 * found) / chosen.length).toFixed(1)} %, ${late} of them because a judge ` +
-      `took too long), ${explained} of ${survivors} survivors explained`,
-  )
 }
 
-function judgesOf(part: string): string {
-  return part.split('/')[0] ?? part
+/** After each part, so that a run that is ended leaves what it knows. */
+function saveSurvivors(): void {
+  if (values.survivors === undefined) return
+  const found = unexplained.map(({ file, was, is }) => ({ file, was, is, why: '' }))
+  writeFileSync(values.survivors, `${JSON.stringify(found, null, 2)}\n`)
 }

@@ -1,16 +1,18 @@
 /**
  * Mutants: copies of a source file with one small change of meaning each. StrykerJS's instrumenter
  * finds most of them. This file adds two kinds that Stryker does not know: an operator of an SQL
- * statement is changed, and a call that stands as a statement is removed. It leaves out the wording
- * of log lines and error messages, and assertions: they check what cannot happen, so no test can
- * miss them.
+ * statement is changed, and a call that stands as a statement is removed. `semantic.ts` adds those
+ * of awaited steps. Left out are the wording of log lines and error messages, and assertions: they
+ * check what cannot happen, so no test can miss them.
  */
 import { Instrumenter } from '@stryker-mutator/instrumenter'
+import { type Change, type Node, type Path, placeOf } from './nodes.js'
+import { semanticChanges } from './semantic.js'
 
 export interface Mutant {
   /** Below `src`. */
   readonly file: string
-  /** Stryker's name of the kind of change, or `Sql`, or `StatementRemoval`. */
+  /** Stryker's name of the kind of change, `Sql`, `StatementRemoval`, or a semantic one. */
   readonly kind: string
   readonly line: number
   /**
@@ -20,24 +22,6 @@ export interface Mutant {
   readonly is: string
   /** The whole mutated file. */
   readonly text: string
-}
-
-interface Change {
-  readonly kind: string
-  readonly start: number
-  readonly end: number
-  readonly replacement: string
-}
-
-/** As much of a Babel node, and of its path, as is read here. */
-interface Node {
-  readonly type: string
-  readonly start?: number | null
-  readonly end?: number | null
-  readonly expression?: Node
-  readonly argument?: Node
-  readonly callee?: Node
-  readonly quasis?: readonly Node[]
 }
 
 /**
@@ -67,11 +51,14 @@ const LONGEST = 240
 /** All mutants of a source, in the order of the text. */
 export async function mutantsOf(file: string, source: string): Promise<Mutant[]> {
   const own: Change[] = []
+  const semantic: Change[] = []
   const text = (node: Node): string => source.slice(node.start ?? 0, node.end ?? 0)
   // Stryker shows its ignorers every node; so ours also sees what Stryker has no mutator for, and
   // no second parser is needed.
-  const shouldIgnore = ({ node }: { readonly node: Node }): string | undefined => {
+  const shouldIgnore = (path: Path): string | undefined => {
+    const { node } = path
     if (node.type === 'ExpressionStatement' && /^assert\b/.test(text(node))) return 'an assertion'
+    semantic.push(...semanticChanges(path, source))
     if (node.type === 'ExpressionStatement' && isCall(node.expression)) {
       own.push({ ...placeOf(node), kind: 'StatementRemoval', replacement: ';' })
     }
@@ -101,8 +88,9 @@ export async function mutantsOf(file: string, source: string): Promise<Mutant[]>
       end: lines[end.line]! + end.column,
       replacement,
     }))
+  // Of several that are the same, the semantic kind of the outermost node says most.
   const distinct = new Map(
-    [...strykers, ...own].map((change) => [
+    [...strykers, ...own, ...semantic.toReversed()].map((change) => [
       `${change.start} ${change.end} ${change.replacement}`,
       change,
     ]),
@@ -149,10 +137,6 @@ function sqlChanges(text: string, at: number): Change[] {
       replacement,
     })),
   )
-}
-
-function placeOf(node: Node): { start: number; end: number } {
-  return { start: node.start ?? 0, end: node.end ?? 0 }
 }
 
 function lineStarts(text: string): number[] {

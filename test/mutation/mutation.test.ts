@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Random } from '../simulated-world/random.js'
-import { JUDGES, tests } from './judges.js'
+import { JUDGES, judgesOf, tests } from './judges.js'
 import { type Mutant, mutantsOf } from './mutants.js'
-import { court, sampleOf, tried } from './run.js'
+import { Court, halfSemantic, sampleOf } from './run.js'
+import { isSemantic, SEMANTIC_KINDS } from './semantic.js'
+import { table } from './summary.js'
 import { outdated, readExplanations } from './survivors.js'
 import { sourcesOf, Workbench } from './workbench.js'
 
@@ -19,6 +21,9 @@ export function more(a: number, b: number): string {
   return 'SELECT n FROM t WHERE a = ? AND n BETWEEN ? AND ? OR b <= ?'
 }
 `
+
+const sources = Object.keys(JUDGES).flatMap((part) => sourcesOf(part))
+const allMutants = Promise.all(sources.map(({ file, text }) => mutantsOf(file, text)))
 
 function changes(mutants: readonly Mutant[]): string[] {
   return mutants.map(({ kind, line, is }) => `${line} ${kind}: ${is}`)
@@ -60,6 +65,138 @@ test('a sample has different mutants in source order, and is the same for the sa
   assert.deepEqual(sampleOf(items, 60, new Random(1)), items)
 })
 
+const CLASS = `class Sums {
+  readonly #database: Database
+  #running?: Promise<void>
+
+  async write(rows: Row[], tx: Transaction): Promise<void> {
+    await tx.query(SELECT + forUpdate(tx.dialect))
+    if (this.closed) return
+    await store(tx, rows, { sum: 'add' })
+    this.written = rows.length
+  }
+
+  run(rows: Row[]): Promise<void> {
+    return (this.#running ??= this.#once(rows))
+  }
+
+  async #once(rows: Row[]): Promise<void> {
+    try {
+      while (await this.more()) await upsert(rows)
+      return await this.#database.transaction((tx) => this.write(rows, tx))
+    } catch (error) {
+      if (!isLock(error)) throw error
+    } finally {
+      this.#running = undefined
+    }
+  }
+}
+`
+
+test('semantic mutants change the order of steps, their transaction, or what is left', async () => {
+  const mutants = (await mutantsOf(FILE, CLASS)).filter(isSemantic)
+  const work = '(tx) => this.write(rows, tx)'
+  const query = 'query(SELECT + forUpdate(tx.dialect))'
+  assert.deepEqual(changes(mutants), [
+    `6 AwaitRemoval: void tx.${query}`,
+    `6 OrderSwap: if (this.closed) return await tx.${query}`,
+    `6 OutsideTransaction: await this.#database.${query}`,
+    `6 LockLost: await tx.query(SELECT + '')`,
+    `7 OrderSwap: await store(tx, rows, { sum: 'add' }) if (this.closed) return`,
+    `7 SecondLook: if (false) return`,
+    `8 AwaitRemoval: void store(tx, rows, { sum: 'add' })`,
+    `8 OrderSwap: this.written = rows.length await store(tx, rows, { sum: 'add' })`,
+    `8 OutsideTransaction: await store(this.#database, rows, { sum: 'add' })`,
+    `8 Merge: await store(tx, rows, { sum: 'replace' })`,
+    `9 StateLost: ;`,
+    `13 Unshared: return (this.#running = this.#once(rows))`,
+    `18 LoopOnce: if (await this.more()) await upsert(rows)`,
+    `18 AwaitRemoval: while (this.more()) await upsert(rows)`,
+    `18 AwaitRemoval: while (await this.more()) void upsert(rows)`,
+    `19 AwaitRemoval: return this.#database.transaction(${work})`,
+    `19 NoTransaction: return await Promise.resolve(this.#database).then(${work})`,
+    `19 OutsideTransaction: return await this.#database.transaction((tx) => ` +
+      'this.write(rows, this.#database))',
+    `21 ErrorSwallowed: if (!isLock(error)) ;`,
+    `23 ResetLost: ;`,
+  ])
+})
+
+test('two awaited statements change places only if the second needs nothing of the first', async () => {
+  const source = `export async function all() {
+  const a = await first()
+  const b = await second(a)
+  await third()
+  assert(b > 0)
+  for (;;) {
+    if (await fourth()) return b
+    await fifth()
+  }
+}
+`
+  const mutants = (await mutantsOf(FILE, source)).filter(({ kind }) => /Swap|Loop/.test(kind))
+  assert.deepEqual(changes(mutants), [
+    `3 AwaitSwap: await third() const b = await second(a)`,
+    `6 LoopOnce: { if (await fourth()) return b await fifth() }`,
+    `7 AwaitSwap: await fifth() if (await fourth()) return b`,
+  ])
+})
+
+test('every semantic kind has mutants in the sources', async () => {
+  const kinds = new Set((await allMutants).flat().map(({ kind }) => kind))
+  assert.deepEqual(
+    Object.keys(SEMANTIC_KINDS).filter((kind) => !kinds.has(kind)),
+    [],
+  )
+})
+
+test('half of a sample is semantic, where there are enough of both', () => {
+  const items = Array.from({ length: 40 }, (_, i) => ({ i, kind: i < 8 ? 'AwaitSwap' : 'Sql' }))
+  const kindsOf = (count: number): number[] => {
+    const sample = halfSemantic(items, count, new Random(1))
+    assert.deepEqual(
+      sample,
+      items.filter((one) => sample.includes(one)),
+    )
+    return [sample.filter(isSemantic).length, sample.length]
+  }
+  assert.deepEqual(kindsOf(10), [5, 10])
+  assert.deepEqual(kindsOf(30), [8, 30])
+  assert.deepEqual(kindsOf(38), [8, 38])
+  assert.deepEqual(kindsOf(99), [8, 40])
+})
+
+test('every folder of the sources has judges, and those near a source come first', () => {
+  const folders = readdirSync(new URL('../../src', import.meta.url), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'testing')
+    .map(({ name }) => name)
+  assert.deepEqual(Object.keys(JUDGES).sort(), folders.sort())
+  const near = (source: string): string[] => judgesOf(source)[0]!.args.slice(4).sort()
+  assert.deepEqual(near('activity/page.ts'), [
+    'src/activity/page.test.ts',
+    'src/activity/visit.test.ts',
+  ])
+  // No test imports these: that of what imports them.
+  assert.deepEqual(near('visitors/salt.ts'), ['src/visitors/pseudonymizer.test.ts'])
+  // As slow as it is.
+  assert.deepEqual(near('activity/certificate.ts'), ['src/activity/certificate.test.ts'])
+  assert.deepEqual(
+    judgesOf('database/mysql/session.ts').map(({ name }) => name),
+    ['tests near it', 'tests near it, on servers', ...JUDGES['database']!.map(({ name }) => name)],
+  )
+})
+
+test('the summary has a line for each folder, and one for all', () => {
+  const row = { part: 'hits', mutants: 40, found: 30, late: 1, explained: 9, seconds: 5 }
+  assert.deepEqual(table([row, { ...row, part: 'cli', found: 40, explained: 0 }]).split('\n'), [
+    '| folder | mutants | found | of them late | survivors explained | seconds |',
+    '| --- | ---: | ---: | ---: | ---: | ---: |',
+    '| `hits` | 40 | 30 (75 %) | 1 | 9 of 10 | 5 |',
+    '| `cli` | 40 | 40 (100 %) | 1 | 0 of 0 | 5 |',
+    '| `all` | 80 | 70 (88 %) | 2 | 9 of 10 | 10 |',
+  ])
+})
+
 test('a test that fails or never ends finds a mutant; the copy is then restored', async () => {
   const bench = new Workbench()
   try {
@@ -74,36 +211,30 @@ test('a test that fails or never ends finds a mutant; the copy is then restored'
       `import assert from 'node:assert/strict'\nimport { test } from 'node:test'\nimport { ` +
         `countTo } from './tiny.js'\n${test}\n`,
     )
-    const { judges } = await court([tests('unit tests', '.', 'src/tiny.test.ts')], bench)
-    const quick = { judges: judges.map((one) => ({ ...one, timeoutMs: 5_000 })) }
+    const court = new Court(bench, 4_000)
+    const judge = tests('unit tests', '.', ['src/tiny.test.ts'])
     const results = new Map<string, string>()
     for (const mutant of await mutantsOf('tiny.ts', source)) {
-      results.set(mutant.is, (await tried(mutant, quick, bench))?.says ?? 'survives')
+      const says = (await court.tried(mutant, [judge]))?.says ?? 'survives'
+      results.set(mutant.is, says.replace(/after \d+ s/, 'in time'))
     }
     assert.deepEqual(Object.fromEntries([...results].slice(1)), {
       'while (false) n++': 'counts',
       'while (n <= end) n++': 'survives',
       'while (n >= end) n++': 'counts',
-      'while (n < end) n--': 'not done after 5 s',
+      'while (n < end) n--': 'not done in time',
     })
     assert.equal(readFileSync(path, 'utf8'), source)
-    await assert.rejects(
-      court([tests('no tests', 'no such name', 'src/tiny.test.ts')], bench),
-      /The no tests fail without a mutant/,
-    )
+    const none = tests('no tests', 'no such name', ['src/tiny.test.ts'])
+    await assert.rejects(court.timeoutOf(none), /The no tests fail without a mutant/)
+    assert.equal(await court.timeoutOf({ ...none, mayBeEmpty: true }), 0)
   } finally {
     bench.close()
   }
 })
 
 test('every explained survivor is a mutant of the present source, with its reason', async () => {
-  const mutants = (
-    await Promise.all(
-      Object.keys(JUDGES)
-        .flatMap((part) => sourcesOf(part))
-        .map(({ file, text }) => mutantsOf(file, text)),
-    )
-  ).flat()
+  const mutants = (await allMutants).flat()
   const explanations = readExplanations()
   assert.deepEqual(outdated(explanations, mutants), [])
   assert.deepEqual(

@@ -1,11 +1,13 @@
 /**
- * Runs test files in this one process, four tests at a time, since much of their time is waiting:
- * the arguments are their paths.
+ * Runs test files in this one process. The arguments: how many tests at once, since some mostly
+ * wait, and the paths of the files.
  */
 import { resolve } from 'node:path'
 import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-describe('a run of files on', { concurrency: 4 }, async () => {
-  for (const file of process.argv.slice(2)) await import(pathToFileURL(resolve(file)).href)
+const [atOnce, ...files] = process.argv.slice(2)
+
+describe('a run of files on', { concurrency: Number(atOnce) }, async () => {
+  for (const file of files) await import(pathToFileURL(resolve(file)).href)
 })

@@ -16,15 +16,19 @@ import type { Mutant } from './mutants.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const COPIED = ['src', 'test', 'sql', 'package.json', 'tsconfig.json']
 
+/** Only a browser runs these, and the judges are to be quick. */
+const IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/widget)\.js$/
+
 /** The sources of a folder below `src`, or the one that `part` is, with their texts. */
 export function sourcesOf(part: string, root = ROOT): { file: string; text: string }[] {
-  const files = part.endsWith('.ts')
+  const files = /\.[jt]s$/.test(part)
     ? [part]
     : readdirSync(join(root, 'src', part), { recursive: true, encoding: 'utf8' }).map(
         (file) => `${part}/${file}`,
       )
   return files
-    .filter((file) => file.endsWith('.ts') && !/\.(?:test|suite|d)\.ts$/.test(file))
+    .filter((file) => /\.[jt]s$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
+    .filter((file) => !IN_BROWSER.test(file))
     .sort()
     .map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }))
 }

@@ -1,0 +1,72 @@
+/** Runs a judge of a mutant: a program that must fail when the mutant runs. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
+
+export interface Judge {
+  readonly name: string
+  /** Arguments of Node for a program in TypeScript, run in the workbench's folder. */
+  readonly args: readonly string[]
+  /** Set where its files may have no test of that name. It is then left out. */
+  readonly mayBeEmpty?: boolean
+}
+
+/** A mutant that fills the memory must not take the machine's. */
+const HEAP_MB = 1_024
+
+export interface Verdict {
+  readonly found: boolean
+  /** The last output of the judge, or a note that its time was over. */
+  readonly says: string
+  readonly late: boolean
+  readonly ms: number
+}
+
+/** Runs a judge in `folder`. One that takes longer than `timeoutMs` has found the mutant. */
+export async function judge({ args }: Judge, folder: string, timeoutMs: number): Promise<Verdict> {
+  const began = performance.now()
+  // A process group of its own, so that what the tests have started ends with it.
+  const child = spawn(
+    process.execPath,
+    [`--max-old-space-size=${HEAP_MB}`, ...TYPESCRIPT, ...args],
+    {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
+    },
+  )
+  const end = (): void => endGroup(child)
+  process.once('exit', end)
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (data: Buffer) => {
+      said[name] = (said[name] + data.toString()).slice(-4_000)
+    })
+  }
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    end()
+  }, timeoutMs)
+  const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
+  clearTimeout(timer)
+  process.off('exit', end)
+  end()
+  const says = late
+    ? `not done after ${Math.round(timeoutMs / 1000)} s`
+    : lastLine(said.stdout) || lastLine(said.stderr)
+  return { found: code !== 0, says, late, ms: performance.now() - began }
+}
+
+function endGroup(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // All of it has ended.
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1) ?? ''
+}

@@ -1,0 +1,37 @@
+/** Result of one folder. */
+export interface Row {
+  readonly part: string
+  readonly mutants: number
+  readonly found: number
+  /** Of those found: a judge did not end in time. */
+  readonly late: number
+  /** Of the survivors. */
+  readonly explained: number
+  readonly seconds: number
+}
+
+const NUMBERS = ['mutants', 'found', 'late', 'explained', 'seconds'] as const
+
+/** A table of all folders, as docs/testing.md has it. */
+export function table(rows: readonly Row[]): string {
+  const all = rows.reduce(
+    (sum, row) => ({
+      part: 'all',
+      ...(Object.fromEntries(NUMBERS.map((name) => [name, sum[name] + row[name]])) as NumbersOfRow),
+    }),
+    { part: 'all', mutants: 0, found: 0, late: 0, explained: 0, seconds: 0 },
+  )
+  return [
+    '| folder | mutants | found | of them late | survivors explained | seconds |',
+    '| --- | ---: | ---: | ---: | ---: | ---: |',
+    ...[...rows, all].map(lineOf),
+  ].join('\n')
+}
+
+type NumbersOfRow = Omit<Row, 'part'>
+
+function lineOf({ part, mutants, found, late, explained, seconds }: Row): string {
+  const percent = mutants === 0 ? '' : ` (${Math.round((100 * found) / mutants)} %)`
+  const survivors = mutants - found
+  return `| \`${part}\` | ${mutants} | ${found}${percent} | ${late} | ${explained} of ${survivors} | ${seconds} |`
+}
