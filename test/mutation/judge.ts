@@ -13,6 +13,8 @@ export interface Judge {
 
 /** A mutant that fills the memory must not take the machine's. */
 const HEAP_MB = 1_024
+/** Exit code of a judge in which no test ends any more; see first-failure.js. */
+const STANDSTILL_CODE = 3
 
 export interface Verdict {
   readonly found: boolean
@@ -56,7 +58,12 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
   const says = late
     ? `not done after ${Math.round(timeoutMs / 1000)} s`
     : lastLine(said.stdout) || lastLine(said.stderr)
-  return { found: code !== 0, says, late, ms: performance.now() - began }
+  return {
+    found: code !== 0,
+    says,
+    late: late || code === STANDSTILL_CODE,
+    ms: performance.now() - began,
+  }
 }
 
 function endGroup(child: ChildProcess): void {

@@ -149,6 +149,17 @@ const NOT_NEAR = [
   'src/cli/main.test.ts',
   'src/database/mysql/faults.test.ts',
 ]
+/** Folders whose tests do not mind each other. */
+const AT_ONCE = [
+  'buckets',
+  'collision-free-map',
+  'connections',
+  'counters',
+  'export-queue',
+  'hits',
+  'sequence',
+  'wide-cache',
+]
 /** Sources that nothing but a server shows at work. */
 const CLIENTS = /^(?:database\/mysql|cache\/memcached)\//
 
@@ -156,10 +167,11 @@ const CLIENTS = /^(?:database\/mysql|cache\/memcached)\//
 export function judgesOf(source: string): readonly Judge[] {
   const folder = source.split('/')[0]!
   const near = testsNear(source, NOT_NEAR)
+  const atOnce = AT_ONCE.includes(folder) ? TOGETHER : 1
   const orders = filesOf('test/orders').filter((file) => file.startsWith(`test/orders/${folder}`))
   const nearest: Judge[] = [
-    { ...tests('tests near it', WITHOUT_SERVERS, near), mayBeEmpty: true },
-    { ...tests('tests near it, on servers', WITH_SERVERS, near), mayBeEmpty: true },
+    { ...tests('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
+    { ...tests('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
   const laws = orders.length > 0 ? [slow('laws of order', orders)] : []
   return [...nearest, ...laws, ...JUDGES[folder]!]

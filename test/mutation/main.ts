@@ -18,7 +18,7 @@ import { type Description, isOf, outdated, readExplanations } from './survivors.
 import { sourcesOf, Workbench } from './workbench.js'
 
 /** Of 17 folders: over 500. Half of them are semantic where there are enough. */
-const SAMPLE = 32
+const SAMPLE = 30
 const HELP = `npm run mutate -- [options]
   --folder <folder>    a folder or a file below src; may be given several times
                        (default: ${Object.keys(JUDGES).join(', ')})

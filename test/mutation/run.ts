@@ -26,17 +26,16 @@ export class Court {
 
   /** The judge that finds a mutant, and its output. `undefined` for a survivor. */
   async tried(mutant: Mutant, judges: readonly Judge[]): Promise<Finding | undefined> {
-    // Before the mutant is in place.
-    for (const one of judges) await this.timeoutOf(one)
-    return this.#bench.with(mutant, async () => {
-      for (const one of judges) {
-        const timeoutMs = await this.timeoutOf(one)
-        if (timeoutMs === 0) continue
-        const { found, says, late } = await judge(one, this.#bench.folder, timeoutMs)
-        if (found) return { by: one.name, says, late }
-      }
-      return undefined
-    })
+    for (const one of judges) {
+      // Measured before the mutant is in place, and only once a mutant has come so far.
+      const timeoutMs = await this.timeoutOf(one)
+      if (timeoutMs === 0) continue
+      const { found, says, late } = await this.#bench.with(mutant, () =>
+        judge(one, this.#bench.folder, timeoutMs),
+      )
+      if (found) return { by: one.name, says, late }
+    }
+    return undefined
   }
 
   /**

@@ -14,7 +14,8 @@ import { fileURLToPath } from 'node:url'
 import type { Mutant } from './mutants.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const COPIED = ['src', 'test', 'sql', 'package.json', 'tsconfig.json']
+/** `docs` because tests compare it with the sources. */
+const COPIED = ['src', 'test', 'sql', 'docs', 'package.json', 'tsconfig.json']
 
 /** Only a browser runs these, and the judges are to be quick. */
 const IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/widget)\.js$/
