@@ -2,7 +2,7 @@
  * A reporter of node:test that ends the process with the first test that fails, and says which. It
  * also ends a process in which no test ends any more.
  */
-const STANDSTILL_MS = 30_000
+const STANDSTILL_MS = 60_000
 const STANDSTILL_CODE = 3
 
 export default async function* firstFailure(events) {

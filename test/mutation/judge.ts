@@ -7,6 +7,8 @@ export interface Judge {
   readonly name: string
   /** Arguments of Node for a program in TypeScript, run in the workbench's folder. */
   readonly args: readonly string[]
+  /** Set where a mutant is judged by those of its tests that call the mutated function. */
+  readonly only?: (names: readonly string[]) => Judge
   /** Set where its files may have no test of that name. It is then left out. */
   readonly mayBeEmpty?: boolean
 }
@@ -25,7 +27,12 @@ export interface Verdict {
 }
 
 /** Runs a judge in `folder`. One that takes longer than `timeoutMs` has found the mutant. */
-export async function judge({ args }: Judge, folder: string, timeoutMs: number): Promise<Verdict> {
+export async function judge(
+  { args }: Judge,
+  folder: string,
+  timeoutMs: number,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Verdict> {
   const began = performance.now()
   // A process group of its own, so that what the tests have started ends with it.
   const child = spawn(
@@ -35,7 +42,12 @@ export async function judge({ args }: Judge, folder: string, timeoutMs: number):
       cwd: folder,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, TMPDIR: join(folder, 'tmp'), NODE_TEST_CONTEXT: undefined },
+      env: {
+        ...process.env,
+        ...environment,
+        TMPDIR: join(folder, 'tmp'),
+        NODE_TEST_CONTEXT: undefined,
+      },
     },
   )
   const end = (): void => endGroup(child)

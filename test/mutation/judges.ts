@@ -29,15 +29,29 @@ export const tests = (
     ...files,
   ],
 })
+/** Tests that call the sources in their own thread: for each mutant those that call it. */
+export const choice = (
+  name: string,
+  pattern: string,
+  files: readonly string[],
+  atOnce?: number,
+): Judge => ({
+  ...tests(name, pattern, files, atOnce),
+  only: (names) => tests(name, `^(?:${names.map(escaped).join('|')})$`, files, atOnce),
+})
 const units = (files: readonly string[], atOnce?: number): Judge =>
-  tests('unit tests', WITHOUT_SERVERS, files, atOnce)
+  choice('unit tests', WITHOUT_SERVERS, files, atOnce)
 const onServers = (files: readonly string[], atOnce?: number): Judge =>
-  tests('unit tests on MariaDB and memcached', WITH_SERVERS, files, atOnce)
+  choice('unit tests on MariaDB and memcached', WITH_SERVERS, files, atOnce)
 const slow = (name: string, files: readonly string[]): Judge => tests(name, '.', files)
 const simulation = (of: string, from: number, seeds: number): Judge => ({
   name: `${seeds} seeds of the simulation`,
   args: ['test/mutation/seeds.ts', of, String(from), String(seeds)],
 })
+
+function escaped(name: string): string {
+  return name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
 
 /** Tests that mostly wait, and do not mind each other. */
 const TOGETHER = 4
@@ -106,7 +120,12 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     units(filesOf('src/dashboard', 'page.test.ts')),
     slow('pages in Chromium', ['src/dashboard/page.test.ts']),
   ],
-  cli: [units(CLI), onServers(CLI), slow('commands', ['src/cli/main.test.ts'])],
+  // Commands run in processes of their own.
+  cli: [
+    tests('unit tests', WITHOUT_SERVERS, CLI),
+    tests('unit tests on MariaDB', WITH_SERVERS, CLI),
+    slow('commands', ['src/cli/main.test.ts']),
+  ],
   counters: COUNTER_JUDGES,
   connections: COUNTER_JUDGES,
   sequence: [
@@ -167,11 +186,12 @@ const CLIENTS = /^(?:database\/mysql|cache\/memcached)\//
 export function judgesOf(source: string): readonly Judge[] {
   const folder = source.split('/')[0]!
   const near = testsNear(source, NOT_NEAR)
+  const kind = folder === 'cli' ? tests : choice
   const atOnce = AT_ONCE.includes(folder) ? TOGETHER : 1
   const orders = filesOf('test/orders').filter((file) => file.startsWith(`test/orders/${folder}`))
   const nearest: Judge[] = [
-    { ...tests('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
-    { ...tests('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
+    { ...kind('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
+    { ...kind('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
   const laws = orders.length > 0 ? [slow('laws of order', orders)] : []
   return [...nearest, ...laws, ...JUDGES[folder]!]

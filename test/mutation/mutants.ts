@@ -15,6 +15,8 @@ export interface Mutant {
   /** Stryker's name of the kind of change, `Sql`, `StatementRemoval`, or a semantic one. */
   readonly kind: string
   readonly line: number
+  /** Where the change begins, in characters. */
+  readonly at: number
   /**
    * The mutated lines before and after the change, with single spaces; long texts are shortened.
    */
@@ -115,6 +117,7 @@ function mutantOf(
     file,
     kind,
     line: line + 1,
+    at: start,
     text,
     was: shortened(source.slice(from, to)),
     is: shortened(text.slice(from, to + text.length - source.length)),

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Random } from '../simulated-world/random.js'
-import { JUDGES, judgesOf, tests } from './judges.js'
+import { testsThatCall } from './coverage.js'
+import { choice, JUDGES, judgesOf, tests } from './judges.js'
 import { type Mutant, mutantsOf } from './mutants.js'
 import { Court, halfSemantic, sampleOf } from './run.js'
 import { isSemantic, SEMANTIC_KINDS } from './semantic.js'
@@ -226,8 +227,78 @@ test('a test that fails or never ends finds a mutant; the copy is then restored'
     })
     assert.equal(readFileSync(path, 'utf8'), source)
     const none = tests('no tests', 'no such name', ['src/tiny.test.ts'])
-    await assert.rejects(court.timeoutOf(none), /The no tests fail without a mutant/)
-    assert.equal(await court.timeoutOf({ ...none, mayBeEmpty: true }), 0)
+    await assert.rejects(court.known(none), /The no tests fail without a mutant/)
+    const empty = { ...tests('none', 'nor this', ['src/tiny.test.ts']), mayBeEmpty: true }
+    assert.deepEqual(await court.known(empty), { timeoutMs: 0 })
+  } finally {
+    bench.close()
+  }
+})
+
+test('a mutant is judged by the tests that call its function, where that is known', async () => {
+  const bench = new Workbench()
+  try {
+    const source = `export const two = 1 + 1
+export function called(n: number): number {
+  return n + two
+}
+export function uncalled(n: number): number {
+  return n - two
+}
+`
+    writeFileSync(join(bench.folder, 'src/tiny.ts'), source)
+    writeFileSync(
+      join(bench.folder, 'src/tiny.test.ts'),
+      `import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { called } from './tiny.js'
+test('calls nothing', () => {})
+describe('those', () => {
+  test('that call (it) once', () => assert.equal(called(1), 3))
+  test('that call it also', () => assert.equal(called(2), 4))
+})
+`,
+    )
+    const { coverage } = await new Court(bench).known(choice('units', '.', ['src/tiny.test.ts']))
+    const callers = (code: string): string[] | undefined =>
+      testsThatCall(coverage!, 'src/tiny.ts', source.indexOf(code))?.sort()
+    assert.deepEqual(callers('n + two'), ['that call (it) once', 'that call it also'])
+    assert.deepEqual(callers('n - two'), [])
+    // Run by loading the file, so by all.
+    assert.equal(callers('1 + 1'), undefined)
+    assert.equal(testsThatCall(coverage!, 'src/other.ts', 5), undefined)
+  } finally {
+    bench.close()
+  }
+})
+
+test('some tests of a judge run by their names; if they need others, all run', async () => {
+  const bench = new Workbench()
+  try {
+    const source = 'export function called(n: number): number {\n  return n + 2\n}\n'
+    writeFileSync(join(bench.folder, 'src/tiny.ts'), source)
+    const write = (before: string): void =>
+      writeFileSync(
+        join(bench.folder, 'src/tiny.test.ts'),
+        `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { called } from './tiny.js'
+let ready = false
+test('first', () => { ready = true })
+test('(second)', () => { assert(${before}); assert.equal(called(1), 3) })
+`,
+      )
+    const [mutant] = (await mutantsOf('tiny.ts', source)).filter(({ is }) => is.includes('n - 2'))
+    for (const before of ['true', 'ready']) {
+      write(before)
+      const judge = choice('units', '.', ['src/tiny.test.ts'])
+      const finding = await new Court(bench).tried(mutant!, [judge])
+      assert.equal(finding?.says, '(second)')
+      // These alone would find every mutant.
+      write('ready')
+      const alone = await new Court(bench).known(judge.only!(['(second)'])).catch(() => 'fails')
+      assert.equal(alone, 'fails')
+    }
   } finally {
     bench.close()
   }

@@ -1,4 +1,7 @@
-import { type Judge, judge } from './judge.js'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Coverage, COVERAGE_VARIABLE, testsThatCall } from './coverage.js'
+import { type Judge, judge, type Verdict } from './judge.js'
 import type { Mutant } from './mutants.js'
 import { isSemantic } from './semantic.js'
 import type { Workbench } from './workbench.js'
@@ -10,14 +13,24 @@ const SLOWER = 4
 const BESIDES_MS = 20_000
 /** Enough for a judge that is not known yet. */
 const FIRST_MS = 300_000
+/** Tests that judge before the others: most mutants are found by any test that runs them. */
+const FIRST_TESTS = 8
 /** A test that needs a quiet machine may fail once. */
 const TRIES = 3
 
-/** The judges that were asked so far, with the time that each may take. */
+/** What is known of a judge. */
+interface Known {
+  /** Time after which it has found a mutant, in milliseconds; 0 if it has no test. */
+  readonly timeoutMs: number
+  /** Set if it may choose among its tests. */
+  readonly coverage?: Coverage
+}
+
+/** The judges that were asked so far. */
 export class Court {
   readonly #bench: Workbench
   readonly #besidesMs: number
-  readonly #timeouts = new Map<string, number>()
+  readonly #known = new Map<string, Promise<Known>>()
 
   constructor(bench: Workbench, besidesMs = BESIDES_MS) {
     this.#bench = bench
@@ -27,37 +40,68 @@ export class Court {
   /** The judge that finds a mutant, and its output. `undefined` for a survivor. */
   async tried(mutant: Mutant, judges: readonly Judge[]): Promise<Finding | undefined> {
     for (const one of judges) {
-      // Measured before the mutant is in place, and only once a mutant has come so far.
-      const timeoutMs = await this.timeoutOf(one)
+      // Asked before the mutant is in place, and only once a mutant has come so far.
+      const { timeoutMs, coverage } = await this.known(one)
       if (timeoutMs === 0) continue
-      const { found, says, late } = await this.#bench.with(mutant, () =>
-        judge(one, this.#bench.folder, timeoutMs),
-      )
-      if (found) return { by: one.name, says, late }
+      const names = coverage && testsThatCall(coverage, `src/${mutant.file}`, mutant.at)
+      if (names?.length === 0) continue
+      const found =
+        (names && (await this.#chosen(mutant, one, names, timeoutMs))) ??
+        (await this.#judged(mutant, one, timeoutMs))
+      if (found.found) return { by: one.name, says: found.says, late: found.late }
     }
     return undefined
   }
 
   /**
-   * Time after which a judge has found a mutant, in milliseconds; 0 if it has no test.
-   *
-   * @throws Error if it fails on the sources as they are: then its verdicts mean nothing
+   * The verdict of some tests, the quickest first. `undefined` if these fail without the mutant:
+   * they need others.
    */
-  async timeoutOf(one: Judge): Promise<number> {
-    const key = one.args.join(' ')
-    const timeoutMs = this.#timeouts.get(key) ?? (await this.#measured(one))
-    this.#timeouts.set(key, timeoutMs)
-    return timeoutMs
+  async #chosen(
+    mutant: Mutant,
+    one: Judge,
+    names: readonly string[],
+    timeoutMs: number,
+  ): Promise<Verdict | undefined> {
+    let verdict: Verdict | undefined
+    for (const part of [names.slice(0, FIRST_TESTS), names.slice(FIRST_TESTS)]) {
+      if (part.length === 0) continue
+      const some = one.only!(part)
+      verdict = await this.#judged(mutant, some, timeoutMs)
+      if (!verdict.found) continue
+      const known = await this.known(some).catch(() => undefined)
+      return known && known.timeoutMs > 0 ? verdict : undefined
+    }
+    return verdict
   }
 
-  async #measured(one: Judge): Promise<number> {
+  #judged(mutant: Mutant, one: Judge, timeoutMs: number): Promise<Verdict> {
+    return this.#bench.with(mutant, () => judge(one, this.#bench.folder, timeoutMs))
+  }
+
+  /** @throws Error if it fails on the sources as they are: then its verdicts mean nothing */
+  known(one: Judge): Promise<Known> {
+    const key = one.args.join(' ')
+    const known = this.#known.get(key) ?? this.#measured(one)
+    this.#known.set(key, known)
+    return known
+  }
+
+  async #measured(one: Judge): Promise<Known> {
     let says = ''
     for (let i = 0; i < TRIES; i++) {
-      const verdict = await judge(one, this.#bench.folder, FIRST_MS)
+      const file = join(this.#bench.folder, 'coverage.json')
+      const verdict = await judge(one, this.#bench.folder, FIRST_MS, {
+        [COVERAGE_VARIABLE]: one.only && file,
+      })
       this.#bench.clear()
-      if (!verdict.found) return SLOWER * verdict.ms + this.#besidesMs
+      if (!verdict.found) {
+        const timeoutMs = SLOWER * verdict.ms + this.#besidesMs
+        if (!one.only) return { timeoutMs }
+        return { timeoutMs, coverage: JSON.parse(readFileSync(file, 'utf8')) as Coverage }
+      }
       ;({ says } = verdict)
-      if (one.mayBeEmpty && says === '0 passed') return 0
+      if (one.mayBeEmpty && says === '0 passed') return { timeoutMs: 0 }
     }
     throw new Error(`The ${one.name} fail without a mutant: ${says}`)
   }
