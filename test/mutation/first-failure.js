@@ -1,25 +1,35 @@
 /**
  * A reporter of node:test that ends the process with the first test that fails, and says which. It
- * also ends a process in which no test ends any more.
+ * also ends a process in which no test ends any more. While coverage is recorded it goes on, and
+ * writes the names of the tests that fail to a file beside that of the coverage.
  */
+import { writeFileSync } from 'node:fs'
+
 const STANDSTILL_MS = 60_000
 const STANDSTILL_CODE = 3
 
 export default async function* firstFailure(events) {
+  const coverage = process.env.WIDE_CACHE_TEST_COVERAGE
+  const failed = []
   let passed = 0
   let timer = watch()
   for await (const { type, data } of events) {
     clearTimeout(timer)
     timer = watch()
-    if (type === 'test:pass' && data.skip === undefined && data.details.type !== 'suite') passed++
+    const isTest = data.details?.type !== 'suite' && data.skip === undefined
+    if (type === 'test:pass' && isTest) passed++
     if (type !== 'test:fail') continue
-    end(data.name, 1)
-    return
+    if (!coverage) {
+      end(data.name, 1)
+      return
+    }
+    if (isTest) failed.push(data.name)
   }
   clearTimeout(timer)
+  if (coverage) writeFileSync(`${coverage}.failed`, JSON.stringify(failed))
   // Tests that all were left out by their names have judged nothing.
   if (passed === 0) process.exitCode = 2
-  yield `${passed} passed\n`
+  yield `${failed[0] ?? `${passed} passed`}\n`
 }
 
 function watch() {

@@ -228,7 +228,7 @@ test('a test that fails or never ends finds a mutant; the copy is then restored'
     assert.equal(readFileSync(path, 'utf8'), source)
     const none = tests('no tests', 'no such name', ['src/tiny.test.ts'])
     await assert.rejects(court.known(none), /The no tests fail without a mutant/)
-    const empty = { ...tests('none', 'nor this', ['src/tiny.test.ts']), mayBeEmpty: true }
+    const empty = { ...choice('none', 'nor this', ['src/tiny.test.ts']), mayBeEmpty: true }
     assert.deepEqual(await court.known(empty), { timeoutMs: 0 })
   } finally {
     bench.close()
@@ -267,6 +267,29 @@ describe('those', () => {
     // Run by loading the file, so by all.
     assert.equal(callers('1 + 1'), undefined)
     assert.equal(testsThatCall(coverage!, 'src/other.ts', 5), undefined)
+  } finally {
+    bench.close()
+  }
+})
+
+test('a test that fails without a mutant does not judge', async () => {
+  const bench = new Workbench()
+  try {
+    const source = 'export function called(n: number): number {\n  return n + 2\n}\n'
+    writeFileSync(join(bench.folder, 'src/tiny.ts'), source)
+    const names = Array.from({ length: 10 }, (_, i) => `${i}`)
+    const text = (failing: readonly string[]): string => `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { called } from './tiny.js'
+for (const name of ${JSON.stringify(names)}) test(name, () => { called(1) })
+for (const name of ${JSON.stringify(failing)}) test(name, () => { assert.equal(called(1), 0) })
+`
+    const judge = choice('units', '.', ['src/tiny.test.ts'])
+    const [mutant] = await mutantsOf('tiny.ts', source)
+    writeFileSync(join(bench.folder, 'src/tiny.test.ts'), text(['fails']))
+    assert.equal(await new Court(bench).tried(mutant!, [judge]), undefined)
+    writeFileSync(join(bench.folder, 'src/tiny.test.ts'), text(['fails', 'too']))
+    await assert.rejects(new Court(bench).known(judge), /fail without a mutant: fails; too/)
   } finally {
     bench.close()
   }

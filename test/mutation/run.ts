@@ -15,8 +15,10 @@ const BESIDES_MS = 20_000
 const FIRST_MS = 300_000
 /** Tests that judge before the others: most mutants are found by any test that runs them. */
 const FIRST_TESTS = 8
-/** A test that needs a quiet machine may fail once. */
+/** A test that needs a quiet machine may fail. */
 const TRIES = 3
+/** Part of a judge's tests. */
+const MOST_FAILING = 0.1
 
 /** What is known of a judge. */
 interface Known {
@@ -24,6 +26,8 @@ interface Known {
   readonly timeoutMs: number
   /** Set if it may choose among its tests. */
   readonly coverage?: Coverage
+  /** Those that fail without a mutant. */
+  readonly failing?: readonly string[]
 }
 
 /** The judges that were asked so far. */
@@ -41,13 +45,13 @@ export class Court {
   async tried(mutant: Mutant, judges: readonly Judge[]): Promise<Finding | undefined> {
     for (const one of judges) {
       // Asked before the mutant is in place, and only once a mutant has come so far.
-      const { timeoutMs, coverage } = await this.known(one)
-      if (timeoutMs === 0) continue
-      const names = coverage && testsThatCall(coverage, `src/${mutant.file}`, mutant.at)
+      const known = await this.known(one)
+      if (known.timeoutMs === 0) continue
+      const names = namesFor(mutant, known)
       if (names?.length === 0) continue
       const found =
-        (names && (await this.#chosen(mutant, one, names, timeoutMs))) ??
-        (await this.#judged(mutant, one, timeoutMs))
+        (names && (await this.#chosen(mutant, one, names, known.timeoutMs))) ??
+        (await this.#judged(mutant, one, known.timeoutMs))
       if (found.found) return { by: one.name, says: found.says, late: found.late }
     }
     return undefined
@@ -82,7 +86,7 @@ export class Court {
   /** @throws Error if it fails on the sources as they are: then its verdicts mean nothing */
   known(one: Judge): Promise<Known> {
     const key = one.args.join(' ')
-    const known = this.#known.get(key) ?? this.#measured(one)
+    const known = this.#known.get(key) ?? (one.only ? this.#covered(one) : this.#measured(one))
     this.#known.set(key, known)
     return known
   }
@@ -90,21 +94,39 @@ export class Court {
   async #measured(one: Judge): Promise<Known> {
     let says = ''
     for (let i = 0; i < TRIES; i++) {
-      const file = join(this.#bench.folder, 'coverage.json')
-      const verdict = await judge(one, this.#bench.folder, FIRST_MS, {
-        [COVERAGE_VARIABLE]: one.only && file,
-      })
+      const verdict = await judge(one, this.#bench.folder, FIRST_MS)
       this.#bench.clear()
-      if (!verdict.found) {
-        const timeoutMs = SLOWER * verdict.ms + this.#besidesMs
-        if (!one.only) return { timeoutMs }
-        return { timeoutMs, coverage: JSON.parse(readFileSync(file, 'utf8')) as Coverage }
-      }
+      const timeoutMs = SLOWER * verdict.ms + this.#besidesMs
+      if (!verdict.found) return { timeoutMs }
       ;({ says } = verdict)
-      if (one.mayBeEmpty && says === '0 passed') return { timeoutMs: 0 }
     }
     throw new Error(`The ${one.name} fail without a mutant: ${says}`)
   }
+
+  /** Tests that fail without a mutant, on a busy machine, do not judge. */
+  async #covered(one: Judge): Promise<Known> {
+    const file = join(this.#bench.folder, 'coverage.json')
+    const environment = { [COVERAGE_VARIABLE]: file }
+    const { says, ms, late } = await judge(one, this.#bench.folder, FIRST_MS, environment)
+    this.#bench.clear()
+    if (says === '0 passed' && one.mayBeEmpty) return { timeoutMs: 0 }
+    if (late || says === '0 passed') throw new Error(`The ${one.name} judge nothing: ${says}`)
+    const coverage = JSON.parse(readFileSync(file, 'utf8')) as Coverage
+    const failing = JSON.parse(readFileSync(`${file}.failed`, 'utf8')) as string[]
+    if (failing.length > Object.keys(coverage.byTest).length * MOST_FAILING) {
+      throw new Error(`The ${one.name} fail without a mutant: ${failing.join('; ')}`)
+    }
+    if (failing.length > 0) console.log(`${one.name}, without what fails: ${failing.join('; ')}`)
+    return { timeoutMs: SLOWER * ms + this.#besidesMs, coverage, failing }
+  }
+}
+
+/** Names of the tests that are to judge. `undefined`: all. */
+function namesFor({ file, at }: Mutant, { coverage, failing }: Known): string[] | undefined {
+  if (!coverage || !failing) return undefined
+  const callers = testsThatCall(coverage, `src/${file}`, at)
+  if (!callers && failing.length === 0) return undefined
+  return (callers ?? Object.keys(coverage.byTest)).filter((name) => !failing.includes(name))
 }
 
 /** The judge that has found a mutant, and its output. */
