@@ -167,6 +167,10 @@ const NOT_NEAR = [
   'src/counters/processes.test.ts',
   'src/cli/main.test.ts',
   'src/database/mysql/faults.test.ts',
+  'src/hits/hits.test.ts',
+  'src/collision-free-map/collision-free-map.test.ts',
+  'src/counters/global-counter.test.ts',
+  'src/counters/sharded-counter.test.ts',
 ]
 /** Folders whose tests do not mind each other. */
 const AT_ONCE = [
