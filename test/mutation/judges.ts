@@ -167,6 +167,8 @@ const NOT_NEAR = [
   'src/counters/processes.test.ts',
   'src/cli/main.test.ts',
   'src/database/mysql/faults.test.ts',
+  'src/cache/memcached/link.test.ts',
+  'src/cache/memcached/server.test.ts',
   'src/hits/hits.test.ts',
   'src/collision-free-map/collision-free-map.test.ts',
   'src/counters/global-counter.test.ts',

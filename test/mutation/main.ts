@@ -29,8 +29,8 @@ const HELP = `npm run mutate -- [options]
   --judges <text>      only the judges whose name has this text, such as "unit tests"
   --survivors <file>   write the survivors that are not explained to this JSON file
   --list               print the mutants and stop
-Exit code 1: a survivor is not explained, an explanation is outdated, or an explained mutant is
-found.`
+Exit code 1: a survivor is not explained, an explanation is outdated, an explained mutant is found,
+or a judge fails without a mutant.`
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', multiple: true, default: Object.keys(JUDGES) },
@@ -97,6 +97,8 @@ try {
     reportOutdated(part, all)
     saveSurvivors()
   }
+  wrong += court.leftOut.length
+  for (const why of court.leftOut) console.log(`A judge is left out: ${why}`)
   console.log(`Seed ${values.seed}:\n${table(rows)}`)
 } finally {
   bench.close()

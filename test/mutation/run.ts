@@ -35,6 +35,10 @@ export class Court {
   readonly #bench: Workbench
   readonly #besidesMs: number
   readonly #known = new Map<string, Promise<Known>>()
+  /** Whether some tests of a judge pass without a mutant. */
+  readonly #passing = new Map<string, Promise<boolean>>()
+  /** Judges that are left out because they fail without a mutant. */
+  readonly leftOut: string[] = []
 
   constructor(bench: Workbench, besidesMs = BESIDES_MS) {
     this.#bench = bench
@@ -73,20 +77,36 @@ export class Court {
       const some = one.only!(part)
       verdict = await this.#judged(mutant, some, timeoutMs)
       if (!verdict.found) continue
-      const known = await this.known(some).catch(() => undefined)
-      return known && known.timeoutMs > 0 ? verdict : undefined
+      return (await this.#passes(some)) ? verdict : undefined
     }
     return verdict
+  }
+
+  async #passes(one: Judge): Promise<boolean> {
+    const passes =
+      this.#passing.get(one.args.join(' ')) ??
+      this.#measured(one).then(
+        () => true,
+        () => false,
+      )
+    this.#passing.set(one.args.join(' '), passes)
+    return passes
   }
 
   #judged(mutant: Mutant, one: Judge, timeoutMs: number): Promise<Verdict> {
     return this.#bench.with(mutant, () => judge(one, this.#bench.folder, timeoutMs))
   }
 
-  /** @throws Error if it fails on the sources as they are: then its verdicts mean nothing */
+  /** A judge that fails on the sources as they are is left out: its verdicts mean nothing. */
   known(one: Judge): Promise<Known> {
     const key = one.args.join(' ')
-    const known = this.#known.get(key) ?? (one.only ? this.#covered(one) : this.#measured(one))
+    const measured = (): Promise<Known> => (one.only ? this.#covered(one) : this.#measured(one))
+    const known =
+      this.#known.get(key) ??
+      measured().catch((error: unknown) => {
+        this.leftOut.push(String(error))
+        return { timeoutMs: 0 }
+      })
     this.#known.set(key, known)
     return known
   }
