@@ -25,6 +25,20 @@ test('what was opened here is closed, and what was given is not', async () => {
   await given.database.close()
 })
 
+test('closing ends when what was opened here has been closed', async () => {
+  const connections = open()
+  const { database } = connections.openDatabase('sqlite::memory:', [])
+  const order: string[] = []
+  const close = database.close.bind(database)
+  database.close = async () => {
+    await close()
+    order.push('database closed')
+  }
+  await connections.close(() => connections.finish())
+  order.push('finished')
+  assert.deepEqual(order, ['database closed', 'finished'])
+})
+
 test('closing waits for what is under way, and nothing new begins', async () => {
   const connections = open()
   const { database } = connections.openDatabase('sqlite::memory:', [])

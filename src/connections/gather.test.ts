@@ -35,10 +35,14 @@ test('as many share as fit', async () => {
 
 test("a RangeError makes each caller's work run alone, and refuses only what fails", async () => {
   const runs: number[][] = []
+  let underWay = 0
   const gather = new Gather(
     'increments',
     async (items: readonly number[]) => {
       runs.push([...items])
+      assert.equal(++underWay, 1, 'one call at a time')
+      await new Promise(setImmediate)
+      underWay--
       if (items.includes(2)) throw new RangeError('2')
     },
     all,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { flushPromises } from '../support/fixtures.suite.js'
+import { flushPromises, ManualClock } from '../support/fixtures.suite.js'
 import { retried } from './retry.js'
 
 /** Longest wait for an answer. */
@@ -77,6 +77,14 @@ test('a passing failure is retried for 10 s, with waits from 50 ms to 1 s', asyn
     4,
   )
   assert.equal(world.waits.length, 3)
+})
+
+test('work that has succeeded or failed leaves no timer', async () => {
+  const clock = new ManualClock(0)
+  const environment = { ...systemEnvironment, clock }
+  assert.equal(await retried(environment, connected, async () => 7), 7)
+  await assert.rejects(retried(environment, connected, () => Promise.reject(failing('data'))))
+  assert.equal(clock.pending, 0)
 })
 
 test('waits differ by chance, from half to one and a half', async () => {

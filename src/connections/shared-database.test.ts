@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { startRelay } from '../../test/servers/relay.js'
 import { DatabaseError } from '../database/database.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { Connections } from './connections.js'
 import { sharedDatabase } from './shared-database.js'
@@ -54,6 +55,22 @@ test('objects with one URL share connections, which end with the last of them', 
   await again.database.query('SELECT 1')
   assert.equal(relay.connections, 1)
   await again.close()
+})
+
+test('the last share is closed when the database is', async () => {
+  const database = sqlite(':memory:')
+  const order: string[] = []
+  const close = database.close.bind(database)
+  database.close = async () => {
+    await close()
+    order.push('database closed')
+  }
+  const shares = [1, 2].map(() => sharedDatabase('sqlite://last', () => database))
+  await shares[0]!.close()
+  assert.equal(order.length, 0)
+  await shares[1]!.close()
+  order.push('share closed')
+  assert.deepEqual(order, ['database closed', 'share closed'])
 })
 
 test('what could not be opened is not shared', () => {

@@ -6,6 +6,7 @@ import { BurstLogger } from '../support/logger.js'
 import { type KeptLog, ManualClock, keptLog, flushPromises } from '../support/fixtures.suite.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { Pseudonymizer } from './pseudonymizer.js'
+import { VisitorHashes } from './visitor.js'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 const DAY = 24 * 3600 * 1000
@@ -211,6 +212,32 @@ test('while the cache is silent a visit waits a second, the next ones not at all
   assert.equal(hashOf(one, 'anna'), undefined)
 })
 
+test('on a new day of which the cache says nothing, a visit waits a second again', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = shared(clock)
+  const one = start(cache, clock)
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
+  await clock.advance(DAY / 2 - 1)
+  assert(one.visits[0]?.visitor)
+  cache.fault = () => 'silent'
+  await clock.advance(1)
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 2)
+  await clock.advance(999)
+  assert.equal(one.visits.length, 1)
+  await clock.advance(1)
+  assert.deepEqual(one.visits.slice(1), [{ time: 2, visitor: null, page: '/' }])
+})
+
+test('a visit that has waited is forwarded once, whatever comes later', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(shared(clock), clock)
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
+  await one.pseudonymizer.forwarded()
+  await clock.advance(2 * DAY)
+  one.pseudonymizer.close()
+  assert.equal(one.visits.length, 1)
+})
+
 test('while the cache is down visits have no visitor, and the log says so once', async () => {
   const clock = new ManualClock(NOON)
   const cache = shared(clock)
@@ -268,6 +295,15 @@ test('closing forwards what waits, without a visitor, and leaves no timer', asyn
   assert.equal(clock.pending, 0)
 })
 
+test('visits after closing have no visitor, though the salt was known', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(shared(clock), clock)
+  await flushPromises()
+  assert(hashOf(one, 'anna'))
+  one.pseudonymizer.close()
+  assert.equal(hashOf(one, 'anna'), undefined)
+})
+
 test('closing while the salt is asked for, and then the cache, warns of nothing', async () => {
   const clock = new ManualClock(NOON)
   let closeCache = (): void => {}
@@ -283,6 +319,14 @@ test('closing while the salt is asked for, and then the cache, warns of nothing'
   await flushPromises()
   assert.deepEqual(one.log.lines, [])
   assert.equal(clock.pending, 0)
+})
+
+test('hashes are remembered also when more than 10,000 visitors have come', () => {
+  const hashes = new VisitorHashes(Buffer.alloc(32))
+  for (let i = 0; i < 10_001; i++) hashes.of(`visitor ${i}`, '')
+  const [anna, berta] = [hashes.of('anna', ''), hashes.of('berta', '')]
+  assert.equal(hashes.of('anna', ''), anna, 'the same buffer, not another one with its bytes')
+  assert.equal(hashes.of('berta', ''), berta)
 })
 
 test('identities of any length and any bytes have hashes of their own', async () => {
