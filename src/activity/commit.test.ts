@@ -42,6 +42,21 @@ function visitsOf(count: number): Visit[] {
   }))
 }
 
+test('a statement is made while the database is at the one before, and no further', async () => {
+  const transaction = transactionOf('rows')
+  let underWay = 0
+  let most = 0
+  const query: Transaction['query'] = async (sql, values) => {
+    most = Math.max(most, ++underWay)
+    const answer = await transaction.query(sql, values)
+    underWay--
+    return answer
+  }
+  const visits = visitsOf(MAX_COMMIT_ROWS)
+  await commitVisits(visits, { ...transaction, query }, { now: NOW, name: 'activity' })
+  assert.deepEqual({ most, underWay }, { most: 2, underWay: 0 })
+})
+
 for (const keeps of ['rows', 'sums']) {
   test(`requests get turns while ${MAX_COMMIT_ROWS} visits are committed: ${keeps}`, async () => {
     const transaction = transactionOf(keeps)

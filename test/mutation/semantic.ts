@@ -98,7 +98,7 @@ function acts(node: Node, source: string): boolean {
     case 'IfStatement':
       return true
     case 'VariableDeclaration':
-      return awaits(node) || /\bthis\.|\(/.test(text)
+      return awaits(node) || /\bthis\.|\b(?:now|elapsed)\(/.test(text)
     default:
       return /^(?:For|While|DoWhile|Try)/.test(node.type) && awaits(node)
   }
@@ -114,7 +114,11 @@ function uses(node: Node, wanted: string): boolean {
   return [...nodesIn(node)].some(({ type, name }) => type === 'Identifier' && name === wanted)
 }
 
-/** Only where the code goes on without the value: an `await` for a value is found by any test. */
+/**
+ * Only where the code goes on without the value: an `await` for a value is found by any test. Not
+ * for a statement of a transaction, which runs them in the order in which they are sent, waits for
+ * all, and fails with the first that fails.
+ */
 function awaitRemovals(path: Path): Change[] {
   const { node } = path
   if (node.type !== 'AwaitExpression') return []
@@ -122,6 +126,9 @@ function awaitRemovals(path: Path): Change[] {
   const [keyword, blank] = [start + 'await'.length, start + 'await '.length]
   const kind = 'AwaitRemoval'
   if (parent?.type === 'ExpressionStatement') {
+    const isOfTransaction =
+      methodOf(node.argument!) === 'query' && isTx(node.argument!.callee!.object!)
+    if (isOfTransaction) return []
     return [{ kind, start, end: keyword, replacement: 'void' }]
   }
   const asked = parent?.test === node || parent?.operator === '!'
@@ -152,11 +159,15 @@ function outsideTransaction(path: Path, source: string): Change[] {
   const places = [
     ...(methodOf(node) === 'query' ? [node.callee!.object!] : []),
     ...(node.arguments ?? []),
-  ].filter(({ type, name }) => type === 'Identifier' && name === 'tx')
+  ].filter(isTx)
   if (places.length === 0) return []
   const database = databaseInReach(path, source)
   if (database === undefined) return []
   return places.map((place) => change('OutsideTransaction', place, database))
+}
+
+function isTx({ type, name }: Node): boolean {
+  return type === 'Identifier' && name === 'tx'
 }
 
 function databaseInReach(path: Path, source: string): string | undefined {
