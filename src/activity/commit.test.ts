@@ -47,6 +47,7 @@ test('a statement is made while the database is at the one before, and no furthe
   let underWay = 0
   let most = 0
   const query: Transaction['query'] = async (sql, values) => {
+    if (!/^INSERT INTO \W?activities\b/.test(sql)) return transaction.query(sql, values)
     most = Math.max(most, ++underWay)
     const answer = await transaction.query(sql, values)
     underWay--

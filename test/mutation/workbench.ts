@@ -17,6 +17,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** `docs` because tests compare it with the sources. */
 const COPIED = ['src', 'test', 'sql', 'docs', 'package.json', 'tsconfig.json']
 
+/** `scripts` has the compiler with its cache, which must outlive a mutant. */
+const LINKED = ['node_modules', 'scripts']
+
 /** Only a browser runs these, and the judges are to be quick. */
 const IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/widget)\.js$/
 
@@ -45,7 +48,7 @@ export class Workbench {
         filter: (path) => !path.endsWith('node_modules'),
       })
     }
-    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
+    for (const name of LINKED) symlinkSync(join(ROOT, name), join(this.folder, name))
     mkdirSync(join(this.folder, 'tmp'))
   }
 
