@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Request } from 'express'
+import type { Response } from 'express'
 import request from 'supertest'
-import { expresses, keptLog, ManualClock, raw, serving } from '../support/fixtures.suite.js'
+import {
+  expresses,
+  flushPromises,
+  keptLog,
+  ManualClock,
+  raw,
+  serving,
+} from '../support/fixtures.suite.js'
 import { BurstLogger } from '../support/logger.js'
 import { HOSTILE, InventedSource, inventedHits } from './invented-source.suite.js'
 import type { DashboardOptions } from './options.js'
@@ -242,11 +249,20 @@ for (const [name, express] of expresses) {
 
     test('a reader who hangs up ends the download, without a word', async () => {
       const { app, source, log } = site()
-      await serving(app, async (port) => {
+      const outer = express()
+      let closed = (): void => {}
+      const ended = new Promise<void>((resolve) => (closed = resolve))
+      outer.use((_req: unknown, res: Response, next: () => void) => {
+        res.once('close', closed)
+        next()
+      })
+      outer.use(app)
+      await serving(outer, async (port) => {
         const path = '/admin/activity/history.csv?by=hour&from=2010-01-01&to=2026-01-01'
         await raw(port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`, (text) => text.length > 1_000)
       })
-      await new Promise((done) => setTimeout(done, 100))
+      await ended
+      await flushPromises()
       const { length } = source.asked
       assert(length < 180, `${length} pieces were read`)
       assert.deepEqual(log.lines, [])
@@ -270,17 +286,58 @@ for (const [name, express] of expresses) {
     })
 
     test("an answer of the site's own, sent meanwhile, does no harm", async () => {
-      const app = express()
-      const clock = new ManualClock(NOW)
-      const late = (req: Request): Promise<boolean> => {
-        req.res?.status(504).send('too late')
-        return Promise.resolve(true)
+      const errors: unknown[] = []
+      /** The site answers while `authorize` or the source is asked. */
+      const answering = (whom: 'authorize' | 'source', fails = false) => {
+        const app = express()
+        const clock = new ManualClock(NOW)
+        const source = new InventedSource(clock.now)
+        let answer = (): void => {}
+        app.use((_req: unknown, res: Response, next: () => void) => {
+          answer = () => void res.status(504).send('too late')
+          next()
+        })
+        const { history, stats } = source
+        const late = <T>(work: () => Promise<T>): Promise<T> => {
+          if (whom === 'source') answer()
+          return fails ? Promise.reject(new Error('away')) : work()
+        }
+        source.history = (range) => late(() => history.call(source, range))
+        source.stats = () => late(() => stats.call(source))
+        const authorize = async (): Promise<boolean> => {
+          if (whom === 'authorize') answer()
+          return true
+        }
+        const logger = new BurstLogger(keptLog(), clock.elapsed)
+        app.use(dashboardRouter(source, { authorize }, logger, clock))
+        app.use((error: unknown, _req: unknown, _res: unknown, next: () => void) => {
+          errors.push(error)
+          next()
+        })
+        return app
       }
-      const logger = new BurstLogger(keptLog(), clock.elapsed)
-      app.use(dashboardRouter(new InventedSource(clock.now), { authorize: late }, logger, clock))
-      for (const path of ['/', '/now.json', '/history.csv', '/dashboard.css']) {
-        await request(app).get(path).expect(504)
+      for (const path of ['/', '/now.json', '/history.csv', '/dashboard.css', '/top.json?n=0']) {
+        await request(answering('authorize')).get(path).expect(504)
       }
+      for (const path of ['/now.json', '/history.csv', '/history.json']) {
+        await request(answering('source')).get(path).expect(504)
+        await request(answering('source', true)).get(path).expect(504)
+      }
+      assert.deepEqual(errors, [])
+    })
+
+    test("an error that is not the query's goes on to the site", async () => {
+      const { app, source } = site()
+      const circular: unknown[] = []
+      circular.push(circular)
+      Object.assign(source, { history: async () => circular })
+      const errors: string[] = []
+      app.use((error: Error, _req: unknown, res: Response, _next: () => void) => {
+        errors.push(error.name)
+        res.status(500).end()
+      })
+      await request(app).get('/admin/activity/history.json').expect(500)
+      assert.deepEqual(errors, ['TypeError'])
     })
   })
 }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import express from 'express'
+import request from 'supertest'
+import { Mount } from './mount.js'
+
+const FIELDS = ['url', 'originalUrl', 'baseUrl', 'params'] as const
+
+test('a request has the address of its mount during the work, and its own afterwards', async () => {
+  const app = express()
+  app.use('/threads/:id', (req, res) => {
+    const address = () => FIELDS.map((field) => JSON.stringify(req[field]))
+    const mount = new Mount(req)
+    const there = address()
+    Object.assign(req, { url: '/u', originalUrl: '/o', baseUrl: '/b', params: { other: 'p' } })
+    const here = address()
+    assert.equal(FIELDS.filter((_, i) => there[i] === here[i]).length, 0, 'each one is another')
+    assert.deepEqual(mount.during(req, address), there)
+    assert.deepEqual(address(), here)
+    const fail = (): never => {
+      throw new Error('work')
+    }
+    assert.throws(() => mount.during(req, fail), /work/)
+    assert.deepEqual(address(), here)
+    res.send('done')
+  })
+  await request(app).get('/threads/7/page?n=1').expect(200, 'done')
+})
