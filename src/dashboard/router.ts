@@ -138,7 +138,7 @@ export function dashboardRouter(
       await handler(req, res)
     } catch (error) {
       if (!(error instanceof QueryError)) throw error
-      if (res.headersSent) return
+      // A query is checked before anything is awaited, so nothing has been sent yet.
       const { parameter, value, allowed } = error
       setHeaders(res, 'no-store')
       res.status(400).json({ error: error.message, parameter, value, allowed })
