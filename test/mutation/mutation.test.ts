@@ -176,6 +176,12 @@ test('every folder of the sources has judges, and those near a source come first
     'src/activity/page.test.ts',
     'src/activity/visit.test.ts',
   ])
+  // By its name only.
+  assert(
+    near('wide-cache/collector/collecting.ts').includes(
+      'src/wide-cache/collector/collecting.test.ts',
+    ),
+  )
   // No test imports these: that of what imports them.
   assert.deepEqual(near('visitors/salt.ts'), ['src/visitors/pseudonymizer.test.ts'])
   // As slow as it is.

@@ -40,7 +40,7 @@ function importersOf(files: readonly string[]): ReadonlyMap<string, readonly str
 }
 
 /**
- * Test files that import a source, those of its own folder if there are some. If none imports it,
+ * The test file that has the name of a source, and those that import it, those of its own folder if there are some. If none imports it,
  * those that import what imports it.
  *
  * @param source path below `src`
@@ -50,7 +50,8 @@ export function testsNear(source: string, others: readonly string[]): string[] {
   const path = `src/${withoutEnding(source)}`
   for (let level = [path], seen = new Set(level); level.length > 0;) {
     const named = level.map((one) => `${one}.test.ts`)
-    const found = [...new Set(level.flatMap(testsThatImport))].sort()
+    const besides = level.length === 1 ? named.filter((file) => existsSync(join(ROOT, file))) : []
+    const found = [...new Set([...besides, ...level.flatMap(testsThatImport)])].sort()
     const quick = found.filter((file) => !others.includes(file) || file === `${path}.test.ts`)
     const own = quick.filter((file) => file.startsWith(`src/${source.split('/')[0]}/`))
     const near = own.length > 0 ? own : quick

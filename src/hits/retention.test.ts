@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { wrapped } from '../../test/servers/wrapped.js'
+import { writeRows } from '../database/bulk.js'
+import type { Database } from '../database/database.js'
+import { insert } from '../database/dialect.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { removeOldHits } from './retention.js'
+
+const ROWS = 5_001
+
+test('old viewings are removed piece by piece, one statement at a time', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate(['hits'])
+  const rows = Array.from({ length: ROWS }, (_, i) => {
+    const viewing = Buffer.alloc(16)
+    viewing.writeUInt32BE(i)
+    return ['threads', 1_000, viewing, 1]
+  })
+  const columns = ['name', 'window_start', 'viewing', 'times']
+  await writeRows(database, rows, (count) => insert('hits_seen', columns, count))
+  let underWay = 0
+  const slow: Database = wrapped(database, {
+    query: async (sql, parameters) => {
+      assert.equal(++underWay, 1)
+      await turn()
+      const answer = await database.query(sql, parameters)
+      underWay--
+      return answer
+    },
+  })
+  assert.equal(await removeOldHits(slow, 'threads', 2_000), false)
+  assert.equal(underWay, 0)
+  const { rows: left } = await database.query('SELECT COUNT(*) AS n FROM hits_seen')
+  assert.deepEqual(left, [{ n: 0 }])
+  await database.close()
+})
