@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { memory } from '../cache/memory.js'
+import { writeRows } from '../database/bulk.js'
+import type { Database } from '../database/database.js'
+import { insert } from '../database/dialect.js'
 import { shifted } from '../database/shifted.suite.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { keptLog } from '../support/fixtures.suite.js'
 import { eventually } from '../../test/servers/eventually.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { SiteActivity } from './activity.js'
 import { activitySettings } from './options.js'
+import { removeOldVisits } from './retention.js'
+import { sliceOf } from './sums.js'
 
 const HOUR_MS = 3_600_000
 
@@ -71,4 +78,37 @@ test('a collector keeps visits for the longest time that any process has given',
   )
   await Promise.all([short.close(), long.close()])
   await real.close()
+})
+
+test('visitors of closed days are removed one statement at a time', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate(['activity'])
+  const day = 20_000
+  const now = (day + 30) * 24 * HOUR_MS
+  const books = ['name', 'open_day', 'views', 'changes']
+  await database.query(insert('activity_books', books, 1), ['a', day + 9, 0, 1])
+  const second = day * 24 * 3_600
+  const rows = [1, 2, 3].map((byte) => ['a', day, Buffer.alloc(12, byte), second, sliceOf(second)])
+  const columns = ['name', 'day', 'visitor', 'last_second', 'last_slice', 'hours']
+  await writeRows(
+    database,
+    rows.map((row) => [...row, 1]),
+    (count) => insert('activity_visitors', columns, count),
+  )
+  let underWay = 0
+  const slow: Database = wrapped(database, {
+    query: async (sql, parameters) => {
+      assert.equal(++underWay, 1)
+      await turn()
+      const answer = await database.query(sql, parameters)
+      underWay--
+      return answer
+    },
+  })
+  const kept = { rowsMs: HOUR_MS, valuesDays: 1, vanishedSeconds: 3_600 }
+  await removeOldVisits(slow, { now, name: 'a' }, kept)
+  assert.equal(underWay, 0)
+  const { rows: left } = await database.query('SELECT COUNT(*) AS n FROM activity_visitors')
+  assert.deepEqual(left, [{ n: 0 }])
+  await database.close()
 })
