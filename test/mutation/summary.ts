@@ -32,6 +32,7 @@ type NumbersOfRow = Omit<Row, 'part'>
 
 function lineOf({ part, mutants, found, late, explained, seconds }: Row): string {
   const percent = mutants === 0 ? '' : ` (${Math.round((100 * found) / mutants)} %)`
-  const survivors = mutants - found
-  return `| \`${part}\` | ${mutants} | ${found}${percent} | ${late} | ${explained} of ${survivors} | ${seconds} |`
+  const explanations = `${explained} of ${mutants - found}`
+  const cells = [`\`${part}\``, mutants, `${found}${percent}`, late, explanations, seconds]
+  return `| ${cells.join(' | ')} |`
 }
