@@ -95,7 +95,7 @@ test('a source that fails fails the page', async () => {
   await assert.rejects(joinMetrics(source(''), broken), /closed/)
 })
 
-test('samples of a histogram stand under its comments, whatever page has which of them', async () => {
+test('samples of a histogram stand under its comments, whatever page has them', async () => {
   const comments = '# HELP took Seconds.\n# TYPE took histogram\n'
   const other = '# TYPE other counter\nother 1\n'
   const samples = 'took_bucket{le="+Inf"} 2\ntook_sum 3\ntook_count 2\n'

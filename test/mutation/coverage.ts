@@ -77,8 +77,8 @@ function addRanges(
 }
 
 /**
- * Names of the tests that call the function at `at`, the quickest first. `undefined`: any may, because it is called
- * between tests, when the file is loaded, or elsewhere.
+ * Names of the tests that call the function at `at`, the quickest first. `undefined`: any may,
+ * because it is called between tests, when the file is loaded, or elsewhere.
  *
  * @param file path from the root of the project
  */

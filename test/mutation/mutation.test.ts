@@ -122,7 +122,7 @@ test('semantic mutants change the order of steps, their transaction, or what is 
   ])
 })
 
-test('two awaited statements change places only if the second needs nothing of the first', async () => {
+test('awaited statements change places only if the second needs nothing of the first', async () => {
   const source = `export async function all() {
   const a = await first()
   const b = await second(a)

@@ -40,8 +40,8 @@ function importersOf(files: readonly string[]): ReadonlyMap<string, readonly str
 }
 
 /**
- * The test file that has the name of a source, and those that import it, those of its own folder if there are some. If none imports it,
- * those that import what imports it.
+ * The test file that has the name of a source, and those that import it, those of its own folder if
+ * there are some. If there is none, those that import what imports it.
  *
  * @param source path below `src`
  * @param others too slow, but for the test that has the name of the source
