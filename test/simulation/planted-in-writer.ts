@@ -142,7 +142,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: '(isLate || !frame.placed)',
     replace: '(!isLate && !frame.placed)',
     told: /though the cache is well/,
-    seed: 16,
+    seed: 17,
   },
   {
     name: 'close() reports as in the cache what the cache had taken before',
@@ -150,7 +150,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#inCache.has(frame) && cache.scope !== 'private'",
     replace: "frame.placed && cache.scope !== 'private'",
     told: /closes with .* where/,
-    seed: 18,
+    seed: 12,
   },
   {
     name: 'what no cell has taken waits for SQL',
@@ -158,7 +158,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#begin('cache', () => this.#placeRest())",
     replace: "this.#underWay.delete('cache')",
     told: /waits in its process, though the cache would have taken it/,
-    seed: 29,
+    seed: 3,
   },
   {
     name: 'close() counts rows in quarantine as committed',
@@ -166,7 +166,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
     replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
-    seed: 136,
+    seed: 126,
   },
   {
     name: 'rows appended while all is being closed are not reported',
