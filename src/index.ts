@@ -59,7 +59,7 @@ export type { Clock, Timer } from './support/clock.js'
 export { ClosedError } from './support/closed-error.js'
 export type { Environment } from './support/environment.js'
 export type { Logger } from './support/logger.js'
-export { type Codec, jsonCodec } from './wide-cache/codec.js'
+export { type Codec, jsonCodec } from './support/codec.js'
 export type { DrainReport } from './wide-cache/collector/grid-drain.js'
 export type { GridOptions } from './wide-cache/grid-options.js'
 export type {

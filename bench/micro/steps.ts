@@ -26,7 +26,7 @@ import {
   isPrefetch,
   isWhole,
 } from '../../src/page-views/page-view.js'
-import type { Codec } from '../../src/wide-cache/codec.js'
+import type { Codec } from '../../src/support/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
 import { type Kind, type Visiting, visits } from './requests.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { arePackedDimensions } from './dimensions/packed.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
-import type { Codec } from '../wide-cache/codec.js'
+import type { Codec } from '../support/codec.js'
 
 /** One page view. */
 export interface Visit {

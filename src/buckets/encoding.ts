@@ -4,7 +4,7 @@
  * version computes alike.
  */
 import { hash } from 'node:crypto'
-import type { Codec } from '../wide-cache/codec.js'
+import type { Codec } from '../support/codec.js'
 
 /** Maximum length of a key, in bytes: its column is a part of a primary key. */
 export const MAX_KEY_BYTES = 700

@@ -1,4 +1,4 @@
-import type { Codec } from '../wide-cache/codec.js'
+import type { Codec } from '../support/codec.js'
 
 /**
  * JSON that changes no number: the default codec of keys and values. JSON turns `NaN` and

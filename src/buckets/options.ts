@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, nameOf, wrongType } from '../support/options.js'
-import type { Codec } from '../wide-cache/codec.js'
+import type { Codec } from '../support/codec.js'
 import { exactJson } from './exact-json.js'
 import { everyOf } from './processing.js'
 

@@ -10,7 +10,7 @@ import type { Environment } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
 import { integer, wrongType } from '../support/options.js'
 import { within } from '../support/within.js'
-import { cronPeriodSeconds, type Schedule, schedule } from '../wide-cache/schedule.js'
+import { cronPeriodSeconds, type Schedule, schedule } from '../support/schedule.js'
 import type { BucketTables } from './buckets.js'
 
 /** Length of a lease, in ms. With `every` in milliseconds, it lasts so long beyond the next run. */

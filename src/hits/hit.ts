@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
-import type { Codec } from '../wide-cache/codec.js'
+import type { Codec } from '../support/codec.js'
 
 /** One view of an item. */
 export interface Hit {

@@ -2,7 +2,7 @@ import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, wrongValue } from '../support/options.js'
-import { collectPeriodSeconds } from './schedule.js'
+import { collectPeriodSeconds } from '../support/schedule.js'
 
 /** Options of the grid and its timing, the same for every use of the wide cache. */
 export interface GridOptions {

@@ -1,6 +1,6 @@
 import type { Cache } from '../cache/cache.js'
 import { type Clock, sleep } from '../support/clock.js'
-import type { Codec } from './codec.js'
+import type { Codec } from '../support/codec.js'
 import { type Frame, readCell, rowsOf } from './frame.js'
 import type { Grid } from './grid.js'
 import { frameKey } from './ledger/ledger.js'

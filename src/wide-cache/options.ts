@@ -8,7 +8,7 @@ import {
   wrongType,
   wrongValue,
 } from '../support/options.js'
-import { type Codec, jsonCodec } from './codec.js'
+import { type Codec, jsonCodec } from '../support/codec.js'
 import { GRID_OPTIONS, type GridOptions, type GridSettings, gridSettings } from './grid-options.js'
 
 /** Context that `commit` gets beside its rows. */

@@ -1,7 +1,7 @@
 /** Parts of a process of a wide cache of texts, for laws that need not all of it. */
 import { GridDrain, type DrainReport } from '../../src/wide-cache/collector/grid-drain.js'
 import { Marks } from '../../src/wide-cache/collector/marks.js'
-import { jsonCodec } from '../../src/wide-cache/codec.js'
+import { jsonCodec } from '../../src/support/codec.js'
 import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
 import type { Frame } from '../../src/wide-cache/frame.js'
 import { GridRecord, WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'

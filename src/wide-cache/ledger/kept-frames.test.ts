@@ -5,7 +5,7 @@ import { type Database, DatabaseError, type Transaction } from '../../database/d
 import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/fixtures.suite.js'
-import { jsonCodec } from '../codec.js'
+import { jsonCodec } from '../../support/codec.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { WideCache } from '../wide-cache.js'
 import {

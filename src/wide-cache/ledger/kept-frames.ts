@@ -13,7 +13,7 @@ import {
 } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
 import { idOfText, idText } from '../../support/id-text.js'
-import type { Codec } from '../codec.js'
+import type { Codec } from '../../support/codec.js'
 import { readCell, rowsOf, stampOf } from '../frame.js'
 import type { CommitContext } from '../options.js'
 import { FORGOTTEN, RowsError } from './ledger.js'

@@ -2,7 +2,7 @@ import { type Database, DatabaseError, type Transaction } from '../../database/d
 import { upsert } from '../../database/dialect.js'
 import { type Clock, sleep } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
-import type { Codec } from '../codec.js'
+import type { Codec } from '../../support/codec.js'
 import { type Frame, rowsOf } from '../frame.js'
 import type { CommitContext } from '../options.js'
 import type { GridRecord, Raise } from './grid-record.js'

@@ -1,4 +1,4 @@
-import type { Codec } from '../codec.js'
+import type { Codec } from '../../support/codec.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES } from '../frame.js'
 
 /** The frame that a writer appends rows to: room for its header, then the rows. */

@@ -1,6 +1,6 @@
 import { createTask, validate } from 'node-cron'
-import type { Clock, Timer } from '../support/clock.js'
-import { wrongType, wrongValue } from '../support/options.js'
+import type { Clock, Timer } from './clock.js'
+import { wrongType, wrongValue } from './options.js'
 
 const ALLOWED =
   'a cron line such as "*/10 * * * * *" (every 10 seconds), true (as soon as a layer is old ' +

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../support/clock.js'
+import { systemClock } from './clock.js'
 import { cronPeriodSeconds, schedule } from './schedule.js'
 
 test('a cron line has the longest wait between two of its runs as its period', () => {
