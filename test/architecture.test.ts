@@ -7,6 +7,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { isSource } from './sources.js'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 
@@ -47,7 +48,7 @@ const MAY_REACH_OUT = ['support/environment.ts']
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .map((file) => file.replaceAll('\\', '/'))
-  .filter((file) => /\.(?:ts|js)$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
+  .filter(isSource)
   .sort()
 
 interface Import {

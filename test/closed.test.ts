@@ -13,7 +13,8 @@ import * as counters from '../src/counters/index.js'
 import * as queue from '../src/export-queue/index.js'
 import * as root from '../src/index.js'
 import * as sequence from '../src/sequence/index.js'
-import { keptLog, until } from '../src/support/fixtures.suite.js'
+import { until } from '../src/support/http.fixture.js'
+import { keptLog } from '../src/support/kept-log.fixture.js'
 
 /** All that is public. */
 const wideCache = { ...root, ...counters, ...sequence, ...map, ...queue }

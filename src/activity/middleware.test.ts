@@ -3,15 +3,8 @@ import { test } from 'node:test'
 import type { Express, Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { BurstLogger } from '../support/logger.js'
-import {
-  BROWSER,
-  expresses,
-  type KeptLog,
-  keptLog,
-  raw,
-  serving,
-  until,
-} from '../support/fixtures.suite.js'
+import { BROWSER, expresses, raw, serving, until } from '../support/http.fixture.js'
+import { type KeptLog, keptLog } from '../support/kept-log.fixture.js'
 import { campaign } from './dimensions/campaign.js'
 import { country } from './dimensions/country.js'
 import { deviceClass } from './dimensions/device-class.js'

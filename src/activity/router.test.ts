@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Script } from 'node:vm'
 import type { Response } from 'express'
 import request from 'supertest'
-import { expresses } from '../support/fixtures.suite.js'
+import { expresses } from '../support/http.fixture.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { PassThrough } from 'node:stream'
-import { keptLog } from '../support/fixtures.suite.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import {
   type CollectOptions,
   commandOf,

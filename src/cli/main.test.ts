@@ -19,7 +19,7 @@ import { USAGE } from './usage.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
-const WEB_PROCESS = fileURLToPath(new URL('./web-process.suite.ts', import.meta.url))
+const WEB_PROCESS = fileURLToPath(new URL('./web-process.fixture.ts', import.meta.url))
 const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
   'Safari/537.36'

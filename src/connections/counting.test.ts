@@ -4,7 +4,7 @@ import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { ManualClock } from '../support/fixtures.suite.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
 import { CountingCache, CountingDatabase, isCounting } from './counting.js'
 
 /** A port whose methods reject with `failure.error`, if there is one. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
-import { ManualClock } from '../support/fixtures.suite.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
 import { MigratedDatabase } from './migrated-database.js'
 
 /** A database in memory, and how often its tables were migrated and entered. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { flushPromises, ManualClock } from '../support/fixtures.suite.js'
+import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
 import { retried } from './retry.js'
 
 /** Longest wait for an answer. */

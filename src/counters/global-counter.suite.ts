@@ -5,7 +5,13 @@ import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter } from './global-counter.js'
-import { hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
+import {
+  hurried,
+  type Pair,
+  randomFrom,
+  rejectsAfterTenSeconds,
+  type Site,
+} from './pairs.fixture.js'
 import { type CacheFault, FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { GlobalCounter } from './global-counter.js'
 import { globalCounterSuite } from './global-counter.suite.js'
-import { PAIRS } from './pairs.suite.js'
+import { PAIRS } from './pairs.fixture.js'
 
 // Much of their time is waiting.
 describe('a global counter on', { concurrency: 4 }, () => {

@@ -6,7 +6,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { MigratedDatabase } from '../connections/migrated-database.js'
 import { Lane, type Work } from './lane.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { hurried } from './pairs.suite.js'
+import { hurried } from './pairs.fixture.js'
 
 const DAY_MS = 24 * 3600 * 1000
 

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedMemcached } from '../../test/servers/shared.js'
-import { countingProxy } from '../support/counting-proxy.suite.js'
-import { until } from '../support/fixtures.suite.js'
+import { countingProxy } from '../support/counting-proxy.fixture.js'
+import { until } from '../support/http.fixture.js'
 import { GlobalCounter } from './global-counter.js'
 import { ShardedCounter } from './sharded-counter.js'
 

@@ -15,7 +15,7 @@ import { ShardedCounter } from './sharded-counter.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const PROCESSES = 4
-const PROGRAM = fileURLToPath(new URL('./counter-process.suite.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('./counter-process.fixture.ts', import.meta.url))
 
 class CountingProcess {
   readonly values: number[] = []

@@ -5,7 +5,13 @@ import fc from 'fast-check'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
-import { hurried, type Pair, randomFrom, rejectsAfterTenSeconds, type Site } from './pairs.suite.js'
+import {
+  hurried,
+  type Pair,
+  randomFrom,
+  rejectsAfterTenSeconds,
+  type Site,
+} from './pairs.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { ShardedCounter } from './sharded-counter.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { PAIRS } from './pairs.suite.js'
+import { PAIRS } from './pairs.fixture.js'
 import { ShardedCounter } from './sharded-counter.js'
 import { shardedCounterSuite } from './sharded-counter.suite.js'
 import { share } from './shards.js'

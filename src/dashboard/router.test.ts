@@ -2,16 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Response } from 'express'
 import request from 'supertest'
-import {
-  expresses,
-  flushPromises,
-  keptLog,
-  ManualClock,
-  raw,
-  serving,
-} from '../support/fixtures.suite.js'
+import { expresses, raw, serving } from '../support/http.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
 import { BurstLogger } from '../support/logger.js'
-import { HOSTILE, InventedSource, inventedHits } from './invented-source.suite.js'
+import { HOSTILE, InventedSource, inventedHits } from './invented-source.fixture.js'
 import type { DashboardOptions } from './options.js'
 import { dashboardRouter } from './router.js'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { flushPromises } from '../support/fixtures.suite.js'
+import { flushPromises } from '../support/manual-clock.fixture.js'
 import { Mutex, QUEUE_LIMIT, WAIT_TIMEOUT_MS } from './mutex.js'
 
 /** A mutex, and a way to run work in it that says what happens and ends when it is told. */

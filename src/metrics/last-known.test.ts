@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock } from '../support/fixtures.suite.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
 import { ageOf, type Known, LastKnown } from './last-known.js'
 
 function bench() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, flushPromises } from '../support/fixtures.suite.js'
+import { ManualClock, flushPromises } from '../support/manual-clock.fixture.js'
 import { Callers, PATIENCE_MS } from './callers.js'
 
 /** Collects the outcomes of calls: a number, an error's code or name, or nothing yet. */

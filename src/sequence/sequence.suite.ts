@@ -8,7 +8,7 @@ import type { Cache } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { faster } from './faster.suite.js'
+import { faster } from './faster.fixture.js'
 import { Sequence, type SequenceOptions } from './sequence.js'
 
 /** A cache and a database of a test's own, or shared under names of its own. */

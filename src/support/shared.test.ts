@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ManualClock, flushPromises } from './fixtures.suite.js'
+import { ManualClock, flushPromises } from './manual-clock.fixture.js'
 import { answerWithin, shared } from './shared.js'
 
 test('calls share one answer while it is fetched, and for its time', async () => {

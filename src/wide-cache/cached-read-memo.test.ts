@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { systemEnvironment } from '../support/environment.js'
-import { ManualClock } from '../support/fixtures.suite.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
 import { CachedRead } from './cached-read.js'
 
 const FIGURES = 'wide-cache:test:read:test:figures'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { systemEnvironment } from '../support/environment.js'
-import { flushPromises, ManualClock } from '../support/fixtures.suite.js'
+import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
 import { CachedRead } from './cached-read.js'
 
 /** A cache whose time is the clock's. */

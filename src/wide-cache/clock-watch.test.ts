@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keptLog } from '../support/fixtures.suite.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { ClockWatch } from './clock-watch.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
-import { ManualClock } from '../support/fixtures.suite.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
 import { Grid } from './grid.js'
 import { MAX_AHEAD_MS, PublishedWatermark } from './published-watermark.js'
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pageOf, withoutBlocks } from './markdown.js'
+import { isSource } from '../sources.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -33,7 +34,7 @@ function codesIn(source: string): string[] {
 }
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-  (file) => /\.[tj]s$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file),
+  isSource,
 )
 const codes = new Set(
   sources.flatMap((file) => codesIn(readFileSync(join(ROOT, 'src', file), 'utf8'))),

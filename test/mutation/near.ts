@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isForTests } from '../sources.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The most files that are near: more would not be quick. */
@@ -58,7 +59,7 @@ export function testsNear(source: string, others: readonly string[]): string[] {
     const nearest = near.length <= MOST ? near : near.filter((file) => named.includes(file))
     if (nearest.length > 0) return nearest.slice(0, MOST)
     level = [...new Set(level.flatMap((one) => importers.get(one) ?? []).map(withoutEnding))]
-    level = level.filter((one) => !seen.has(one) && !/\.(?:test|suite)$/.test(one))
+    level = level.filter((one) => !seen.has(one) && !isForTests(`${one}.ts`))
     seen = new Set([...seen, ...level])
   }
   return []
@@ -66,10 +67,10 @@ export function testsNear(source: string, others: readonly string[]): string[] {
 
 function testsThatImport(path: string): string[] {
   return (importers.get(path) ?? []).flatMap((file) =>
-    file.endsWith('.suite.ts')
-      ? testsThatImport(withoutEnding(file))
-      : file.endsWith('.test.ts')
-        ? [file]
+    file.endsWith('.test.ts')
+      ? [file]
+      : isForTests(file)
+        ? testsThatImport(withoutEnding(file))
         : [],
   )
 }

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isSource } from '../sources.js'
 import type { Mutant } from './mutants.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -31,7 +32,7 @@ export function sourcesOf(part: string, root = ROOT): { file: string; text: stri
         (file) => `${part}/${file}`,
       )
   return files
-    .filter((file) => /\.[jt]s$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file))
+    .filter(isSource)
     .filter((file) => !IN_BROWSER.test(file))
     .sort()
     .map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }))

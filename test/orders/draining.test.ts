@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Cache, CacheError } from '../../src/cache/cache.js'
 import { type Database, DatabaseError } from '../../src/database/database.js'
 import { readCell } from '../../src/wide-cache/frame.js'
-import { Sender, STAMP } from '../../src/wide-cache/ledger/sender.suite.js'
+import { Sender, STAMP } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
 import {
   DRAIN_AFTER_LAYERS,

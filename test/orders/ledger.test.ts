@@ -11,7 +11,7 @@ import {
 } from '../../src/wide-cache/ledger/kept-frames.js'
 import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
 import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
-import { KIND, Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { KIND, Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { settle } from '../../src/wide-cache/ledger/settle.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { type Parts, partsOf } from './parts.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Collector } from '../../src/wide-cache/collector/collector.js'
-import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { exploredCache } from '../simulated-world/explored-ports.js'
 import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
 import { enterGrid, held, type Parts, partsOf, placerOf } from './parts.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../src/cache/cache.js'
-import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import {
   CONFIRM_SECONDS,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../src/cache/cache.js'
 import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
-import { Sender } from '../../src/wide-cache/ledger/sender.suite.js'
+import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { Numbering } from '../../src/wide-cache/writer/numbering.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import {

@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { namesInExamples, namesInText } from '../docs/names.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
+import { isSource } from '../sources.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('./consumer', import.meta.url))
@@ -181,7 +182,8 @@ test('the tarball holds what users need, and nothing else', () => {
   assert.deepEqual(
     packed.files.filter(
       (file) =>
-        !ALLOWED.some((pattern) => pattern.test(file)) || /\b(?:test|suite)\b.*[jt]s$/.test(file),
+        !ALLOWED.some((pattern) => pattern.test(file)) ||
+        /\b(?:test|suite|fixture)\b.*[jt]s$/.test(file),
     ),
     [],
   )
@@ -189,7 +191,7 @@ test('the tarball holds what users need, and nothing else', () => {
     assert(packed.files.includes(file), file)
   }
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-    (file) => /\.(?:ts|js)$/.test(file) && !/\.(?:test|suite|d)\.ts$/.test(file),
+    isSource,
   )
   assert.deepEqual(
     packed.files.filter((file) => /^dist\/.*\.js$/.test(file)).sort(),

@@ -9,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow } from '../../src/database/database.js'
-import { shifted } from '../../src/database/shifted.suite.js'
+import { shifted } from '../../src/database/shifted.fixture.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { Sequence } from '../../src/sequence/sequence.js'
 import { systemEnvironment } from '../../src/support/environment.js'
-import { ManualClock } from '../../src/support/fixtures.suite.js'
+import { ManualClock } from '../../src/support/manual-clock.fixture.js'
 import { blocksIn } from '../docs/blocks.js'
 import {
   assertRecorded,

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isForTests } from '../sources.js'
 import type { Replacement } from './planted-bug.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -27,7 +28,7 @@ export async function withReplaced<T>(
     for (const part of SIMULATED) {
       cpSync(join(ROOT, 'src', part), join(folder, 'src', part), {
         recursive: true,
-        filter: (path) => !/\.(?:test|suite)\.ts$/.test(path),
+        filter: (path) => !isForTests(path),
       })
     }
     cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))

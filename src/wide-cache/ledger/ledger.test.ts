@@ -12,7 +12,7 @@ import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
 import { removeOldEntries } from './retention.js'
 import { ledgerReport } from './report.js'
-import { Sender } from './sender.suite.js'
+import { Sender } from './sender.fixture.js'
 import { settle } from './settle.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 

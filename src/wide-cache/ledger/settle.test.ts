@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DatabaseErrorKind, DatabaseError } from '../../database/database.js'
-import { keptLog } from '../../support/fixtures.suite.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import type { Frame } from '../frame.js'
 import { type CommitOptions, RowsError, type Settled } from './ledger.js'

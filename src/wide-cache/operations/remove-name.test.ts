@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Cache } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
-import { keptLog } from '../../support/fixtures.suite.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
 import { WideCache } from '../wide-cache.js'
 import { removeName } from './remove-name.js'
 

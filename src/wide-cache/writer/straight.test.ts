@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keptLog, ManualClock } from '../../support/fixtures.suite.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
+import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import { StraightLog } from './straight.js'
 

@@ -1,14 +1,8 @@
-/**
- * Fixtures of several tests of site activity: a clock moved by hand, a log that is kept, both
- * versions of Express, and servers.
- */
+/** Both versions of Express, servers, and requests to them. */
 import { createRequire } from 'node:module'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
 import express5, { type Express } from 'express'
-import type { Clock, Timer } from './clock.js'
-import type { Logger } from './logger.js'
 
 type ExpressModule = typeof express5
 export const expresses: [name: string, express: ExpressModule][] = [
@@ -19,68 +13,6 @@ export const expresses: [name: string, express: ExpressModule][] = [
 export const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
   'Safari/537.36'
-
-/** A clock that stands still until `advance` moves it. */
-export class ManualClock implements Clock {
-  #now: number
-  #elapsed = 0
-  #timers: { at: number; callback: () => void }[] = []
-
-  constructor(now: number) {
-    this.#now = now
-  }
-
-  now = (): number => this.#now
-  elapsed = (): number => this.#elapsed
-
-  after(ms: number, callback: () => void): Timer {
-    const timer = { at: this.#elapsed + ms, callback }
-    this.#timers.push(timer)
-    return {
-      cancel: () => {
-        this.#timers = this.#timers.filter((other) => other !== timer)
-      },
-    }
-  }
-
-  /** Moves on by `ms`, calling what falls due, and lets promises settle in between. */
-  async advance(ms: number): Promise<void> {
-    const end = this.#elapsed + ms
-    await flushPromises()
-    for (;;) {
-      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
-      this.#moveTo(next?.at ?? end)
-      if (!next) return flushPromises()
-      this.#timers = this.#timers.filter((other) => other !== next)
-      next.callback()
-      await flushPromises()
-    }
-  }
-
-  get pending(): number {
-    return this.#timers.length
-  }
-
-  #moveTo(elapsed: number): void {
-    this.#now += elapsed - this.#elapsed
-    this.#elapsed = elapsed
-  }
-}
-
-/** Lets promises that need no real waiting settle. */
-export async function flushPromises(): Promise<void> {
-  for (let i = 0; i < 3; i++) await turn()
-}
-
-export interface KeptLog extends Logger {
-  readonly lines: string[]
-}
-
-export function keptLog(): KeptLog {
-  const lines: string[] = []
-  const keep = (line: string): void => void lines.push(line)
-  return { lines, info: keep, warn: keep, error: keep }
-}
 
 /** Serves `app` on a free port while `use` runs. */
 export async function serving(

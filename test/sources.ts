@@ -1,0 +1,11 @@
+/** The files under `src/`: which ones are built, and which ones only tests use. */
+
+/** Tells whether only tests use `file`: a test, a suite of several adapters, or a fixture. */
+export function isForTests(file: string): boolean {
+  return /\.(?:test|suite|fixture)\.ts$/.test(file)
+}
+
+/** Tells whether `file` is a source of the package. */
+export function isSource(file: string): boolean {
+  return /\.[jt]s$/.test(file) && !file.endsWith('.d.ts') && !isForTests(file)
+}
