@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
-import { MAP_METRICS, MAP_PROCESS_METRICS } from '../collision-free-map/metrics.js'
+import { MAP_METRICS } from '../collision-free-map/metrics.js'
 import { DATABASE_ERROR_METRICS } from '../connections/error-metrics.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueue } from '../export-queue/export-queue.js'
-import { EXPORT_METRICS, EXPORT_PROCESS_METRICS } from '../export-queue/metrics.js'
+import { EXPORT_METRICS } from '../export-queue/metrics.js'
 import type { MetricTable } from '../metrics/metric.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -71,7 +71,7 @@ for (const [where, open] of databases) {
     )
     const values = async () => {
       time.aheadMs += 11_000
-      return valuesOf(await map.metrics(), MAP_METRICS, MAP_PROCESS_METRICS)
+      return valuesOf(await map.metrics(), MAP_METRICS.stored, MAP_METRICS.process)
     }
     await map.update([
       ['a', 1],
@@ -103,7 +103,7 @@ for (const [where, open] of databases) {
     await queue.migrate()
     const values = async () => {
       time.aheadMs += 11_000
-      return valuesOf(await queue.metrics(), EXPORT_METRICS, EXPORT_PROCESS_METRICS)
+      return valuesOf(await queue.metrics(), EXPORT_METRICS.stored, EXPORT_METRICS.process)
     }
     await database.transaction((tx) => queue.add('a', 1, tx))
     const before = { queued: 1, failing: 0, versions: 0, runs: 0, failures: 0, taken: 0 }
@@ -143,15 +143,30 @@ test('every metric is on the page; SQL is read once in 10 s; errors have a serve
   assert(!without.includes('wide_cache_map_queued_updates'))
   assert(without.includes('database_errors_total{name="mine",server="d:3306"}'))
   broken.is = false
-  const all = [MAP_METRICS, MAP_PROCESS_METRICS].flatMap((table) => Object.values(table))
+  const all = [MAP_METRICS.stored, MAP_METRICS.process].flatMap((table) => Object.values(table))
   assert.deepEqual(
     names(await map.metrics()),
     [...all, ...DATABASE_ERROR_METRICS].map(({ name }) => name),
   )
   await map.update([['a', 1]])
-  assert.equal(valuesOf(await map.metrics(), MAP_METRICS)['queued'], 0, 'as it was read')
+  assert.equal(valuesOf(await map.metrics(), MAP_METRICS.stored)['queued'], 0, 'as it was read')
   time.aheadMs += 11_000
-  assert.equal(valuesOf(await map.metrics(), MAP_METRICS)['queued'], 1)
+  assert.equal(valuesOf(await map.metrics(), MAP_METRICS.stored)['queued'], 1)
   await map.close()
   await database.close()
+})
+
+test('close() ends what instrument() has begun', async () => {
+  const observing = new Set<unknown>()
+  const meter = {
+    createObservableCounter: () => ({}),
+    createObservableGauge: () => ({}),
+    addBatchObservableCallback: (callback: unknown) => void observing.add(callback),
+    removeBatchObservableCallback: (callback: unknown) => void observing.delete(callback),
+  }
+  const queue = new ExportQueue({ id: 'mine', database: 'sqlite::memory:', exporter: () => {} })
+  queue.instrument(meter)
+  assert.equal(observing.size, 1)
+  await queue.close()
+  assert.equal(observing.size, 0)
 })

@@ -1,6 +1,6 @@
 /** The metrics of a map or an export queue: what SQL holds, and what this process has done. */
-import type { ErrorCounts } from '../connections/counting.js'
 import { DATABASE_ERROR_METRICS, databaseErrorReadings } from '../connections/error-metrics.js'
+import type { Queryable } from '../database/database.js'
 import { ageOf, LastKnown } from '../metrics/last-known.js'
 import {
   counter,
@@ -12,8 +12,8 @@ import {
 } from '../metrics/metric.js'
 import { type MetricsMeter, observeBy } from '../metrics/open-telemetry.js'
 import { prometheusText } from '../metrics/prometheus.js'
-import type { Clock } from '../support/clock.js'
 import { shared } from '../support/shared.js'
+import type { Queue } from './queue.js'
 
 /** Lifetime of one reading of SQL in this process, in ms. */
 const READ_EVERY_MS = 10_000
@@ -57,42 +57,48 @@ export function processTable(what: string, taken: string, unit: string): Process
   }
 }
 
-interface Parts<Stored extends MetricTable> {
-  /** The map or queue. */
-  readonly id: string
-  readonly clock: Clock
+/** The metrics of a map or an export queue. */
+export interface QueueMetrics<Stored extends MetricTable> {
   /** Metrics that SQL has. */
   readonly stored: Stored
-  readonly read: () => Promise<Readonly<Record<keyof Stored, number>>>
   readonly process: ProcessTable
-  /** Errors of its database; `undefined`: another object reports them. */
-  readonly errors: ErrorCounts | undefined
+  /** Reads the figures of the map or queue `id`. @throws DatabaseError */
+  read(
+    database: Pick<Queryable, 'query'>,
+    id: string,
+  ): Promise<Readonly<Record<keyof Stored, number>>>
 }
 
-export class BucketMetrics<Stored extends MetricTable> {
-  readonly #parts: Parts<Stored>
-  readonly #figures: LastKnown<Readonly<Record<keyof Stored, number>>>
+export class BucketMetrics {
+  readonly #queue: Queue<unknown, unknown>
+  readonly #metrics: QueueMetrics<MetricTable>
+  readonly #figures: LastKnown<Readonly<Record<string, number>>>
   readonly #observed: (() => void)[] = []
   #runs = 0
   #failures = 0
   #taken = 0
   #ms = 0
 
-  constructor(parts: Parts<Stored>) {
-    const { clock, read } = parts
-    this.#parts = parts
+  constructor(queue: Queue<unknown, unknown>, metrics: QueueMetrics<MetricTable>) {
+    const {
+      id,
+      database,
+      environment: { clock },
+    } = queue
+    this.#queue = queue
+    this.#metrics = metrics
     this.#figures = new LastKnown(
       clock,
       shared(clock, READ_EVERY_MS, async () => {
         const at = clock.elapsed()
-        return { figures: await read(), at }
+        return { figures: await metrics.read(database, id), at }
       }),
     )
   }
 
   /** Counts a processing run, which resolves with how many it has taken. @throws what it throws */
   async count(run: () => Promise<number>): Promise<number> {
-    const { clock } = this.#parts
+    const { clock } = this.#queue.environment
     const began = clock.elapsed()
     try {
       const taken = await run()
@@ -113,11 +119,11 @@ export class BucketMetrics<Stored extends MetricTable> {
 
   /** @throws TypeError */
   instrument(meter: MetricsMeter): void {
-    const { stored, process, errors } = this.#parts
+    const { stored, process } = this.#metrics
     const metrics = [
       ...Object.values(stored),
       ...Object.values(process),
-      ...(errors ? DATABASE_ERROR_METRICS : []),
+      ...(this.#queue.errors ? DATABASE_ERROR_METRICS : []),
     ]
     this.#observed.push(observeBy(meter, metrics, () => this.#readings()))
   }
@@ -128,7 +134,12 @@ export class BucketMetrics<Stored extends MetricTable> {
   }
 
   async #readings(): Promise<Reading[]> {
-    const { id, clock, stored, process, errors } = this.#parts
+    const { stored, process } = this.#metrics
+    const {
+      id,
+      errors,
+      environment: { clock },
+    } = this.#queue
     const known = await this.#figures.get()
     const name = { name: id }
     return [

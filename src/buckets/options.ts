@@ -56,9 +56,25 @@ export function bucketsOf(option: string, buckets: unknown): number {
   return integer(option, buckets, 1, MAX_BUCKETS)
 }
 
+/** The checked {@link BucketOptions}. */
+export interface QueueSettings<K, V> {
+  readonly database: string | Database | undefined
+  readonly id: string
+  /** `given`: as the user said, if so; `byDefault`: for a new one. */
+  readonly buckets: { readonly given: number | undefined; readonly byDefault: number }
+  readonly every: number | string | false
+  readonly logger: Logger
+  readonly keyCodec: Codec<K>
+  readonly valueCodec: Codec<V>
+}
+
 /** Checks the options that both have, and fills in what is not given. */
-export function sharedSettings<K, V>(options: BucketOptions<K, V>, defaultBuckets: number) {
+export function queueSettings<K, V>(
+  options: BucketOptions<K, V>,
+  defaultBuckets: number,
+): QueueSettings<K, V> {
   const {
+    database,
     id,
     buckets,
     every = DEFAULT_EVERY_MS,
@@ -67,6 +83,7 @@ export function sharedSettings<K, V>(options: BucketOptions<K, V>, defaultBucket
     valueCodec = exactJson<V>(),
   } = given(options)
   return {
+    database,
     id: nameOf('id', id),
     buckets: {
       given: buckets === undefined ? undefined : bucketsOf('buckets', buckets),

@@ -1,20 +1,12 @@
-import { BucketMetrics } from '../buckets/bucket-metrics.js'
-import { Buckets } from '../buckets/buckets.js'
-import { eachBucket } from '../buckets/each-bucket.js'
-import { Encoding, hashOf } from '../buckets/encoding.js'
-import { bucketsOf } from '../buckets/options.js'
-import { Processing } from '../buckets/processing.js'
-import { bytesOf, type Encoded, insertEncoded } from '../buckets/statements.js'
-import { transactionOf, Waiting } from '../buckets/waiting.js'
-import { Connections } from '../connections/connections.js'
-import { CountingDatabase, errorsOf, isCounting } from '../connections/counting.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import { hashOf } from '../buckets/encoding.js'
+import { Queue } from '../buckets/queue.js'
+import { QueueProcessor } from '../buckets/queue-processor.js'
+import { bytesOf, type Encoded } from '../buckets/statements.js'
+import { transactionOf } from '../buckets/waiting.js'
 import type { Transaction } from '../database/database.js'
-import type { MetricsMeter } from '../metrics/open-telemetry.js'
-import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
-import { BurstLogger } from '../support/logger.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Combining } from './combining.js'
-import { MAP_METRICS, MAP_PROCESS_METRICS, readMapFigures } from './metrics.js'
+import { MAP_METRICS } from './metrics.js'
 import { type CollisionFreeMapOptions, mapSettings } from './options.js'
 
 export { BucketsDifferError } from '../buckets/buckets.js'
@@ -26,6 +18,8 @@ const TABLES = {
   buckets: 'collision_free_map_buckets',
   queued: 'collision_free_map_queue',
   owner: 'map',
+  key: 'map_key',
+  value: 'map_value',
 }
 
 /** Updates of one call; all are encoded before the first is written. */
@@ -66,75 +60,25 @@ const MAX_QUEUED_IN_GET = 100_000
  * await stock.close()
  * ```
  */
-export class CollisionFreeMap<K = string, V = number> {
-  readonly #connections: Connections
-  readonly #database: MigratedDatabase
-  readonly #id: string
-  readonly #keys: Encoding<K>
-  readonly #values: Encoding<V>
-  readonly #buckets: Buckets
+export class CollisionFreeMap<K = string, V = number> extends QueueProcessor {
+  readonly #queue: Queue<K, V>
   readonly #combining: Combining<K, V>
-  readonly #environment: Environment
-  readonly #metrics: BucketMetrics<typeof MAP_METRICS>
-  readonly #processing: Processing
-  readonly #waiting = new Waiting<Encoded>((tx, rows) => this.#insert(tx, rows))
 
   /** @throws TypeError, RangeError naming the option */
   constructor(
     options: CollisionFreeMapOptions<K, V>,
     environment: Environment = systemEnvironment,
   ) {
-    const { id, buckets, every, combine, onUpdate, keyCodec, valueCodec, logger } =
-      mapSettings(options)
-    const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
-    this.#connections = new Connections('CollisionFreeMap', id, environment)
-    this.#database = this.#connections.openDatabase(options.database, ['collision-free-map'], {
-      logger,
-      through: (opened) => CountingDatabase.of(opened, environment.clock),
+    const settings = mapSettings(options)
+    const queue = new Queue('CollisionFreeMap', TABLES, settings, environment)
+    const combining = new Combining(queue, settings.combine, settings.onUpdate)
+    super(queue, {
+      every: settings.every,
+      metrics: MAP_METRICS,
+      processBucket: (bucket) => combining.process(bucket),
     })
-    this.#metrics = new BucketMetrics({
-      id,
-      clock: environment.clock,
-      stored: MAP_METRICS,
-      read: () => readMapFigures(this.#database, id),
-      process: MAP_PROCESS_METRICS,
-      errors: isCounting(options.database) ? undefined : errorsOf(this.#database.database),
-    })
-    this.#id = id
-    this.#keys = new Encoding('key', keyCodec)
-    this.#values = new Encoding('value', valueCodec)
-    this.#buckets = new Buckets(this.#database, TABLES, id, buckets)
-    this.#combining = new Combining({
-      database: this.#database,
-      buckets: this.#buckets,
-      id,
-      combine,
-      onUpdate,
-      keys: this.#keys,
-      values: this.#values,
-      logger: burstLogger,
-    })
-    this.#environment = environment
-    this.#processing = new Processing({
-      every,
-      names: TABLES,
-      id,
-      database: this.#database.database,
-      enter: () => this.#buckets.enter(),
-      process: () => this.#process(),
-      environment,
-      logger: burstLogger,
-    })
-  }
-
-  /**
-   * Metrics behind {@link metrics} and {@link instrument}, for an owner that ends them before the
-   * map.
-   *
-   * @internal
-   */
-  get bucketMetrics(): BucketMetrics<typeof MAP_METRICS> {
-    return this.#metrics
+    this.#queue = queue
+    this.#combining = combining
   }
 
   /**
@@ -149,7 +93,7 @@ export class CollisionFreeMap<K = string, V = number> {
    * DatabaseError
    */
   update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
-    return this.#connections.run(() => this.#update(updates, tx))
+    return this.#queue.connections.run(() => this.#update(updates, tx))
   }
 
   async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
@@ -160,42 +104,11 @@ export class CollisionFreeMap<K = string, V = number> {
           `wide-cache: more than ${MAX_UPDATES_A_CALL} updates in one call; make several`,
         )
       }
-      const bytes = this.#keys.encode(key)
-      rows.push({ hash: hashOf(bytes), key: bytes, value: this.#values.encode(value) })
+      rows.push(this.#queue.encode(key, value))
     }
     if (rows.length === 0) return
-    if (tx === undefined) await this.#database.transaction((own) => this.#insert(own, rows))
-    else this.#waiting.add(transactionOf(tx), rows)
-  }
-
-  #insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
-    return insertEncoded(
-      tx,
-      TABLES.queued,
-      ['map', 'hash', 'map_key', 'map_value'],
-      rows,
-      ({ hash, key, value }) => [this.#id, hash, key, value],
-    )
-  }
-
-  /**
-   * Combines what is queued, bucket by bucket, passing by those that another processor is at. Any
-   * number of processes may call it, at any time; call it again and again. When it resolves, all
-   * updates committed before the call have been processed, but for those in buckets that others
-   * were at.
-   *
-   * @returns how many updates it has taken from the queue, those parked included
-   * @throws the first error of a bucket, such as `onUpdate`'s, after going on with all others; at
-   * once if the database is unreachable or full. What is not processed stays queued.
-   */
-  process(): Promise<number> {
-    return this.#connections.run(() => this.#process())
-  }
-
-  #process(): Promise<number> {
-    return this.#metrics.count(() =>
-      eachBucket(this.#buckets, this.#environment, (bucket) => this.#combining.process(bucket)),
-    )
+    if (tx !== undefined) this.#queue.add(rows, tx)
+    else await this.#queue.database.transaction((own) => this.#queue.insert(own, rows))
   }
 
   /**
@@ -207,13 +120,13 @@ export class CollisionFreeMap<K = string, V = number> {
    * queued
    */
   get(key: K, tx?: Transaction): Promise<V | undefined> {
-    return this.#connections.run(() => this.#get(key, tx))
+    return this.#queue.connections.run(() => this.#get(key, tx))
   }
 
   async #get(key: K, tx?: Transaction): Promise<V | undefined> {
-    const on = tx === undefined ? this.#database : transactionOf(tx)
-    const bytes = this.#keys.encode(key)
-    const place = [this.#id, hashOf(bytes), bytes]
+    const on = tx === undefined ? this.#queue.database : transactionOf(tx)
+    const bytes = this.#queue.keys.encode(key)
+    const place = [this.#queue.id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
     const { rows } = await on.query(
       'SELECT 0 AS id, map_value FROM collision_free_map_values ' +
@@ -225,16 +138,16 @@ export class CollisionFreeMap<K = string, V = number> {
     const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
     const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
     if (tx !== undefined) {
-      for (const row of this.#waiting.of(tx)) if (row.key.equals(bytes)) queued.push(row.value)
+      for (const row of this.#queue.addedIn(tx)) if (row.key.equals(bytes)) queued.push(row.value)
     }
     if (queued.length > MAX_QUEUED_IN_GET) {
       throw new RangeError(
         `wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map ` +
-          `"${this.#id}"; call process()`,
+          `"${this.#queue.id}"; call process()`,
       )
     }
     const value = queued.length === 0 ? stored : this.#combining.combined(bytes, stored, queued)
-    return value && this.#values.decode(value)
+    return value && this.#queue.values.decode(value)
   }
 
   /**
@@ -244,68 +157,16 @@ export class CollisionFreeMap<K = string, V = number> {
    * queue.
    */
   parked(): Promise<number> {
-    return this.#connections.run(() => this.#parked())
+    return this.#queue.connections.run(() => this.#parked())
   }
 
   async #parked(): Promise<number> {
     const {
       rows: [row],
-    } = await this.#database.query(
+    } = await this.#queue.database.query(
       'SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?',
-      [this.#id],
+      [this.#queue.id],
     )
     return Number(row?.['n'])
-  }
-
-  /**
-   * Returns its metrics as text for Prometheus: what SQL holds, at most 10 s old, and what this
-   * process has done. Never waits for SQL for longer than 3 s. `joinMetrics()` joins those of
-   * several objects to one page.
-   */
-  metrics(): Promise<string> {
-    return this.#connections.run(() => keptAlive(this.#environment, () => this.#metrics.text()))
-  }
-
-  /**
-   * Has a meter of OpenTelemetry observe the same figures, until `close()`.
-   *
-   * @throws TypeError
-   */
-  instrument(meter: MetricsMeter): void {
-    this.#connections.check()
-    this.#metrics.instrument(meter)
-  }
-
-  /**
-   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are
-   * at work go on with the new ones. Then give all processes the new number, or none: one that
-   * starts with the old number is refused.
-   *
-   * @throws TypeError, RangeError; DatabaseError
-   */
-  changeBuckets(n: number): Promise<void> {
-    return this.#connections.run(async () => this.#buckets.change(bucketsOf('n', n)))
-  }
-
-  /**
-   * Makes the tables, or brings them up to this version, and stores the number of buckets where it
-   * is new.
-   *
-   * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
-   */
-  migrate(): Promise<void> {
-    return this.#connections.run(() => this.#buckets.enter())
-  }
-
-  /**
-   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database
-   * if it was opened here. Idempotent. What is queued stays queued. From then on all other methods
-   * reject with a `ClosedError`.
-   */
-  close(): Promise<void> {
-    return this.#connections.close(() => {
-      this.#metrics.end()
-      return this.#connections.finish(this.#processing.stop())
-    })
   }
 }

@@ -5,15 +5,13 @@
  * lacks an update committed before the transaction began, and memory is bounded. Ids are no cursor:
  * one may commit after a higher one.
  */
-import type { Buckets } from '../buckets/buckets.js'
-import { type Encoding, HASHES } from '../buckets/encoding.js'
+import { HASHES } from '../buckets/encoding.js'
+import type { Queue } from '../buckets/queue.js'
 import { bytesOf, type Encoded, insertEncoded } from '../buckets/statements.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { deleteRows, listsOf, writeRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { placeholders, upsert } from '../database/dialect.js'
-import type { BurstLogger } from '../support/logger.js'
-import type { Change } from './options.js'
+import type { Change, CollisionFreeMapOptions } from './options.js'
 
 /** Queued updates a processor holds at once. */
 export const UPDATES_A_PORTION = 2_000
@@ -35,18 +33,8 @@ interface Entry {
   value: Buffer | undefined
 }
 
-interface Parts<K, V> {
-  readonly database: MigratedDatabase
-  readonly buckets: Buckets
-  readonly id: string
-  readonly combine: (key: K, current: V | undefined, updates: readonly V[]) => V | undefined
-  readonly onUpdate:
-    | ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void)
-    | undefined
-  readonly keys: Encoding<K>
-  readonly values: Encoding<V>
-  readonly logger: BurstLogger
-}
+type Combine<K, V> = CollisionFreeMapOptions<K, V>['combine']
+type OnUpdate<K, V> = CollisionFreeMapOptions<K, V>['onUpdate']
 
 /** Result of one transaction. `next`: the hash to go on from. */
 interface Pass {
@@ -58,10 +46,14 @@ interface Pass {
 const NOTHING: Pass = { taken: 0, parked: 0, next: HASHES }
 
 export class Combining<K, V> {
-  readonly #parts: Parts<K, V>
+  readonly #queue: Queue<K, V>
+  readonly #combine: Combine<K, V>
+  readonly #onUpdate: OnUpdate<K, V>
 
-  constructor(parts: Parts<K, V>) {
-    this.#parts = parts
+  constructor(queue: Queue<K, V>, combine: Combine<K, V>, onUpdate: OnUpdate<K, V>) {
+    this.#queue = queue
+    this.#combine = combine
+    this.#onUpdate = onUpdate
   }
 
   /**
@@ -69,7 +61,7 @@ export class Combining<K, V> {
    * taken.
    */
   async process(bucket: number): Promise<number> {
-    const { database, logger, id } = this.#parts
+    const { database, logger, id } = this.#queue
     let sum = 0
     for (let from = 0; from < HASHES;) {
       const { taken, parked, next } = await database.transaction((tx) =>
@@ -89,7 +81,7 @@ export class Combining<K, V> {
   }
 
   async #pass(tx: Transaction, bucket: number, from: number): Promise<Pass> {
-    const range = await this.#parts.buckets.lock(tx, bucket)
+    const range = await this.#queue.buckets.lock(tx, bucket)
     if (!range) return NOTHING
     const read = await this.#read(tx, 'hash BETWEEN ? AND ?', [
       Math.max(from, range.first),
@@ -126,7 +118,7 @@ export class Combining<K, V> {
     const { rows } = await tx.query(
       `SELECT id, hash, map_key, map_value FROM ${QUEUE} ` +
         `WHERE map = ? AND ${condition} ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
-      [this.#parts.id, ...values],
+      [this.#queue.id, ...values],
     )
     return rows.map((row) => ({
       id: Number(row['id']),
@@ -143,7 +135,7 @@ export class Combining<K, V> {
     const {
       rows: [row],
     } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE} WHERE map = ? AND hash = ?`, [
-      this.#parts.id,
+      this.#queue.id,
       hash,
     ])
     for (;;) {
@@ -207,7 +199,7 @@ export class Combining<K, V> {
       const { rows } = await tx.query(
         `SELECT map_key, map_value FROM ${VALUES} ` +
           `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
-        [this.#parts.id, ...list.map(({ hash }) => hash)],
+        [this.#queue.id, ...list.map(({ hash }) => hash)],
       )
       for (const row of rows) stored.set(nameOf(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
     }
@@ -225,7 +217,8 @@ export class Combining<K, V> {
     stored: Buffer | undefined,
     updates: readonly Buffer[],
   ): Buffer | undefined {
-    const { combine, keys, values } = this.#parts
+    const { keys, values } = this.#queue
+    const combine = this.#combine
     const value: unknown = combine(
       keys.decode(key),
       stored && values.decode(stored),
@@ -252,13 +245,13 @@ export class Combining<K, V> {
       'collision_free_map_parked',
       columns,
       updates,
-      ({ id, hash, key, value }) => [id, this.#parts.id, hash, key, value, reason, now],
+      ({ id, hash, key, value }) => [id, this.#queue.id, hash, key, value, reason, now],
     )
   }
 
   /** Writes what has changed, and tells of it. */
   async #write(tx: Transaction, entries: readonly Entry[]): Promise<void> {
-    const { id, onUpdate } = this.#parts
+    const { id } = this.#queue
     const changed = entries.filter(({ stored, value }) =>
       stored && value ? !stored.equals(value) : stored !== value,
     )
@@ -287,7 +280,7 @@ export class Combining<K, V> {
       }
     }
     if (changed.length > 0) {
-      await onUpdate?.(
+      await this.#onUpdate?.(
         changed.map((entry) => this.#change(entry)),
         tx,
       )
@@ -295,7 +288,7 @@ export class Combining<K, V> {
   }
 
   #change({ key, stored, value }: Entry): Change<K, V> {
-    const { keys, values } = this.#parts
+    const { keys, values } = this.#queue
     return {
       key: keys.decode(key),
       oldValue: stored && values.decode(stored),

@@ -1,9 +1,9 @@
-import { MAX_COUNTED, processTable } from '../buckets/bucket-metrics.js'
+import { MAX_COUNTED, processTable, type QueueMetrics } from '../buckets/bucket-metrics.js'
 import type { Queryable } from '../database/database.js'
 import { gauge } from '../metrics/metric.js'
 
 /** Metrics of a map that are read from SQL. */
-export const MAP_METRICS = {
+const STORED = {
   queued: gauge(
     'map_queued_updates',
     '{update}',
@@ -16,13 +16,10 @@ export const MAP_METRICS = {
   ),
 } as const
 
-export const MAP_PROCESS_METRICS = processTable('map', 'updates', '{update}')
-
-/** @throws DatabaseError */
-export async function readMapFigures(
+async function read(
   database: Pick<Queryable, 'query'>,
   map: string,
-): Promise<Record<keyof typeof MAP_METRICS, number>> {
+): Promise<Record<keyof typeof STORED, number>> {
   const {
     rows: [row],
   } = await database.query(
@@ -33,3 +30,9 @@ export async function readMapFigures(
   )
   return { queued: Number(row?.['queued']), parked: Number(row?.['parked']) }
 }
+
+export const MAP_METRICS = {
+  stored: STORED,
+  process: processTable('map', 'updates', '{update}'),
+  read,
+} satisfies QueueMetrics<typeof STORED>

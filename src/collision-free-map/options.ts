@@ -1,4 +1,4 @@
-import { BUCKET_OPTIONS, type BucketOptions, sharedSettings } from '../buckets/options.js'
+import { BUCKET_OPTIONS, type BucketOptions, queueSettings } from '../buckets/options.js'
 import type { Transaction } from '../database/database.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 
@@ -53,7 +53,7 @@ export function mapSettings<K, V>(options: CollisionFreeMapOptions<K, V>) {
     )
   }
   return {
-    ...sharedSettings(options, 119),
+    ...queueSettings(options, 119),
     combine: options.combine,
     onUpdate: optionalFunction('onUpdate', options.onUpdate, 'a function (changes, tx)'),
   }

@@ -1,9 +1,9 @@
-import { MAX_COUNTED, processTable } from '../buckets/bucket-metrics.js'
+import { MAX_COUNTED, processTable, type QueueMetrics } from '../buckets/bucket-metrics.js'
 import type { Queryable } from '../database/database.js'
 import { counter, gauge } from '../metrics/metric.js'
 
 /** Metrics of an export queue that are read from SQL. */
-export const EXPORT_METRICS = {
+const STORED = {
   queued: gauge(
     'export_queued_entries',
     '{entry}',
@@ -17,13 +17,10 @@ export const EXPORT_METRICS = {
   ),
 } as const
 
-export const EXPORT_PROCESS_METRICS = processTable('export', 'entries', '{entry}')
-
-/** @throws DatabaseError */
-export async function readExportFigures(
+async function read(
   database: Pick<Queryable, 'query'>,
   queue: string,
-): Promise<Record<keyof typeof EXPORT_METRICS, number>> {
+): Promise<Record<keyof typeof STORED, number>> {
   const {
     rows: [row],
   } = await database.query(
@@ -39,3 +36,9 @@ export async function readExportFigures(
     versions: Number(row?.['versions'] ?? 0),
   }
 }
+
+export const EXPORT_METRICS = {
+  stored: STORED,
+  process: processTable('export', 'entries', '{entry}'),
+  read,
+} satisfies QueueMetrics<typeof STORED>

@@ -1,4 +1,4 @@
-import { BUCKET_OPTIONS, type BucketOptions, sharedSettings } from '../buckets/options.js'
+import { BUCKET_OPTIONS, type BucketOptions, queueSettings } from '../buckets/options.js'
 import { onlyKnown, wrongType } from '../support/options.js'
 
 /** Something to be exported. */
@@ -37,5 +37,5 @@ export function exportSettings<K, V>(options: ExportQueueOptions<K, V>) {
   if (typeof options.exporter !== 'function') {
     throw wrongType('exporter', options.exporter, 'a function (entries)')
   }
-  return { ...sharedSettings(options, 31), exporter: options.exporter }
+  return { ...queueSettings(options, 31), exporter: options.exporter }
 }

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { BOOK_METRICS } from '../../src/activity/book-metrics.js'
-import { MAP_METRICS, MAP_PROCESS_METRICS } from '../../src/collision-free-map/metrics.js'
+import { MAP_METRICS } from '../../src/collision-free-map/metrics.js'
 import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../src/connections/error-metrics.js'
-import { EXPORT_METRICS, EXPORT_PROCESS_METRICS } from '../../src/export-queue/metrics.js'
+import { EXPORT_METRICS } from '../../src/export-queue/metrics.js'
 import type { Metric, MetricTable } from '../../src/metrics/metric.js'
 import { NAME_METRICS, PROCESS_METRICS } from '../../src/wide-cache/operations/metrics.js'
 import { pageOf } from './markdown.js'
@@ -21,8 +21,8 @@ const SECTIONS: Readonly<Record<string, readonly Metric[]>> = {
   'Of an activity, from SQL': all(BOOK_METRICS),
   'Of one process': all(PROCESS_METRICS),
   'Errors of one process': [...CACHE_ERROR_METRICS, ...DATABASE_ERROR_METRICS],
-  'Of a collision-free map': all(MAP_METRICS, MAP_PROCESS_METRICS),
-  'Of an export queue': all(EXPORT_METRICS, EXPORT_PROCESS_METRICS),
+  'Of a collision-free map': all(MAP_METRICS.stored, MAP_METRICS.process),
+  'Of an export queue': all(EXPORT_METRICS.stored, EXPORT_METRICS.process),
 }
 
 const UNITS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes', '{entry}': 'entries' }

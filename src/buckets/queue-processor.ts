@@ -1,0 +1,127 @@
+import type { MetricTable } from '../metrics/metric.js'
+import type { MetricsMeter } from '../metrics/open-telemetry.js'
+import { keptAlive } from '../support/environment.js'
+import { BucketMetrics, type QueueMetrics } from './bucket-metrics.js'
+import { eachBucket } from './each-bucket.js'
+import { bucketsOf } from './options.js'
+import { Processing } from './processing.js'
+import type { Queue } from './queue.js'
+
+interface Parts {
+  readonly every: number | string | false
+  readonly metrics: QueueMetrics<MetricTable>
+  /** Processes a bucket, and returns how many it has taken from the queue. */
+  readonly processBucket: (bucket: number) => Promise<number>
+}
+
+/** The methods that maps and export queues share. */
+export abstract class QueueProcessor {
+  readonly #queue: Queue<unknown, unknown>
+  readonly #processBucket: (bucket: number) => Promise<number>
+  readonly #metrics: BucketMetrics
+  readonly #processing: Processing
+
+  /** @internal */
+  constructor(queue: Queue<unknown, unknown>, { every, metrics, processBucket }: Parts) {
+    this.#queue = queue
+    this.#processBucket = processBucket
+    this.#metrics = new BucketMetrics(queue, metrics)
+    this.#processing = new Processing({
+      every,
+      names: queue.tables,
+      id: queue.id,
+      database: queue.database.database,
+      enter: () => queue.buckets.enter(),
+      process: () => this.#process(),
+      environment: queue.environment,
+      logger: queue.logger,
+    })
+  }
+
+  /**
+   * Metrics behind {@link metrics} and {@link instrument}, for an owner that ends them before the
+   * map.
+   *
+   * @internal
+   */
+  get bucketMetrics(): BucketMetrics {
+    return this.#metrics
+  }
+
+  /**
+   * Processes what is queued, bucket by bucket, and passes by the buckets that another processor is
+   * at, or that rest after a failure. Any number of processes may call it, at any time, again and
+   * again. When it resolves, a map has processed all updates committed before the call, except
+   * those in buckets that it has passed by. An export queue exports at most 50,000 entries of a
+   * bucket in one call.
+   *
+   * @returns how many updates or entries it has taken from the queue, updates that it has parked
+   * included
+   * @throws the first error of a bucket, such as that of `onUpdate` or `exporter`, after going on
+   * with all others; at once if the database is unreachable or full. What is not processed stays
+   * queued.
+   */
+  process(): Promise<number> {
+    return this.#queue.connections.run(() => this.#process())
+  }
+
+  #process(): Promise<number> {
+    return this.#metrics.count(() =>
+      eachBucket(this.#queue.buckets, this.#queue.environment, this.#processBucket),
+    )
+  }
+
+  /**
+   * Returns its metrics as text for Prometheus: what SQL holds, at most 10 s old, and what this
+   * process has done. Never waits for SQL for longer than 3 s. `joinMetrics()` joins those of
+   * several objects to one page.
+   */
+  metrics(): Promise<string> {
+    const { connections, environment } = this.#queue
+    return connections.run(() => keptAlive(environment, () => this.#metrics.text()))
+  }
+
+  /**
+   * Has a meter of OpenTelemetry observe the same figures, until `close()`.
+   *
+   * @throws TypeError
+   */
+  instrument(meter: MetricsMeter): void {
+    this.#queue.connections.check()
+    this.#metrics.instrument(meter)
+  }
+
+  /**
+   * Changes the number of buckets (1 to 1000), at any time: nothing is lost, and processes that are
+   * at work go on with the new ones. Then give all processes the new number, or none: one that
+   * starts with the old number is refused.
+   *
+   * @throws TypeError, RangeError; DatabaseError
+   */
+  changeBuckets(n: number): Promise<void> {
+    const { connections, buckets } = this.#queue
+    return connections.run(async () => buckets.change(bucketsOf('n', n)))
+  }
+
+  /**
+   * Makes the tables, or brings them up to this version, and stores the number of buckets where it
+   * is new.
+   *
+   * @throws BucketsDifferError if the stored number is not the one given; DatabaseError
+   */
+  migrate(): Promise<void> {
+    return this.#queue.connections.run(() => this.#queue.buckets.enter())
+  }
+
+  /**
+   * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database
+   * if it was opened here. Idempotent. What is queued stays queued. From then on all other methods
+   * reject with a `ClosedError`.
+   */
+  close(): Promise<void> {
+    return this.#queue.connections.close(() => {
+      this.#metrics.end()
+      return this.#queue.connections.finish(this.#processing.stop())
+    })
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * What a map or an export queue has in SQL: keys and values that wait to be processed, each in the
+ * bucket of its key's hash. Opens the database, and encodes, checks and inserts what is queued.
+ */
+import { Connections } from '../connections/connections.js'
+import {
+  CountingDatabase,
+  type ErrorCounts,
+  errorsOf,
+  isCounting,
+} from '../connections/counting.js'
+import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { Transaction } from '../database/database.js'
+import type { Environment } from '../support/environment.js'
+import { BurstLogger } from '../support/logger.js'
+import { Buckets, type BucketTables } from './buckets.js'
+import { Encoding, hashOf } from './encoding.js'
+import type { QueueSettings } from './options.js'
+import { type Encoded, insertEncoded } from './statements.js'
+import { transactionOf, Waiting } from './waiting.js'
+
+/** The names of the tables and of the columns that hold a key and a value. */
+export interface QueueTables extends BucketTables {
+  readonly key: string
+  readonly value: string
+}
+
+export class Queue<K, V> {
+  readonly tables: QueueTables
+  readonly id: string
+  readonly connections: Connections
+  readonly database: MigratedDatabase
+  readonly keys: Encoding<K>
+  readonly values: Encoding<V>
+  readonly buckets: Buckets
+  readonly logger: BurstLogger
+  readonly environment: Environment
+  /** Errors of its database; `undefined`: another object reports them. */
+  readonly errors: ErrorCounts | undefined
+  readonly #waiting = new Waiting<Encoded>((tx, rows) => this.insert(tx, rows))
+
+  /** @param what the class, for errors. @throws TypeError, RangeError naming the option */
+  constructor(
+    what: string,
+    tables: QueueTables,
+    settings: QueueSettings<K, V>,
+    environment: Environment,
+  ) {
+    const { id, database, buckets, keyCodec, valueCodec, logger } = settings
+    this.tables = tables
+    this.id = id
+    this.connections = new Connections(what, id, environment)
+    this.database = this.connections.openDatabase(database, ['collision-free-map'], {
+      logger,
+      through: (opened) => CountingDatabase.of(opened, environment.clock),
+    })
+    this.errors = isCounting(database) ? undefined : errorsOf(this.database.database)
+    this.keys = new Encoding('key', keyCodec)
+    this.values = new Encoding('value', valueCodec)
+    this.buckets = new Buckets(this.database, tables, id, buckets)
+    this.logger = new BurstLogger(logger, () => environment.clock.elapsed())
+    this.environment = environment
+  }
+
+  /** @throws RangeError, TypeError for a key or value that is too long or cannot be encoded */
+  encode(key: K, value: V): Encoded {
+    const bytes = this.keys.encode(key)
+    return { hash: hashOf(bytes), key: bytes, value: this.values.encode(value) }
+  }
+
+  /** Has `rows` inserted just before `tx` commits. @throws TypeError, RangeError; DatabaseError */
+  add(rows: readonly Encoded[], tx: unknown): void {
+    this.#waiting.add(transactionOf(tx), rows)
+  }
+
+  /** What `tx` has added and not yet inserted. */
+  addedIn(tx: Transaction): readonly Encoded[] {
+    return this.#waiting.of(tx)
+  }
+
+  /** Inserts `rows` at once. */
+  insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
+    const { queued, owner, key, value } = this.tables
+    return insertEncoded(tx, queued, [owner, 'hash', key, value], rows, (row) => [
+      this.id,
+      row.hash,
+      row.key,
+      row.value,
+    ])
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * One bucket's queued entries reach the exporter, in batches of three steps: a transaction takes a
+ * lease and gives the entries their versions, the exporter gets them, and another transaction
+ * deletes them and ends the lease.
+ */
+import type { Queue } from '../buckets/queue.js'
+import { bytesOf } from '../buckets/statements.js'
+import { deleteRows } from '../database/bulk.js'
+import type { Transaction } from '../database/database.js'
+import { updateByIds, upsert } from '../database/dialect.js'
+import { Leases } from './leases.js'
+import type { ExportEntry, ExportQueueOptions } from './options.js'
+
+const ENTRIES = 'export_queue_entries'
+
+/** Entries of one call of the exporter. */
+const ENTRIES_A_BATCH = 500
+/**
+ * Batches of one bucket in one `process()`, so that busy writers do not keep it from the other
+ * buckets.
+ */
+const BATCHES_A_RUN = 100
+/** Version of an entry in the table before it is given one. All versions are below it. */
+const NO_VERSION = Number.MAX_SAFE_INTEGER
+
+interface Queued {
+  readonly id: number
+  readonly key: Buffer
+  readonly value: Buffer
+  version: number
+}
+
+interface Batch {
+  readonly holder: Buffer
+  readonly entries: readonly Queued[]
+}
+
+type Exporter<K, V> = ExportQueueOptions<K, V>['exporter']
+
+export class Exporting<K, V> {
+  readonly #queue: Queue<K, V>
+  readonly #exporter: Exporter<K, V>
+  readonly #leases: Leases
+
+  constructor(queue: Queue<K, V>, exporter: Exporter<K, V>) {
+    this.#queue = queue
+    this.#exporter = exporter
+    this.#leases = new Leases(queue.database, queue.id, queue.environment)
+  }
+
+  /** Exports a bucket, batch by batch. Returns how many entries it has exported. */
+  async process(bucket: number): Promise<number> {
+    let sum = 0
+    for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
+      const batch = await this.#queue.database.transaction((tx) => this.#take(tx, bucket))
+      if (!batch) break
+      await this.#export(batch)
+      if (!(await this.#queue.database.transaction((tx) => this.#settle(tx, batch)))) break
+      sum += batch.entries.length
+      if (batch.entries.length < ENTRIES_A_BATCH) break
+    }
+    return sum
+  }
+
+  /**
+   * A lease on the bucket and its next entries, each with a version that is in SQL when this
+   * transaction is.
+   */
+  async #take(tx: Transaction, bucket: number): Promise<Batch | undefined> {
+    const range = await this.#queue.buckets.lock(tx, bucket)
+    if (!range) return undefined
+    const holder = await this.#leases.take(tx, range)
+    if (!holder) return undefined
+    // Versions given before come first, so that a key's entries never overtake each other.
+    const { rows } = await tx.query(
+      `SELECT id, entry_key, entry_value, version FROM ${ENTRIES} WHERE queue = ? ` +
+        `AND hash BETWEEN ? AND ? ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
+      [this.#queue.id, range.first, range.last],
+    )
+    const entries = rows.map((row): Queued => ({
+      id: Number(row['id']),
+      key: bytesOf(row, 'entry_key'),
+      value: bytesOf(row, 'entry_value'),
+      version: Number(row['version']),
+    }))
+    if (entries.length === 0) {
+      await this.#leases.end(tx, holder)
+      return undefined
+    }
+    await this.#giveVersions(
+      tx,
+      entries.filter(({ version }) => version === NO_VERSION),
+    )
+    return { holder, entries }
+  }
+
+  async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
+    if (entries.length === 0) return
+    await tx.query(
+      upsert(
+        tx.dialect,
+        'export_queue_versions',
+        ['queue'],
+        ['queue', 'last_version'],
+        { last_version: 'add' },
+        1,
+      ),
+      [this.#queue.id, entries.length],
+    )
+    const {
+      rows: [row],
+    } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [
+      this.#queue.id,
+    ])
+    const last = Number(row?.['last_version'])
+    if (last >= NO_VERSION) {
+      throw new RangeError(
+        `wide-cache: the versions of export queue "${this.#queue.id}" have reached 2^53 - 1`,
+      )
+    }
+    for (const [index, entry] of entries.entries()) {
+      entry.version = last - entries.length + 1 + index
+    }
+    await tx.query(updateByIds(tx.dialect, ENTRIES, 'version'), [
+      JSON.stringify(entries.map(({ id, version }) => [id, version])),
+    ])
+  }
+
+  async #export({ holder, entries }: Batch): Promise<void> {
+    const byKey = new Map<string, ExportEntry<K, V>[]>()
+    try {
+      for (const { key, value, version } of entries) {
+        const name = key.toString('latin1')
+        const entry = {
+          key: this.#queue.keys.decode(key),
+          value: this.#queue.values.decode(value),
+          version,
+        }
+        const same = byKey.get(name)
+        if (same) same.push(entry)
+        else byKey.set(name, [entry])
+      }
+      await this.#leases.during(holder, async () => this.#exporter([...byKey.values()].flat()))
+    } catch (error) {
+      // If even that fails, the lease runs out by itself.
+      await this.#leases.rest(holder).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /**
+   * Deletes what has been exported, unless the lease was lost: then it is exported again, with the
+   * same versions.
+   */
+  async #settle(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
+    if (!(await this.#leases.end(tx, holder))) return false
+    await deleteRows(
+      tx,
+      ENTRIES,
+      entries.map(({ id }) => id),
+    )
+    return true
+  }
+}
