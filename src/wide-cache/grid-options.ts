@@ -117,7 +117,7 @@ const DEFAULT_PERIOD_SECONDS = 10
  * Time that a frame may need to reach SQL beside the drain age and the collecting period, before
  * its writer commits it itself.
  */
-const CONFIRM_MARGIN_SECONDS = 15
+export const CONFIRM_MARGIN_SECONDS = 15
 
 /** Longest `confirmSeconds`: a frame may take as long to reach SQL as a cell lives. */
 const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS

@@ -11,6 +11,7 @@ import { prometheusText } from '../metrics/prometheus.js'
 import { CachedRead, MEMO_MS } from './cached-read.js'
 import { CachedReads } from './cached-reads.js'
 import { ClockWatch } from './clock-watch.js'
+import { completeUpTo } from './complete.js'
 import { Chores } from './collector/chores.js'
 import { Collecting } from './collector/collecting.js'
 import { Collector, type DrainOptions } from './collector/collector.js'
@@ -56,9 +57,6 @@ const NEW_GRID_SECONDS = 300
 
 /** Longest time that a live reading waits for the published watermark. */
 const LIVE_PATIENCE_MS = 100
-
-/** Shortest delay of the collectors after which figures are called stale. */
-const LEAST_STALE_SECONDS = 10
 
 /** Settings of the package's own uses of the wide cache, beside their options. */
 export interface OwnUse extends Partial<
@@ -440,10 +438,11 @@ export class WideCache<Row, Figures = unknown> {
   async #enter(): Promise<void> {
     const { name, cellTtlSeconds, layerSeconds } = this.#settings
     await enterUse(this.database, name, this.#use)
+    const ageMs = this.#environment.clock.elapsed() - this.#createdAt
     // A private cache has no cells older than this process.
-    const age = (this.#environment.clock.elapsed() - this.#createdAt) / 1000 + layerSeconds
-    const oldest = this.cache.scope === 'private' ? age : NEW_GRID_SECONDS
-    await this.#record.enter(await this.#watch.now(this.database), Math.min(oldest, cellTtlSeconds))
+    const oldest = this.cache.scope === 'private' ? ageMs / 1000 + layerSeconds : NEW_GRID_SECONDS
+    const now = await this.#watch.now(this.database)
+    await this.#record.enter(now, Math.min(oldest, cellTtlSeconds), Math.floor(now - ageMs))
   }
 
   async #readState(): Promise<StateOfUse | null> {
@@ -480,51 +479,25 @@ export class WideCache<Row, Figures = unknown> {
    * when it will be.
    */
   async #complete(): Promise<Omit<ReadContext, 'name'>> {
-    const {
-      name,
-      readTtlSeconds,
-      directSeconds,
-      periodSeconds: ownPeriod,
-      drainAfterLayers,
-      flushMs,
-    } = this.#settings
+    const { name, readTtlSeconds, directSeconds } = this.#settings
     const now = await this.#watch.now(this.database)
-    let drained = now
-    let due = now
-    for (const { grid, watermark, periodSeconds = ownPeriod } of await this.#record.states()) {
-      // If a clock was ahead, the watermark is too.
-      drained = Math.min(
-        drained,
-        grid.endOf(Math.min(watermark, grid.layerAt(now) - drainAfterLayers)),
-      )
-      due = Math.min(
-        due,
-        now - ((drainAfterLayers + 1) * grid.layerSeconds + lateSeconds(periodSeconds)) * 1000,
-      )
-    }
-    // What no collector has brought, its writer has: so the figures go on without collectors, only
-    // later.
-    const direct = now - directSeconds * 1000
+    const states = await this.#record.states()
+    const { asOf, overdueMs, byWriters } = completeUpTo(states, now, this.#settings)
     // A new grid has its watermark long ago, and its first collector is yet to run.
     const known = this.#environment.clock.elapsed() - this.#createdAt > directSeconds * 1000
-    if (drained < direct && known) {
+    if (byWriters && known) {
       this.#logger.warnOnce(
         'no collector',
         `wide-cache: nobody collects "${name}", so its figures are ${directSeconds} s old; ` +
           remedyFor(this.#use.kind),
       )
     }
-    // A row waits in the open frame for `flushMs`, and is placed in the layer of that moment.
-    const asOf = Math.max(drained - flushMs, direct)
-    const overdueMs = due - flushMs - asOf
-    const staleAt = now - overdueMs + readTtlSeconds * 1000 + MEMO_MS
-    return { asOf, stale: overdueMs > 0, staleAt }
+    return {
+      asOf,
+      stale: overdueMs > 0,
+      staleAt: now - overdueMs + readTtlSeconds * 1000 + MEMO_MS,
+    }
   }
-}
-
-/** Returns the seconds that a collector which comes every `periodSeconds` may be late. */
-function lateSeconds(periodSeconds: number): number {
-  return Math.max(2 * periodSeconds, LEAST_STALE_SECONDS)
 }
 
 /** Returns what to do if no process collects rows of a kind, for the log. */

@@ -168,11 +168,34 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'figures say that they are complete up to layers that no collector has drained',
-    file: 'wide-cache.ts',
+    file: 'complete.ts',
     find: 'Math.min(watermark, grid.layerAt(now) - drainAfterLayers)',
     replace: 'Math.max(watermark, grid.layerAt(now) - drainAfterLayers)',
     told: /though figures were complete/,
     seed: 11,
+  },
+  {
+    name: 'figures say that they are complete up to long layers that nobody has read',
+    file: 'collector/collector.ts',
+    find: 'if (!(await drain.commitEarly(newest, now, report))) return',
+    replace: '',
+    told: /though figures were complete/,
+    seed: 297,
+  },
+  {
+    name: 'a grid is complete though only some of its long layers have been read',
+    file: 'collector/grid-drain.ts',
+    find: 'const to = this.#grid.layerAt(now) + LAYERS_AHEAD',
+    replace: 'const to = this.#grid.layerAt(now) - 1',
+    told: /though figures were complete/,
+    seed: 297,
+  },
+  {
+    name: 'long layers that nobody uses make all figures old',
+    file: 'collector/collector.ts',
+    find: 'if (grid.layerSeconds === finest.layerSeconds) return',
+    replace: 'if (grid.layerSeconds >= finest.layerSeconds) return',
+    told: /is complete only up to/,
   },
   {
     name: 'collectors drain grids of their own shape only',
@@ -181,6 +204,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace:
       'for (const known of this.#known.values()) if (known.state.grid === ' +
       'this.#parts.record.grid) await',
-    told: /layers behind|has been forgotten/,
+    told: /layers behind|has been forgotten|is complete only up to/,
   },
 ]

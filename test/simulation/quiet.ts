@@ -38,7 +38,16 @@ export async function checkQuiet(
     scenario.jitterMs +
     DRAIN_MS +
     (servers.every((server) => server.up) ? 0 : PATIENCE_MS)
-  for (const { id, layerSeconds, watermark } of gridsOf(look)) {
+  const grids = gridsOf(look)
+  const shortest = Math.min(...grids.map(({ layerSeconds }) => layerSeconds))
+  for (const { id, layerSeconds, watermark, completeTo } of grids) {
+    // Big rows fill layers so much that they are not read early.
+    const longest = scenario.bigRows ? layerSeconds : shortest
+    const completeSince = (scenario.drainAfterLayers + 1) * longest * 1000 + behindMs
+    world.check(
+      completeTo >= clock.now - completeSince,
+      () => `${id} is complete only up to ${clock.now - completeTo} ms ago`,
+    )
     const oldest =
       Math.floor((clock.now - behindMs) / (layerSeconds * 1000)) - scenario.drainAfterLayers - 1
     world.check(

@@ -83,10 +83,11 @@ export function scenarioOf(random: Random): Scenario {
   const drainAfterLayers = random.pick([1, 2, 2, 3])
   const shapes: Shape[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
   if (random.chance(0.12)) {
-    shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 4]) })
+    shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 20, 20]) })
   }
-  const drainAge = (drainAfterLayers + 1) * Math.max(...shapes.map((shape) => shape.layerSeconds))
-  const leastConfirm = drainAge + 25
+  const longest = Math.max(...shapes.map((shape) => shape.layerSeconds))
+  const drainAge = (drainAfterLayers + 1) * longest
+  const leastConfirm = drainAge + Math.max(25, longest + 15)
   const [databaseStepMs, databaseStepForMs] = random.pick([
     [0, 0],
     [0, 0],
@@ -131,7 +132,7 @@ export function scenarioOf(random: Random): Scenario {
     drainAfterLayers,
     // What is left in cells is to be there at the end.
     cellTtlSeconds: Math.max(
-      drainAge + 10,
+      drainAge + Math.max(10, longest),
       clearly ? 400 : databaseStepMs === 31 * DAY_MS ? 200 : random.pick([15, 30, 60, 60, 200]),
     ),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),

@@ -28,15 +28,24 @@ export interface GridRow {
   readonly width: number
   readonly layerSeconds: number
   readonly watermark: number
+  /** Moment before which all rows are in SQL, in milliseconds since the Unix epoch. */
+  readonly completeTo: number
 }
 
 export function gridsOf(look: Look): GridRow[] {
-  return look('SELECT id, width, layer_seconds, watermark FROM wide_cache_grids').map((row) => ({
-    id: hex(row['id']),
-    width: Number(row['width']),
-    layerSeconds: Number(row['layer_seconds']),
-    watermark: Number(row['watermark']),
-  }))
+  const columns = 'id, width, layer_seconds, watermark, complete_to'
+  return look(`SELECT ${columns} FROM wide_cache_grids`).map((row) => {
+    const layerSeconds = Number(row['layer_seconds'])
+    const watermark = Number(row['watermark'])
+    const drainedTo = (watermark + 1) * layerSeconds * 1000
+    return {
+      id: hex(row['id']),
+      width: Number(row['width']),
+      layerSeconds,
+      watermark,
+      completeTo: Math.max(drainedTo, Number(row['complete_to'])),
+    }
+  })
 }
 
 /** The sums of one writer, or of all. */

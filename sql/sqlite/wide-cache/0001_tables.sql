@@ -18,8 +18,9 @@ CREATE TABLE IF NOT EXISTS wide_cache_uses (
 
 -- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
 -- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
--- watermark is the newest drained layer, mark the newest mark that a collector has put into the cache, period_seconds how
--- often collectors come (NULL: none ever did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it
+-- watermark is the newest drained layer. Collectors read long layers before they are old enough: complete_to is a moment
+-- before which all rows are in SQL by that. mark is the newest mark that a collector has put into the cache, period_seconds
+-- how often collectors come (NULL: none ever did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it
 -- committed, and the milliseconds it took; NULL: none has ended yet.
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BLOB NOT NULL,
@@ -28,6 +29,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   layer_seconds INTEGER NOT NULL,
   private_to BLOB NOT NULL,
   watermark INTEGER NOT NULL,
+  complete_to INTEGER NOT NULL DEFAULT 0,
   moved_at INTEGER NOT NULL,
   used_at INTEGER NOT NULL,
   lease_owner BLOB NULL,

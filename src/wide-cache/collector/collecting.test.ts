@@ -68,6 +68,8 @@ function published(memcached: SimulatedCacheServer): { key: string; watermark: n
   return { key: entry[0], watermark: Number(entry[1].value.toString()) }
 }
 
+type Site = ReturnType<typeof site>
+
 /** A site whose time is simulated, and where nothing fails. */
 function site() {
   const random = new Random(7)
@@ -246,6 +248,60 @@ test('a collector of long layers keeps its lease, and runs once a layer', async 
   )
   assert.equal(raises, 10)
   assert(worst < 182, `drained up to ${worst} s ago`)
+  end()
+})
+
+/** Returns the seconds between the moment up to which all is in SQL and now. */
+async function ageOf({ world, server }: Site, wide: WideCache<unknown>): Promise<number> {
+  let asOf: number | undefined
+  void wide.read().then((read) => (asOf = read as number))
+  await world.pass(1_000)
+  assert(asOf !== undefined, 'read() answers within a second')
+  return (server.clock.now - asOf) / 1000
+}
+
+const asOfAlone = async (_: unknown, { asOf }: { asOf: number }): Promise<number> => asOf
+
+for (const layerSeconds of [2, 30, 600]) {
+  test(`layers of ${layerSeconds} s that one process tried make no figures older`, async () => {
+    const here = site()
+    const { world, taken, start, end } = here
+    const { wide } = start({ read: asOfAlone })
+    await world.pass(100_000)
+    const usual = await ageOf(here, wide)
+    const tried = start({ layerSeconds, cellTtlSeconds: 7_200, collect: false })
+    await world.pass(1_000)
+    for (let i = 0; i < 5; i++) tried.wide.append(i)
+    await world.pass(4_000)
+    if (layerSeconds === 30) tried.process.kill('is killed')
+    else void tried.wide.close()
+    await world.pass(30_000)
+    for (let i = 0; i < 20; i++) {
+      const age = await ageOf(here, wide)
+      assert(age < usual + 2.5, `${age} s instead of ${usual} s`)
+      await world.pass(777)
+    }
+    assert.equal(taken.length, 5)
+    end()
+  })
+}
+
+test('rows of a process with long layers are in SQL before figures say so', async () => {
+  const here = site()
+  const { world, taken, start, end } = here
+  const { wide } = start({ read: asOfAlone })
+  const long = start({ layerSeconds: 600, cellTtlSeconds: 7_200, collect: false })
+  await world.pass(100_000)
+  for (let i = 0; i < 100; i++) {
+    const at = world.now
+    long.wide.append(i)
+    for (let asked = 0; asked < 5; asked++) {
+      const age = await ageOf(here, wide)
+      const isIn = taken.some(({ row }) => row === i)
+      assert(isIn || world.now - age * 1000 < at, `figures of ${age} s ago miss row ${i}`)
+    }
+  }
+  assert(taken.length >= 98, `${taken.length} rows`)
   end()
 })
 

@@ -1,4 +1,5 @@
 import type { Grid } from '../grid.js'
+import { finestOf } from '../complete.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
@@ -45,6 +46,8 @@ export class Collector {
   readonly #drains = new Map<string, GridDrain>()
   /** The grids, by their ids. */
   #known = new Map<string, Known>()
+  /** The grid with the shortest layers. */
+  #finest: Grid | undefined
   #knownAt = -Infinity
 
   constructor(parts: CollectorParts) {
@@ -100,6 +103,7 @@ export class Collector {
         return [id, { state, markedAt, mark }]
       }),
     )
+    this.#finest = finestOf(states)
     this.#knownAt = this.#parts.clock.elapsed()
   }
 
@@ -121,8 +125,33 @@ export class Collector {
     const { watermark } = report
     if (watermark > state.watermark) known.mark = undefined
     known.state = { ...state, watermark }
+    await this.#commitEarly(known, drain, newest, report)
     if (all) await drain.commitYounger(newest, report)
     if (record.grid !== grid) report.watermark = before
+  }
+
+  /**
+   * Keeps a grid whose layers are longer than those of another one from making figures older: they
+   * are complete up to the moment up to which all grids are. What its younger layers hold comes to
+   * SQL as early as that of the grid with the shortest layers.
+   */
+  async #commitEarly(
+    known: Known,
+    drain: GridDrain,
+    newest: number,
+    report: DrainReport,
+  ): Promise<void> {
+    const { record, watch, drainAfterLayers } = this.#parts
+    const { grid } = known.state
+    const finest = this.#finest!
+    if (grid.layerSeconds === finest.layerSeconds) return
+    // Before the cells are read: what was recorded so long ago is in them.
+    const now = watch.estimate ?? 0
+    const completeTo = finest.endOf(finest.layerAt(now) - drainAfterLayers)
+    if (completeTo <= Math.max(grid.endOf(newest), known.state.completeTo)) return
+    if (!(await drain.commitEarly(newest, now, report))) return
+    await record.completeTo(grid, completeTo)
+    known.state = { ...known.state, completeTo }
   }
 
   /**

@@ -71,9 +71,15 @@ const LOOK_BACK_SECONDS = 300
 const AHEAD_LAYERS = 16
 
 /**
- * Least number of layers ahead of the present that `all` reads: writers' clocks differ a little.
+ * Least number of layers ahead of the present that are read: writers' clocks differ a little.
  */
 const LAYERS_AHEAD = 2
+
+/**
+ * Most bytes of a second that are read early, on the average. Cells that are read early are read
+ * again until they are drained, so a grid in much use is left to its drains.
+ */
+const EARLY_BYTES_A_SECOND = 64 * 1024
 
 /**
  * Drains one grid. Reads all cells of the layers above the watermark that are old enough, brings
@@ -94,6 +100,10 @@ export class GridDrain {
   #wentBackAt = -Infinity
   #hasLookedBack = false
   #publishedAt = -Infinity
+  /** Whether the last drain came to its end, and no cell was unanswered. */
+  #isDrained = false
+  /** Moment from which on the layers above may be read early, by `clock.elapsed()`. */
+  #mayReadEarlyAt = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
     this.#parts = parts
@@ -115,6 +125,7 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<number> {
+    this.#isDrained = false
     const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers
     const silent: SilentServers = new Set()
     const { published, clock } = this.#parts
@@ -150,8 +161,33 @@ export class GridDrain {
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
     this.#hasLookedBack = true
     await this.#reader.forgetSilence(silent)
+    this.#isDrained = !stays
     report.watermark = raised
     return newest
+  }
+
+  /**
+   * After a drain to `newest`, commits the rows of the layers above it, as {@link commitYounger}
+   * does, unless that is too much to read. Tells whether SQL now has all that the cells hold.
+   *
+   * @param now the database's clock
+   */
+  async commitEarly(newest: number, now: number, report: DrainReport): Promise<boolean> {
+    const { clock } = this.#parts
+    if (!this.#isDrained || clock.elapsed() < this.#mayReadEarlyAt) return false
+    const silent: SilentServers = new Set()
+    const to = this.#grid.layerAt(now) + LAYERS_AHEAD
+    let bytes = 0
+    let answered = true
+    for (let from = newest + 1; from <= to && bytes <= READ_BYTES; from += AHEAD_LAYERS) {
+      const read = await this.#reader.read(from, Math.min(to, from + AHEAD_LAYERS - 1), silent)
+      bytes += read.bytes
+      answered &&= read.unanswered === 0
+      // Most of them have been read early before.
+      await this.#commit(this.#ledger.unsettled(read.frames), report, undefined)
+    }
+    this.#mayReadEarlyAt = clock.elapsed() + (bytes / EARLY_BYTES_A_SECOND) * 1000
+    return answered && bytes <= READ_BYTES
   }
 
   /**

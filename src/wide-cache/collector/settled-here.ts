@@ -23,6 +23,11 @@ export class SettledHere implements FrameLedger {
     return this.#keys
   }
 
+  /** Returns those of `frames` that are not among {@link keys}. */
+  unsettled(frames: readonly Frame[]): Frame[] {
+    return frames.filter((frame) => !this.#keys.has(frameKey(frame)))
+  }
+
   async commit(frames: readonly Frame[], options?: CommitOptions): Promise<Settled> {
     const settled = await this.#ledger.commit(frames, options)
     this.#remember(frames)

@@ -27,6 +27,11 @@ export interface GridState {
   readonly grid: Grid
   /** The newest drained layer. */
   readonly watermark: number
+  /**
+   * All rows recorded before this moment are in SQL, though their layers may not be drained; in
+   * milliseconds since the Unix epoch.
+   */
+  readonly completeTo: number
   /** Period of the collectors, in seconds; `undefined` if none ever came. */
   readonly periodSeconds: number | undefined
 }
@@ -102,8 +107,9 @@ export class GridRecord {
 
   /**
    * Enters the grid, if it is new, with a watermark `seconds` before `now`: no older cell can live.
+   * No row is recorded for a new grid before `bornAt`.
    */
-  async enter(now: number, seconds: number): Promise<void> {
+  async enter(now: number, seconds: number, bornAt = now - seconds * 1000): Promise<void> {
     const { width, layerSeconds } = this.#geometry
     const id = this.#newId()
     const watermark = new Grid(id, this.#geometry).layerAt(now - seconds * 1000)
@@ -112,11 +118,21 @@ export class GridRecord {
         this.#database.dialect,
         'wide_cache_grids',
         ['name', 'width', 'layer_seconds', 'private_to'],
-        ['id', 'name', 'width', 'layer_seconds', 'private_to', 'watermark', 'moved_at', 'used_at'],
+        [
+          'id',
+          'name',
+          'width',
+          'layer_seconds',
+          'private_to',
+          'watermark',
+          'complete_to',
+          'moved_at',
+          'used_at',
+        ],
         { used_at: 'replace' },
         1,
       ),
-      [id, this.#name, width, layerSeconds, this.#privateTo, watermark, now, now],
+      [id, this.#name, width, layerSeconds, this.#privateTo, watermark, bornAt, now, now],
     )
     await this.states()
   }
@@ -127,13 +143,14 @@ export class GridRecord {
    */
   async states(): Promise<GridState[]> {
     const { rows } = await this.#database.query(
-      'SELECT id, width, layer_seconds, watermark, period_seconds FROM wide_cache_grids ' +
-        'WHERE name = ? AND private_to = ? ORDER BY id',
+      'SELECT id, width, layer_seconds, watermark, complete_to, period_seconds ' +
+        'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
       [this.#name, this.#privateTo],
     )
     return rows.map((row) => ({
       grid: this.#known(row),
       watermark: Number(row['watermark']),
+      completeTo: Number(row['complete_to']),
       periodSeconds: row['period_seconds'] === null ? undefined : Number(row['period_seconds']),
     }))
   }
@@ -169,6 +186,14 @@ export class GridRecord {
       [to, now, mark ?? null, used ? 1 : 0, now, this.#owner, now + LEASE_MS, grid.id, from],
     )
     if (affectedRows !== 1) throw new WatermarkMoved()
+  }
+
+  /** Records that all rows of a grid that were recorded before a moment are in SQL. */
+  async completeTo(grid: Grid, moment: number): Promise<void> {
+    await this.#database.query('UPDATE wide_cache_grids SET complete_to = ? WHERE id = ?', [
+      moment,
+      grid.id,
+    ])
   }
 
   /** Gives a grid a new id, because another database uses its present one. */

@@ -1,0 +1,112 @@
+/** Figures never say that they have the rows of a grid with long layers before SQL does. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DatabaseError } from '../../src/database/database.js'
+import { Collector } from '../../src/wide-cache/collector/collector.js'
+import { completeUpTo } from '../../src/wide-cache/complete.js'
+import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
+import { explore, type Orders } from '../simulated-world/explorer.js'
+import { DRAIN_AFTER_LAYERS, enterGrid, GEOMETRY, type Parts, partsOf, writerOf } from './parts.js'
+import { committed, LAYER_MS } from './wide-cache.js'
+
+const LONG = { ...GEOMETRY, layerSeconds: 600 }
+const TIMING = {
+  drainAfterLayers: DRAIN_AFTER_LAYERS,
+  periodSeconds: 1,
+  directSeconds: 75,
+  flushMs: 50,
+}
+
+interface Row {
+  readonly row: string
+  readonly at: number
+}
+
+/** A writer in long layers beside a collector and a reader in short ones. */
+async function start(orders: Orders) {
+  const writer = partsOf(orders.actor('writer'), { geometry: LONG })
+  const collector = partsOf(orders.actor('collector'))
+  const reader = partsOf(orders.actor('reader'))
+  await enterGrid(orders, [collector, reader])
+  await orders.alone(async () => {
+    await writer.record.enter(await writer.database.now(), 5)
+  })
+  const collecting = new Collector(collector)
+  const recorded: Row[] = []
+  const writing = writerOf(writer)
+  return {
+    reader,
+    /** Records a row, and places it. */
+    append: async (row: string): Promise<void> => {
+      recorded.push({ row, at: writer.clock.now() })
+      writing.append(row)
+      await writing.flush()
+    },
+    drain: async (): Promise<void> => {
+      await collecting.drain().catch((error: unknown) => {
+        if (error instanceof WatermarkMoved) throw error
+      })
+    },
+    look: () => look(orders, reader, recorded),
+  }
+}
+
+function unlessDatabaseFails(error: unknown): undefined {
+  if (!(error instanceof DatabaseError)) throw error
+}
+
+/** Returns the moment up to which figures are complete, once SQL has all that it should. */
+async function look(orders: Orders, reader: Parts, recorded: readonly Row[]): Promise<number> {
+  const now = await reader.database.now()
+  const states = await reader.record.states()
+  const { asOf } = completeUpTo(states, now, TIMING)
+  const rows = committed(orders)
+  for (const { row, at } of recorded) {
+    assert(at >= asOf || rows.includes(row), `${row} is ${asOf - at} ms older than the figures`)
+  }
+  return asOf
+}
+
+test('what lies in long layers is in SQL when figures go past it', async () => {
+  const passed = new Set<boolean>()
+  await explore(
+    async (orders) => {
+      const { append, drain, look } = await start(orders)
+      await orders.alone(() => append('before'))
+      const at = orders.actor('reader').environment.clock.now()
+      await orders.pass((DRAIN_AFTER_LAYERS + 2) * LAYER_MS)
+      await orders.together({
+        collector: drain,
+        reader: async () => {
+          const asOf = await look().catch(unlessDatabaseFails)
+          if (asOf !== undefined) passed.add(asOf > at)
+        },
+      })
+      await orders.alone(look)
+    },
+    { failures: 1, preemptions: 1 },
+  )
+  assert.deepEqual(passed, new Set([false, true]))
+})
+
+test('a process with long layers that comes back during a run is not overtaken', async () => {
+  await explore(
+    async (orders) => {
+      const { append, drain, look } = await start(orders)
+      await orders.alone(drain)
+      await orders.pass((DRAIN_AFTER_LAYERS + 2) * LAYER_MS)
+      await orders.together({
+        collector: drain,
+        writer: () => append('back'),
+        reader: async () => void (await look()),
+      })
+      await orders.pass((DRAIN_AFTER_LAYERS + 2) * LAYER_MS)
+      await orders.together({ collector: drain, reader: async () => void (await look()) })
+      assert.deepEqual(committed(orders), ['back'])
+      const asOf = await orders.alone(look)
+      const now = orders.actor('reader').environment.clock.now()
+      assert(asOf > now - (DRAIN_AFTER_LAYERS + 2) * LAYER_MS, 'and figures are not older')
+    },
+    { preemptions: 1 },
+  )
+})
