@@ -4,10 +4,12 @@
  * of several nodes, two that write it at once conflict, and one of them is rolled back.
  */
 import type { Queryable, Transaction } from '../database/database.js'
-import { upsert } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
+
+const BOOKS = table('activity_books', ['name'], 'open_day', ['views', 'add'], ['changes', 'add'])
 
 /** State of the books that a transaction finds. */
 export interface Books {
@@ -24,17 +26,7 @@ export async function openBooks(tx: Transaction, name: string): Promise<Books> {
 
 /** {@link openBooks}, and enters `views` more views. Returns what there was before. */
 export async function enterViews(tx: Transaction, name: string, views: number): Promise<Books> {
-  await tx.query(
-    upsert(
-      tx.dialect,
-      'activity_books',
-      ['name'],
-      ['name', 'open_day', 'views', 'changes'],
-      { views: 'add', changes: 'add' },
-      1,
-    ),
-    [name, 0, views, 1],
-  )
+  await BOOKS.upsert(tx, [[name, 0, views, 1]])
   const {
     rows: [row],
   } = await tx.query('SELECT open_day, views, changes FROM activity_books WHERE name = ?', [name])

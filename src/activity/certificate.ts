@@ -3,7 +3,7 @@
  * they agree. One statement, so that a commit that is under way is no finding.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
-import { upsert } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
 import { LEDGER_SUMS } from '../wide-cache/ledger/sums.js'
 import { ALL_VIEWS, whyUnbalanced } from './balance.js'
@@ -65,6 +65,11 @@ const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'lost']
 
 /** Columns that a closing writes. */
 const CLOSING_COLUMNS = ['all_views', 'uncounted', ...LEDGER_COLUMNS] as const
+const CLOSED = table(
+  'activity_certificates',
+  ['name', 'day'],
+  ...CLOSING_COLUMNS.map((column) => [column, 'replace'] as const),
+)
 
 /**
  * The certificate of a day, counted from 1970.
@@ -168,18 +173,8 @@ export async function certify(
       'JOIN activity_books AS b ON b.name = ?',
     [name, vanishedBefore, name, name],
   )
-  const columns = ['name', 'day', ...CLOSING_COLUMNS]
-  await tx.query(
-    upsert(
-      tx.dialect,
-      'activity_certificates',
-      ['name', 'day'],
-      columns,
-      Object.fromEntries(CLOSING_COLUMNS.map((column) => [column, 'replace' as const])),
-      1,
-    ),
-    [name, day, ...CLOSING_COLUMNS.map((column) => rows[0]?.[column] ?? null)],
-  )
+  const figures = CLOSING_COLUMNS.map((column) => rows[0]?.[column] ?? null)
+  await CLOSED.upsert(tx, [[name, day, ...figures]])
   return readCertificate(tx, name, day, vanishedBefore)
 }
 

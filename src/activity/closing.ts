@@ -1,11 +1,21 @@
 /** The closing of days: from then on their figures never change. */
 import type { Database, Queryable, Transaction } from '../database/database.js'
-import { insert, upsert } from '../database/dialect.js'
-import { writeRows } from '../database/bulk.js'
+import { table } from '../database/table.js'
 import { HOURS_A_DAY, openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
 import { DAY_MS } from '../support/clock.js'
 import { dimensionsOf } from './values.js'
+
+/** The visitors of hours. Their views are there already. */
+const HOUR_VISITORS = table('activity_hours', ['name', 'hour'], 'views', 'late', [
+  'visitors',
+  'replace',
+])
+export const DAY_VALUES = table(
+  'activity_day_values',
+  ['name', 'dimension', 'day', 'value'],
+  ['views', 'add'],
+)
 
 /** Values of a dimension that a closed day lists one by one. */
 const VALUES_A_DAY = 1_000
@@ -96,18 +106,9 @@ async function closeHours(tx: Transaction, name: string, day: number): Promise<n
     [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY],
   )
   const seen = byHour.flatMap((visitors, hour) =>
-    visitors > 0 ? [[name, day * HOURS_A_DAY + hour, 0, 0, visitors]] : [],
+    visitors > 0 ? [[name, day * HOURS_A_DAY + hour, 0, 0, visitors] as const] : [],
   )
-  await writeRows(tx, seen, (count) =>
-    upsert(
-      tx.dialect,
-      'activity_hours',
-      ['name', 'hour'],
-      ['name', 'hour', 'views', 'late', 'visitors'],
-      { visitors: 'replace' },
-      count,
-    ),
-  )
+  await HOUR_VISITORS.upsert(tx, seen)
   return groups.reduce((all, [, visitors]) => all + visitors, 0)
 }
 
@@ -148,11 +149,5 @@ async function closeValues(
   )
   const others = Number(rows[0]!['others'])
   if (others === 0) return
-  await tx.query(insert('activity_day_values', ['name', 'dimension', 'day', 'value', 'views'], 1), [
-    name,
-    dimension,
-    day,
-    Buffer.alloc(0),
-    others,
-  ])
+  await DAY_VALUES.insert(tx, [[name, dimension, day, Buffer.alloc(0), others]])
 }

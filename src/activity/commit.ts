@@ -1,12 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { statementsOf } from '../database/bulk.js'
 import type { SqlValue, Transaction } from '../database/database.js'
-import { insert, upsert } from '../database/dialect.js'
+import type { Statement } from '../database/dialect.js'
+import { type Table, table } from '../database/table.js'
 import type { CommitContext } from '../wide-cache/options.js'
 import { enterViews } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { keptOf } from './keep.js'
 import { sliceOf, Sums } from './sums.js'
+import { HOUR_VALUES } from './values.js'
 import type { Visit } from './visit.js'
 
 /**
@@ -22,6 +23,22 @@ const ROWS_A_STATEMENT = 1_000
 const LEAST_LOADED = 500
 
 const SECONDS_AN_HOUR = 3600
+
+const SECONDS = table(
+  'activity_seconds',
+  ['name', 'second'],
+  ['views', 'add'],
+  ['sums_only', 'add'],
+)
+const HOURS = table('activity_hours', ['name', 'hour'], ['views', 'add'], ['late', 'add'])
+const ROWS = table('activities', ['name', 'created_at', 'number'], 'visitor', 'page')
+const VISITORS = table(
+  'activity_visitors',
+  ['name', 'day', 'visitor'],
+  ['last_second', 'greatest'],
+  ['last_slice', 'greatest'],
+  ['hours', 'or'],
+)
 
 /**
  * Brings visits to SQL within the transaction of their frames: the rows, unless only sums are kept,
@@ -48,47 +65,25 @@ export async function commitVisits(
   const late = oldest * 1000 === openFrom ? ofOldest.filter(isLate).length : 0
   const statements = new Statements(tx)
 
-  await statements.send(
+  await statements.upsert(
+    SECONDS,
     seconds.map(([second, { length }]) => [name, second, length, keep === 'sums' ? length : 0]),
-    (count) =>
-      upsert(
-        tx.dialect,
-        'activity_seconds',
-        ['name', 'second'],
-        ['name', 'second', 'views', 'sums_only'],
-        { views: 'add', sums_only: 'add' },
-        count,
-      ),
   )
-  await statements.send(
+  await statements.upsert(
+    HOURS,
     byHour(seconds).map(([hour, views]) => [
       name,
       hour,
       views,
       hour * HOUR_MS === openFrom ? late : 0,
     ]),
-    (count) =>
-      upsert(
-        tx.dialect,
-        'activity_hours',
-        ['name', 'hour'],
-        ['name', 'hour', 'views', 'late'],
-        { views: 'add', late: 'add' },
-        count,
-      ),
   )
   const sums = new Sums()
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
   if (keep === 'sums') await addUp(rows)
-  else {
-    await statements.insert(
-      'activities',
-      ['name', 'created_at', 'number', 'visitor', 'page'],
-      rows,
-      visits.length,
-    )
-  }
-  await statements.send(
+  else await statements.insert(ROWS, rows, visits.length)
+  await statements.upsert(
+    VISITORS,
     mapped(sums.visitors(), ([day, { visitor, second, hours }]) => [
       name,
       day,
@@ -97,17 +92,9 @@ export async function commitVisits(
       sliceOf(second),
       hours,
     ]),
-    (count) =>
-      upsert(
-        tx.dialect,
-        'activity_visitors',
-        ['name', 'day', 'visitor'],
-        ['name', 'day', 'visitor', 'last_second', 'last_slice', 'hours'],
-        { last_second: 'greatest', last_slice: 'greatest', hours: 'or' },
-        count,
-      ),
   )
-  await statements.send(
+  await statements.upsert(
+    HOUR_VALUES,
     mapped(sums.values(), ([dimension, hour, value, views]) => [
       name,
       dimension,
@@ -115,18 +102,11 @@ export async function commitVisits(
       Buffer.from(value),
       views,
     ]),
-    (count) =>
-      upsert(
-        tx.dialect,
-        'activity_hour_values',
-        ['name', 'dimension', 'hour', 'value'],
-        ['name', 'dimension', 'hour', 'value', 'views'],
-        { views: 'add' },
-        count,
-      ),
   )
   await statements.done()
 }
+
+type Row = readonly SqlValue[]
 
 /** Sends statements one after the other. The next one is made while the database is at the last. */
 class Statements {
@@ -138,36 +118,32 @@ class Statements {
   }
 
   /** Sends as many statements as the rows need. The last one may still be under way afterwards. */
-  async send(rows: Iterable<SqlValue[]>, sqlFor: (count: number) => string): Promise<void> {
-    const limits = { maxBytes: this.#tx.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
-    for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
-      await this.#next(() => this.#tx.query(sql, values))
-    }
+  upsert<R extends Row>(table: Table<R>, rows: Iterable<R>): Promise<void> {
+    return this.#send(table.upserts(this.#tx, rows, ROWS_A_STATEMENT))
   }
 
   /**
    * Inserts rows by the fastest way that the database has. All of them have been read then, and the
    * database may still be at the last ones.
    */
-  async insert(
-    table: string,
-    columns: readonly string[],
-    rows: Iterable<SqlValue[]>,
-    count: number,
-  ): Promise<void> {
+  async insert<R extends Row>(table: Table<R>, rows: Iterable<R>, count: number): Promise<void> {
     const { load } = this.#tx
     if (load && count >= LEAST_LOADED) {
       await new Promise<void>((resolve, reject) => {
-        this.#next(() => load(table, columns, withEnd(rows, resolve), count))
+        this.#next(() => load(table.name, table.columns, withEnd(rows, resolve), count))
           .then(() => this.done())
           .then(resolve, reject)
       })
-    } else await this.send(rows, (n) => insert(table, columns, n))
+    } else await this.#send(table.inserts(this.#tx, rows, ROWS_A_STATEMENT))
   }
 
   /** Resolves when the last statement has been carried out. */
   async done(): Promise<void> {
     await this.#underWay
+  }
+
+  async #send(statements: Iterable<Statement>): Promise<void> {
+    for (const { sql, values } of statements) await this.#next(() => this.#tx.query(sql, values))
   }
 
   async #next(send: () => Promise<unknown>): Promise<void> {
@@ -180,7 +156,7 @@ class Statements {
 }
 
 /** Reads rows, by which they are added up. Requests of a process that collects have turns. */
-async function addUp(rows: Iterable<SqlValue[]>): Promise<void> {
+async function addUp(rows: Iterable<unknown>): Promise<void> {
   let read = 0
   for (const _ of rows) if (++read % ROWS_A_STATEMENT === 0) await turn()
 }
@@ -191,7 +167,7 @@ function* withEnd<T>(rows: Iterable<T>, end: () => void): Generator<T> {
   end()
 }
 
-function* mapped<T>(items: Iterable<T>, valuesOf: (item: T) => SqlValue[]): Generator<SqlValue[]> {
+function* mapped<T, R>(items: Iterable<T>, valuesOf: (item: T) => R): Generator<R> {
   for (const item of items) yield valuesOf(item)
 }
 
@@ -230,7 +206,7 @@ function* rowsOf(
   timeOf: (visit: Visit) => number,
   number: number,
   sums: Sums,
-): Generator<SqlValue[]> {
+): Generator<readonly [SqlValue, SqlValue, SqlValue, SqlValue, SqlValue]> {
   for (const [, visits] of seconds) {
     for (const visit of visits.sort((a, b) => a.time - b.time)) {
       const time = timeOf(visit)

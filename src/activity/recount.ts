@@ -3,10 +3,17 @@
  * removed, by the same transactions, so that one statement finds them equal at any time. Views of
  * which only sums are kept have no rows and are left out, also in seconds that have both.
  */
-import { writeRows } from '../database/bulk.js'
 import type { Database, Queryable } from '../database/database.js'
-import { upsert } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import type { BurstLogger } from '../support/logger.js'
+
+const EQUAL = table('activity_certificates', ['name', 'day'], ['layers_equal', 'add'])
+const UNEQUAL = table(
+  'activity_certificates',
+  ['name', 'day'],
+  ['layers_unequal', 'add'],
+  ['unequal_second', 'replace'],
+)
 
 /** Layers of a call. With one every 10 s, all stretches of 3 s of a day take 20 hours. */
 const LAYERS_A_RUN = 4
@@ -118,16 +125,9 @@ export class Recounts {
   }
 
   async #writeEqual(database: Database): Promise<void> {
-    const rows = [...this.#equal].map(([day, layers]) => [this.#name, day, layers])
-    await writeRows(database, rows, (count) =>
-      upsert(
-        database.dialect,
-        'activity_certificates',
-        ['name', 'day'],
-        ['name', 'day', 'layers_equal'],
-        { layers_equal: 'add' },
-        count,
-      ),
+    await EQUAL.upsert(
+      database,
+      [...this.#equal].map(([day, layers]) => [this.#name, day, layers]),
     )
     this.#equal.clear()
     this.#runs = 0
@@ -137,17 +137,7 @@ export class Recounts {
   async #reportUnequal(database: Database, layer: RecountedLayer): Promise<void> {
     const day = dayOf(layer)
     const found = await database.transaction(async (tx) => {
-      await tx.query(
-        upsert(
-          tx.dialect,
-          'activity_certificates',
-          ['name', 'day'],
-          ['name', 'day', 'layers_unequal', 'unequal_second'],
-          { layers_unequal: 'add', unequal_second: 'replace' },
-          1,
-        ),
-        [this.#name, day, 1, layer.second],
-      )
+      await UNEQUAL.upsert(tx, [[this.#name, day, 1, layer.second]])
       const { rows } = await tx.query(
         'SELECT layers_unequal FROM activity_certificates WHERE name = ? AND day = ?',
         [this.#name, day],

@@ -2,13 +2,15 @@
  * The removal of one value, such as an address that carried a secret: all that has been stored of
  * it. Its views stay in all totals.
  */
-import { listsOf, writeRows } from '../database/bulk.js'
+import { listsOf } from '../database/bulk.js'
 import type { Database, SqlValue, Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
+import { placeholders } from '../database/dialect.js'
 import { openBooks } from './books.js'
+import { DAY_VALUES } from './closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES } from './dimensions/packed.js'
+import { HOUR_VALUES } from './values.js'
 
 /** The page of visits whose own page has been removed. */
 export const REMOVED_PAGE = '(removed)'
@@ -57,31 +59,24 @@ async function moveToOther(
   dimension: string,
   value: string,
 ): Promise<number> {
-  const table = `activity_${period}_values`
+  const table = period === 'hour' ? HOUR_VALUES : DAY_VALUES
   const place = [name, dimension, Buffer.from(value)]
   const { rows } = await tx.query(
-    `SELECT ${period} AS period, views FROM ${table} ` +
+    `SELECT ${period} AS period, views FROM ${table.name} ` +
       `WHERE name = ? AND dimension = ? AND value = ? ORDER BY ${period}`,
     place,
   )
-  const others = rows.map((row) => [
-    name,
-    dimension,
-    Number(row['period']),
-    Buffer.alloc(0),
-    Number(row['views']),
-  ])
-  await writeRows(tx, others, (count) =>
-    upsert(
-      tx.dialect,
-      table,
-      ['name', 'dimension', period, 'value'],
-      ['name', 'dimension', period, 'value', 'views'],
-      { views: 'add' },
-      count,
-    ),
+  await table.upsert(
+    tx,
+    rows.map((row) => [
+      name,
+      dimension,
+      Number(row['period']),
+      Buffer.alloc(0),
+      Number(row['views']),
+    ]),
   )
-  await tx.query(`DELETE FROM ${table} WHERE name = ? AND dimension = ? AND value = ?`, place)
+  await tx.query(`DELETE FROM ${table.name} WHERE name = ? AND dimension = ? AND value = ?`, place)
   return rows.length
 }
 

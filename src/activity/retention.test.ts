@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { memory } from '../cache/memory.js'
-import { writeRows } from '../database/bulk.js'
 import type { Database } from '../database/database.js'
-import { insert } from '../database/dialect.js'
 import { shifted } from '../database/shifted.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { table } from '../database/table.js'
 import { systemEnvironment } from '../support/environment.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { eventually } from '../../test/servers/eventually.js'
@@ -85,15 +84,15 @@ test('visitors of closed days are removed one statement at a time', async () => 
   await database.migrate(['activity'])
   const day = 20_000
   const now = (day + 30) * 24 * HOUR_MS
-  const books = ['name', 'open_day', 'views', 'changes']
-  await database.query(insert('activity_books', books, 1), ['a', day + 9, 0, 1])
+  const books = table('activity_books', ['name'], 'open_day', 'views', 'changes')
+  await books.insert(database, [['a', day + 9, 0, 1]])
   const second = day * 24 * 3_600
-  const rows = [1, 2, 3].map((byte) => ['a', day, Buffer.alloc(12, byte), second, sliceOf(second)])
-  const columns = ['name', 'day', 'visitor', 'last_second', 'last_slice', 'hours']
-  await writeRows(
+  const slice = sliceOf(second)
+  const key = ['name', 'day', 'visitor'] as const
+  const visitors = table('activity_visitors', key, 'last_second', 'last_slice', 'hours')
+  await visitors.insert(
     database,
-    rows.map((row) => [...row, 1]),
-    (count) => insert('activity_visitors', columns, count),
+    [1, 2, 3].map((byte) => ['a', day, Buffer.alloc(12, byte), second, slice, 1]),
   )
   let underWay = 0
   const slow: Database = wrapped(database, {

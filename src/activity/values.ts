@@ -2,8 +2,15 @@
  * The values of dimensions by the hour: how many there are is bounded, and how long they are kept.
  */
 import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
+import { placeholders } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { HOURS_A_DAY, openBooks, openDayOf } from './books.js'
+
+export const HOUR_VALUES = table(
+  'activity_hour_values',
+  ['name', 'dimension', 'hour', 'value'],
+  ['views', 'add'],
+)
 
 /** Values that an hour of a dimension may have before the smallest are folded into one. */
 const MAX_VALUES_AN_HOUR = 10_000
@@ -96,17 +103,7 @@ async function fold(tx: Transaction, { name, dimension, hour }: Place): Promise<
     [name, dimension, hour, ...values],
   )
   const views = rows.reduce((sum, row) => sum + Number(row['views']), 0)
-  await tx.query(
-    upsert(
-      tx.dialect,
-      'activity_hour_values',
-      ['name', 'dimension', 'hour', 'value'],
-      ['name', 'dimension', 'hour', 'value', 'views'],
-      { views: 'add' },
-      1,
-    ),
-    [name, dimension, hour, Buffer.alloc(0), views],
-  )
+  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, Buffer.alloc(0), views]])
 }
 
 /**

@@ -4,9 +4,9 @@
  * the time: with all rows locked, the ranges can be changed, and nothing is stranded.
  */
 import type { MigratedDatabase } from '../connections/migrated-database.js'
-import { writeRows } from '../database/bulk.js'
 import type { Queryable, Transaction } from '../database/database.js'
-import { insert, skipLocked, upsert } from '../database/dialect.js'
+import { skipLocked } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { HASHES } from './encoding.js'
 
 /** From the first hash to the last, both within. */
@@ -146,7 +146,7 @@ export class Buckets {
    */
   async #lockAll(tx: Transaction): Promise<void> {
     const { all, owner } = this.#names
-    await tx.query(upsert(tx.dialect, all, [owner], [owner, 'buckets'], {}, 1), [this.#id, 0])
+    await table(all, [owner], 'buckets').upsert(tx, [[this.#id, 0]])
   }
 
   async #rewrite(tx: Transaction, count: number): Promise<void> {
@@ -155,14 +155,14 @@ export class Buckets {
     // It waits for the processors that are at a bucket.
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
     const bound = (bucket: number): number => Math.floor((bucket * HASHES) / count)
-    const rows = Array.from({ length: count }, (_, bucket) => [
-      this.#id,
-      bucket,
-      bound(bucket),
-      bound(bucket + 1) - 1,
-    ])
-    await writeRows(tx, rows, (n) =>
-      insert(buckets, [owner, 'bucket', 'first_hash', 'last_hash'], n),
+    await table(buckets, [owner, 'bucket'], 'first_hash', 'last_hash').insert(
+      tx,
+      Array.from({ length: count }, (_, bucket) => [
+        this.#id,
+        bucket,
+        bound(bucket),
+        bound(bucket + 1) - 1,
+      ]),
     )
     await tx.query(`UPDATE ${all} SET buckets = ? WHERE ${owner} = ?`, [count, this.#id])
   }

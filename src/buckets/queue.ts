@@ -11,12 +11,13 @@ import {
 } from '../connections/counting.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Transaction } from '../database/database.js'
+import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { Buckets, type BucketTables } from './buckets.js'
 import { Encoding, hashOf } from './encoding.js'
 import type { QueueSettings } from './options.js'
-import { type Encoded, insertEncoded } from './statements.js'
+import type { Encoded } from './statements.js'
 import { transactionOf, Waiting } from './waiting.js'
 
 /** The names of the tables and of the columns that hold a key and a value. */
@@ -81,11 +82,9 @@ export class Queue<K, V> {
   /** Inserts `rows` at once. */
   insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
     const { queued, owner, key, value } = this.tables
-    return insertEncoded(tx, queued, [owner, 'hash', key, value], rows, (row) => [
-      this.id,
-      row.hash,
-      row.key,
-      row.value,
-    ])
+    return table(queued, [owner, 'hash', key, value]).insert(
+      tx,
+      rows.map((row) => [this.id, row.hash, row.key, row.value]),
+    )
   }
 }

@@ -7,10 +7,11 @@
  */
 import { HASHES } from '../buckets/encoding.js'
 import type { Queue } from '../buckets/queue.js'
-import { bytesOf, type Encoded, insertEncoded } from '../buckets/statements.js'
-import { deleteRows, listsOf, writeRows } from '../database/bulk.js'
+import { bytesOf, type Encoded } from '../buckets/statements.js'
+import { deleteRows, listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
+import { placeholders } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import type { Change, CollisionFreeMapOptions } from './options.js'
 
 /** Queued updates a processor holds at once. */
@@ -19,7 +20,21 @@ export const UPDATES_A_PORTION = 2_000
 const MAX_REASON = 500
 
 const QUEUE = 'collision_free_map_queue'
-const VALUES = 'collision_free_map_values'
+const PARKED = table(
+  'collision_free_map_parked',
+  ['id'],
+  'map',
+  'hash',
+  'map_key',
+  'map_value',
+  'reason',
+  'parked_at',
+)
+const VALUES = table(
+  'collision_free_map_values',
+  ['map', 'hash', 'map_key'],
+  ['map_value', 'replace'],
+)
 
 interface Update extends Encoded {
   readonly id: number
@@ -197,7 +212,7 @@ export class Combining<K, V> {
     const stored = new Map<string, Buffer>()
     for (const list of listsOf(keys)) {
       const { rows } = await tx.query(
-        `SELECT map_key, map_value FROM ${VALUES} ` +
+        `SELECT map_key, map_value FROM ${VALUES.name} ` +
           `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
         [this.#queue.id, ...list.map(({ hash }) => hash)],
       )
@@ -239,13 +254,10 @@ export class Combining<K, V> {
         : 'combine has thrown something that is no Error'
     ).slice(0, MAX_REASON)
     const now = await tx.now()
-    const columns = ['id', 'map', 'hash', 'map_key', 'map_value', 'reason', 'parked_at']
-    await insertEncoded(
+    const map = this.#queue.id
+    await PARKED.insert(
       tx,
-      'collision_free_map_parked',
-      columns,
-      updates,
-      ({ id, hash, key, value }) => [id, this.#queue.id, hash, key, value, reason, now],
+      updates.map(({ id, hash, key, value }) => [id, map, hash, key, value, reason, now]),
     )
   }
 
@@ -255,24 +267,14 @@ export class Combining<K, V> {
     const changed = entries.filter(({ stored, value }) =>
       stored && value ? !stored.equals(value) : stored !== value,
     )
-    const columns = ['map', 'hash', 'map_key', 'map_value']
     const kept = changed
       .filter(({ value }) => value !== undefined)
-      .map(({ hash, key, value }) => [id, hash, key, value ?? null])
-    await writeRows(tx, kept, (count) =>
-      upsert(
-        tx.dialect,
-        VALUES,
-        ['map', 'hash', 'map_key'],
-        columns,
-        { map_value: 'replace' },
-        count,
-      ),
-    )
+      .map(({ hash, key, value }) => [id, hash, key, value ?? null] as const)
+    await VALUES.upsert(tx, kept)
     // One at a time: with lists, MariaDB may read, and wait for, the rows of other buckets.
     for (const { hash, key, value } of changed) {
       if (value === undefined) {
-        await tx.query(`DELETE FROM ${VALUES} WHERE map = ? AND hash = ? AND map_key = ?`, [
+        await tx.query(`DELETE FROM ${VALUES.name} WHERE map = ? AND hash = ? AND map_key = ?`, [
           id,
           hash,
           key,

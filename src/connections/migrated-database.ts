@@ -47,6 +47,10 @@ export class MigratedDatabase {
     return this.database.dialect
   }
 
+  get maxStatementBytes(): number {
+    return this.database.maxStatementBytes
+  }
+
   /** Migrates, once; again after a failure. */
   migrate(): Promise<void> {
     return this.whenReady(async () => undefined)

@@ -1,10 +1,18 @@
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import { retried } from '../connections/retry.js'
-import { writeRows } from '../database/bulk.js'
 import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
-import { forUpdate, placeholders, upsert } from '../database/dialect.js'
+import { forUpdate, placeholders } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
+
+const COUNTERS = table('global_counters', ['name'], 'generation', 'shards')
+const SHARDS = table(
+  'global_counter_shards',
+  ['name', 'shard'],
+  ['generation', 'replace'],
+  ['value', 'greatest'],
+)
 
 /** Generations whose beginning is remembered, for increments that are late. */
 const KEPT_GENERATIONS = 10_000
@@ -115,10 +123,7 @@ export class Generations {
     delta: number,
     tokens: Buffer[],
   ): Promise<number | undefined> {
-    await tx.query(
-      upsert(tx.dialect, 'global_counters', ['name'], ['name', 'generation', 'shards'], {}, 1),
-      [this.#name, 0, this.#shards],
-    )
+    await COUNTERS.upsert(tx, [[this.#name, 0, this.#shards]])
     const counted = await this.#committed(tx, tokens)
     if (counted) return Number(counted['seed']) + delta
     const newest = await this.#newest((sql, values) => tx.query(sql, values))
@@ -190,21 +195,14 @@ export class Generations {
     { token, seed, value }: { token: Buffer; seed: number; value: number },
   ): Promise<void> {
     const bearer = Math.floor(this.#environment.random() * shards)
-    const rows = Array.from({ length: shards }, (_, shard) => [
-      this.#name,
-      shard,
-      generation,
-      shard === bearer ? value : 0,
-    ])
-    await writeRows(tx, rows, (count) =>
-      upsert(
-        tx.dialect,
-        'global_counter_shards',
-        ['name', 'shard'],
-        ['name', 'shard', 'generation', 'value'],
-        { generation: 'replace', value: 'greatest' },
-        count,
-      ),
+    await SHARDS.upsert(
+      tx,
+      Array.from({ length: shards }, (_, shard) => [
+        this.#name,
+        shard,
+        generation,
+        shard === bearer ? value : 0,
+      ]),
     )
     await tx.query(
       'INSERT INTO global_counter_generations (name, generation, token, seed) VALUES (?, ?, ?, ?)',

@@ -1,9 +1,17 @@
 import type { MigratedDatabase } from '../connections/migrated-database.js'
-import { writeRows } from '../database/bulk.js'
 import type { SqlRow, Transaction } from '../database/database.js'
-import { forUpdate, type RowUpdate, upsert } from '../database/dialect.js'
+import { forUpdate, type RowUpdate } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 import { Lane } from './lane.js'
+
+const COUNTERS = table('sharded_counters', ['name'], 'id', 'shards')
+const SHARDS = table(
+  'sharded_counter_shards',
+  ['name', 'shard'],
+  ['of_shards', 'replace'],
+  ['value', 'replace'],
+)
 
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -124,10 +132,7 @@ export class Shards {
 
   /** Locks the counter's row, made or grown to `least` shards where needed, and returns it. */
   async #lock(tx: Transaction, least: number): Promise<{ id: Buffer | undefined; shards: number }> {
-    await tx.query(
-      upsert(tx.dialect, 'sharded_counters', ['name'], ['name', 'id', 'shards'], {}, 1),
-      [this.#name, this.#environment.newId(), least],
-    )
+    await COUNTERS.upsert(tx, [[this.#name, this.#environment.newId(), least]])
     const {
       rows: [row],
     } = await tx.query('SELECT id, shards FROM sharded_counters WHERE name = ?', [this.#name])
@@ -169,18 +174,9 @@ export class Shards {
     count: number,
     values: readonly (readonly [shard: number, value: number])[],
   ): Promise<void> {
-    await writeRows(
+    await SHARDS.upsert(
       tx,
       values.map(([shard, value]) => [this.#name, shard, count, value]),
-      (rows) =>
-        upsert(
-          tx.dialect,
-          'sharded_counter_shards',
-          ['name', 'shard'],
-          ['name', 'shard', 'of_shards', 'value'],
-          { of_shards: 'replace', value: 'replace' },
-          rows,
-        ),
     )
   }
 }

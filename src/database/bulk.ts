@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Queryable, SqlValue } from './database.js'
-import { deleteByIds, MAX_VALUES_PER_STATEMENT, type Statement } from './dialect.js'
+import { deleteByIds, MAX_VALUES_PER_STATEMENT, placeholders, type Statement } from './dialect.js'
 
 export interface BulkLimits {
   /**
@@ -21,6 +21,13 @@ const NUMBER_BYTES = 25
 /** `X'…'` around the hex digits of a Buffer; quotes around text take one less. */
 const QUOTE_BYTES = 3
 
+/** SQL of a statement with rows: the text before them, the values of a row, the text after. */
+export interface RowsSql {
+  readonly head: string
+  readonly columns: number
+  readonly tail: string
+}
+
 /**
  * Cuts `rows` into statements with as many rows each as `limits` allow. A row that is over
  * `maxBytes` by itself gets a statement of its own: the database refuses it by name. Reads a row
@@ -28,42 +35,32 @@ const QUOTE_BYTES = 3
  *
  * Bytes are estimated from above, up to three times too high for plain text, since measuring text
  * costs more than a statement more.
- *
- * @param sqlFor the statement for `count` rows; each row more makes it longer by the same text
- * @example
- * const sqlFor = (count: number) => insert('hits', ['item', 'n'], count)
- * const limits = { maxBytes: tx.maxStatementBytes }
- * for (const { sql, values } of statementsOf(rows, sqlFor, limits)) await tx.query(sql, values)
  */
 export function* statementsOf(
   rows: Iterable<readonly SqlValue[]>,
-  sqlFor: (count: number) => string,
+  { head, columns, tail }: RowsSql,
   { maxBytes, maxRows = Infinity }: BulkLimits,
 ): Generator<Statement, void, undefined> {
-  const ofOne = Buffer.byteLength(sqlFor(1))
-  const ofEach = Buffer.byteLength(sqlFor(2)) - ofOne
+  const rowSql = `(${placeholders(columns)})`
+  const emptyBytes = Buffer.byteLength(head) + Buffer.byteLength(tail)
   /** The last statement's text: most statements have the same number of rows. */
   let sql = ''
   let sqlCount = 0
 
   let values: SqlValue[] = []
   let count = 0
-  let bytes = ofOne
+  let bytes = emptyBytes
   const statement = (): Statement => {
     if (sqlCount !== count) {
-      sql = sqlFor(count)
+      sql = head + Array(count).fill(rowSql).join(', ') + tail
       sqlCount = count
-      assert(
-        Buffer.byteLength(sql) <= ofOne + (count - 1) * ofEach,
-        'each row makes the statement longer by the same text',
-      )
     }
     return { sql, values }
   }
 
   for (const row of rows) {
-    assert(row.length <= MAX_VALUES_PER_STATEMENT, `a row has ${row.length} values`)
-    const rowBytes = ofEach + bytesOf(row)
+    assert(row.length === columns, `a row has ${row.length} values for ${columns} columns`)
+    const rowBytes = rowSql.length + ', '.length + bytesOf(row)
     if (
       count > 0 &&
       (count >= maxRows ||
@@ -73,32 +70,13 @@ export function* statementsOf(
       yield statement()
       values = []
       count = 0
-      bytes = ofOne
+      bytes = emptyBytes
     }
     for (let index = 0; index < row.length; index++) values.push(row[index] as SqlValue)
     count++
     bytes += rowBytes
   }
   if (count > 0) yield statement()
-}
-
-/** Rows of a statement: more is hardly faster. */
-const ROWS_A_STATEMENT = 500
-
-/**
- * Writes `rows` by as many statements as they need, one after the other.
- *
- * @param sqlFor the statement for `count` rows
- */
-export async function writeRows(
-  queryable: Queryable,
-  rows: Iterable<readonly SqlValue[]>,
-  sqlFor: (count: number) => string,
-): Promise<void> {
-  const limits = { maxBytes: queryable.maxStatementBytes, maxRows: ROWS_A_STATEMENT }
-  for (const { sql, values } of statementsOf(rows, sqlFor, limits)) {
-    await queryable.query(sql, values)
-  }
 }
 
 /**

@@ -7,12 +7,13 @@ import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
 
 /**
- * Change that an upsert makes to a column when the key exists. `keep`: none, but the row is locked.
+ * Change that an upsert makes to a column when the key exists. `greatest`, `add` and `or` of NULL
+ * are NULL.
  */
-export type Update = 'greatest' | 'add' | 'or' | 'replace' | 'keep'
+export type Merge = 'greatest' | 'add' | 'or' | 'replace'
 
 interface Differences {
-  readonly onDuplicate: (keyColumns: readonly string[]) => string
+  readonly onDuplicate: (key: readonly string[]) => string
   readonly inserted: (column: string) => string
   readonly greatest: string
   readonly forUpdate: string
@@ -62,7 +63,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names})`,
   },
   sqlite: {
-    onDuplicate: (keyColumns) => `ON CONFLICT(${keyColumns.join(', ')}) DO UPDATE SET`,
+    onDuplicate: (key) => `ON CONFLICT(${key.join(', ')}) DO UPDATE SET`,
     inserted: (column) => `excluded.${column}`,
     greatest: 'MAX',
     // A SQLite transaction holds the only write lock from its beginning.
@@ -88,20 +89,9 @@ const DIFFERENCES: Record<Dialect, Differences> = {
 /** SQLite's own bound; MySQL's comes from the packet. */
 export const MAX_VALUES_PER_STATEMENT = 32_766
 
-/**
- * `INSERT INTO table (columns) VALUES (?, …), …` for `rowCount` rows. Values come row by row, in
- * the order of `columns`.
- */
-export function insert(table: string, columns: readonly string[], rowCount: number): string {
-  assert(
-    rowCount >= 1 && rowCount * columns.length <= MAX_VALUES_PER_STATEMENT,
-    `insert of ${rowCount} rows of ${columns.length} columns`,
-  )
-  const row = `(${placeholders(columns.length)})`
-  return (
-    `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) ` +
-    `VALUES ${Array(rowCount).fill(row).join(', ')}`
-  )
+/** Begins the insertion of rows: the text before their values. */
+export function insertInto(table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES `
 }
 
 /**
@@ -117,50 +107,34 @@ export function loadData(table: string, columns: readonly string[]): string {
 }
 
 /**
- * {@link insert}, which updates the row where the key exists. Columns that `updates` does not name
- * stay as they are; `greatest` and `add` of NULL are NULL.
+ * Ends the insertion of rows that may exist already: the text after their values. Columns without a
+ * merge stay as they are. The existing row is locked even where nothing changes.
  */
-export function upsert(
+export function onDuplicateKey(
   dialect: Dialect,
   table: string,
-  keyColumns: readonly [string, ...string[]],
-  columns: readonly string[],
-  updates: Readonly<Record<string, Update>>,
-  rowCount: number,
+  key: readonly [string, ...string[]],
+  merges: readonly (readonly [column: string, merge: Merge])[],
 ): string {
-  assert(
-    Object.keys(updates).every((column) => columns.includes(column)),
-    'an upsert updates columns that it inserts',
-  )
   const differences = DIFFERENCES[dialect]
-  const assignments = Object.entries(updates).map(([column, update]) =>
-    assignment(differences, table, column, update),
-  )
-  if (assignments.length === 0) {
-    assignments.push(assignment(differences, table, keyColumns[0], 'keep'))
-  }
+  const column = quoted(key[0])
+  const assignments = merges.map(([name, merge]) => assignment(differences, table, name, merge))
   return (
-    `${insert(table, columns, rowCount)} ` +
-    `${differences.onDuplicate(keyColumns.map(quoted))} ${assignments.join(', ')}`
+    ` ${differences.onDuplicate(key.map(quoted))} ` +
+    (assignments.join(', ') || `${column} = ${quoted(table)}.${column}`)
   )
 }
 
-function assignment(
-  differences: Differences,
-  table: string,
-  column: string,
-  update: Update,
-): string {
+function assignment(differences: Differences, table: string, column: string, merge: Merge): string {
   const inserted = differences.inserted(quoted(column))
   const stored = `${quoted(table)}.${quoted(column)}`
-  const values: Record<Update, string> = {
+  const values: Record<Merge, string> = {
     greatest: `${differences.greatest}(${stored}, ${inserted})`,
     add: `${stored} + ${inserted}`,
     or: `${stored} | ${inserted}`,
     replace: inserted,
-    keep: stored,
   }
-  return `${quoted(column)} = ${values[update]}`
+  return `${quoted(column)} = ${values[merge]}`
 }
 
 /** Backticks are MySQL's, and SQLite takes them too. */

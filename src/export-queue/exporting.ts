@@ -7,11 +7,13 @@ import type { Queue } from '../buckets/queue.js'
 import { bytesOf } from '../buckets/statements.js'
 import { deleteRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { updateByIds, upsert } from '../database/dialect.js'
+import { updateByIds } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { Leases } from './leases.js'
 import type { ExportEntry, ExportQueueOptions } from './options.js'
 
 const ENTRIES = 'export_queue_entries'
+const VERSIONS = table('export_queue_versions', ['queue'], ['last_version', 'add'])
 
 /** Entries of one call of the exporter. */
 const ENTRIES_A_BATCH = 500
@@ -96,17 +98,7 @@ export class Exporting<K, V> {
 
   async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
     if (entries.length === 0) return
-    await tx.query(
-      upsert(
-        tx.dialect,
-        'export_queue_versions',
-        ['queue'],
-        ['queue', 'last_version'],
-        { last_version: 'add' },
-        1,
-      ),
-      [this.#queue.id, entries.length],
-    )
+    await VERSIONS.upsert(tx, [[this.#queue.id, entries.length]])
     const {
       rows: [row],
     } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [

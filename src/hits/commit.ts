@@ -7,7 +7,8 @@
 import { hash } from 'node:crypto'
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { placeholders, upsert } from '../database/dialect.js'
+import { placeholders } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { CountedHits, writeHistory } from './history.js'
 import type { Hit } from './hit.js'
 
@@ -31,6 +32,9 @@ interface Viewing {
   readonly item: string
   readonly at: number
 }
+
+/** Viewings, and how often each has come. */
+export const SEEN = table('hits_seen', ['name', 'window_start', 'viewing'], ['times', 'add'])
 
 /** 128 bits: that two of a thousand million viewings share a hash has a chance of 1 in 10^20. */
 const VIEWING_BYTES = 16
@@ -84,10 +88,9 @@ async function enter(
   name: string,
   tx: Transaction,
 ): Promise<Viewing[]> {
-  const key = ['name', 'window_start', 'viewing'] as const
-  await tx.query(
-    upsert(tx.dialect, 'hits_seen', key, [...key, 'times'], { times: 'add' }, viewings.length),
-    viewings.flatMap(({ windowStart, hash }) => [name, windowStart, hash, 1]),
+  await SEEN.upsert(
+    tx,
+    viewings.map(({ windowStart, hash }) => [name, windowStart, hash, 1]),
   )
   const byWindow = new Map<number, Buffer[]>()
   for (const { windowStart, hash } of viewings) {

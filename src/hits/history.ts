@@ -1,8 +1,9 @@
 /** Hits by the hour and by the UTC day, written in the transaction that counts them. */
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
-import { listsOf, writeRows } from '../database/bulk.js'
-import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
-import { placeholders, type Statement, upsert } from '../database/dialect.js'
+import { listsOf } from '../database/bulk.js'
+import type { Database, Queryable, Transaction } from '../database/database.js'
+import { placeholders, type Statement } from '../database/dialect.js'
+import { table } from '../database/table.js'
 
 /** Hours that hits are kept by the hour. */
 export const KEPT_HOURS = 8 * 24
@@ -20,8 +21,16 @@ export interface HitsDay {
 }
 
 /** The tables, and what they are divided by. */
-const HOURS = { table: 'hits_hours', period: 'hour', ms: HOUR_MS, columns: ['hour', 'item'] }
-const DAYS = { table: 'hits_days', period: 'day', ms: DAY_MS, columns: ['item', 'day'] }
+const HOURS = {
+  table: table('hits_hours', ['name', 'item', 'hour'], ['hits', 'add']),
+  period: 'hour',
+  ms: HOUR_MS,
+}
+const DAYS = {
+  table: table('hits_days', ['name', 'item', 'day'], ['hits', 'add']),
+  period: 'day',
+  ms: DAY_MS,
+}
 
 /** The hits that one transaction counts. */
 export class CountedHits {
@@ -60,15 +69,13 @@ export async function writeHistory(
   counted: CountedHits,
 ): Promise<void> {
   const hours = counted.by(HOUR_MS).sort((a, b) => a[0] - b[0] || a[1].compare(b[1]))
-  await add(
+  await HOURS.table.upsert(
     tx,
-    HOURS,
-    hours.map(([hour, item, hits]) => [name, hour, item, hits]),
+    hours.map(([hour, item, hits]) => [name, item, hour, hits]),
   )
   const days = counted.by(DAY_MS).sort((a, b) => a[1].compare(b[1]) || a[0] - b[0])
-  await add(
+  await DAYS.table.upsert(
     tx,
-    DAYS,
     days.map(([day, item, hits]) => [name, item, day, hits]),
   )
 }
@@ -83,7 +90,7 @@ export interface ItemPeriod {
 /** Selects `kind`, `period` and `hits` of all hours and days of an item. */
 export function itemPeriods(name: string, item: string): Statement {
   const of = ({ table, period }: typeof HOURS): string =>
-    `SELECT '${period}' AS kind, ${period} AS period, hits FROM ${table} ` +
+    `SELECT '${period}' AS kind, ${period} AS period, hits FROM ${table.name} ` +
     'WHERE name = ? AND item = ?'
   const key = [name, Buffer.from(item)]
   return { sql: `${of(HOURS)} UNION ALL ${of(DAYS)}`, values: [...key, ...key] }
@@ -104,45 +111,29 @@ export async function moveHistory(
     const ofPart = periods
       .filter(({ kind }) => kind === part.period)
       .sort((a, b) => a.period - b.period)
-    const rowsOf = (item: string): SqlValue[][] =>
-      ofPart.map(({ period, hits }) => {
-        const place: Record<string, SqlValue> = { item: Buffer.from(item), [part.period]: period }
-        return [name, ...part.columns.map((column) => place[column] ?? null), hits]
-      })
     for (const { period, hits } of ofPart) {
       // One that has been removed for its age meanwhile has nothing to be taken off.
       await tx.query(
-        `UPDATE ${part.table} SET hits = hits - ? WHERE name = ? AND item = ? AND ` +
+        `UPDATE ${part.table.name} SET hits = hits - ? WHERE name = ? AND item = ? AND ` +
           `${part.period} = ?`,
         [hits, name, Buffer.from(from), period],
       )
     }
     for (const list of listsOf(ofPart)) {
       await tx.query(
-        `DELETE FROM ${part.table} WHERE name = ? AND item = ? AND hits = 0 AND ` +
+        `DELETE FROM ${part.table.name} WHERE name = ? AND item = ? AND hits = 0 AND ` +
           `${part.period} IN (${placeholders(list.length)})`,
         [name, Buffer.from(from), ...list.map(({ period }) => period)],
       )
     }
-    if (to !== undefined) await add(tx, part, rowsOf(to))
+    if (to !== undefined) {
+      const item = Buffer.from(to)
+      await part.table.upsert(
+        tx,
+        ofPart.map(({ period, hits }) => [name, item, period, hits]),
+      )
+    }
   }
-}
-
-async function add(
-  tx: Transaction,
-  { table, columns }: typeof HOURS,
-  rows: readonly SqlValue[][],
-): Promise<void> {
-  await writeRows(tx, rows, (count) =>
-    upsert(
-      tx.dialect,
-      table,
-      ['name', ...columns],
-      ['name', ...columns, 'hits'],
-      { hits: 'add' },
-      count,
-    ),
-  )
 }
 
 /** The last `days` days of an item up to that of `now`, without gaps. */

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
-import { upsert } from '../database/dialect.js'
+import { SEEN } from './commit.js'
 import { type ItemPeriod, itemPeriods, moveHistory } from './history.js'
 import { checkedCount, itemCounts } from './read-counts.js'
 
@@ -83,11 +83,6 @@ async function readItem(
  * here for the first.
  */
 async function lock(tx: Transaction, name: string, item: string): Promise<void> {
-  const key = ['name', 'window_start', 'viewing'] as const
-  await tx.query(upsert(tx.dialect, 'hits_seen', key, [...key, 'times'], { times: 'add' }, 1), [
-    name,
-    ITEM_WINDOW,
-    hash('sha256', item, 'buffer').subarray(0, KEY_BYTES),
-    1,
-  ])
+  const key = hash('sha256', item, 'buffer').subarray(0, KEY_BYTES)
+  await SEEN.upsert(tx, [[name, ITEM_WINDOW, key, 1]])
 }

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { wrapped } from '../../test/servers/wrapped.js'
-import { writeRows } from '../database/bulk.js'
 import type { Database } from '../database/database.js'
-import { insert } from '../database/dialect.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { SEEN } from './commit.js'
 import { removeOldHits } from './retention.js'
 
 const ROWS = 5_001
@@ -16,10 +15,9 @@ test('old viewings are removed piece by piece, one statement at a time', async (
   const rows = Array.from({ length: ROWS }, (_, i) => {
     const viewing = Buffer.alloc(16)
     viewing.writeUInt32BE(i)
-    return ['threads', 1_000, viewing, 1]
+    return ['threads', 1_000, viewing, 1] as const
   })
-  const columns = ['name', 'window_start', 'viewing', 'times']
-  await writeRows(database, rows, (count) => insert('hits_seen', columns, count))
+  await SEEN.insert(database, rows)
   let underWay = 0
   const slow: Database = wrapped(database, {
     query: async (sql, parameters) => {

@@ -1,8 +1,9 @@
 /** Adds up the hits of an item in the map of hits, and keeps the table of counts. */
 import type { Change } from '../collision-free-map/collision-free-map.js'
-import { writeRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { upsert } from '../database/dialect.js'
+import { table } from '../database/table.js'
+
+const COUNTS = table('hits_counts', ['name', 'item'], ['hits', 'replace'])
 
 /** The new count of an item; none, where all its hits have been taken away. */
 export function addUp(
@@ -20,18 +21,9 @@ export async function writeCounts(
   name: string,
 ): Promise<void> {
   const kept = changes.flatMap(({ key, newValue }) =>
-    newValue === undefined ? [] : [[name, Buffer.from(key), newValue]],
+    newValue === undefined ? [] : [[name, Buffer.from(key), newValue] as const],
   )
-  await writeRows(tx, kept, (count) =>
-    upsert(
-      tx.dialect,
-      'hits_counts',
-      ['name', 'item'],
-      ['name', 'item', 'hits'],
-      { hits: 'replace' },
-      count,
-    ),
-  )
+  await COUNTS.upsert(tx, kept)
   for (const { key, newValue } of changes) {
     // Seldom: an item has been deleted or renamed.
     if (newValue === undefined) {

@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict'
 import type { MigratedDatabase } from '../connections/migrated-database.js'
 import type { Queryable, SqlRow } from '../database/database.js'
-import { forUpdate, upsert } from '../database/dialect.js'
+import { forUpdate } from '../database/dialect.js'
+import { table } from '../database/table.js'
 
 export interface Generation {
   /** From 0 on. */
@@ -31,7 +32,15 @@ export interface Taken {
   readonly count: number
 }
 
-const COLUMNS = ['name', 'generation', 'token', 'base', 'reserved', 'established']
+const GENERATIONS = table(
+  'sequence_generations',
+  ['name'],
+  'generation',
+  'token',
+  'base',
+  'reserved',
+  'established',
+)
 const LAST = Number.MAX_SAFE_INTEGER
 
 export class GenerationRecord {
@@ -49,10 +58,7 @@ export class GenerationRecord {
   async read(): Promise<Generation> {
     const found = await this.#select(this.#database, '')
     if (found) return found
-    await this.#database.query(
-      upsert(this.#database.dialect, 'sequence_generations', ['name'], COLUMNS, {}, 1),
-      [this.#name, 0, null, 0, 0, 1],
-    )
+    await GENERATIONS.upsert(this.#database, [[this.#name, 0, null, 0, 0, 1]])
     const made = await this.#select(this.#database, '')
     assert(made, 'the row has just been made')
     return made
@@ -132,7 +138,7 @@ export class GenerationRecord {
     locking: string,
   ): Promise<Generation | undefined> {
     const { rows } = await queryable.query(
-      `SELECT ${COLUMNS.join(', ')} FROM sequence_generations WHERE name = ?${locking}`,
+      `SELECT ${GENERATIONS.columns.join(', ')} FROM sequence_generations WHERE name = ?${locking}`,
       [this.#name],
     )
     return rows[0] && generationOf(rows[0])

@@ -1,6 +1,7 @@
 /** The statements that the package writes in the database's dialect do what they should. */
 import assert from 'node:assert/strict'
-import { type RowUpdate, update, updateBoth, updateByIds, upsert } from '../database/dialect.js'
+import { type RowUpdate, update, updateBoth, updateByIds } from '../database/dialect.js'
+import { table } from '../database/table.js'
 import { column, type DatabaseTest } from './on-database.js'
 
 export function testDialect(it: DatabaseTest): void {
@@ -9,23 +10,19 @@ export function testDialect(it: DatabaseTest): void {
       'CREATE TABLE t (a INTEGER, b VARCHAR(20), most BIGINT, total BIGINT, latest BIGINT, ' +
         'first BIGINT, PRIMARY KEY (a, b))',
     )
-    const put = (rows: (number | string)[][]) =>
-      database.query(
-        upsert(
-          database.dialect,
-          't',
-          ['a', 'b'],
-          ['a', 'b', 'most', 'total', 'latest', 'first'],
-          { most: 'greatest', total: 'add', latest: 'replace', first: 'keep' },
-          rows.length,
-        ),
-        rows.flat(),
-      )
-    await put([
+    const merged = table(
+      't',
+      ['a', 'b'],
+      ['most', 'greatest'],
+      ['total', 'add'],
+      ['latest', 'replace'],
+      'first',
+    )
+    await merged.upsert(database, [
       [1, 'x', 5, 5, 5, 5],
       [2, 'x', 1, 1, 1, 1],
     ])
-    await put([
+    await merged.upsert(database, [
       [1, 'x', 3, 3, 3, 3],
       [2, 'x', 9, 9, 9, 9],
       [1, 'y', 2, 2, 2, 2],
@@ -39,8 +36,7 @@ export function testDialect(it: DatabaseTest): void {
         [2, 'x', 9, 10, 9, 1],
       ],
     )
-    const nothing = upsert(database.dialect, 't', ['a', 'b'], ['a', 'b', 'most'], {}, 1)
-    await database.query(nothing, [1, 'x', 1000])
+    await table('t', ['a', 'b'], 'most').upsert(database, [[1, 'x', 1000]])
     assert.deepEqual(await column(database, `SELECT most FROM t WHERE a = 1 AND b = 'x'`), [5])
   })
 

@@ -66,14 +66,15 @@ test('a sample has different mutants in source order, and is the same for the sa
   assert.deepEqual(sampleOf(items, 60, new Random(1)), items)
 })
 
-const CLASS = `class Sums {
+const CLASS = `const SUMS = table('sums', ['id'], ['sum', 'add'], ['last', 'replace'], 'first')
+class Sums {
   readonly #database: Database
   #running?: Promise<void>
 
   async write(rows: Row[], tx: Transaction): Promise<void> {
     await tx.query(SELECT + forUpdate(tx.dialect))
     if (this.closed) return
-    await store(tx, rows, { sum: 'add' })
+    await SUMS.upsert(tx, rows)
     this.written = rows.length
   }
 
@@ -98,27 +99,29 @@ test('semantic mutants change the order of steps, their transaction, or what is 
   const mutants = (await mutantsOf(FILE, CLASS)).filter(isSemantic)
   const work = '(tx) => this.write(rows, tx)'
   const query = 'query(SELECT + forUpdate(tx.dialect))'
+  const sums = `const SUMS = table('sums', ['id'],`
   assert.deepEqual(changes(mutants), [
-    `6 OrderSwap: if (this.closed) return await tx.${query}`,
-    `6 OutsideTransaction: await this.#database.${query}`,
-    `6 LockLost: await tx.query(SELECT + '')`,
-    `7 OrderSwap: await store(tx, rows, { sum: 'add' }) if (this.closed) return`,
-    `7 SecondLook: if (false) return`,
-    `8 AwaitRemoval: void store(tx, rows, { sum: 'add' })`,
-    `8 OrderSwap: this.written = rows.length await store(tx, rows, { sum: 'add' })`,
-    `8 OutsideTransaction: await store(this.#database, rows, { sum: 'add' })`,
-    `8 Merge: await store(tx, rows, { sum: 'replace' })`,
-    `9 StateLost: ;`,
-    `13 Unshared: return (this.#running = this.#once(rows))`,
-    `18 LoopOnce: if (await this.more()) await upsert(rows)`,
-    `18 AwaitRemoval: while (this.more()) await upsert(rows)`,
-    `18 AwaitRemoval: while (await this.more()) void upsert(rows)`,
-    `19 AwaitRemoval: return this.#database.transaction(${work})`,
-    `19 NoTransaction: return await Promise.resolve(this.#database).then(${work})`,
-    `19 OutsideTransaction: return await this.#database.transaction((tx) => ` +
+    `1 Merge: ${sums} ['sum', 'replace'], ['last', 'replace'], 'first')`,
+    `1 Merge: ${sums} ['sum', 'add'], 'last', 'first')`,
+    `7 OrderSwap: if (this.closed) return await tx.${query}`,
+    `7 OutsideTransaction: await this.#database.${query}`,
+    `7 LockLost: await tx.query(SELECT + '')`,
+    `8 OrderSwap: await SUMS.upsert(tx, rows) if (this.closed) return`,
+    `8 SecondLook: if (false) return`,
+    `9 AwaitRemoval: void SUMS.upsert(tx, rows)`,
+    `9 OrderSwap: this.written = rows.length await SUMS.upsert(tx, rows)`,
+    `9 OutsideTransaction: await SUMS.upsert(this.#database, rows)`,
+    `10 StateLost: ;`,
+    `14 Unshared: return (this.#running = this.#once(rows))`,
+    `19 LoopOnce: if (await this.more()) await upsert(rows)`,
+    `19 AwaitRemoval: while (this.more()) await upsert(rows)`,
+    `19 AwaitRemoval: while (await this.more()) void upsert(rows)`,
+    `20 AwaitRemoval: return this.#database.transaction(${work})`,
+    `20 NoTransaction: return await Promise.resolve(this.#database).then(${work})`,
+    `20 OutsideTransaction: return await this.#database.transaction((tx) => ` +
       'this.write(rows, this.#database))',
-    `21 ErrorSwallowed: if (!isLock(error)) ;`,
-    `23 ResetLost: ;`,
+    `22 ErrorSwallowed: if (!isLock(error)) ;`,
+    `24 ResetLost: ;`,
   ])
 })
 

@@ -30,6 +30,7 @@ export interface Node {
   readonly handler?: Node | null
   readonly finalizer?: Node | null
   readonly declarations?: readonly Node[]
+  readonly elements?: readonly (Node | null)[]
   readonly quasis?: readonly Node[]
 }
 

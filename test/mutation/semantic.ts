@@ -210,20 +210,21 @@ function loopOnce({ node }: Path, source: string): Change[] {
   return node.type === 'DoWhileStatement' || isEndless ? [change('LoopOnce', node, body)] : []
 }
 
-const MERGED: Readonly<Record<string, string>> = {
-  greatest: `'replace'`,
-  add: `'replace'`,
-  or: `'replace'`,
-  keep: `'replace'`,
-  replace: `'keep'`,
-}
-
-/** How a column of a row that is there already gets its value. */
+/** How a column of a row that is there already gets its value: `['views', 'add']`. */
 function merge({ node }: Path, source: string): Change[] {
-  const value = node.value as Node | undefined
-  if (node.type !== 'ObjectProperty' || value?.type !== 'StringLiteral') return []
-  const merged = MERGED[String(value.value)]
-  return merged && source.includes('upsert(') ? [change('Merge', value, merged)] : []
+  const [column, value, ...more] = node.type === 'ArrayExpression' ? (node.elements ?? []) : []
+  if (!column || value?.type !== 'StringLiteral' || more.length > 0) return []
+  if (!/\btable\(/.test(source)) return []
+  switch (value.value) {
+    case 'greatest':
+    case 'add':
+    case 'or':
+      return [change('Merge', value, `'replace'`)]
+    case 'replace':
+      return [change('Merge', node, textOf(column, source))]
+    default:
+      return []
+  }
 }
 
 /** A constructor that leaves a field unset is found by any test. */

@@ -1,7 +1,7 @@
 /** Sums of an activity for the laws of orders, committed as the ledger does. */
 import assert from 'node:assert/strict'
 import type { SqlValue } from '../../src/database/database.js'
-import { upsert } from '../../src/database/dialect.js'
+import { table } from '../../src/database/table.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { closeDays } from '../../src/activity/closing.js'
 import { commitVisits } from '../../src/activity/commit.js'
@@ -21,6 +21,14 @@ export const BOUNDS = { tables: 'wide-cache activity', preemptions: 1 }
 /** A day of the past, counted from 1970, and its start. */
 export const DAY = Math.floor(EPOCH / DAY_MS) - 3
 export const START = DAY * DAY_MS
+
+const WRITERS = table(
+  'wide_cache_writers',
+  ['name', 'writer'],
+  ['issued', 'add'],
+  ['committed', 'add'],
+  ['last_seen', 'greatest'],
+)
 
 /** Time from a day's end until it may be closed. */
 const VANISHED_SECONDS = 3_600
@@ -44,18 +52,8 @@ export async function commit(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     await commitVisits([...visits], tx, { now, name })
-    const columns = ['issued', 'committed', 'last_seen']
-    await tx.query(
-      upsert(
-        tx.dialect,
-        'wide_cache_writers',
-        ['name', 'writer'],
-        ['name', 'writer', ...columns],
-        { issued: 'add', committed: 'add', last_seen: 'greatest' },
-        1,
-      ),
-      [name, Buffer.alloc(16), visits.length, visits.length, now],
-    )
+    const { length } = visits
+    await WRITERS.upsert(tx, [[name, Buffer.alloc(16), length, length, now]])
   })
 }
 

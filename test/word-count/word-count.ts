@@ -6,11 +6,13 @@ import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-ma
 import { Connections } from '../../src/connections/connections.js'
 import type { MigratedDatabase } from '../../src/connections/migrated-database.js'
 import type { Database, Transaction } from '../../src/database/database.js'
-import { forUpdate, upsert } from '../../src/database/dialect.js'
+import { forUpdate } from '../../src/database/dialect.js'
+import { table } from '../../src/database/table.js'
 import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 
-const EXTERNAL_COLUMNS = ['word', 'n', 'version'] as const
+const DOCUMENTS = table('documents', ['id'], 'body')
+const EXTERNAL_COUNTS = table('external_counts', ['word'], 'n', 'version')
 
 export class WordCount {
   readonly #connections = new Connections('WordCount', 'words', systemEnvironment)
@@ -62,7 +64,7 @@ export class WordCount {
   async write(id: number, body: string): Promise<void> {
     await this.#own.transaction(async (tx) => {
       // Locks the row, and makes it if there is none.
-      await tx.query(upsert(tx.dialect, 'documents', ['id'], ['id', 'body'], {}, 1), [id, ''])
+      await DOCUMENTS.upsert(tx, [[id, '']])
       const {
         rows: [row],
       } = await tx.query(`SELECT body FROM documents WHERE id = ?${forUpdate(tx.dialect)}`, [id])
@@ -84,11 +86,7 @@ export class WordCount {
 }
 
 async function take(tx: Transaction, word: string, n: number, version: number): Promise<void> {
-  await tx.query(upsert(tx.dialect, 'external_counts', ['word'], EXTERNAL_COLUMNS, {}, 1), [
-    word,
-    0,
-    0,
-  ])
+  await EXTERNAL_COUNTS.upsert(tx, [[word, 0, 0]])
   await tx.query('UPDATE external_counts SET n = ?, version = ? WHERE word = ? AND version < ?', [
     n,
     version,

@@ -6,11 +6,10 @@ import test, { after, describe } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { createPool, type PoolConnection } from 'mysql2'
-import { statementsOf } from '../bulk.js'
-import { ASSUMED_STATEMENT_BYTES, type SqlValue } from '../database.js'
+import { ASSUMED_STATEMENT_BYTES } from '../database.js'
 import { testDatabase } from '../../testing/database.js'
 import { rejects } from '../../testing/rejects.js'
-import { insert } from '../dialect.js'
+import { table } from '../table.js'
 import { testMigrations } from '../migrations.suite.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './pool-options.js'
@@ -353,6 +352,7 @@ test('rows in bulk all arrive, however small max_allowed_packet is', async () =>
     fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
     fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   )
+  const bulk = table('bulk', ['id'], 's', 'b', 'n')
   await withMaxPacket(server, 1_024, async () => {
     const database = open(server.url())
     await database.query('DROP TABLE IF EXISTS bulk')
@@ -362,18 +362,9 @@ test('rows in bulk all arrive, however small max_allowed_packet is', async () =>
     )
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 100 }), async (given) => {
-        const rows = given.map((values, id): SqlValue[] => [id, ...values])
+        const rows = given.map((values, id) => [id, ...values] as const)
         await database.query('DELETE FROM bulk')
-        await database.transaction(async (tx) => {
-          const limits = { maxBytes: tx.maxStatementBytes }
-          for (const { sql, values } of statementsOf(
-            rows,
-            (count) => insert('bulk', ['id', 's', 'b', 'n'], count),
-            limits,
-          )) {
-            await tx.query(sql, values)
-          }
-        })
+        await database.transaction((tx) => bulk.insert(tx, rows))
         const arrived = await database.query('SELECT id, s, b, n FROM bulk ORDER BY id')
         const exact = (value: unknown) =>
           typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value

@@ -1,5 +1,5 @@
 import type { Database, Queryable, SqlRow } from '../../database/database.js'
-import { upsert } from '../../database/dialect.js'
+import { table } from '../../database/table.js'
 import { type Geometry, Grid } from '../grid.js'
 
 /** Another collector has moved the watermark since this drain read it. */
@@ -64,6 +64,16 @@ function valuesOf(run: Run | undefined): (number | null)[] {
   return [run?.at ?? null, run?.rows ?? null, run?.ms ?? null]
 }
 
+const GRIDS = table(
+  'wide_cache_grids',
+  ['name', 'width', 'layer_seconds', 'private_to'],
+  'id',
+  'watermark',
+  'complete_to',
+  'moved_at',
+  ['used_at', 'replace'],
+)
+
 /** `private_to` of a grid in a shared cache. */
 export const SHARED = Buffer.alloc(16)
 
@@ -113,27 +123,9 @@ export class GridRecord {
     const { width, layerSeconds } = this.#geometry
     const id = this.#newId()
     const watermark = new Grid(id, this.#geometry).layerAt(now - seconds * 1000)
-    await this.#database.query(
-      upsert(
-        this.#database.dialect,
-        'wide_cache_grids',
-        ['name', 'width', 'layer_seconds', 'private_to'],
-        [
-          'id',
-          'name',
-          'width',
-          'layer_seconds',
-          'private_to',
-          'watermark',
-          'complete_to',
-          'moved_at',
-          'used_at',
-        ],
-        { used_at: 'replace' },
-        1,
-      ),
-      [id, this.#name, width, layerSeconds, this.#privateTo, watermark, bornAt, now, now],
-    )
+    await GRIDS.upsert(this.#database, [
+      [this.#name, width, layerSeconds, this.#privateTo, id, watermark, bornAt, now, now],
+    ])
     await this.states()
   }
 

@@ -1,5 +1,5 @@
 import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
-import { upsert } from '../../database/dialect.js'
+import { table } from '../../database/table.js'
 import { type Clock, sleep } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { Codec } from '../../support/codec.js'
@@ -56,6 +56,15 @@ const PAUSE_ROWS = 2_000
 
 /** The writer under whose id the sums of all forgotten writers are kept. */
 export const FORGOTTEN: Buffer = Buffer.alloc(16)
+
+/** Sums that writers tell of themselves. */
+const TOTALS = table(
+  'wide_cache_writers',
+  ['name', 'writer'],
+  ['issued', 'greatest'],
+  ['dropped', 'greatest'],
+  ['last_seen', 'replace'],
+)
 
 /**
  * The SQL tables that say which frames are committed. Takes each frame once. Settles frames in one
@@ -209,17 +218,8 @@ export class Ledger<Row> {
    * Enters a writer's own sums, where no frame will carry them: for dropped rows, and at closing.
    */
   async enterTotals({ writer, issued, dropped }: Totals): Promise<void> {
-    await this.#database.query(
-      upsert(
-        this.#database.dialect,
-        'wide_cache_writers',
-        ['name', 'writer'],
-        ['name', 'writer', 'issued', 'dropped', 'last_seen'],
-        { issued: 'greatest', dropped: 'greatest', last_seen: 'replace' },
-        1,
-      ),
-      [this.#name, writer, issued, dropped, await this.#watch.now(this.#database)],
-    )
+    const now = await this.#watch.now(this.#database)
+    await TOTALS.upsert(this.#database, [[this.#name, writer, issued, dropped, now]])
   }
 
   /** Keeps bytes that are no frame, for a human to look at. */

@@ -3,9 +3,18 @@
  * at. This must always succeed, or one bad frame would stop the grid. So they are written in pieces
  * that fit the server's packets.
  */
-import type { Queryable, SqlValue } from '../../database/database.js'
-import { insert } from '../../database/dialect.js'
+import type { Queryable } from '../../database/database.js'
+import { table } from '../../database/table.js'
 import type { Frame } from '../frame.js'
+
+const QUARANTINE = table(
+  'wide_cache_quarantine',
+  ['name', 'writer', 'sequence', 'piece'],
+  'row_count',
+  'reason',
+  'bytes',
+  'created_at',
+)
 
 /** Longest reason, in characters. */
 const MAX_REASON = 500
@@ -52,7 +61,7 @@ export function keepForeign(
 
 async function keep(
   queryable: Queryable,
-  key: readonly SqlValue[],
+  key: readonly [name: string, writer: Buffer | null, sequence: number | null],
   rowCount: number,
   reason: string,
   bytes: Buffer,
@@ -60,20 +69,17 @@ async function keep(
 ): Promise<void> {
   const room = Math.floor((queryable.maxStatementBytes - STATEMENT_BYTES) / 2)
   const size = Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))
-  const sql = insert(
-    'wide_cache_quarantine',
-    ['name', 'writer', 'sequence', 'piece', 'row_count', 'reason', 'bytes', 'created_at'],
-    1,
-  )
   for (let piece = 0; piece * size < bytes.length; piece++) {
     const first = piece === 0
-    await queryable.query(sql, [
-      ...key,
-      piece,
-      first ? rowCount : 0,
-      first ? reason.slice(0, MAX_REASON) : '',
-      bytes.subarray(piece * size, (piece + 1) * size),
-      now,
+    await QUARANTINE.insert(queryable, [
+      [
+        ...key,
+        piece,
+        first ? rowCount : 0,
+        first ? reason.slice(0, MAX_REASON) : '',
+        bytes.subarray(piece * size, (piece + 1) * size),
+        now,
+      ],
     ])
   }
 }

@@ -1,7 +1,20 @@
 import type { Database, SqlValue, Transaction } from '../../database/database.js'
-import { forUpdate, upsert } from '../../database/dialect.js'
+import { forUpdate } from '../../database/dialect.js'
+import { table } from '../../database/table.js'
 import { MARKS_KEPT_MS } from '../collector/marks.js'
 import { FORGOTTEN } from './ledger.js'
+
+/** The sums of a writer, added to those of another. */
+const SUMS = table(
+  'wide_cache_writers',
+  ['name', 'writer'],
+  ['issued', 'add'],
+  ['committed', 'add'],
+  ['duplicate', 'add'],
+  ['quarantined', 'add'],
+  ['dropped', 'add'],
+  ['lost', 'add'],
+)
 
 /** Time after which unseen writers are forgotten. */
 const KEPT_MS = 30 * 24 * 3600 * 1000
@@ -57,28 +70,13 @@ async function forgetWriter(
   )
   // It has come back meanwhile.
   if (!row) return
-  const sums = ['issued', 'committed', 'duplicate', 'quarantined', 'dropped'].map((column) =>
-    Number(row[column]),
-  )
-  const [issued = 0, committed = 0, , quarantined = 0] = sums
+  const [issued, committed] = [Number(row['issued']), Number(row['committed'])]
+  const [duplicate, quarantined] = [Number(row['duplicate']), Number(row['quarantined'])]
+  const lost = issued - committed - quarantined
   await tx.query('DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ?', [name, writer])
   await tx.query('DELETE FROM wide_cache_writers WHERE name = ? AND writer = ?', [name, writer])
-  await tx.query(
-    upsert(
-      tx.dialect,
-      'wide_cache_writers',
-      ['name', 'writer'],
-      ['name', 'writer', 'issued', 'committed', 'duplicate', 'quarantined', 'dropped', 'lost'],
-      {
-        issued: 'add',
-        committed: 'add',
-        duplicate: 'add',
-        quarantined: 'add',
-        dropped: 'add',
-        lost: 'add',
-      },
-      1,
-    ),
-    [name, FORGOTTEN, ...sums, issued - committed - quarantined],
-  )
+  const dropped = Number(row['dropped'])
+  await SUMS.upsert(tx, [
+    [name, FORGOTTEN, issued, committed, duplicate, quarantined, dropped, lost],
+  ])
 }

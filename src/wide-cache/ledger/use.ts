@@ -3,7 +3,7 @@
  * settings of recording processes that collectors must know.
  */
 import type { Database, Queryable, SqlRow } from '../../database/database.js'
-import { type Update, upsert } from '../../database/dialect.js'
+import { table } from '../../database/table.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
 
@@ -64,24 +64,23 @@ const COLUMNS = [
   'history_days',
   'repeat_seconds',
   'keeps',
-]
+] as const
 
 /** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
 export async function enterUse(database: Database, name: string, use: Use): Promise<void> {
-  const write = (updates: Readonly<Record<string, Update>>) =>
-    database.query(upsert(database.dialect, TABLE, ['name'], ['name', ...COLUMNS], updates, 1), [
-      name,
-      use.kind,
-      use.cellTtlSeconds,
-      use.keepSeconds,
-      use.historyDays,
-      use.repeatSeconds,
-      use.keep,
-    ])
+  const row = [
+    name,
+    use.kind,
+    use.cellTtlSeconds,
+    use.keepSeconds,
+    use.historyDays,
+    use.repeatSeconds,
+    use.keep,
+  ] as const
   let recorded = await useOf(database, name)
   if (!recorded) {
     // Of several that come at once, the first one's stays.
-    await write({})
+    await table(TABLE, ['name'], ...COLUMNS).upsert(database, [row])
     recorded = await useOf(database, name)
   }
   if (!recorded) {
@@ -99,13 +98,16 @@ export async function enterUse(database: Database, name: string, use: Use): Prom
   ) {
     return
   }
-  await write({
-    cell_ttl_seconds: 'greatest',
-    keep_seconds: 'greatest',
-    history_days: 'greatest',
-    ...(repeatDiffers && { repeat_seconds: 'replace' }),
-    ...(keepDiffers && { keeps: 'replace' }),
-  })
+  await table(
+    TABLE,
+    ['name'],
+    'kind',
+    ['cell_ttl_seconds', 'greatest'],
+    ['keep_seconds', 'greatest'],
+    ['history_days', 'greatest'],
+    repeatDiffers ? ['repeat_seconds', 'replace'] : 'repeat_seconds',
+    keepDiffers ? ['keeps', 'replace'] : 'keeps',
+  ).upsert(database, [row])
 }
 
 /** Returns the recorded use of a name; `undefined`: no process has recorded one. */

@@ -2,9 +2,10 @@
  * The ledger's rows of the writers that one transaction concerns: locked and read at its start, and
  * written at its end.
  */
-import { listsOf, writeRows } from '../../database/bulk.js'
-import type { SqlRow, SqlValue, Transaction } from '../../database/database.js'
-import { placeholders, upsert } from '../../database/dialect.js'
+import { listsOf } from '../../database/bulk.js'
+import type { SqlRow, Transaction } from '../../database/database.js'
+import { placeholders } from '../../database/dialect.js'
+import { type RowOf, table } from '../../database/table.js'
 import type { Frame } from '../frame.js'
 import { WriterEntry } from './writer-entry.js'
 
@@ -16,6 +17,37 @@ export type WriterEntries = ReadonlyMap<string, WriterEntry>
 
 /** Figures of a writer, as its frames give them. */
 type Said = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
+
+const FIGURES = table(
+  'wide_cache_writers',
+  ['name', 'writer'],
+  ['issued', 'greatest'],
+  ['dropped', 'greatest'],
+  ['floor', 'greatest'],
+  ['floor_issued', 'greatest'],
+  ['last_seen', 'replace'],
+)
+const RANGES = table(
+  'wide_cache_ranges',
+  ['name', 'writer', 'first_sequence'],
+  ['last_sequence', 'replace'],
+  'issued',
+  ['row_count', 'replace'],
+)
+const OUTCOMES = table(
+  'wide_cache_writers',
+  ['name', 'writer'],
+  ['prefix', 'replace'],
+  ['committed', 'add'],
+  ['quarantined', 'add'],
+  ['duplicate', 'add'],
+  ['lost', 'replace'],
+  ['aging_floor', 'replace'],
+  ['aging_issued', 'replace'],
+  ['aging_since', 'replace'],
+  ['gone', 'replace'],
+  ['gone_at', 'replace'],
+)
 
 /**
  * Locks the rows of the writers of `frames`, in the order of their ids, and enters in them the
@@ -32,9 +64,10 @@ export async function lockEntries(
   if (writers.length === 0) return new Map()
   const rows = writers.map((writer) => {
     const { issued, dropped, floor, floorIssued } = said.get(writer)!
-    return [name, Buffer.from(writer, 'hex'), issued, dropped, floor, floorIssued, now]
+    const id = Buffer.from(writer, 'hex')
+    return [name, id, issued, dropped, floor, floorIssued, now] as const
   })
-  await lockRows(tx, rows)
+  await FIGURES.upsert(tx, rows)
   const entries = await readEntries(tx, name, writers)
   await loadRanges(tx, name, entries)
   return entries
@@ -52,25 +85,6 @@ function saidBy(frames: readonly Frame[]): Map<string, Said> {
     })
   }
   return writers
-}
-
-async function lockRows(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
-  await writeRows(tx, rows, (count) =>
-    upsert(
-      tx.dialect,
-      'wide_cache_writers',
-      ['name', 'writer'],
-      ['name', 'writer', 'issued', 'dropped', 'floor', 'floor_issued', 'last_seen'],
-      {
-        issued: 'greatest',
-        dropped: 'greatest',
-        floor: 'greatest',
-        floor_issued: 'greatest',
-        last_seen: 'replace',
-      },
-      count,
-    ),
-  )
 }
 
 async function readEntries(
@@ -143,8 +157,8 @@ export async function writeEntries(
   outcome: Outcome,
   { now, ttl, maySettle }: { now: number; ttl: number; maySettle: boolean },
 ): Promise<void> {
-  const writers: SqlValue[][] = []
-  const ranges: SqlValue[][] = []
+  const writers: RowOf<typeof OUTCOMES>[] = []
+  const ranges: RowOf<typeof RANGES>[] = []
   for (const [writer, entry] of entries) {
     const id = Buffer.from(writer, 'hex')
     const { removed, changed } = entry.compact(now, ttl, maySettle)
@@ -168,8 +182,8 @@ export async function writeEntries(
       entry.goneAt,
     ])
   }
-  await writeRanges(tx, ranges)
-  await writeWriters(tx, writers)
+  await RANGES.upsert(tx, ranges)
+  await OUTCOMES.upsert(tx, writers)
 }
 
 async function removeRanges(
@@ -185,54 +199,4 @@ async function removeRanges(
       [name, writer, ...some],
     )
   }
-}
-
-async function writeRanges(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
-  await writeRows(tx, rows, (count) =>
-    upsert(
-      tx.dialect,
-      'wide_cache_ranges',
-      ['name', 'writer', 'first_sequence'],
-      ['name', 'writer', 'first_sequence', 'last_sequence', 'issued', 'row_count'],
-      { last_sequence: 'replace', row_count: 'replace' },
-      count,
-    ),
-  )
-}
-
-async function writeWriters(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
-  await writeRows(tx, rows, (count) =>
-    upsert(
-      tx.dialect,
-      'wide_cache_writers',
-      ['name', 'writer'],
-      [
-        'name',
-        'writer',
-        'prefix',
-        'committed',
-        'quarantined',
-        'duplicate',
-        'lost',
-        'aging_floor',
-        'aging_issued',
-        'aging_since',
-        'gone',
-        'gone_at',
-      ],
-      {
-        prefix: 'replace',
-        committed: 'add',
-        quarantined: 'add',
-        duplicate: 'add',
-        lost: 'replace',
-        aging_floor: 'replace',
-        aging_issued: 'replace',
-        aging_since: 'replace',
-        gone: 'replace',
-        gone_at: 'replace',
-      },
-      count,
-    ),
-  )
 }
