@@ -13,7 +13,7 @@ import * as counters from '../src/counters/index.js'
 import * as queue from '../src/export-queue/index.js'
 import * as root from '../src/index.js'
 import * as sequence from '../src/sequence/index.js'
-import { until } from '../src/support/http.fixture.js'
+import { eventually } from '../src/support/eventually.fixture.js'
 import { keptLog } from '../src/support/kept-log.fixture.js'
 
 /** All that is public. */
@@ -245,7 +245,7 @@ describe('after close()', () => {
       await used['migrate']!()
       assert(openFiles(folder) > 0)
       await Promise.all([unused.close(), used.close()])
-      await until(() => openFiles(folder) === 0)
+      await eventually('all files are closed', () => openFiles(folder) === 0)
       assert.equal(openFiles(folder), 0)
       await allRefused(unused, kind)
       await allRefused(used, kind)

@@ -15,6 +15,7 @@ import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { type Activity, type RecordedVisit, createActivity, SiteActivity } from './activity.js'
 import { systemEnvironment } from '../support/environment.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { BROWSER, cutOff, expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { type ActivityOptions, activitySettings } from './options.js'
@@ -476,8 +477,7 @@ test('figures that an outage of SQL makes old are marked', async () => {
     }),
     { ...systemEnvironment, clock },
   )
-  // Until the first collecting run has ended.
-  while ((await activity.stats()).stale) await delay(100)
+  await eventually('a collecting run has ended', async () => !(await activity.stats()).stale)
   const good = await activity.stats()
   isAway = true
   ahead += 5_000

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { eventually } from '../../test/servers/eventually.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { memory } from '../cache/memory.js'
 import type { Database, SqlValue } from '../database/database.js'
@@ -357,7 +357,7 @@ test('a collector recounts, says what differs, and logs the certificate of a day
   await database.query('UPDATE activity_seconds SET views = 2')
   const collector = open('* * * * * *')
   const said = (pattern: RegExp) =>
-    eventually(String(pattern), 20_000, () => log.lines.some((line) => pattern.test(line)))
+    eventually(String(pattern), () => log.lines.some((line) => pattern.test(line)))
   await said(/rows and sums of "activity" differ: .* has 1 visits and activity_seconds 2;/)
   ahead = 2 * DAY_MS
   await said(/is closed: 1 page views, 0 visitors, 0 late; .* it does not balance: 1 of/)

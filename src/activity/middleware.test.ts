@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import type { Express, Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { BurstLogger } from '../support/logger.js'
-import { BROWSER, expresses, raw, serving, until } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, expresses, raw, serving } from '../support/http.fixture.js'
 import { type KeptLog, keptLog } from '../support/kept-log.fixture.js'
 import { campaign } from './dimensions/campaign.js'
 import { country } from './dimensions/country.js'
@@ -60,7 +61,7 @@ for (const [name, express] of expresses) {
   test(`${name}: a page view counts with its path and its visitor's address, agent`, async () => {
     const it = site()
     await browse(it.app, '/threads/1?page=2').expect(200)
-    await until(() => it.counted.length > 0)
+    await eventually('1 counted', () => it.counted.length > 0)
     assert.equal(it.counted.length, 1)
     assert.equal(it.counted[0]!.page, '/threads/1')
     assert.match(it.counted[0]!.identity!, /^(::ffff:)?127\.0\.0\.1\nMozilla/)
@@ -84,7 +85,7 @@ for (const [name, express] of expresses) {
       },
     })
     await browse(it.app, '/threads/1')
-    await until(() => it.counted.length > 0)
+    await eventually('1 counted', () => it.counted.length > 0)
     assert.deepEqual(it.counted[0]!.dimensions, [
       'section',
       'threads',
@@ -114,7 +115,7 @@ for (const [name, express] of expresses) {
       'cf-ipcountry': 'nl',
     })
     await browse(it.app, '/')
-    await until(() => it.counted.length > 1)
+    await eventually('2 counted', () => it.counted.length > 1)
     assert.deepEqual(
       it.counted.map(({ dimensions }) => dimensions),
       [
@@ -161,7 +162,7 @@ for (const [name, express] of expresses) {
     assert.deepEqual(pages(it), [])
     await browse(it.app, '/capitals')
     await browse(it.app, '/head')
-    await until(() => it.counted.length > 1)
+    await eventually('2 counted', () => it.counted.length > 1)
     assert.deepEqual(pages(it), ['/capitals', '/head'])
   })
 
@@ -175,7 +176,7 @@ for (const [name, express] of expresses) {
     }).expect(304)
     await browse(it.app, '/image', { ...again, accept: 'image/avif,*/*;q=0.8' }).expect(304)
     await browse(it.app, '/last')
-    await until(() => it.counted.length > 2)
+    await eventually('3 counted', () => it.counted.length > 2)
     assert.deepEqual(pages(it), ['/', '/page', '/last'])
   })
 
@@ -192,7 +193,7 @@ for (const [name, express] of expresses) {
       await browse(it.app, '/prefetch', { 'sec-purpose': 'prefetch' })
       await browse(it.app, '/prerender', { 'sec-purpose': 'prefetch;prerender' })
       await browse(it.app, '/last')
-      await until(() => it.counted.length >= expected.length)
+      await eventually('all are counted', () => it.counted.length >= expected.length)
       assert.deepEqual(pages(it), expected)
     }
   })
@@ -207,7 +208,7 @@ for (const [name, express] of expresses) {
       await browse(it.app, '/', { 'sec-gpc': '1' })
       await browse(it.app, '/', { dnt: '1' })
       await browse(it.app, '/', { dnt: '0' })
-      await until(() => it.counted.length >= expected.length)
+      await eventually('all are counted', () => it.counted.length >= expected.length)
       assert.deepEqual(
         it.counted.map(({ identity }) => identity !== undefined),
         expected,
@@ -227,7 +228,7 @@ for (const [name, express] of expresses) {
       },
     )
     for (const path of ['/admin', '/secret', '/x?user=7']) await browse(it.app, path)
-    await until(() => it.counted.length > 0)
+    await eventually('1 counted', () => it.counted.length > 0)
     assert.deepEqual(it.counted, [{ identity: 'user 7', page: `/x\ufffd${'é'.repeat(509)}` }])
   })
 
@@ -235,7 +236,7 @@ for (const [name, express] of expresses) {
     for (const id of [7, '7', 7n]) {
       const it = site({ visitor: () => id })
       await browse(it.app, '/')
-      await until(() => it.counted.length > 0)
+      await eventually('1 counted', () => it.counted.length > 0)
       assert.deepEqual([it.counted, it.log.lines], [[{ identity: '7', page: '/' }], []])
     }
   })
@@ -257,7 +258,7 @@ for (const [name, express] of expresses) {
     for (const wrongly of wrong) {
       const it = site({ visitor: wrongly as () => string, page: wrongly as () => string })
       for (let i = 0; i < 3; i++) await browse(it.app, '/path').expect(200)
-      await until(() => it.counted.length > 2)
+      await eventually('3 counted', () => it.counted.length > 2)
       assert.deepEqual(it.counted, Array(3).fill({ identity: undefined, page: '/path' }))
       assert.equal(it.log.lines.length, 2, it.log.lines.join('\n'))
       assert.match(
@@ -294,7 +295,7 @@ for (const [name, express] of expresses) {
     for (const wrongly of wrong) {
       const it = site({ skip: wrongly as () => boolean })
       await browse(it.app, '/')
-      await until(() => it.counted.length > 0)
+      await eventually('1 counted', () => it.counted.length > 0)
       assert.equal(it.counted.length, 1)
       assert.match(it.log.lines.join(), /"skip" (threw|returned a promise).*the visit counts/)
     }
@@ -310,7 +311,7 @@ for (const [name, express] of expresses) {
     app.use('/forum', router)
     await browse(app, '/forum/x')
     await browse(app, '/forum/x?2')
-    await until(() => it.counted.length > 1)
+    await eventually('2 counted', () => it.counted.length > 1)
     assert.deepEqual(pages(it), ['/forum/x', '/forum/x'])
   })
 
@@ -320,7 +321,7 @@ for (const [name, express] of expresses) {
     app.use(one.middleware(), two.middleware())
     app.use((_req, res) => void res.send('<p>'))
     await browse(app, '/')
-    await until(() => two.counted.length > 0)
+    await eventually('1 counted', () => two.counted.length > 0)
     assert.deepEqual([one.counted.length, two.counted.length], [1, 1])
   })
 
@@ -340,13 +341,13 @@ for (const [name, express] of expresses) {
       const ask = (path: string) =>
         `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
       await raw(port, ask('/stream'), (answer) => answer.includes('begun'))
-      await until(() => it.counted.length > 0)
+      await eventually('1 counted', () => it.counted.length > 0)
       assert.deepEqual(it.counted, [{ identity: `127.0.0.1\n${BROWSER}`, page: '/stream' }])
       const gone = raw(port, ask('/silent'), () => true)
-      await until(() => begun === 2)
+      await eventually('the second begins', () => begun === 2)
       void gone
     })
-    await until(() => begun === 3)
+    await eventually('the third begins', () => begun === 3)
     assert.equal(it.counted.length, 1)
   })
 
@@ -368,7 +369,7 @@ for (const [name, express] of expresses) {
         },
       )
       await answer
-      await until(() => it.counted.length > 0)
+      await eventually('1 counted', () => it.counted.length > 0)
       assert.deepEqual(pages(it), ['/slow'])
     })
   })
@@ -396,7 +397,7 @@ for (const [name, express] of expresses) {
             `${'\xff'.repeat(600)}\r\nAccept: \xff\r\n\r\n`,
         )
         assert.match(answer, /^HTTP\/1.1 200 OK/, target)
-        await until(() => it.counted.length > 0)
+        await eventually('1 counted', () => it.counted.length > 0)
         assert.deepEqual(pages(it), [page])
       }
     })
@@ -413,7 +414,7 @@ for (const [name, express] of expresses) {
       for (let i = 0; i < 2; i++) {
         await browse(it.app, '/', { 'x-forwarded-for': '198.51.100.7, 203.0.113.9' })
       }
-      await until(() => it.counted.length > 1)
+      await eventually('2 counted', () => it.counted.length > 1)
       assert.equal(it.counted[0]!.identity, `${address}\n${BROWSER}`)
       assert.equal(
         it.log.lines.filter((line) =>
@@ -489,7 +490,7 @@ for (const [name, express] of expresses) {
     for (const [way, options, change, headers, warning] of ways) {
       const it = site(options, change)
       for (let i = 0; i < 3; i++) await browse(it.app, '/', headers)
-      await until(() => it.counted.length > 2)
+      await eventually('3 counted', () => it.counted.length > 2)
       assert.equal(it.log.lines.length, warning ? 1 : 0, `${way}: ${it.log.lines.join('\n')}`)
       if (warning) assert.match(it.log.lines[0]!, warning, way)
     }
@@ -554,7 +555,7 @@ for (const [name, express] of expresses) {
     for (const [way, change, headers, address] of ways) {
       const it = site({}, change)
       await browse(it.app, '/', headers)
-      await until(() => it.counted.length > 0)
+      await eventually('1 counted', () => it.counted.length > 0)
       assert.match(it.counted[0]!.identity!.split('\n')[0]!, address, way)
     }
   })

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Express, Request, RequestHandler, Router } from 'express'
 import request from 'supertest'
-import { BROWSER, expresses, until } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { deviceClass } from './dimensions/device-class.js'
@@ -167,7 +168,7 @@ for (const [name, express] of expresses) {
         },
       )
       await browse(app, path).expect(200)
-      await until(() => afterwards!.length > 0)
+      await eventually('1 pages', () => afterwards!.length > 0)
       assert.deepEqual(seen, { skip: mounted, visitor: mounted, page: mounted })
       assert.equal(mounted!.length, 1)
       assert.deepEqual(pages, [mounted![0]!.path])
@@ -192,7 +193,7 @@ for (const [name, express] of expresses) {
         }),
       )
       await browse(app, '/a/1')
-      await until(() => afterwards!.length > 0)
+      await eventually('1 pages', () => afterwards!.length > 0)
       assert.deepEqual(afterwards, answered)
       assert.deepEqual(pages, ['/a/1'])
     }
@@ -212,7 +213,7 @@ for (const [name, express] of expresses) {
     )
     app.use((_req, res) => void res.send('<p>'))
     for (const path of ['/admin/users', '/admin', '/users']) await browse(app, path)
-    await until(() => pages.length > 0)
+    await eventually('1 pages', () => pages.length > 0)
     assert.deepEqual(pages, ['/users'])
   })
 
@@ -231,7 +232,7 @@ for (const [name, express] of expresses) {
       express.Router().get('/c', (_req, res) => void res.send('<p>')),
     )
     await browse(app, '/a/b/c')
-    await until(() => pages.length > 0)
+    await eventually('1 pages', () => pages.length > 0)
     assert.deepEqual([pages, places], [['/a/b/c'], ['/a']])
   })
 
@@ -245,7 +246,7 @@ for (const [name, express] of expresses) {
       for (const path of paths) app.use(path, middleware())
       app.use((_req, res) => void res.send('<p>'))
       for (const path of ['/a/b', '/a/c']) await browse(app, path)
-      await until(() => pages.length > 1)
+      await eventually('2 pages', () => pages.length > 1)
       assert.deepEqual(pages, paths[0] === '/' ? ['|/a/b', '|/a/c'] : ['/a|/b', '/a|/c'])
     }
   })

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Express, Response } from 'express'
-import { BROWSER, expresses, raw, serving, until } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, expresses, raw, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { activityMiddleware } from './middleware.js'
@@ -212,13 +213,13 @@ async function holds(
     ].join('\r\n')
     if (hangsUp === 'before the headers') {
       void raw(port, text)
-      await until(() => asked)
+      await eventually('it is asked', () => asked)
     } else {
       await raw(port, text, (received) => hangsUp !== undefined && received.includes('<p>'))
-      await until(() => closed)
+      await eventually('the connection ends', () => closed)
     }
   })
-  await until(() => closed)
+  await eventually('the connection ends', () => closed)
   assert.deepEqual(
     counted,
     counts === false ? [] : [counts],

@@ -8,7 +8,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { table } from '../database/table.js'
 import { systemEnvironment } from '../support/environment.js'
 import { keptLog } from '../support/kept-log.fixture.js'
-import { eventually } from '../../test/servers/eventually.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { wrapped } from '../../test/servers/wrapped.js'
 import { SiteActivity } from './activity.js'
 import { activitySettings } from './options.js'
@@ -61,14 +61,14 @@ test('a collector keeps visits for the longest time that any process has given',
   const removal = async (hours: number): Promise<void> => {
     ahead = hours * HOUR_MS
     const before = looks
-    await eventually('the collector looks for what is old', 30_000, () => looks > before)
+    await eventually('the collector looks for what is old', () => looks > before)
   }
   await removal(2)
   // At least a minute later: what the first run may still have been at is done.
   await removal(2.5)
   assert.equal(await views(), 1)
   await removal(4)
-  await eventually('the visit goes', 30_000, async () => (await views()) === 0)
+  await eventually('the visit goes', async () => (await views()) === 0)
   assert.equal(
     log.lines.filter((line) =>
       /are kept for 3 h.* not for 1 h.*SET keep_seconds = 3600 WHERE name = 'activity'/.test(line),

@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { startBrowser } from '../../test/servers/browser.js'
-import { complaintsOf, eventually } from '../support/browser.fixture.js'
+import { complaintsOf } from '../support/browser.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
@@ -95,7 +96,8 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
  * Waits until the element shows it. (The policy forbids the page what playwright's own waiting
  * needs.)
  */
-const shows = (scene: Scene, text: RegExp) => eventually(async () => text.test(await scene.text()))
+const shows = (scene: Scene, text: RegExp) =>
+  eventually(String(text), async () => text.test(await scene.text()))
 
 /** Lets the browser's time pass in steps, between which answers can come. */
 async function pass(scene: Scene, seconds: number): Promise<void> {
@@ -177,7 +179,7 @@ test('it asks about twice a minute, and not in a hidden tab', () =>
     assert.equal(scene.asked, hidden)
     await hide(false)
     await scene.page.clock.runFor(10)
-    await eventually(async () => scene.asked > hidden)
+    await eventually('it asks again', () => scene.asked > hidden)
     assert.equal(scene.asked, hidden + 1)
   }))
 
@@ -187,8 +189,8 @@ test('the fallback is shown before the first figures, and the last figures after
     const time = timeOf(scene.figures!)
     scene.figures = undefined
     await pass(scene, 40)
-    await eventually(() =>
-      scene.page.evaluate(
+    await eventually('the figures are marked as stale', () =>
+      scene.page.evaluate<boolean>(
         `document.querySelector('site-activity').shadowRoot.querySelector('[part~=stale]') ` +
           '!== null',
       ),

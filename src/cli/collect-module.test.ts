@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { eventually } from '../../test/servers/eventually.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { UsageError } from './arguments.js'
 import { collectModule } from './collect-module.js'
 
@@ -57,10 +57,8 @@ test('all that a file exports is collected, each once, and closed at the end', a
   const database = sqlite(join(folder, 'site.mjs.db'))
   const has = async (sql: string): Promise<boolean> =>
     (await database.query(sql).catch(() => ({ rows: [] }))).rows.length === 1
-  await eventually('the rows in SQL', 20_000, async () =>
-    has("SELECT 1 FROM clicks WHERE button = 'buy'"),
-  )
-  await eventually('the hits', 20_000, () => has('SELECT 1 FROM hits_counts WHERE hits = 1'))
+  await eventually('the rows in SQL', async () => has("SELECT 1 FROM clicks WHERE button = 'buy'"))
+  await eventually('the hits', () => has('SELECT 1 FROM hits_counts WHERE hits = 1'))
   stop.abort()
   await collecting
   assert.deepEqual(log.lines.sort(), [
@@ -78,7 +76,7 @@ test('a CommonJS file may export an object of them', async () => {
   const log = keptLog()
   const stop = new AbortController()
   const collecting = collectModule(file, undefined, log, stop.signal)
-  await eventually('it collects', 10_000, () => log.lines.length > 0)
+  await eventually('it collects', () => log.lines.length > 0)
   stop.abort()
   await collecting
   assert.deepEqual(log.lines, ['wide-cache: collecting the export clicks'])

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { raw } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { createActivity } from '../activity/activity.js'
-import { eventually } from '../../test/servers/eventually.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMemcached } from '../../test/servers/shared.js'
 import { commandOf, UsageError } from './arguments.js'
@@ -164,13 +164,13 @@ test('collect --listen tells how what it collects is', async () => {
   assert(asked.command === 'collect')
   const options = { ...asked.options, database }
   const collecting = collect(cache, options, log, stop.signal, asked.listen)
-  const port = await eventually('it listens', 10_000, () => {
+  const port = await eventually('it listens', () => {
     const said = log.lines.join('\n')
     const [, port] = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(said) ?? []
     return port !== undefined && Number(port)
   })
-  await eventually('it is ready', 60_000, async () => (await ask(port, '/readyz')).status === 200)
-  const page = await eventually('it has figures', 60_000, async () => {
+  await eventually('it is ready', async () => (await ask(port, '/readyz')).status === 200)
+  const page = await eventually('it has figures', async () => {
     const { body } = await ask(port, '/metrics')
     return body.includes('wide_cache_committed_total') && body
   })

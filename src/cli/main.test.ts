@@ -5,12 +5,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Activity, createActivity } from '../activity/activity.js'
 import { memory } from '../cache/memory.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
@@ -24,7 +24,6 @@ const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
   'Safari/537.36'
 const INDEX = fileURLToPath(new URL('../index.ts', import.meta.url))
-const WAIT_MS = 60_000
 
 const folder = temporaryFolder('cli')
 after(() => removeFolder(folder))
@@ -61,19 +60,6 @@ async function run(args: readonly string[], env?: Record<string, string>) {
   const { child, ended, stderr } = start(MAIN, args, env)
   const [stdout, status] = await Promise.all([text(child.stdout), ended])
   return { status, stdout, stderr: stderr() }
-}
-
-async function until<T>(
-  what: string,
-  probe: () => Promise<T | undefined> | T | undefined,
-): Promise<T> {
-  const end = performance.now() + WAIT_MS
-  for (;;) {
-    const found = await probe()
-    if (found !== undefined) return found
-    if (performance.now() > end) throw new Error(`${what}: not within ${WAIT_MS / 1000} s`)
-    await delay(100)
-  }
 }
 
 /** One line, on stderr only. */
@@ -307,9 +293,8 @@ test('collect waits for an absent database, and still ends with 0 on SIGTERM', a
   const database = `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`
   const args = ['collect', '--collect', '* * * * * *', '--database', database]
   const collector = start(MAIN, args, env)
-  await until(
-    'a word about the database',
-    () => /will be tried again/.test(collector.stderr()) || undefined,
+  await eventually('a word about the database', () =>
+    /will be tried again/.test(collector.stderr()),
   )
   // What other users of the machine see of it.
   const title = readFileSync(`/proc/${collector.child.pid}/cmdline`, 'utf8')
@@ -323,7 +308,7 @@ test('collect waits for an absent database, and still ends with 0 on SIGTERM', a
 /** A web process that does not collect, its port, and what it answers. */
 async function startSite(name: string, env: Record<string, string>) {
   const web = start(WEB_PROCESS, [name], env)
-  const port = await until(
+  const port = await eventually(
     'the web process',
     () =>
       new Promise<number>((resolve) =>
@@ -353,9 +338,9 @@ async function startSite(name: string, env: Record<string, string>) {
     }
   }
   const figures = (views: number) =>
-    until(`${views} page views`, async () => {
+    eventually(`${views} page views`, async () => {
       const figures = await json('/activity')
-      return figures['pageViews'] === views ? figures : undefined
+      return figures['pageViews'] === views && figures
     })
   return { web, json, view, read, figures }
 }
@@ -408,12 +393,10 @@ test('without a name it collects all activities and hits, new ones too, only the
     ['collect', '--drain-after-layers', '1', '--collect', '* * * * * *'],
     env,
   )
-  await until(
-    'a word that there is nothing yet',
-    () =>
-      /no process with memcached has used this database yet; collecting begins/.test(
-        collector.stderr(),
-      ) || undefined,
+  await eventually('a word that there is nothing yet', () =>
+    /no process with memcached has used this database yet; collecting begins/.test(
+      collector.stderr(),
+    ),
   )
   const sites = []
   for (const name of [`one-${randomUUID().slice(0, 8)}`, `two-${randomUUID().slice(0, 8)}`]) {
@@ -425,9 +408,9 @@ test('without a name it collects all activities and hits, new ones too, only the
     await site.read('8', ['anna'])
     assert.equal((await site.figures(9))['visitors'], 2)
     assert.deepEqual(await site.json('/ledger'), settled(9))
-    const hits = await until('the hits in the order of their counts', async () => {
+    const hits = await eventually('the hits in the order of their counts', async () => {
       const { top, ...others } = await site.json('/hits/7')
-      return JSON.stringify(top) === '[["7",2],["8",1]]' ? others : undefined
+      return JSON.stringify(top) === '[["7",2],["8",1]]' && others
     })
     assert.deepEqual(hits, { count: 2, ledger: settled(4) })
     for (const [grid, kind] of [
@@ -436,13 +419,10 @@ test('without a name it collects all activities and hits, new ones too, only the
     ]) {
       assert(collector.stderr().includes(`collecting "${grid}" (${kind})`), collector.stderr())
     }
-    await until(
-      'a word about the rows that only the site can commit',
-      () =>
-        collector
-          .stderr()
-          .includes(`not collecting "rows.${name}": "rows.${name}" has rows of kind "clicks"`) ||
-        undefined,
+    await eventually('a word about the rows that only the site can commit', () =>
+      collector
+        .stderr()
+        .includes(`not collecting "rows.${name}": "rows.${name}" has rows of kind "clicks"`),
     )
   }
   for (const { kill, ended } of [collector, ...sites.map(({ web }) => web)]) {
@@ -534,9 +514,9 @@ test('collect --module collects what a file exports, and ends with 0 on SIGTERM'
     ['collect', '--module', './clicks.mjs', '--collect', '* * * * * *', '--log', 'json'],
     { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: url },
   )
-  await until('the row', async () => {
+  await eventually('the row', async () => {
     const { rows } = await database.query('SELECT button FROM clicks')
-    return rows.length === 1 || undefined
+    return rows.length === 1
   })
   collector.kill('SIGTERM')
   assert.equal(await collector.ended, 0)

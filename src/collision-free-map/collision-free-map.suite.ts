@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { eventually } from '../support/eventually.fixture.js'
 import {
   type Change,
   CollisionFreeMap,
@@ -629,9 +630,7 @@ export function mapSuite(under: MapUnderTest): void {
         every,
         onUpdate: (changes) => void told.push(...changes.map(({ key }) => `${name} ${key}`)),
       })
-    const until = async (count: number): Promise<void> => {
-      while (told.length < count) await delay(5)
-    }
+    const until = (count: number) => eventually(`${count} updates`, () => told.length >= count)
     const writer = sums()
     const first = open('first')
     await writer.update([['a', 1]])
@@ -683,9 +682,9 @@ export function mapSuite(under: MapUnderTest): void {
       },
     })
     await map.update([['a', 1]])
-    while (runs < 3) await delay(5)
+    await eventually('three runs', () => runs >= 3)
     fails = false
-    while (logger.lines.length < 2) await delay(5)
+    await eventually('a second line', () => logger.lines.length >= 2)
     await map.close()
     assert.deepEqual(logger.lines, [
       'wide-cache: processing the map "sums" failed and will be tried again: not now',

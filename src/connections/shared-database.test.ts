@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { eventually } from '../support/eventually.fixture.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { startRelay } from '../../test/servers/relay.js'
 import { DatabaseError } from '../database/database.js'
@@ -49,7 +50,7 @@ test('objects with one URL share connections, which end with the last of them', 
   await second.close()
   await last.database.query('SELECT 1')
   await last.close()
-  await until(() => relay.connections === 0)
+  await eventually('all connections end', () => relay.connections === 0)
 
   const again = connect(url)
   await again.database.query('SELECT 1')
@@ -80,11 +81,3 @@ test('what could not be opened is not shared', () => {
   assert.throws(() => sharedDatabase('mysql://a/b', open), /refused/)
   assert.throws(() => sharedDatabase('mysql://a/b', open), /refused/)
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!condition()) {
-    assert(performance.now() < deadline, 'not within 10 s')
-    await new Promise(setImmediate)
-  }
-}

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedMemcached } from '../../test/servers/shared.js'
 import { countingProxy } from '../support/counting-proxy.fixture.js'
-import { until } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { GlobalCounter } from './global-counter.js'
 import { ShardedCounter } from './sharded-counter.js'
 
@@ -22,7 +22,7 @@ for (const Counter of [GlobalCounter, ShardedCounter]) {
     assert.equal(await counter.get(), 1)
     assert(proxy.open() > 0)
     await counter.close()
-    await until(() => proxy.open() === 0)
+    await eventually('all connections end', () => proxy.open() === 0)
     assert.equal(proxy.open(), 0)
     await proxy.close()
     const unused = new Counter({ name: 'closing', database: 'sqlite::memory:', cache: 'memory:' })

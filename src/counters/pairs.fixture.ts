@@ -12,6 +12,7 @@ import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import type { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { Random } from '../../test/simulated-world/random.js'
@@ -134,7 +135,7 @@ export async function rejectsAfterTenSeconds(
   ] as const) {
     const asked = database.asked
     const refused = assert.rejects(call(), { name, message: /did not answer within 10 s/ })
-    while (database.asked === asked) await delay(1)
+    await eventually('the database is asked', () => database.asked > asked)
     environment.pass(9_900)
     await delay(5)
     environment.pass(200)

@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { startBrowser } from '../../test/servers/browser.js'
-import { complaintsOf, eventually } from '../support/browser.fixture.js'
+import { complaintsOf } from '../support/browser.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { type Clock, systemClock } from '../support/clock.js'
@@ -76,7 +77,9 @@ async function onStage(
 /** Waits until an element's text fits. */
 async function shows(element: Locator, text: RegExp): Promise<void> {
   await element.first().waitFor({ state: 'attached' })
-  await eventually(async () => text.test(((await element.first().textContent()) ?? '').trim()))
+  await eventually(String(text), async () =>
+    text.test(((await element.first().textContent()) ?? '').trim()),
+  )
 }
 
 /** Lets the browser's time pass in steps, between which answers can come. */
@@ -164,7 +167,7 @@ test('each chart has a table with the same figures', () =>
       by: 'hour',
     })
     const written = (count: number) => count.toLocaleString('en-GB')
-    await eventually(async () => (await page.locator('#hours tbody tr').count()) === 24)
+    await eventually('24 hours', async () => (await page.locator('#hours tbody tr').count()) === 24)
     assert.deepEqual(
       (await rowsOf(page.locator('#hours table'))).map((cells) => cells.slice(1)),
       expected.map(({ pageViews, visitors }) => [written(pageViews), written(visitors)]),
@@ -176,7 +179,10 @@ test('each chart has a table with the same figures', () =>
       by: 'day',
     })
     const tables = page.locator('#days table')
-    await eventually(async () => (await tables.nth(1).locator('tbody tr').count()) === 30)
+    await eventually(
+      '30 days',
+      async () => (await tables.nth(1).locator('tbody tr').count()) === 30,
+    )
     assert.deepEqual(
       (await rowsOf(tables.nth(0))).map(([, views]) => views),
       days.map(({ pageViews }) => written(pageViews)),
@@ -235,7 +241,7 @@ test('all can be done with the keyboard', () =>
     assert.equal(await chart.getAttribute('aria-valuetext'), last)
     await chart.press('Tab')
     await page.keyboard.press('Enter')
-    await eventually(async () => (await page.locator('#hours tbody tr').count()) === 24)
+    await eventually('24 hours', async () => (await page.locator('#hours tbody tr').count()) === 24)
 
     const pages = page.locator('[data-dimension=page] tbody tr').first()
     await shows(pages, /^\/2,160$/)
@@ -309,7 +315,7 @@ test('a panel without figures says so, and the others do not mind', () =>
       await shows(page.locator('#hours .sub'), /page views\. The current hour still grows/)
       source.failing.clear()
       await pass(page, 10)
-      await eventually(async () => page.locator('#now .note').first().isHidden())
+      await eventually('no note', () => page.locator('#now .note').first().isHidden())
     },
     ['live', 'history'],
   ))

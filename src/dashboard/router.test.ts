@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Response } from 'express'
 import request from 'supertest'
+import { eventually } from '../support/eventually.fixture.js'
 import { expresses, raw, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
@@ -131,7 +132,7 @@ for (const [name, express] of expresses) {
       source.live = () => new Promise(() => undefined)
       await serving(app, async (port) => {
         const answer = fetch(`http://127.0.0.1:${port}/admin/activity/now.json`)
-        while (!source.asked.includes('ledger')) await new Promise((done) => setTimeout(done, 5))
+        await eventually('the source is asked', () => source.asked.includes('ledger'))
         await clock.advance(10_000)
         const body = (await (await answer).json()) as { stats: unknown; live: unknown }
         assert.equal(body.live, null)

@@ -7,6 +7,7 @@ import { openDatabase } from '../database/open.js'
 import { systemEnvironment } from '../support/environment.js'
 import type { Clock } from '../support/clock.js'
 import type { MapUnderTest } from '../collision-free-map/collision-free-map.suite.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
 import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 
@@ -166,7 +167,7 @@ export function exportSuite(under: MapUnderTest): void {
       ['x', 1],
       ['y', 2],
     ])
-    while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await eventually('all is exported', async () => (await left()) === 0)
     assert.deepEqual([receiver.values('x'), receiver.values('y')], [[1], [2]])
     await queue.close()
     await assert.rejects(open(receiver.take, { buckets: 6 }).process(), {

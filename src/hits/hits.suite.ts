@@ -11,6 +11,7 @@ import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { shifted } from '../database/shifted.fixture.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { commitHits } from './commit.js'
 import { readCounts, readTop } from './read-counts.js'
@@ -600,13 +601,10 @@ export function hitsSuite(pair: Pair): void {
           )
           return rows.map((row) => row['window_start'])
         }
-        const end = performance.now() + 60_000
-        while (
-          ((await hits.top(1)).length === 0 || (await windows()).length > 2) &&
-          performance.now() < end
-        ) {
-          await delay(100)
-        }
+        await eventually(
+          'what is old is removed',
+          async () => (await hits.top(1)).length > 0 && (await windows()).length <= 2,
+        )
         assert.deepEqual(await hits.top(1), [['a', 1]])
         const [first, ...others] = await windows()
         assert.deepEqual([first, others.length], [young, 1])

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Express, Request, RequestHandler, Response } from 'express'
 import request from 'supertest'
-import { BROWSER, expresses, until } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { memory } from '../cache/memory.js'
@@ -53,7 +54,7 @@ for (const [name, express] of expresses) {
   }
   const seen = async (it: ReturnType<typeof site>, count: number): Promise<Counted[]> => {
     await browse(it.app, '/items/last', { 'x-user': 'last' })
-    await until(() => it.counted.length > count)
+    await eventually('one more is counted', () => it.counted.length > count)
     return it.counted.slice(0, -1)
   }
 
@@ -94,7 +95,7 @@ for (const [name, express] of expresses) {
       express.Router().get('/:other/posts', (_req: Request, res: Response) => void res.send('<p>')),
     )
     await browse(app, '/threads/7/posts')
-    await until(() => it.counted.length > 0)
+    await eventually('1 counted', () => it.counted.length > 0)
     assert.deepEqual(it.counted, [{ item: '7', viewer: 'anna' }])
     const expected = [{ id: '7' }, '/posts', '/threads/7']
     assert.deepEqual(seen, [...expected, ...expected])
@@ -109,7 +110,7 @@ for (const [name, express] of expresses) {
     app.get('/b/:id', it.middleware, (_req, _res, next) => next())
     app.use('/b', it.middleware, page)
     for (const path of ['/a/1', '/b/2', '/c/3', '/a/4']) await browse(app, path)
-    await until(() => it.counted.length > 2)
+    await eventually('3 counted', () => it.counted.length > 2)
     assert.deepEqual(
       it.counted.map(({ item }) => item),
       ['1', '2', '4'],
@@ -123,7 +124,7 @@ for (const [name, express] of expresses) {
     app.use(never.middleware)
     app.get('/threads/:id', (_req: Request, res: Response) => void res.send('<p>'))
     for (let i = 0; i < 25; i++) await browse(app, '/threads/1')
-    await until(() => never.log.length > 0)
+    await eventually('a line is logged', () => never.log.length > 0)
     assert.deepEqual(never.counted, [])
     assert.equal(never.log.length, 1)
     assert.match(
@@ -163,7 +164,7 @@ for (const [name, express] of expresses) {
     for (const path of ['/a/1', '/b/1', '/a/2']) {
       await browse(app, path, { 'x-forwarded-for': '198.51.100.7' })
     }
-    await until(() => log.lines.length > 0)
+    await eventually('a line is logged', () => log.lines.length > 0)
     await hits.close()
     assert.equal(log.lines.length, 1)
     assert.match(log.lines[0]!, /X-Forwarded-For arrives, but "trust proxy" is off/)
@@ -227,7 +228,7 @@ for (const [name, express] of expresses) {
       for (const user of ['7', '8', '0']) await browse(it.app, '/items/1', { 'x-user': user })
       await browse(it.app, '/items/1', { 'x-user': '7', dnt: '1' })
       await browse(it.app, '/items/2', { 'x-user': '9' })
-      await until(() => it.counted.length > 2)
+      await eventually('3 counted', () => it.counted.length > 2)
       assert.deepEqual(
         it.counted.map(({ viewer }) => viewer),
         ['8', '0', '9'],
@@ -297,7 +298,7 @@ for (const [name, express] of expresses) {
     await browse(app, '/items/1', { 'user-agent': `${BROWSER} Edg/126` })
     // The last one is spoken of, and by then all before it have been seen.
     for (const id of ['1', '1', '2', 'x'.repeat(300)]) await browse(app, `/items/${id}`)
-    await until(() => log.lines.length > 0)
+    await eventually('a line is logged', () => log.lines.length > 0)
     await hits.flush()
     await hits.drain({ all: true })
     assert.deepEqual(

@@ -9,7 +9,7 @@ import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemClock } from '../support/clock.js'
 import { countingProxy } from '../support/counting-proxy.fixture.js'
-import { until } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { Callers, MAX_WAITING } from './callers.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { type Pair, sequenceSuite } from './sequence.suite.js'
@@ -98,7 +98,7 @@ test('close() closes what the sequence has opened', async () => {
   // The first numbers come from SQL.
   for (let i = 1; proxy.open() === 0; i++) assert.equal(await sequence.next(), i)
   await sequence.close()
-  await until(() => proxy.open() === 0)
+  await eventually('all connections end', () => proxy.open() === 0)
   assert.equal(proxy.open(), 0)
   await proxy.close()
 })

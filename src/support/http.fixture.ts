@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import express5, { type Express } from 'express'
+import { eventually } from './eventually.fixture.js'
 
 type ExpressModule = typeof express5
 export const expresses: [name: string, express: ExpressModule][] = [
@@ -44,7 +45,7 @@ export async function cutOff(
     const request = (path: string): string =>
       `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
     const cut = paths.map((path) => raw(port, request(path), () => (answered.add(path), false)))
-    await until(() => answered.size === paths.length)
+    await eventually('all answers have begun', () => answered.size === paths.length)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeAllConnections()
     if (when === 'on close') await closed
@@ -72,10 +73,4 @@ export function raw(
     socket.on('error', reject)
     socket.on('close', () => resolve(answer))
   })
-}
-
-/** Waits until `holds`, ten seconds at most. */
-export async function until(holds: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000
-  while (!holds() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5))
 }

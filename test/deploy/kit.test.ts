@@ -15,7 +15,7 @@ import { BROWSER } from '../../src/support/http.fixture.js'
 import { pageOf } from '../docs/markdown.js'
 import { checkDockerfile, checkUnit, commandOfImage, copiedBy } from '../docs/units.js'
 import { executable } from '../servers/binaries.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { alertsOf, KIT, kitFile, metricsIn } from './kit.js'
@@ -24,7 +24,6 @@ import { startSite } from './site.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UNIT = 'systemd/wide-cache-collector.service'
 const VISITS = 20
-const STARTED_MS = 20_000
 /** Greatest exposure of the unit, of 10, by `systemd-analyze security`. */
 const MOST_EXPOSED = 1.5
 
@@ -109,7 +108,7 @@ test('the site answers, has health and metrics on another port, and loses no vis
   const reader = createActivity({ cache, database, collect: false })
   try {
     const ask = (path: string) => fetch(`http://${site.operations}${path}`)
-    await eventually('the site is ready', STARTED_MS, () =>
+    await eventually('the site is ready', () =>
       ask('/readyz').then(
         ({ status }) => status === 200,
         () => false,

@@ -13,7 +13,7 @@ import { BROWSER } from '../../src/support/http.fixture.js'
 import { spawned } from '../docs/spawned.js'
 import { commandOfImage } from '../docs/units.js'
 import { binary, ensureBinaries } from '../servers/binaries.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { freePort } from '../servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
@@ -21,9 +21,6 @@ import { KIT, kitFile, metricsIn } from './kit.js'
 import { startSite } from './site.js'
 
 const run = promisify(execFile)
-const STARTED_MS = 30_000
-/** Prometheus scrapes each second here. A visit takes up to 20 s. */
-const SCRAPED_MS = 60_000
 
 before(() => ensureBinaries(['prometheus', 'promtool', 'docker-compose']))
 
@@ -92,7 +89,7 @@ test('a Prometheus scrapes collector and site, and tells when the collector ends
   const port = await freePort()
   let prometheus: ReturnType<typeof spawned> | undefined
   try {
-    await eventually('the site answers', STARTED_MS, () =>
+    await eventually('the site answers', () =>
       fetch(site.origin, { headers: { 'user-agent': BROWSER } }).then(
         ({ ok }) => ok,
         () => false,
@@ -119,7 +116,7 @@ test('a Prometheus scrapes collector and site, and tells when the collector ends
       return ((await response.json()) as { data: { result: Series[] } }).data.result
     }
     const shows = (text: string, value: string) =>
-      eventually(`${text} is ${value}`, SCRAPED_MS, async () => {
+      eventually(`${text} is ${value}`, async () => {
         const series = await query(text).catch(() => [])
         return series.length > 0 && series.every(({ value: [, found] }) => found === value)
       })

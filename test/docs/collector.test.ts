@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { createActivity } from '../../src/activity/activity.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { blocksIn } from './blocks.js'
@@ -16,7 +16,6 @@ import { spawned } from './spawned.js'
 import { commandOfImage, settingOf } from './units.js'
 
 const VISITS = 50
-const COLLECTED_MS = 60_000
 const FILE = 'docs/operations.md'
 const blocks = blocksIn(FILE, readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8'))
 const block = (language: string, about = ''): string => {
@@ -115,11 +114,7 @@ describe('wide-cache collect', { concurrency: true }, () => {
         for (let visit = 0; visit < VISITS; visit++) web.record({ page: `/${visit}` })
         await web.flush()
         await collector.says(/collecting "activity"/)
-        await eventually(
-          'all visits in SQL',
-          COLLECTED_MS,
-          async () => (await web.ledger()).committed === VISITS,
-        )
+        await eventually('all visits in SQL', async () => (await web.ledger()).committed === VISITS)
         process.kill(around ? firstProcess(collector.pid) : collector.pid, signal)
         assert.equal(await collector.ended(), 0, collector.output())
         const { issued, committed, outstanding, lost } = await web.ledger()

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { BROWSER } from '../../src/support/http.fixture.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder } from '../servers/process.js'
 import { blocksIn } from './blocks.js'
 import { newProject } from './project.js'
@@ -158,7 +158,7 @@ describe('SIGTERM', { concurrency: true }, () => {
         })().catch(() => undefined)
         const late = whole(ask(site.port, '/late'))
         await site.process.says(/^late$/m)
-        await eventually('some pages', 10_000, () => answered > 10)
+        await eventually('some pages', () => answered > 10)
         const { took, pages } = await site.end()
         await asking
         agent.destroy()

@@ -4,10 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { delimiter, dirname } from 'node:path'
-import { eventually } from '../servers/eventually.js'
-
-const WAIT_MS = 30_000
-const GONE_MS = 2_000
+import { eventually } from '../../src/support/eventually.fixture.js'
 
 export interface Spawned {
   readonly pid: number
@@ -59,15 +56,15 @@ export function spawned(
     output: () => output,
     kill: killGroup,
     says: (pattern) =>
-      eventually(`${pattern} of ${command}`, WAIT_MS, () => {
+      eventually(`${pattern} of ${command}`, () => {
         if (status !== undefined) throw new Error(`${command} has ended with ${status}:\n${output}`)
         const found = pattern.exec(output)
         return found ? (found[1] ?? found[0]) : undefined
       }),
     async ended() {
       try {
-        await eventually(`the end of ${command}`, WAIT_MS, () => status !== undefined)
-        await eventually(`the end of all processes of ${command}`, GONE_MS, () => !isGroup(pid))
+        await eventually(`the end of ${command}`, () => status !== undefined)
+        await eventually(`the end of all processes of ${command}`, () => !isGroup(pid))
       } finally {
         killGroup()
         process.off('exit', killGroup)

@@ -7,10 +7,10 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, Page, Response } from 'playwright-core'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { startBrowser } from '../servers/browser.js'
 import { startForum, type Forum } from './forum.js'
 
-const FIGURES_MS = 40_000
 /** The widget asks again after 30 s and up to a fifth more or less. */
 const BEFORE_IT_ASKS_MS = 15_000
 const UNTIL_IT_ASKS_MS = 37_000
@@ -64,18 +64,15 @@ async function open(
  */
 async function lineThat(page: Page, fits: (text: string) => boolean): Promise<string> {
   const line = page.locator('site-activity [part~=figures]')
-  const end = performance.now() + FIGURES_MS
-  for (;;) {
+  return eventually('the line fits', async () => {
     const text = (await line.textContent()) ?? ''
     if (fits(text)) return text
-    if (performance.now() > end) {
-      assert.fail(`after ${FIGURES_MS / 1000} s still "${text}"\n${forum.output()}`)
-    }
     await delay(NEW_FIGURES_MS)
     const answer = page.waitForResponse((response) => pathOf(response) === '/activity')
     await page.clock.fastForward(UNTIL_IT_ASKS_MS)
     await (await answer).finished()
-  }
+    return undefined
+  })
 }
 
 function numbersIn(text: string): number[] {
@@ -91,11 +88,7 @@ async function answerOf(text: string, figures: readonly unknown[]): Promise<void
   const [visitors, pageViews] = numbersIn(text)
   const fits = (answer: unknown): boolean =>
     isDeepStrictEqual(Object.assign({}, answer, { visitors, pageViews }), answer)
-  const end = performance.now() + FIGURES_MS
-  while (!figures.some(fits)) {
-    if (performance.now() > end) assert.fail(`"${text}" is none of ${JSON.stringify(figures)}`)
-    await delay(50)
-  }
+  await eventually(`"${text}" is among the answers`, () => figures.some(fits))
 }
 
 test('the widget shows both figures in the top-right corner, and refreshes itself', async () => {
@@ -148,17 +141,11 @@ test('a polite live region for screen readers is there, hidden and silent at fir
 test('without scripts the page shows the figures too, once the forum has some', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
-  const end = performance.now() + FIGURES_MS
-  let text = ''
-  while (!numbersIn(text).every((number) => number > 0) && performance.now() < end) {
+  await eventually('both figures', async () => {
     await page.goto(forum.origin)
-    text = ((await page.locator('site-activity').textContent()) ?? '').replace(/\s+/g, ' ').trim()
-    await delay(250)
-  }
-  assert(
-    numbersIn(text).every((number) => number > 0),
-    text,
-  )
+    const text = (await page.locator('site-activity').textContent()) ?? ''
+    return numbersIn(text.replace(/\s+/g, ' ').trim()).every((number) => number > 0)
+  })
   await context.close()
 })
 
@@ -201,10 +188,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
     const answer = await fetch(forum.origin + path)
     return answer.ok && (await answer.text()).includes(JSON.stringify(value))
   }
-  const end = performance.now() + FIGURES_MS
-  for (const entry of Object.entries(VALUES)) {
-    while (!(await isKnown(entry)) && performance.now() < end) await delay(250)
-  }
+  for (const entry of Object.entries(VALUES)) await eventually(entry.join(), () => isKnown(entry))
 
   const { page, complaints } = await open('/admin/activity')
   const shown = (panel: string, text: string | RegExp) =>
@@ -236,13 +220,13 @@ test('a thread has a bar for each of the last days', async () => {
   const badge = "document.querySelector('.badge img')"
   assert(Number(await page.evaluate(`${badge}.decode().then(() => ${badge}.naturalWidth)`)) > 0)
   const bars = page.locator('.history rect')
-  const end = performance.now() + FIGURES_MS
-  const today = async () => (await bars.allTextContents()).at(-1)?.trim() ?? ''
-  while (!/: [1-9][\d,]*$/.test(await today())) {
-    assert(performance.now() < end, await today())
+  await eventually('a bar for today', async () => {
+    const today = (await bars.allTextContents()).at(-1)?.trim() ?? ''
+    if (/: [1-9][\d,]*$/.test(today)) return true
     await page.waitForLoadState('networkidle')
     await page.reload()
-  }
+    return false
+  })
   assert.equal(await bars.count(), 14)
   assert.deepEqual(complaints, [])
   await page.close()

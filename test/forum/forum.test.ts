@@ -3,15 +3,14 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { after, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { killForums, spawnForum, startForum } from './forum.js'
 
 const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
   'Safari/537.36'
-const FIGURES_MS = 60_000
 
 after(killForums)
 
@@ -40,13 +39,11 @@ test('on memcached and MariaDB only real visitors count, and it stops in order',
   ] as const) {
     await (await fetch(forum.origin + path, { headers: { 'user-agent': agent } })).text()
   }
-  const end = performance.now() + FIGURES_MS
-  let figures = await figuresOf(forum.origin)
-  while (figures['pageViews'] !== 2 && performance.now() < end) {
-    await delay(500)
-    figures = await figuresOf(forum.origin)
-  }
-  assert.deepEqual([figures['pageViews'], figures['visitors']], [2, 2])
+  const figures = await eventually('two page views', async () => {
+    const found = await figuresOf(forum.origin)
+    return found['pageViews'] === 2 && found
+  })
+  assert.equal(figures['visitors'], 2)
   assert.equal(await forum.stop(), 0, forum.output())
 })
 
@@ -63,11 +60,9 @@ test('a thread shows its views, each visitor once, on its own page and in the li
     [...(await pageOf(url)).matchAll(/([\d,]+) views?\s*</g)]
       .map(([, views]) => Number(views))
       .filter((views) => views > 0)
-  const end = performance.now() + FIGURES_MS
-  const views = async () => [await viewsOn(thread), await viewsOn(forum.origin)]
-  const expected = [[2], [2]]
-  while (!isDeepStrictEqual(await views(), expected) && performance.now() < end) await delay(500)
-  assert.deepEqual(await views(), expected)
+  for (const url of [thread, forum.origin]) {
+    await eventually(`two views on ${url}`, async () => isDeepStrictEqual(await viewsOn(url), [2]))
+  }
   assert.equal(await forum.stop(), 0, forum.output())
 })
 

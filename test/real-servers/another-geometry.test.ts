@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Activity, createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { uniqueName } from './recorded.js'
 
@@ -13,8 +13,6 @@ const VISIT_EVERY_MS = 50
 const PHASE_MS = 4_000
 /** Seconds of the longer of the two layers. */
 const LAYER_SECONDS = 2
-/** So long that only a grid which is not collected takes longer. */
-const COLLECTED_MS = 120_000
 
 test('figures stay complete while processes of another geometry take over', async () => {
   const cache = `memcached://${await sharedMemcached()}`
@@ -63,14 +61,14 @@ test('figures stay complete while processes of another geometry take over', asyn
     await serve([after])
     // With nothing new, what is left in the cells of both is collected.
     const served = Date.now()
-    await eventually('both grids are collected up to the last visit', COLLECTED_MS, async () => {
+    await eventually('both grids are collected up to the last visit', async () => {
       const { rows } = await sql.query(
         'SELECT (watermark + 1) * layer_seconds AS collected FROM wide_cache_grids WHERE name = ?',
         [name],
       )
       return rows.every(({ collected }) => Number(collected) * 1000 > served)
     })
-    await eventually('the figures have all visits', COLLECTED_MS, async () => {
+    await eventually('the figures have all visits', async () => {
       const { pageViews, asOf } = await after.stats()
       return Date.parse(asOf) > served && pageViews === visits
     })

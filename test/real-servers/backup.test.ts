@@ -11,12 +11,11 @@ import { promisify } from 'node:util'
 import { createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { blocksIn } from '../docs/blocks.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { keptLog, uniqueName } from './recorded.js'
 
-const COLLECTED_MS = 60_000
 /** Longer than a writer waits before it asks how far its frames are settled. */
 const CONFIRMED_MS = 12_000
 const FILE = 'docs/operations.md'
@@ -87,7 +86,7 @@ test('a backup made while a site records, and restored as printed, adds up', asy
     Number((await database.query(sql)).rows[0]?.['n'])
   const inSql = () => count('SELECT COUNT(*) AS n FROM activities')
   const allCommitted = (missing: number) =>
-    eventually('all is in SQL', COLLECTED_MS, async () => (await inSql()) === recorded - missing)
+    eventually('all is in SQL', async () => (await inSql()) === recorded - missing)
 
   await collector.drain()
   const recording = record(6_000)

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { withClockAhead } from '../servers/wrapped.js'
 import {
@@ -26,8 +26,6 @@ const EACH_SECOND = '* * * * * *'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Within it, rows are collected and figures move, once the clocks are right. */
-const COLLECTED_MS = 20_000
 /** Greatest difference of another process's clock, and a layer. */
 const AHEAD_AT_MOST_MS = 2_000
 /** The longest that a process's requests may be kept waiting, in CPU time. */
@@ -59,7 +57,6 @@ describe('a clock steps', { concurrency: true }, () => {
     const shown = (): Promise<unknown> =>
       eventually(
         `${recorded} views are shown`,
-        COLLECTED_MS,
         async () => (await activity.stats()).pageViews === recorded,
       )
     try {
@@ -82,11 +79,7 @@ describe('a clock steps', { concurrency: true }, () => {
         `asOf is ${asOf}, and it is ${new Date().toISOString()}`,
       )
       // They move on with time.
-      await eventually(
-        'asOf moves on',
-        COLLECTED_MS,
-        async () => (await activity.stats()).asOf > asOf,
-      )
+      await eventually('asOf moves on', async () => (await activity.stats()).asOf > asOf)
       assert.notDeepEqual(log.matching(SAYS_THAT_A_CLOCK_STEPPED), [])
     } finally {
       await activity.close()
@@ -115,7 +108,6 @@ describe('a clock steps', { concurrency: true }, () => {
       await silent.close()
       await eventually(
         'the first rows are collected',
-        COLLECTED_MS,
         async () => (await countRecorded(sql)) === 200,
       )
       aheadMs = 31 * DAY_MS
@@ -123,11 +115,7 @@ describe('a clock steps', { concurrency: true }, () => {
       aheadMs = 0
       await delay(2_000)
       for (const row of rowsOf(0, 100, 200)) writer.append(row)
-      await eventually(
-        'new rows are collected',
-        COLLECTED_MS,
-        async () => (await countRecorded(sql)) >= 300,
-      )
+      await eventually('new rows are collected', async () => (await countRecorded(sql)) >= 300)
       await Promise.all([writer.close(), collector.close()])
       await assertRecorded(sql, [...rowsOf(0, 0, 200), ...rowsOf(1, 0, 100)])
       const reader = openRecorded({ cache, database, collect: false }, options)
@@ -192,7 +180,6 @@ describe('a clock steps', { concurrency: true }, () => {
           recorded += 50
           await eventually(
             `${recorded} rows are collected`,
-            COLLECTED_MS,
             async () => (await countRecorded(sql)) >= recorded,
           )
         }

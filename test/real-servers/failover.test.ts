@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { copySchema } from '../servers/copied-schema.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached } from '../servers/shared.js'
@@ -25,7 +25,6 @@ import {
 } from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
-const COLLECTED_MS = 15_000
 /** From the failover on. */
 const RECOVERED_MS = 15_000
 /** A user without SUPER: one who has it may write to a server that is read-only. */
@@ -64,7 +63,6 @@ test('the old primary turns read-only: collector and readers move within seconds
     for (const row of rowsOf(0, 0, 500)) writer.append(row)
     await eventually(
       'the first rows are collected',
-      COLLECTED_MS,
       async () => (await countRecorded(oldSql)) === 500,
     )
     // All of its connections have been at work, and idle beside each other.
@@ -83,7 +81,6 @@ test('the old primary turns read-only: collector and readers move within seconds
     for (const row of rowsOf(0, 500, 1000)) writer.append(row)
     await eventually(
       'new rows are collected on the new primary',
-      RECOVERED_MS,
       async () => (await countRecorded(newSql)) === 1000,
     )
     const figures: number[] = []

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { MysqlDatabase, mysql } from '../../src/database/mysql/mysql.js'
 import { fewOrMany } from '../scale.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { freshDatabase, type MariaDb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { galeraLacks, startGalera } from '../servers/galera.js'
@@ -28,7 +28,6 @@ import {
 
 const NODES = 3
 const ROWS_A_NODE = fewOrMany(7_000, 70_000)
-const COLLECTED_MS = 60_000
 const UNDISTURBED_MS = fewOrMany(4_000, 15_000)
 
 /** A MariaDB that has no Galera is a matter of how it was built; Debian's has. */
@@ -88,7 +87,6 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
       const all = processes.flatMap((_, writer) => rowsOf(writer, 0, ROWS_A_NODE))
       await eventually(
         'all rows are in SQL',
-        COLLECTED_MS,
         async () => (await countRecorded(first)) >= all.length,
       )
       assert.deepEqual(options.logger.matching(/failed|could not/), [], 'conflicts are no news')
@@ -100,7 +98,6 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
       for (const [node, database] of sql.entries()) {
         await eventually(
           `node ${node} has them`,
-          COLLECTED_MS,
           async () => (await countRecorded(database)) >= all.length,
         )
       }
@@ -154,7 +151,7 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
       await Promise.all(processes.map((one) => one.flush()))
       const rows = processes.flatMap((one) => one.recorded)
       for (const [node, database] of sql.entries()) {
-        await eventually(`node ${node} has all rows`, COLLECTED_MS, async () => {
+        await eventually(`node ${node} has all rows`, async () => {
           const found = await countRecorded(database).catch(() => 0)
           return found >= rows.length
         })

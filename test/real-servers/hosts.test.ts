@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MysqlDatabase, mysql } from '../../src/database/mysql/mysql.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { assertOnce, Everything } from './everything.js'
@@ -18,8 +18,6 @@ import {
   keptLog,
   uniqueName,
 } from './recorded.js'
-
-const COLLECTED_MS = 30_000
 
 test('writers, collectors and relatives move between two hosts, and all is once', async () => {
   const direct = await sharedMysqlUrl()
@@ -51,11 +49,7 @@ test('writers, collectors and relatives move between two hosts, and all is once'
     assert(first.connections > 0, 'all have moved back to the first')
     await Promise.all(processes.map((one) => one.flush()))
     const rows = processes.flatMap((one) => one.recorded)
-    await eventually(
-      'all rows are in SQL',
-      COLLECTED_MS,
-      async () => (await countRecorded(sql)) >= rows.length,
-    )
+    await eventually('all rows are in SQL', async () => (await countRecorded(sql)) >= rows.length)
     await assertOnce(processes)
     assertLedger((await processes[0]!.totals()).ledger, rows.length)
     assert.deepEqual(await Promise.all(processes.map((one) => one.close())), [0, 0])

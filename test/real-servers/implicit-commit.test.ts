@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import {
   createRecorded,
@@ -79,7 +79,7 @@ describe('implicit commits', { concurrency: 2 }, () => {
       try {
         for (const row of rowsOf(0, 0, ROWS)) writer.append(row)
         // While the cache is slow to answer, flush() commits by itself, and is refused like all.
-        await eventually('the cache has all rows', 60_000, () =>
+        await eventually('the cache has all rows', () =>
           writer.flush().then(
             () => true,
             () => false,

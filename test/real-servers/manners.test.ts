@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { createConnection } from 'mysql2/promise'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import {
@@ -40,7 +40,7 @@ describe('manners', { concurrency: true }, () => {
     })
     try {
       await recorder.append(0, 0, 10)
-      await eventually('something is logged', RECOVERED_MS, () => recorder.lines.length > 0)
+      await eventually('something is logged', () => recorder.lines.length > 0)
       await delay(500)
       await createRecorded(sql)
       await recorder.append(0, 10, 20)
@@ -68,7 +68,6 @@ describe('manners', { concurrency: true }, () => {
       for (const row of rowsOf(0, 0, 100)) wide.append(row)
       await eventually(
         'the first rows are collected',
-        RECOVERED_MS,
         async () => (await countRecorded(sql)) === 100,
       )
       const schema = new URL(database).pathname.slice(1)
@@ -84,7 +83,7 @@ describe('manners', { concurrency: true }, () => {
         let number = 1_000
         // What is recorded once it has found the new schema comes there; what it held before may
         // come too.
-        await eventually('rows are recorded in the new schema', RECOVERED_MS, async () => {
+        await eventually('rows are recorded in the new schema', async () => {
           wide.append({ writer: 1, number: number++ })
           return (await countRecorded(anew)) > 0
         })
@@ -92,7 +91,6 @@ describe('manners', { concurrency: true }, () => {
         for (const row of rowsOf(2, 0, 100)) wide.append(row)
         await eventually(
           'new rows are collected',
-          RECOVERED_MS,
           async () =>
             Number(
               (

@@ -5,7 +5,7 @@
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { assertRecorded, countRecorded, createRecorded, rowsOf, uniqueName } from './recorded.js'
@@ -14,10 +14,8 @@ import { startRecorder } from './recorder.js'
 /** The host that is told collects at times at which the other has just collected. */
 const EACH_SECOND = '* * * * * *'
 const EACH_TWO_SECONDS = '*/2 * * * * *'
-const TOLD_MS = 40_000
 /** Within it, frames that go straight to SQL are there. Far less than `confirmSeconds`. */
 const STRAIGHT_MS = 4_000
-const COLLECTED_MS = 10_000
 /** The remedy: one list of servers for all, or a name for each host. */
 const TELLS_THE_REMEDY = new RegExp(
   'one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|' +
@@ -53,7 +51,7 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
         number += 10
       }
       let untold: unknown
-      const told = eventually('the log of host B names the remedy', TOLD_MS, () =>
+      const told = eventually('the log of host B names the remedy', () =>
         b.lines.some((line) => TELLS_THE_REMEDY.test(line)),
       ).catch((error: unknown) => {
         untold = error
@@ -73,7 +71,6 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
       const all = [...rowsOf(0, 0, number), ...rowsOf(1, 0, number)]
       await eventually(
         'the rows of both hosts are in SQL',
-        COLLECTED_MS,
         async () => (await countRecorded(sql)) >= all.length,
       ).catch(() => undefined)
       await a.close()

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached } from '../servers/shared.js'
@@ -61,7 +61,7 @@ test('the network drops a collector’s commit: the grid goes on in 30 s, withou
       () => 'committed',
       () => 'failed',
     )
-    await eventually('the collector is in mid-commit', 10_000, () => inCommit)
+    await eventually('the collector is in mid-commit', () => inCommit)
     const began = performance.now()
     going = openRecorded({ cache, database: sql, collect: EACH_SECOND }, options)
     let recorded = 100
@@ -76,7 +76,6 @@ test('the network drops a collector’s commit: the grid goes on in 30 s, withou
     assert(gap < GOES_ON_MS, `no row was committed within ${GOES_ON_MS / 1000} s`)
     await eventually(
       'all that was recorded is in SQL',
-      GOES_ON_MS,
       async () => (await countRecorded(sql)) >= recorded,
     )
     await Promise.all([writer.close(), going.close()])

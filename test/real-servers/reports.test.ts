@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { startMemcached } from '../servers/memcached.js'
 import { quickTime } from '../servers/quick-time.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
@@ -25,8 +25,6 @@ import {
 } from './recorded.js'
 
 const EACH_SECOND = '* * * * * *'
-const COLLECTED_MS = 20_000
-const FORGOTTEN_MS = 60_000
 const DAY_MS = 24 * 3600 * 1000
 /** Rows of this writer are refused by `commit()`. */
 const POISON = 666
@@ -75,7 +73,7 @@ describe('reports', { concurrency: true }, () => {
     try {
       append(other, rowsOf(SLOW, 0, 1))
       await other.flush()
-      await eventually('the collecting run is in mid-transaction', COLLECTED_MS, () => committing)
+      await eventually('the collecting run is in mid-transaction', () => committing)
       append(wide, rowsOf(1, 0, 10))
       let closed = false
       const closing = wide.close().then(() => {
@@ -106,7 +104,7 @@ describe('reports', { concurrency: true }, () => {
       await closing
       const before = log.lines.length
       append(wide, rowsOf(1, 12, 15))
-      await eventually('a line about the rows', 5_000, () => log.lines.length > before)
+      await eventually('a line about the rows', () => log.lines.length > before)
       const [line = ''] = log.lines.slice(before)
       assert.match(line, /clos/i)
       assert.doesNotMatch(line, /ledger\(\)\.dropped/, 'they are not counted there')
@@ -250,16 +248,8 @@ describe('reports', { concurrency: true }, () => {
         environment,
       )
       append(forgets, rowsOf(4, 0, 10))
-      await eventually(
-        'writers are forgotten',
-        FORGOTTEN_MS,
-        async () => (await rowsOfWriters()) < 3,
-      )
-      await eventually(
-        'the new rows are collected',
-        COLLECTED_MS,
-        async () => (await countRecorded(sql)) >= 310,
-      )
+      await eventually('writers are forgotten', async () => (await rowsOfWriters()) < 3)
+      await eventually('the new rows are collected', async () => (await countRecorded(sql)) >= 310)
       await forgets.close()
       assertLedger(await ledgerIn(sql, name), 310, { dropped: 15 })
     } finally {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { fewOrMany } from '../scale.js'
@@ -101,12 +102,12 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
 
     /** Resolves when about this share of all rows has been recorded. */
     async recordedShare(share: number): Promise<void> {
-      while (
-        writers.reduce((sum, { recorded }) => sum + recorded, 0) <
-        share * WRITERS * ROWS_A_WRITER
-      ) {
-        await delay(20)
-      }
+      await eventually(
+        `${share} of all rows are recorded`,
+        () =>
+          writers.reduce((sum, { recorded }) => sum + recorded, 0) >=
+          share * WRITERS * ROWS_A_WRITER,
+      )
     },
 
     /** Ends a process by a signal, and resolves when it is gone. */
@@ -123,7 +124,7 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
       const living = writers.filter(
         ({ child }) => child.exitCode === null && child.signalCode === null,
       )
-      while (living.some(({ done }) => !done)) await delay(50)
+      await eventually('all rows are recorded', () => living.every(({ done }) => done))
       const began = performance.now()
       while ((await countRecorded(sql)) < expected && performance.now() - began < SETTLE_MS) {
         await delay(500)

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import {
@@ -25,8 +25,6 @@ import {
 
 /** Pattern of the log lines about the direct way: begun, or over. */
 const STRAIGHT = /straight to SQL|directly to SQL/i
-const BEGINS_MS = 15_000
-const ENDS_MS = 30_000
 
 interface Site {
   readonly wide: ReturnType<typeof openRecorded>
@@ -82,7 +80,6 @@ async function onSite(
 async function linesOf(log: Log, reason: RegExp): Promise<void> {
   await eventually(
     'a line when it begins and one when it ends',
-    ENDS_MS,
     () => log.matching(STRAIGHT).length >= 2,
   ).catch(() => undefined)
   const lines = log.matching(STRAIGHT)
@@ -103,7 +100,7 @@ describe('frames that go straight to SQL', { concurrency: true }, () => {
       assert.deepEqual(log.matching(STRAIGHT), [], 'while all is well there is nothing to say')
       await memcached.kill()
       await record(6_000)
-      await eventually('a line when it begins', BEGINS_MS, () => log.matching(STRAIGHT).length > 0)
+      await eventually('a line when it begins', () => log.matching(STRAIGHT).length > 0)
       await memcached.start()
       await record(5_000)
       await linesOf(log, /unreachable|down|answer|reach/i)
@@ -122,7 +119,7 @@ describe('frames that go straight to SQL', { concurrency: true }, () => {
         wide.append({ writer: 0, number: site.recorded++, large } as Recorded)
         await delay(100)
       }
-      await eventually('a line when it begins', BEGINS_MS, () => log.matching(STRAIGHT).length > 0)
+      await eventually('a line when it begins', () => log.matching(STRAIGHT).length > 0)
       await record(5_000)
       await linesOf(log, /store|item|size|limit|full|large/i)
     })
@@ -138,7 +135,6 @@ describe('frames that go straight to SQL', { concurrency: true }, () => {
       // `confirmSeconds` passes.
       await eventually(
         'the rows come to SQL all the same',
-        40_000,
         async () => (await site.arrived()) >= lost,
       )
       await record(500)

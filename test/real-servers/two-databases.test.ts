@@ -9,7 +9,7 @@ import type { Database } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { copySchema } from '../servers/copied-schema.js'
-import { eventually } from '../servers/eventually.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import {
@@ -26,9 +26,6 @@ import {
 const EACH_SECOND = '* * * * * *'
 /** Longer than a writer waits before it asks how far its frames are settled. */
 const CONFIRMED_MS = 11_000
-const COLLECTED_MS = 60_000
-/** Several collecting runs. */
-const TOLD_MS = 20_000
 /** Pattern of the log line about it. */
 const ANOTHER_DATABASE = /another database/i
 
@@ -118,7 +115,6 @@ describe('one memcached', { concurrency: true }, () => {
       for (const row of rowsOf(0, 0, 300)) original.append(row)
       await eventually(
         'the first rows are collected',
-        COLLECTED_MS,
         async () => (await countRecorded(place.sql)) === 300,
       )
       // The clone is of a moment in which nothing is under way.
@@ -146,7 +142,6 @@ describe('one memcached', { concurrency: true }, () => {
         let told: unknown
         await eventually(
           'the log tells of another database',
-          TOLD_MS,
           () => log.matching(ANOTHER_DATABASE).length > 0,
         ).catch((error: unknown) => {
           told = error
@@ -205,7 +200,6 @@ describe('one memcached', { concurrency: true }, () => {
       const all = writers.flatMap((_, writer) => rowsOf(writer, 0, 300))
       await eventually(
         'the one collector has drained the grids of all',
-        COLLECTED_MS,
         async () => (await countRecorded(sql)) >= all.length,
       )
       await assertRecorded(sql, all)

@@ -9,7 +9,7 @@ import {
   SHORT,
   stoppedTime,
 } from '../../../test/servers/cache-behind-proxy.js'
-import { eventually } from '../../../test/servers/eventually.js'
+import { eventually } from '../../support/eventually.fixture.js'
 import { startFaultyTcp } from '../../../test/servers/faulty-tcp.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
@@ -21,8 +21,6 @@ const UNREACHABLE = { name: 'CacheError', code: 'CACHE_UNREACHABLE' }
 
 /** Interval at which a server that is down is asked again. */
 const PROBE_MS = 1000
-/** Far more than a client takes to notice that a server is silent. */
-const NOTICED_MS = 60_000
 
 /** Returns the server of an error. */
 function serverOf(error: { server?: string }): string | undefined {
@@ -67,7 +65,7 @@ describe('memcached: a server that is down', () => {
       await cache.get('busy')
       proxy.swallow()
       const outcomes = new Set<string>()
-      await eventually('requests time out, then are refused', NOTICED_MS, () => {
+      await eventually('requests time out, then are refused', () => {
         cache.append('busy', x).catch((error: { code: string }) => outcomes.add(error.code))
         return outcomes.has('CACHE_TIMEOUT') && outcomes.has('CACHE_UNREACHABLE')
       })
@@ -83,7 +81,7 @@ describe('memcached: a server that is down', () => {
         let failed = false
         void Promise.all(asked).then(() => (failed = true))
         // It may have to connect first, and then waits anew.
-        await eventually('they fail', NOTICED_MS, () => {
+        await eventually('they fail', () => {
           if (!failed) time.pass(SHORT.timeoutMs)
           return failed
         })

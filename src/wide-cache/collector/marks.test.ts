@@ -4,6 +4,7 @@ import { type Cache, CacheError } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../../support/environment.js'
+import { eventually } from '../../support/eventually.fixture.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
@@ -100,7 +101,7 @@ test('a mark that reaches this database node some seconds later is not foreign',
   await cache.set(grid.marksKey, mark, 1_000)
   const putting = one.marks.put(grid, 0)
   for (let looked = 0; looked < 3; looked++) {
-    while (one.clock.pending === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    await eventually('it waits', () => one.clock.pending > 0)
     if (looked === 2) await one.knows(mark)
     await one.clock.advance(1_000)
   }

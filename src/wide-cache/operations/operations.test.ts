@@ -9,7 +9,7 @@ import type { InstrumentCallback, MetricsMeter } from '../../metrics/open-teleme
 import { joinMetrics } from '../../metrics/prometheus.js'
 import { systemClock } from '../../support/clock.js'
 import { type Environment, systemEnvironment } from '../../support/environment.js'
-import { eventually } from '../../../test/servers/eventually.js'
+import { eventually } from '../../support/eventually.fixture.js'
 import { flushPromises } from '../../support/manual-clock.fixture.js'
 import type { WideCacheOptions } from '../options.js'
 import { type OwnUse, WideCache } from '../wide-cache.js'
@@ -347,11 +347,11 @@ test('a run that fails after its drain is a reason, until one succeeds', async (
     },
   )
   const failing = () => wide.health().reasons.find((reason) => /has failed/.test(reason))
-  await eventually('a run has failed', 10_000, () => failing() !== undefined)
+  await eventually('a run has failed', () => failing() !== undefined)
   world.aheadMs += 5_000
   assert.match(failing()!, /^collecting has failed for \d+ s$/)
   fails = false
-  await eventually('a run has succeeded', 10_000, () => failing() === undefined)
+  await eventually('a run has succeeded', () => failing() === undefined)
   await wide.close()
 })
 
