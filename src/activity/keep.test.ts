@@ -1,14 +1,13 @@
 /** Sites that keep sums alone, through the public entry points. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SILENT } from '../support/logger.js'
 import { createActivity } from './activity.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import type { ActivityOptions } from './options.js'
 
 const DAY_MS = 86_400_000
-const logger = { info() {}, warn() {}, error() {} }
-
 test('with keep: "sums" all figures are there, and no visit is stored', async () => {
   const database = sqlite(':memory:')
   const rowsIn = async (): Promise<number> =>
@@ -19,7 +18,7 @@ test('with keep: "sums" all figures are there, and no visit is stored', async ()
       cache: memory(),
       database,
       collect: false,
-      logger,
+      logger: SILENT,
       statsTtlSeconds: 1,
       ...options,
     })

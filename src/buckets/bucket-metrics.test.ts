@@ -11,9 +11,8 @@ import { EXPORT_METRICS } from '../export-queue/metrics.js'
 import type { MetricTable } from '../metrics/metric.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { SILENT } from '../support/logger.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
-
-const logger = { info() {}, warn() {}, error() {} }
 
 /** Time that a test moves on, so that the next page reads SQL anew. */
 function movable() {
@@ -61,7 +60,7 @@ for (const [where, open] of databases) {
         id: 'mine',
         database,
         every: false,
-        logger,
+        logger: SILENT,
         combine(key: string, sum: number | undefined, updates: readonly number[]) {
           if (key === 'bad') throw new Error('not combined')
           return updates.reduce((a, b) => a + b, sum ?? 0)
@@ -93,7 +92,7 @@ for (const [where, open] of databases) {
         id: 'mine',
         database,
         every: false,
-        logger,
+        logger: SILENT,
         exporter() {
           if (fails) throw new Error('not exported')
         },
@@ -132,7 +131,7 @@ test('every metric is on the page; SQL is read once in 10 s; errors have a serve
   const database = breakable(sqlite(':memory:'), broken)
   const combine = (_key: string, sum: number | undefined) => sum ?? 0
   const map = new CollisionFreeMap(
-    { id: 'mine', database, every: false, logger, combine },
+    { id: 'mine', database, every: false, logger: SILENT, combine },
     environment,
   )
   const names = (page: string) => [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { eventually } from '../support/eventually.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import {
   type Change,
   CollisionFreeMap,
@@ -29,15 +30,6 @@ const add = (
   current: number | undefined,
   updates: readonly number[],
 ): number | undefined => updates.reduce((sum, update) => sum + update, current ?? 0) || undefined
-
-class Recorder {
-  readonly lines: string[] = []
-  readonly info = (message: string): void => {
-    this.lines.push(message)
-  }
-  readonly warn = this.info
-  readonly error = this.info
-}
 
 /** Follows all changes: each begins where the one before has ended. */
 class Follower {
@@ -76,7 +68,7 @@ export function mapSuite(under: MapUnderTest): void {
             new CollisionFreeMap({
               id: 'sums',
               combine: add,
-              logger: new Recorder(),
+              logger: keptLog(),
               every: false,
               ...options,
               database: on,
@@ -468,7 +460,7 @@ export function mapSuite(under: MapUnderTest): void {
   })
 
   it('a combine that throws parks only its updates, with their error', async (database, sums) => {
-    const logger = new Recorder()
+    const logger = keptLog()
     const map = sums({
       buckets: 1,
       logger,
@@ -670,7 +662,7 @@ export function mapSuite(under: MapUnderTest): void {
   })
 
   it('a run that fails is logged once, and tried again', async (database, sums) => {
-    const logger = new Recorder()
+    const logger = keptLog()
     let fails = true
     let runs = 0
     const map = sums({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { inspect } from 'node:util'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { openDatabase } from './open.js'
 import { sqlite } from './sqlite/sqlite.js'
 
@@ -65,18 +66,17 @@ test("another library's DATABASE_URL is ignored, with one warning that says what
     'jdbc:mysql://u:s3cret@h/d',
     's3cret',
   ]) {
-    const warnings: string[] = []
-    const logger = { info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
+    const log = keptLog()
     for (let times = 0; times < 2; times++) {
-      const { database, owned } = openDatabase(undefined, logger, { DATABASE_URL: url })
+      const { database, owned } = openDatabase(undefined, log, { DATABASE_URL: url })
       assert.deepEqual([database.dialect, owned], ['sqlite', true])
     }
-    assert.equal(warnings.length, 1, url)
+    assert.equal(log.lines.length, 1, url)
     assert.match(
-      warnings[0]!,
+      log.lines[0]!,
       /^wide-cache: DATABASE_URL is .*\.\/wide-cache\.db.* WIDE_CACHE_DATABASE_URL/,
     )
-    assert.doesNotMatch(warnings[0]!, /s3cret/)
+    assert.doesNotMatch(log.lines[0]!, /s3cret/)
   }
 })
 

@@ -5,6 +5,7 @@ import { memory } from '../cache/memory.js'
 import { PAIRS } from '../counters/pairs.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { cutOff, expresses } from '../support/http.fixture.js'
+import { SILENT } from '../support/logger.js'
 import { createHits } from './hits.js'
 import { hitsSuite } from './hits.suite.js'
 
@@ -92,7 +93,7 @@ test('hits and visits never share a name: the other kind is refused, uncommitted
     database,
     collect: false,
     closeTimeoutMs: 100,
-    logger: { info() {}, warn() {}, error() {} },
+    logger: SILENT,
   })
   activity.record({ page: '/' })
   const refused = {

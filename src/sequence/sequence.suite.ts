@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { faster } from './faster.fixture.js'
@@ -310,14 +311,13 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     'a cache that stays silent is replaced by SQL, and used again when it is back',
     async (bench) => {
       const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
-      const lines: string[] = []
-      const write = (line: string) => void lines.push(line)
+      const log = keptLog()
       const sequence = new Sequence(
         {
           name: bench.name,
           cache,
           database: bench.database,
-          logger: { info: write, warn: write, error: write },
+          logger: log,
         },
         faster(5),
       )
@@ -333,7 +333,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
           numbers.toSorted((a, b) => a - b),
         )
         assert.match(
-          lines.join('\n'),
+          log.lines.join('\n'),
           /come from SQL alone until the cache is back[^\n]*\n[^\n]*come from the cache again/,
         )
       } finally {
@@ -347,14 +347,13 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       'it keeps one',
     async (bench) => {
       const SPEED = 3
-      const lines: string[] = []
-      const write = (line: string) => void lines.push(line)
+      const log = keptLog()
       const sequence = new Sequence(
         {
           name: bench.name,
           cache: bench.cache,
           database: bench.database,
-          logger: { info: write, warn: write, error: write },
+          logger: log,
         },
         faster(SPEED),
       )
@@ -387,14 +386,14 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
           numbers.toSorted((a, b) => a - b),
         )
         assert.match(
-          lines.join('\n'),
+          log.lines.join('\n'),
           new RegExp(
             'SQL alone until the cache keeps a counter: ' +
               'the cache has lost the counter 3 times ' +
               String.raw`within 10 s[^\n]*\n[^\n]*come from the cache again`,
           ),
         )
-        assert.equal(lines.length, 2)
+        assert.equal(log.lines.length, 2)
       } finally {
         clearInterval(storm)
         await sequence.close()

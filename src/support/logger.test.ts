@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { keptLog } from './kept-log.fixture.js'
 import { BurstLogger } from './logger.js'
 
 function recording() {
   let elapsed = 0
-  const lines: string[] = []
-  const write = (message: string): void => {
-    lines.push(message)
-  }
-  const logger = new BurstLogger({ info: write, warn: write, error: write }, () => elapsed)
+  const log = keptLog()
+  const logger = new BurstLogger(log, () => elapsed)
   return {
     logger,
-    lines,
+    lines: log.lines,
     pass: (ms: number) => {
       elapsed += ms
     },

@@ -8,6 +8,9 @@ export interface Logger {
   error(message: string): void
 }
 
+/** Prints nothing. */
+export const SILENT: Logger = { info() {}, warn() {}, error() {} }
+
 /** Time without messages about a trouble after which the next one is printed again. */
 const BURST_QUIET_MS = 60_000
 

@@ -3,9 +3,8 @@ import { test } from 'node:test'
 import type { Cache } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { SILENT } from '../support/logger.js'
 import { WideCache } from './wide-cache.js'
-
-const silent = { info() {}, warn() {}, error() {} }
 
 test("a collector takes only its own name's rows from a shared cache and database", async () => {
   const inner = memory()
@@ -23,7 +22,7 @@ test("a collector takes only its own name's rows from a shared cache and databas
       cache,
       database,
       collect: false,
-      logger: silent,
+      logger: SILENT,
       async commit(rows, tx) {
         for (const row of rows) {
           await tx.query('INSERT INTO taken (name, row) VALUES (?, ?)', [name, String(row)])

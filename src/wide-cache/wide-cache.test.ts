@@ -8,14 +8,14 @@ import { shifted } from '../database/shifted.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { SILENT } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { jsonCodec } from '../support/codec.js'
 import type { WideCacheOptions } from './options.js'
 import { readNameState } from './operations/name-state.js'
 import { WideCache } from './wide-cache.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
-
-const silent = { info() {}, warn() {}, error() {} }
 
 /** A port all of whose methods fail while `broken()`. */
 function breakable<P extends object>(port: P, broken: () => boolean, error: () => Error): P {
@@ -64,7 +64,7 @@ async function bench(options: Partial<WideCacheOptions<unknown>> = {}) {
         cache,
         database,
         collect: false,
-        logger: silent,
+        logger: SILENT,
         closeTimeoutMs: 500,
         async commit(rows, tx) {
           await tx.query(
@@ -164,17 +164,11 @@ test('flush with nothing recorded since the last one asks neither cache nor data
 })
 
 test('a collector says when it fails, and when it collects again', async () => {
-  const said: string[] = []
-  const say = (line: string): void => void said.push(line)
-  const { broken, open, real } = await bench({ logger: { info: say, warn: say, error: say } })
+  const log = keptLog()
+  const { broken, open, real } = await bench({ logger: log })
   const wide = open({ collect: '* * * * * *' })
   await wide.migrate()
-  const heard = async (what: RegExp): Promise<void> => {
-    for (const deadline = performance.now() + 20_000; !said.some((line) => what.test(line));) {
-      assert(performance.now() < deadline, `not said: ${what}`)
-      await delay(20)
-    }
-  }
+  const heard = (what: RegExp) => eventually(String(what), () => log.matching(what).length > 0)
   broken.database = true
   await heard(/collecting "test" failed/)
   broken.database = false
@@ -236,18 +230,13 @@ test('close with SQL down leaves the rows in the cache for another collector', a
 })
 
 test('close with SQL down loses the rows of a private cache, and says so', async () => {
-  const said: string[] = []
-  const { wide, broken } = await bench({
-    logger: { ...silent, warn: (message) => said.push(message) },
-  })
+  const log = keptLog()
+  const { wide, broken } = await bench({ logger: log })
   wide.append('a')
   await wide.flush()
   broken.database = true
   assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
-  assert(
-    said.some((message) => message.includes('1 rows') && message.includes('lost')),
-    said.join('\n'),
-  )
+  assert.equal(log.matching(/1 rows.*lost/).length, 1, log.lines.join('\n'))
 })
 
 test('close with a database that hangs takes its time, and not the time of each part', async () => {
@@ -276,18 +265,13 @@ test('close with a database that hangs takes its time, and not the time of each 
 })
 
 test('close with both down counts what is lost, and says so', async () => {
-  const said: string[] = []
-  const { wide, broken } = await bench({
-    logger: { ...silent, warn: (message) => said.push(message) },
-  })
+  const log = keptLog()
+  const { wide, broken } = await bench({ logger: log })
   broken.cache = broken.database = true
   wide.append('a')
   wide.append('b')
   assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 2 })
-  assert(
-    said.some((message) => message.includes('2 rows') && message.includes('lost')),
-    said.join('\n'),
-  )
+  assert.equal(log.matching(/2 rows.*lost/).length, 1, log.lines.join('\n'))
 })
 
 test('rows that commit refuses go to quarantine with their frame, and are said', async () => {
@@ -437,7 +421,7 @@ for (const [kind, remedy] of [
   ['activity', 'start "node_modules/.bin/wide-cache collect" beside the web processes'],
 ] as const) {
   test(`${kind}: without a collector figures are stale, and the log says so once`, async () => {
-    const said: string[] = []
+    const log = keptLog()
     const { real } = await bench()
     const clock = new ManualClock(Date.now())
     const now = { now: async () => clock.now() }
@@ -447,7 +431,7 @@ for (const [kind, remedy] of [
         cache: shared(memory({ now: clock.now })),
         database: wrappedDatabase(real, now, () => now),
         collect: false,
-        logger: { ...silent, warn: (line) => said.push(line) },
+        logger: log,
         commit: async () => {},
         read: async (_, { asOf, stale }) => ({ asOf, stale }),
         readTtlSeconds: 1,
@@ -463,8 +447,7 @@ for (const [kind, remedy] of [
       assert.deepEqual([clock.now() - asOf, stale], [age, true])
     }
     assert.equal(
-      said.filter((line) => /nobody collects "uncollected"/.test(line) && line.includes(remedy))
-        .length,
+      log.matching(/nobody collects "uncollected"/).filter((line) => line.includes(remedy)).length,
       1,
     )
     await wide.drain()
@@ -475,18 +458,18 @@ for (const [kind, remedy] of [
 }
 
 test('a first reading before any collecting run does not warn of a missing collector', async () => {
-  const said: string[] = []
+  const log = keptLog()
   const { real } = await bench()
   const wide = new WideCache({
     name: 'new',
     cache: shared(memory()),
     database: real,
-    logger: { ...silent, warn: (line) => said.push(line) },
+    logger: log,
     commit: async () => {},
     read: async (_, { asOf }) => asOf,
   })
   await wide.read()
-  assert.deepEqual(said, [])
+  assert.deepEqual(log.lines, [])
   await wide.close()
 })
 
@@ -505,7 +488,7 @@ test('a collector removes old rows if clocks agree, and goes on while there are 
       cache: 'memory:',
       database: shifted(real, () => ahead),
       collect: '* * * * * *',
-      logger: silent,
+      logger: SILENT,
       commit: async () => {},
       removeOld: async () => ++calls < 3,
     },

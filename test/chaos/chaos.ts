@@ -3,6 +3,7 @@
  * there in the end.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { SILENT } from '../../src/support/logger.js'
 import type { WriterLife } from './account.js'
 import type { Disturbance } from './allowed-loss.js'
 import { type Check, checksOf, exactly } from './checks.js'
@@ -205,9 +206,6 @@ async function withReader<T>(
     )
   }
 }
-
-/** Processes' own words are in their logs. */
-const SILENT = { info() {}, warn() {}, error() {} }
 
 function faultsByKind(plan: readonly Fault[]): Record<string, number> {
   return added(plan.map(({ kind }) => ({ [`fault: ${kind}`]: 1 })))

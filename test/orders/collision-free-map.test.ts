@@ -5,7 +5,7 @@ import {
   CollisionFreeMap,
 } from '../../src/collision-free-map/collision-free-map.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 const MAP = { tables: 'collision-free-map' }
 

@@ -14,7 +14,7 @@ import { mysql } from '../../src/database/mysql/mysql.js'
 import { ExportQueue } from '../../src/export-queue/export-queue.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { wrapped, wrappedDatabase } from '../servers/wrapped.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 /** Time for which work that ought to wait for a lock could overtake. */
 const OVERTAKING_MS = 200

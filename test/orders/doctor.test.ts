@@ -6,7 +6,7 @@ import { Marks } from '../../src/wide-cache/collector/marks.js'
 import { GridRecord } from '../../src/wide-cache/ledger/grid-record.js'
 import { explore, type Ports } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 /** Marks in the cache's list, of which the next one begins it anew. */
 const MARKS = 60

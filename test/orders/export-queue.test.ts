@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 const QUEUE = { tables: 'collision-free-map', earlyTimersMs: 0 }
 const LEASE_MS = 10_000

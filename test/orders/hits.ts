@@ -7,7 +7,7 @@ import { moveHits } from '../../src/hits/move.js'
 import { readCounts } from '../../src/hits/read-counts.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 export const NAME = 'threads'
 const REPEAT_SECONDS = 600

@@ -13,7 +13,7 @@ import { Placer } from '../../src/wide-cache/writer/placer.js'
 import { Writer } from '../../src/wide-cache/writer/writer.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 import { commitTexts, emptyTable, LAYER_MS, NAME } from './wide-cache.js'
 
 export const DRAIN_AFTER_LAYERS = 2

@@ -4,7 +4,7 @@ import { Processing } from '../../src/buckets/processing.js'
 import { sleep } from '../../src/support/clock.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 const MAPS = { tables: 'collision-free-map' }
 const EVERY_MS = 100

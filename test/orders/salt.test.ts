@@ -7,7 +7,7 @@ import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
 import { DailySalt } from '../../src/visitors/salt.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 const NAME = 'site'
 const KEY = `wide-cache:${NAME}:salt:${new Date(EPOCH).toISOString().slice(0, 10)}`

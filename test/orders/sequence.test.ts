@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Sequence } from '../../src/sequence/sequence.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 const SEQUENCE = { tables: 'sequence', earlyTimersMs: 5_000 }
 

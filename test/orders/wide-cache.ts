@@ -3,7 +3,7 @@ import type { Transaction } from '../../src/database/database.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import { WideCache } from '../../src/wide-cache/wide-cache.js'
-import { SILENT } from './silent.js'
+import { SILENT } from '../../src/support/logger.js'
 
 export const NAME = 'law'
 export const LAYER_MS = 1_000

@@ -10,11 +10,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { blocksIn } from '../docs/blocks.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import { keptLog, uniqueName } from './recorded.js'
+import { uniqueName } from './recorded.js'
 
 /** Longer than a writer waits before it asks how far its frames are settled. */
 const CONFIRMED_MS = 12_000

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { withClockAhead } from '../servers/wrapped.js'
 import {
@@ -15,7 +16,6 @@ import {
   assertRecorded,
   countRecorded,
   createRecorded,
-  keptLog,
   openRecorded,
   rowsOf,
   uniqueName,

@@ -10,6 +10,7 @@ import { GlobalCounter, ShardedCounter } from '../../src/counters/index.js'
 import type { Database } from '../../src/database/database.js'
 import { mayBeDone } from '../../src/connections/retry.js'
 import { Sequence } from '../../src/sequence/index.js'
+import { SILENT } from '../../src/support/logger.js'
 import {
   insertRecorded,
   openRecorded,
@@ -70,7 +71,7 @@ export class Everything {
         every: 200,
         buckets: 3,
         combine: (_key, current = 0, updates) => updates.reduce((a, b) => a + b, current),
-        logger: { info() {}, warn() {}, error() {} },
+        logger: SILENT,
       }),
     }
   }

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { copySchema } from '../servers/copied-schema.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
@@ -17,7 +18,6 @@ import {
   assertRecorded,
   countRecorded,
   createRecorded,
-  keptLog,
   openRecorded,
   type RecordedOptions,
   rowsOf,

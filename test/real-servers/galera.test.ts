@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { MysqlDatabase, mysql } from '../../src/database/mysql/mysql.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { fewOrMany } from '../scale.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { freshDatabase, type MariaDb } from '../servers/mariadb.js'
@@ -20,7 +21,6 @@ import {
   countRecorded,
   createRecorded,
   insertRecorded,
-  keptLog,
   openRecorded,
   rowsOf,
   uniqueName,

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MysqlDatabase, mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { assertOnce, Everything } from './everything.js'
@@ -15,7 +16,6 @@ import {
   assertRecorded,
   countRecorded,
   createRecorded,
-  keptLog,
   uniqueName,
 } from './recorded.js'
 

@@ -7,15 +7,9 @@ import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
-import {
-  createRecorded,
-  insertRecorded,
-  keptLog,
-  openRecorded,
-  rowsOf,
-  uniqueName,
-} from './recorded.js'
+import { createRecorded, insertRecorded, openRecorded, rowsOf, uniqueName } from './recorded.js'
 
 const COLLECTORS = 3
 const ROWS = 2_400

@@ -10,13 +10,13 @@ import { createConnection } from 'mysql2/promise'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import {
   assertRecorded,
   countRecorded,
   createRecorded,
-  keptLog,
   openRecorded,
   rowsOf,
   uniqueName,

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startRelay } from '../servers/relay.js'
 import { sharedMemcached } from '../servers/shared.js'
@@ -16,7 +17,6 @@ import {
   countRecorded,
   createRecorded,
   insertRecorded,
-  keptLog,
   openRecorded,
   rowsOf,
   uniqueName,

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
 import type { Database, Queryable, Transaction } from '../../src/database/database.js'
-import type { Logger } from '../../src/support/logger.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { WideCache } from '../../src/wide-cache/wide-cache.js'
@@ -139,25 +138,6 @@ export function assertLedger(
 /** A grid name that no other test uses: many share a memcached. */
 export function uniqueName(): string {
   return `t-${randomUUID().slice(0, 18)}`
-}
-
-export interface Log extends Logger {
-  readonly lines: string[]
-  /** Lines that match. */
-  matching(pattern: RegExp): string[]
-}
-
-/** A log that is kept. */
-export function keptLog(): Log {
-  const lines: string[] = []
-  const keep = (line: string): void => void lines.push(line)
-  return {
-    lines,
-    matching: (pattern) => lines.filter((line) => pattern.test(line)),
-    info: keep,
-    warn: keep,
-    error: keep,
-  }
 }
 
 /** The assignment in this process's environment. */

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { startMemcached } from '../servers/memcached.js'
@@ -17,7 +18,6 @@ import {
   countRecorded,
   createRecorded,
   insertRecorded,
-  keptLog,
   openRecorded,
   type Recorded,
   rowsOf,

@@ -13,16 +13,10 @@ import { shifted } from '../../src/database/shifted.fixture.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { Sequence } from '../../src/sequence/sequence.js'
 import { systemEnvironment } from '../../src/support/environment.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { ManualClock } from '../../src/support/manual-clock.fixture.js'
 import { blocksIn } from '../docs/blocks.js'
-import {
-  assertRecorded,
-  createRecorded,
-  keptLog,
-  openRecorded,
-  type Recorded,
-  rowsOf,
-} from './recorded.js'
+import { assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf } from './recorded.js'
 
 const CELL_TTL_SECONDS = 120
 const CONFIRM_SECONDS = 27

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
@@ -13,7 +14,6 @@ import {
   assertLedger,
   assertRecorded,
   createRecorded,
-  keptLog,
   openRecorded,
   type Recorded,
   rowsOf,

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createActivity } from '../../src/activity/activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { sharedMemcached } from '../servers/shared.js'
 import {
@@ -12,7 +13,6 @@ import {
   assertRecorded,
   createRecorded,
   insertRecorded,
-  keptLog,
   openRecorded,
   type Recorded,
   rowsOf,

@@ -7,6 +7,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { type KeptLog, keptLog } from '../../src/support/kept-log.fixture.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import {
@@ -14,8 +15,6 @@ import {
   countRecorded,
   createRecorded,
   insertRecorded,
-  keptLog,
-  type Log,
   openRecorded,
   type Recorded,
   type RecordedOptions,
@@ -28,7 +27,7 @@ const STRAIGHT = /straight to SQL|directly to SQL/i
 
 interface Site {
   readonly wide: ReturnType<typeof openRecorded>
-  readonly log: Log
+  readonly log: KeptLog
   /** Rows recorded so far. */
   recorded: number
   /** Records frames of one row each for about so long. */
@@ -77,7 +76,7 @@ async function onSite(
 }
 
 /** The one line that says how it begins, and the one that says how it ended. */
-async function linesOf(log: Log, reason: RegExp): Promise<void> {
+async function linesOf(log: KeptLog, reason: RegExp): Promise<void> {
   await eventually(
     'a line when it begins and one when it ends',
     () => log.matching(STRAIGHT).length >= 2,

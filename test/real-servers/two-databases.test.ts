@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { copySchema } from '../servers/copied-schema.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { temporaryFolder } from '../servers/process.js'
@@ -17,7 +18,6 @@ import {
   assertRecorded,
   countRecorded,
   createRecorded,
-  keptLog,
   openRecorded,
   rowsOf,
   uniqueName,

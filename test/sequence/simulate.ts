@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Sequence } from '../../src/sequence/sequence.js'
+import { SILENT } from '../../src/support/logger.js'
 import type { ErrorClasses } from '../simulated-world/errors.js'
 import { Random } from '../simulated-world/random.js'
 import { World } from '../simulated-world/world.js'
@@ -183,7 +184,7 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
       faults: scenario.connection,
     })
     const cacheless = scenario.cacheless && running.length === 0
-    const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const silent = SILENT
     const options = {
       name: 'test',
       cache: cacheless ? 'memory:' : cache,

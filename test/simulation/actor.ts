@@ -1,3 +1,4 @@
+import { SILENT } from '../../src/support/logger.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import { WatchedDatabase } from './watched-database.js'
@@ -23,8 +24,6 @@ const NAME = 'sim'
 export const BIG_ROW_BYTES = 60_000
 export const BIG_FRAME_BYTES = 200_000
 const SMALL_FRAME_BYTES = 1024
-
-const SILENT = { info() {}, warn() {}, error() {} }
 
 /** A process with its wide cache, and what has become of it. */
 export class Actor {

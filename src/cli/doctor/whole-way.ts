@@ -9,7 +9,7 @@ import { openCache } from '../../cache/open.js'
 import type { Database } from '../../database/database.js'
 import { openDatabase } from '../../database/open.js'
 import { messageOf } from '../../support/errors.js'
-import type { Logger } from '../../support/logger.js'
+import { SILENT } from '../../support/logger.js'
 import { removeName } from '../../wide-cache/operations/remove-name.js'
 import { type OwnUse, WideCache } from '../../wide-cache/wide-cache.js'
 import { type Finding, findingsOf } from './finding.js'
@@ -24,9 +24,6 @@ const LOOK_EVERY_MS = 250
 
 /** A name that is older was left by a doctor that has been killed. */
 const LEFT_MS = 600_000
-
-/** The log of the two sides says what fails in their own words; the findings say it here. */
-const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
 /** Row that is sent, and the side that has committed it. */
 interface Way {
@@ -116,6 +113,7 @@ class Side {
         drainAfterLayers: 1,
         cellTtlSeconds: 60,
         closeTimeoutMs: 2_000,
+        // The findings say what fails; this log would say it in the words of the two sides.
         logger: SILENT,
         commit: async (rows) => {
           if (rows.includes(way.token)) way.committedBy = who

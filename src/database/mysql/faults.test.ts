@@ -9,6 +9,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { after, before, describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
+import { SILENT } from '../../support/logger.js'
 import type { DatabaseError } from '../database.js'
 import { rejects } from '../../testing/rejects.js'
 import { MysqlDatabase } from './mysql.js'
@@ -73,8 +74,6 @@ async function proxied(url: string): Promise<{ url: string; proxy: SwitchableTcp
   cleanUps.push(() => proxy.close())
   return { url: through.href, proxy }
 }
-
-const silent = { info() {}, warn() {}, error() {} }
 
 function open(url: string): MysqlDatabase {
   const database = new MysqlDatabase(url)
@@ -267,7 +266,7 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     const { url, proxy } = await proxied(limitedUrl)
     const database = open(url)
     const ofBoth = limitedUrl.replace(`:${old.port}/`, `:${old.port},127.0.0.1:${now.port}/`)
-    const moving = new MysqlDatabase(ofBoth, 'database', silent)
+    const moving = new MysqlDatabase(ofBoth, 'database', SILENT)
     cleanUps.push(() => moving.close())
     await sameDatabase(old.url(), now.url())
     await add(moving)
@@ -293,7 +292,7 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     // The same with both hosts in the URL, and no address that is switched.
     await rejects(add(moving), 'capacity', 'ER_OPTION_PREVENTS_STATEMENT')
     await add(moving)
-    const fresh = new MysqlDatabase(ofBoth, 'database', silent)
+    const fresh = new MysqlDatabase(ofBoth, 'database', SILENT)
     cleanUps.push(() => fresh.close())
     await add(fresh)
     assert.equal((await fresh.query('SELECT @@port AS port')).rows[0]?.['port'], now.port)

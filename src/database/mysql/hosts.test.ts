@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { keptLog } from '../../support/kept-log.fixture.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { type Relay, startRelay } from '../../../test/servers/relay.js'
 import { rejects } from '../../testing/rejects.js'
@@ -23,13 +24,12 @@ async function twoHosts() {
   const { port, username, password, pathname } = new URL(direct)
   const relays = [await startRelay(Number(port)), await startRelay(Number(port))] as const
   const hosts = relays.map((relay) => `127.0.0.1:${relay.port}`)
-  const lines: string[] = []
-  const log = (line: string): void => void lines.push(line)
+  const log = keptLog()
   const administrator = new MysqlDatabase(direct)
   const database = new MysqlDatabase(
     `mysql://${username}:${password}@${hosts.join()}${pathname}`,
     'database',
-    { info: log, warn: log, error: log },
+    log,
   )
   cleanUps.push(
     () => relays.map((relay) => relay.close()),
@@ -37,7 +37,7 @@ async function twoHosts() {
     () => database.close(),
   )
   await administrator.migrate()
-  return { database, administrator, relays, lines }
+  return { database, administrator, relays, lines: log.lines }
 }
 
 /** Returns the indexes of the relays that have an open connection. */

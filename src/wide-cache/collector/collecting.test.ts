@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
 import { type Database, DatabaseError } from '../../database/database.js'
+import { SILENT } from '../../support/logger.js'
 import { Random } from '../../../test/simulated-world/random.js'
 import { SimulatedCache } from '../../../test/simulated-world/simulated-cache.js'
 import { SimulatedCacheServer } from '../../../test/simulated-world/simulated-cache-server.js'
@@ -14,7 +15,6 @@ import { World } from '../../../test/simulated-world/world.js'
 import type { WideCacheOptions } from '../options.js'
 import { WideCache } from '../wide-cache.js'
 
-const silent = { info() {}, warn() {}, error() {} }
 const NO_FAULTS = {
   requestLost: 0,
   replyLost: 0,
@@ -109,7 +109,7 @@ function site() {
           const kind = sql.slice(0, 60)
           counts.sql.set(kind, (counts.sql.get(kind) ?? 0) + 1)
         }),
-        logger: silent,
+        logger: SILENT,
         commit: async (rows) => {
           for (const row of rows) taken.push({ row, at: world.now })
         },

@@ -5,7 +5,7 @@ import { type Database, DatabaseError, type Transaction } from '../../database/d
 import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemClock } from '../../support/clock.js'
-import { BurstLogger } from '../../support/logger.js'
+import { BurstLogger, SILENT } from '../../support/logger.js'
 import { ClockWatch } from '../clock-watch.js'
 import { jsonCodec } from '../../support/codec.js'
 import { GridRecord } from './grid-record.js'
@@ -25,8 +25,6 @@ interface Bench {
   committed(): Promise<string[]>
   report(): ReturnType<typeof ledgerReport>
 }
-
-const SILENT = { info() {}, warn() {}, error() {} }
 
 function recordOf(
   database: Database,

@@ -6,12 +6,10 @@ import type { Database } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
-import type { Logger } from '../../support/logger.js'
+import { SILENT } from '../../support/logger.js'
 import { type OwnUse, WideCache } from '../wide-cache.js'
 import { enterUse, KindDiffersError, sharedUses, type Use, useOf } from './use.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
-
-const silent: Logger = { info() {}, warn() {}, error() {} }
 
 /** A cache that several processes may share. */
 function shared(): Cache {
@@ -27,7 +25,7 @@ async function site() {
   await database.query(
     'CREATE TABLE taken (place INTEGER PRIMARY KEY, kind TEXT NOT NULL, row TEXT NOT NULL)',
   )
-  const open = (kind: string | undefined, own?: OwnUse, logger = silent) =>
+  const open = (kind: string | undefined, own?: OwnUse, logger = SILENT) =>
     new WideCache<unknown>(
       {
         name: 'test',
@@ -210,7 +208,7 @@ test('names come with the shape of their newest shared grid, never of private on
       cache,
       database,
       collect: false,
-      logger: silent,
+      logger: SILENT,
       commit: async () => {},
     },
     undefined,
@@ -221,7 +219,7 @@ test('names come with the shape of their newest shared grid, never of private on
     cache: 'memory:',
     database,
     collect: false,
-    logger: silent,
+    logger: SILENT,
     commit: async () => {},
   })
   const test = open('clicks')

@@ -10,13 +10,13 @@ import { joinMetrics } from '../../metrics/prometheus.js'
 import { systemClock } from '../../support/clock.js'
 import { type Environment, systemEnvironment } from '../../support/environment.js'
 import { eventually } from '../../support/eventually.fixture.js'
+import { SILENT } from '../../support/logger.js'
 import { flushPromises } from '../../support/manual-clock.fixture.js'
 import type { WideCacheOptions } from '../options.js'
 import { type OwnUse, WideCache } from '../wide-cache.js'
 import { NAME_METRICS, PROCESS_METRICS } from './metrics.js'
 import { metricsWith } from './operations.js'
 
-const silent = { info() {}, warn() {}, error() {} }
 const MINUTE_MS = 60_000
 
 /** A cache that fails while `broken` says so, and that processes share unless it is `private`. */
@@ -86,7 +86,7 @@ async function bench(scope: Cache['scope'] = 'shared') {
         cache,
         database,
         collect: false,
-        logger: silent,
+        logger: SILENT,
         closeTimeoutMs: 300,
         async commit(rows, tx) {
           if (rows.includes('refused')) throw new Error('secret row')
