@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import request from 'supertest'
+import { PATIENT } from '../../test/servers/memcached.js'
 import { type Cache } from '../cache/cache.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
@@ -206,14 +207,17 @@ test('a visit recorded right after creation has a visitor: flush waits for the s
 })
 
 test('two processes on one memcached and one MariaDB share figures and visitors', async () => {
-  const [server, url] = [`memcached://${await sharedMemcached()}`, await sharedMysqlUrl()]
+  const servers = await sharedMemcached()
   const options = {
     name: `a-${process.pid}-${Date.now()}`,
-    cache: server,
-    database: url,
+    database: await sharedMysqlUrl(),
     statsTtlSeconds: 1,
   }
-  const [one, two] = [create(options), create(options)]
+  const caches = [memcached(servers, PATIENT), memcached(servers, PATIENT)] as const
+  const [one, two] = [
+    create({ ...options, cache: caches[0] }),
+    create({ ...options, cache: caches[1] }),
+  ]
   for (const activity of [one, two]) {
     activity.record({ visitor: 'anna', page: '/' })
     activity.record({ visitor: `only ${activity === one ? 'one' : 'two'}`, page: '/' })
@@ -223,6 +227,8 @@ test('two processes on one memcached and one MariaDB share figures and visitors'
   const figures = await two.stats()
   assert.deepEqual([figures.pageViews, figures.visitors], [4, 3])
   assert.deepEqual(await one.stats(), figures)
+  await Promise.all([one, two].map((activity) => activity.close()))
+  await Promise.all(caches.map((cache) => cache.close()))
 })
 
 test('SQL and logs get no address, user agent or salt; the cache gets only the salt', async () => {

@@ -4,6 +4,7 @@ import { rm, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { PATIENT } from '../../test/servers/memcached.js'
 import type { Cache } from '../cache/cache.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
@@ -70,7 +71,7 @@ export const PAIRS: readonly Pair[] = [
       const [url, servers] = [await sharedMysqlUrl(), await sharedMemcached()]
       return site(
         () => mysql(url),
-        () => memcached(servers),
+        () => memcached(servers, PATIENT),
         async () => undefined,
       )
     },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { PATIENT } from '../../test/servers/memcached.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
@@ -28,7 +29,8 @@ describe('a sequence on', { concurrency: 4 }, () => {
   sequenceSuite('memcached and MariaDB', {
     test,
     cached: true,
-    open: async () => pair(memcached(await sharedMemcached()), mysql(await sharedMysqlUrl())),
+    open: async () =>
+      pair(memcached(await sharedMemcached(), PATIENT), mysql(await sharedMysqlUrl())),
   })
   sequenceSuite('memory and SQLite', {
     test,

@@ -14,6 +14,9 @@ import {
 } from './process.js'
 import { says } from './says.js'
 
+/** Options of a client that no busy machine makes time out. */
+export const PATIENT = { timeoutMs: 60_000 }
+
 export interface MemcachedOptions {
   /** @default a free one */
   port?: number

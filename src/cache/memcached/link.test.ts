@@ -4,13 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { memcached } from './memcached.js'
 import {
   behindProxy,
-  PATIENT,
   recovery,
   SHORT,
   stoppedTime,
 } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
-import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
+import { type Memcached, PATIENT, startMemcached } from '../../../test/servers/memcached.js'
 
 const x = Buffer.from('x')
 const TIMEOUT = { name: 'CacheError', code: 'CACHE_TIMEOUT' }

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import { testCache } from '../../testing/cache.js'
 import { testCacheModel } from '../model.suite.js'
 import { memcached } from './memcached.js'
-import { behindProxy, PATIENT } from '../../../test/servers/cache-behind-proxy.js'
+import { behindProxy } from '../../../test/servers/cache-behind-proxy.js'
 import { freePort } from '../../../test/servers/free-port.js'
-import { type Memcached, startMemcached } from '../../../test/servers/memcached.js'
+import { type Memcached, PATIENT, startMemcached } from '../../../test/servers/memcached.js'
 import { TYPESCRIPT } from '../../../scripts/typescript/exec-argv.js'
 
 const MIB = 1024 * 1024
