@@ -3,7 +3,7 @@
  * range. What is queued carries its hash only, so it belongs to whatever bucket holds its hash at
  * the time: with all rows locked, the ranges can be changed, and nothing is stranded.
  */
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { skipLocked } from '../database/dialect.js'
 import { table } from '../database/table.js'
@@ -42,7 +42,7 @@ export class BucketsDifferError extends RangeError {
 }
 
 export class Buckets {
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #names: BucketTables
   readonly #id: string
   readonly #given: number | undefined
@@ -51,7 +51,7 @@ export class Buckets {
 
   /** `given`: as the user said, if so; `byDefault`: for a new one. */
   constructor(
-    database: MigratedDatabase,
+    database: PreparedDatabase,
     names: BucketTables,
     id: string,
     { given, byDefault }: { given: number | undefined; byDefault: number },

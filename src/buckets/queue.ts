@@ -9,7 +9,7 @@ import {
   errorsOf,
   isCounting,
 } from '../connections/counting.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
@@ -30,7 +30,7 @@ export class Queue<K, V> {
   readonly tables: QueueTables
   readonly id: string
   readonly connections: Connections
-  readonly database: MigratedDatabase
+  readonly database: PreparedDatabase
   readonly keys: Encoding<K>
   readonly values: Encoding<V>
   readonly buckets: Buckets

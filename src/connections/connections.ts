@@ -14,7 +14,7 @@ import type { Environment } from '../support/environment.js'
 import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import type { Logger } from '../support/logger.js'
 import { within } from '../support/within.js'
-import { MigratedDatabase } from './migrated-database.js'
+import { PreparedDatabase } from './prepared-database.js'
 import { sharedDatabase } from './shared-database.js'
 
 /** Time that closing waits, past its timeout, for connections that do not answer. */
@@ -53,11 +53,11 @@ export class Connections<Report = void> extends Lifetime<Report> {
       through?: (database: Database) => Database
       enter?: () => Promise<void>
     } = {},
-  ): MigratedDatabase {
+  ): PreparedDatabase {
     const { database, owned } = openDatabase(given, uses.logger, process.env, sharedDatabase)
     if (owned) this.#owned.push(database)
     const { through = (same) => same } = uses
-    return new MigratedDatabase(through(database), parts, this.#environment, uses.enter)
+    return new PreparedDatabase(through(database), parts, this.#environment, uses.enter)
   }
 
   /** Opens what the option `cache` asks for. @throws TypeError, RangeError naming the option */

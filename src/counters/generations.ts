@@ -1,5 +1,5 @@
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { retried } from '../connections/retry.js'
 import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
@@ -31,14 +31,14 @@ export interface Generation {
  * refused.
  */
 export class Generations {
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #name: string
   readonly #shards: number
 
   constructor(parts: {
-    database: MigratedDatabase
+    database: PreparedDatabase
     cache: Cache
     environment: Environment
     name: string

@@ -1,7 +1,7 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { Gather } from '../connections/gather.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -94,7 +94,7 @@ const MAX_LOSSES = 100
  */
 export class GlobalCounter {
   readonly #connections: Connections
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #generations: Generations

@@ -3,7 +3,7 @@
  * are made for each lane, and removed long after their lanes are out of use.
  */
 import { DAY_MS } from '../support/clock.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import { placeholders, type RowUpdate } from '../database/dialect.js'
 
@@ -15,7 +15,7 @@ const KEPT_MS = 30 * DAY_MS
 const REMOVED_AT_ONCE = 100
 
 /** Makes the row of a new lane, and removes some old ones. */
-export async function openLane(database: MigratedDatabase, id: Buffer): Promise<void> {
+export async function openLane(database: PreparedDatabase, id: Buffer): Promise<void> {
   await database.migrate()
   const now = await database.now()
   await database.query(

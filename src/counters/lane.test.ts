@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { DatabaseError } from '../database/database.js'
 import type { RowUpdate } from '../database/dialect.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { MigratedDatabase } from '../connections/migrated-database.js'
+import { PreparedDatabase } from '../connections/prepared-database.js'
 import { Lane, type Work } from './lane.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { hurried } from './pairs.fixture.js'
@@ -18,7 +18,7 @@ async function bench() {
   const said: { fault: DatabaseFault } = { fault: 'none' }
   const environment = hurried()
   const lane = new Lane(
-    new MigratedDatabase(
+    new PreparedDatabase(
       new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')),
       ['counters'],
       environment,

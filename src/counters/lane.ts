@@ -1,4 +1,4 @@
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { retried } from '../connections/retry.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { type RowUpdate, type Statement, update, updateBoth } from '../database/dialect.js'
@@ -33,12 +33,12 @@ interface Current {
  * try is committed, the outcome is called unknown, and the lane is left.
  */
 export class Lane {
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #environment: Environment
   readonly #counter: string
   #current: Current | undefined
 
-  constructor(database: MigratedDatabase, environment: Environment, counter: string) {
+  constructor(database: PreparedDatabase, environment: Environment, counter: string) {
     this.#database = database
     this.#environment = environment
     this.#counter = counter

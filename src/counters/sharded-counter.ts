@@ -1,7 +1,7 @@
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { Gather } from '../connections/gather.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered, retried } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -69,7 +69,7 @@ const JOIN_MS = 1_000
  */
 export class ShardedCounter {
   readonly #connections: Connections
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #shards: Shards

@@ -1,4 +1,4 @@
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { SqlRow, Transaction } from '../database/database.js'
 import { forUpdate, type RowUpdate } from '../database/dialect.js'
 import { table } from '../database/table.js'
@@ -28,7 +28,7 @@ export function share(total: number, count: number, shard: number): number {
  * counter's row and all shards locked.
  */
 export class Shards {
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #environment: Environment
   readonly #name: string
   readonly #least: number
@@ -38,7 +38,7 @@ export class Shards {
   #id: Buffer | undefined
 
   /** `least`: the number of shards to begin with, or to grow to. */
-  constructor(database: MigratedDatabase, environment: Environment, name: string, least: number) {
+  constructor(database: PreparedDatabase, environment: Environment, name: string, least: number) {
     this.#database = database
     this.#environment = environment
     this.#name = name

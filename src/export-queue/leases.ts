@@ -7,7 +7,7 @@
  * overtaken; versions tell its late entries from the newer ones.
  */
 import type { HashRange } from '../buckets/buckets.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Transaction } from '../database/database.js'
 import type { Environment } from '../support/environment.js'
 
@@ -18,11 +18,11 @@ const FIRST_REST_MS = 1_000
 const LONGEST_REST_MS = 300_000
 
 export class Leases {
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #queue: string
   readonly #environment: Environment
 
-  constructor(database: MigratedDatabase, queue: string, environment: Environment) {
+  constructor(database: PreparedDatabase, queue: string, environment: Environment) {
     this.#database = database
     this.#queue = queue
     this.#environment = environment

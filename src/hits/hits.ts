@@ -5,7 +5,7 @@ import { CountingDatabase } from '../connections/counting.js'
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { joinMetrics } from '../metrics/prometheus.js'
 import { CLOSED, type Health } from '../wide-cache/operations/health.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
@@ -221,7 +221,7 @@ export class ItemHits implements Hits {
   readonly #logger: BurstLogger
   readonly #guard: Guard
   readonly #connections: Connections
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #wide: WideCache<Hit>
   readonly #map: CollisionFreeMap<string, number>
   readonly #pseudonymizer: Pseudonymizer<string>

@@ -5,7 +5,7 @@
  * the generation it speaks of.
  */
 import assert from 'node:assert/strict'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable, SqlRow } from '../database/database.js'
 import { forUpdate } from '../database/dialect.js'
 import { table } from '../database/table.js'
@@ -44,11 +44,11 @@ const GENERATIONS = table(
 const LAST = Number.MAX_SAFE_INTEGER
 
 export class GenerationRecord {
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #name: string
   readonly #block: number
 
-  constructor(database: MigratedDatabase, name: string, block: number) {
+  constructor(database: PreparedDatabase, name: string, block: number) {
     this.#database = database
     this.#name = name
     this.#block = block

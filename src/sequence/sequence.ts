@@ -1,6 +1,6 @@
 import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
@@ -68,7 +68,7 @@ const MAX_BLOCK = 1_000_000_000
  */
 export class Sequence {
   readonly #connections: Connections
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #numbers: Numbers
 
   /**

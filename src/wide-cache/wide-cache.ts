@@ -1,7 +1,7 @@
 import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { CountingCache, CountingDatabase, errorsOf } from '../connections/counting.js'
-import type { MigratedDatabase } from '../connections/migrated-database.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { idText } from '../support/id-text.js'
@@ -111,7 +111,7 @@ export class WideCache<Row, Figures = unknown> {
   readonly #use: Use
   readonly #useMetrics: UseMetrics | undefined
   readonly #connections: Connections<CloseReport>
-  readonly #database: MigratedDatabase
+  readonly #database: PreparedDatabase
   readonly #logger: BurstLogger
   readonly #record: GridRecord
   readonly #watch: ClockWatch

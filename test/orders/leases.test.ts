@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MigratedDatabase } from '../../src/connections/migrated-database.js'
+import { PreparedDatabase } from '../../src/connections/prepared-database.js'
 import { Leases } from '../../src/export-queue/leases.js'
 import { sleep } from '../../src/support/clock.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
@@ -12,7 +12,7 @@ const RANGE = { first: 0, last: 9 }
 
 function leasesOf(orders: Orders, process: string): Leases {
   const { database, environment } = orders.actor(process)
-  const migrated = new MigratedDatabase(database, ['collision-free-map'], environment)
+  const migrated = new PreparedDatabase(database, ['collision-free-map'], environment)
   return new Leases(migrated, 'law', environment)
 }
 

@@ -4,7 +4,7 @@
  */
 import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import { Connections } from '../../src/connections/connections.js'
-import type { MigratedDatabase } from '../../src/connections/migrated-database.js'
+import type { PreparedDatabase } from '../../src/connections/prepared-database.js'
 import type { Database, Transaction } from '../../src/database/database.js'
 import { forUpdate } from '../../src/database/dialect.js'
 import { table } from '../../src/database/table.js'
@@ -16,8 +16,8 @@ const EXTERNAL_COUNTS = table('external_counts', ['word'], 'n', 'version')
 
 export class WordCount {
   readonly #connections = new Connections('WordCount', 'words', systemEnvironment)
-  readonly #own: MigratedDatabase
-  readonly #external: MigratedDatabase
+  readonly #own: PreparedDatabase
+  readonly #external: PreparedDatabase
   readonly counts: CollisionFreeMap<string, number>
   readonly exports: ExportQueue<string, number>
 

@@ -18,7 +18,7 @@ const LAST_WAIT_MS = 500
  * A database with the tables of some parts of the package. Migrates them before the first use, and
  * again after a table was missing, because the schema has been made anew under this process.
  */
-export class MigratedDatabase {
+export class PreparedDatabase {
   /** The database itself, for callers that migrate it themselves. */
   readonly database: Database
   readonly #parts: readonly string[]

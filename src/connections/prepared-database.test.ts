@@ -4,7 +4,7 @@ import { DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
-import { MigratedDatabase } from './migrated-database.js'
+import { PreparedDatabase } from './prepared-database.js'
 
 /** A database in memory, and how often its tables were migrated and entered. */
 function bench() {
@@ -16,7 +16,7 @@ function bench() {
     if (counts.fails) throw new DatabaseError('TEST', 'unreachable', 'down')
     return migrate(parts)
   }
-  const database = new MigratedDatabase(inner, ['sequence'], systemEnvironment, async () => {
+  const database = new PreparedDatabase(inner, ['sequence'], systemEnvironment, async () => {
     counts.entries++
   })
   return { inner, counts, database }
@@ -50,7 +50,7 @@ test('a migration that failed is tried again by the next use', async () => {
 test('entering runs again where another transaction was in its way', async () => {
   const inner = sqlite(':memory:')
   let entries = 0
-  const database = new MigratedDatabase(inner, ['sequence'], systemEnvironment, async () => {
+  const database = new PreparedDatabase(inner, ['sequence'], systemEnvironment, async () => {
     if (++entries < 3) throw new DatabaseError('ER_LOCK_DEADLOCK', 'lock', 'conflict')
   })
   await database.query(READ)
@@ -110,7 +110,7 @@ test('a use that began before a new migration does not undo it by its failure', 
 test('a transaction that met other locks runs again, with waits, at most eight times', async () => {
   const { inner } = bench()
   const clock = new ManualClock(0)
-  const database = new MigratedDatabase(inner, [], { ...systemEnvironment, clock, random: () => 0 })
+  const database = new PreparedDatabase(inner, [], { ...systemEnvironment, clock, random: () => 0 })
   let tries = 0
   const locked = (until: number) => async () => {
     if (++tries < until) throw new DatabaseError('TEST', 'lock', `try ${tries}`)
