@@ -113,7 +113,7 @@ export class Buckets {
 
   /** Divides the hashes anew. Processes that are at work go on with the new buckets. */
   async change(count: number): Promise<void> {
-    await this.#database.transaction((tx) => this.#rewrite(tx, count))
+    await this.#database.retriedTransaction((tx) => this.#rewrite(tx, count))
     this.#entered = Promise.resolve()
   }
 
@@ -128,7 +128,7 @@ export class Buckets {
     // Mostly it is there, and nobody's lock is waited for.
     const count =
       (await stored(this.#database)) ??
-      (await this.#database.transaction(async (tx) => {
+      (await this.#database.retriedTransaction(async (tx) => {
         await this.#lockAll(tx)
         const other = await stored(tx)
         if (other) return other

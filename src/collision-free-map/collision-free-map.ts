@@ -108,7 +108,7 @@ export class CollisionFreeMap<K = string, V = number> extends QueueProcessor {
     }
     if (rows.length === 0) return
     if (tx !== undefined) this.#queue.add(rows, tx)
-    else await this.#queue.database.transaction((own) => this.#queue.insert(own, rows))
+    else await this.#queue.database.retriedTransaction((own) => this.#queue.insert(own, rows))
   }
 
   /**

@@ -79,7 +79,7 @@ export class Combining<K, V> {
     const { database, logger, id } = this.#queue
     let sum = 0
     for (let from = 0; from < HASHES;) {
-      const { taken, parked, next } = await database.transaction((tx) =>
+      const { taken, parked, next } = await database.retriedTransaction((tx) =>
         this.#pass(tx, bucket, from),
       )
       if (parked > 0) {

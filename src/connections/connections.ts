@@ -6,7 +6,7 @@
  */
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
-import type { Database } from '../database/database.js'
+import type { Database, Queryable } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sleep } from '../support/clock.js'
 import { ClosedError } from '../support/closed-error.js'
@@ -42,7 +42,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
    * @param parts the parts of the package whose tables are used
    * @param uses.logger is told which parts of a URL are ignored
    * @param uses.through wraps the database; all use of the database goes through the result
-   * @param uses.enter runs each time the tables have been migrated
+   * @param uses.enter runs each time the tables have been migrated, on the database itself
    * @throws TypeError, RangeError naming the option
    */
   openDatabase(
@@ -51,7 +51,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
     uses: {
       logger?: Logger
       through?: (database: Database) => Database
-      enter?: () => Promise<void>
+      enter?: (database: Queryable) => Promise<void>
     } = {},
   ): PreparedDatabase {
     const { database, owned } = openDatabase(given, uses.logger, process.env, sharedDatabase)

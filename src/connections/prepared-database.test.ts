@@ -94,16 +94,47 @@ test('a use that began before a new migration does not undo it by its failure', 
   const { inner, counts, database } = bench()
   const missing = new DatabaseError('TEST', 'usage', 'no such table')
   let fail = (_: Error): void => undefined
-  const late = database.whenReady(() => new Promise((_, reject) => (fail = reject)))
-  await assert.rejects(
-    database.whenReady(() => Promise.reject(missing)),
-    missing,
-  )
+  inner.transaction = () => new Promise((_, reject) => (fail = reject))
+  const late = database.transaction(async () => undefined)
+  await database.migrate()
+  const query = inner.query.bind(inner)
+  inner.query = () => Promise.reject(missing)
+  await assert.rejects(database.query(READ), missing)
+  inner.query = query
   await database.migrate()
   fail(missing)
   await assert.rejects(late, missing)
   await database.migrate()
   assert.equal(counts.migrations, 2)
+  await inner.close()
+})
+
+test('a transaction is not retried, and the clock and other parts are those inside', async () => {
+  const { inner, counts, database } = bench()
+  const locked = new DatabaseError('TEST', 'lock', 'conflict')
+  let tries = 0
+  const work = (): Promise<never> => {
+    tries++
+    return Promise.reject(locked)
+  }
+  await assert.rejects(database.transaction(work), locked)
+  assert.deepEqual([tries, counts.migrations], [1, 1])
+  await assert.rejects(database.query('SELECT * FROM hits_counts'), { kind: 'usage' })
+  await database.migrate(['hits'])
+  await database.query('SELECT * FROM hits_counts')
+  assert.equal(database.maxStatementBytes, inner.maxStatementBytes)
+  await database.close()
+  await assert.rejects(inner.query('SELECT 1'), { code: 'DATABASE_CLOSED' })
+})
+
+test('entering uses the database itself, while the prepared one waits for it', async () => {
+  const inner = sqlite(':memory:')
+  const seen: unknown[] = []
+  const database = new PreparedDatabase(inner, ['sequence'], systemEnvironment, async (itself) => {
+    seen.push(itself, (await itself.query(READ)).rows)
+  })
+  await database.query(READ)
+  assert.deepEqual(seen, [inner, []])
   await inner.close()
 })
 
@@ -128,12 +159,12 @@ test('a transaction that met other locks runs again, with waits, at most eight t
     }
     return running
   }
-  assert.equal(await settled(database.transaction(locked(3))), 3)
+  assert.equal(await settled(database.retriedTransaction(locked(3))), 3)
   tries = 0
-  await assert.rejects(settled(database.transaction(locked(100))), { message: 'try 8' })
+  await assert.rejects(settled(database.retriedTransaction(locked(100))), { message: 'try 8' })
   tries = 0
   await assert.rejects(
-    database.transaction(() => {
+    database.retriedTransaction(() => {
       tries++
       return Promise.reject(new DatabaseError('TEST', 'unreachable', 'down'))
     }),

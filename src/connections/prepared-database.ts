@@ -2,6 +2,7 @@ import {
   type Database,
   DatabaseError,
   type Dialect,
+  type Queryable,
   type QueryResult,
   type SqlValue,
   type Transaction,
@@ -15,27 +16,29 @@ const FIRST_WAIT_MS = 10
 const LAST_WAIT_MS = 500
 
 /**
- * A database with the tables of some parts of the package. Migrates them before the first use, and
- * again after a table was missing, because the schema has been made anew under this process.
+ * A database with the tables of some parts of the package. Prepares them before the first use:
+ * migrates them, then enters what its user has to record. Prepares them again after a table was
+ * missing, because the schema has been made anew under this process.
  */
-export class PreparedDatabase {
-  /** The database itself, for callers that migrate it themselves. */
+export class PreparedDatabase implements Database {
+  /** The database itself, for callers that prepare it themselves. */
   readonly database: Database
   readonly #parts: readonly string[]
   readonly #environment: Environment
-  readonly #enter: () => Promise<void>
+  readonly #enter: (database: Queryable) => Promise<void>
   #ready: Promise<void> | undefined
 
   /**
    * @param parts the parts of the package whose tables are used
-   * @param enter runs each time the tables have been migrated, before they are used; may run again
-   * after a conflict with another transaction
+   * @param enter runs each time the tables have been migrated, before they are used. It gets the
+   * database itself, because the prepared one waits for it. It may run again after a conflict with
+   * another transaction.
    */
   constructor(
     database: Database,
     parts: readonly string[],
     environment: Environment,
-    enter: () => Promise<void> = async () => undefined,
+    enter: (database: Queryable) => Promise<void> = async () => undefined,
   ) {
     this.database = database
     this.#parts = parts
@@ -51,16 +54,43 @@ export class PreparedDatabase {
     return this.database.maxStatementBytes
   }
 
-  /** Migrates, once; again after a failure. */
-  migrate(): Promise<void> {
-    return this.whenReady(async () => undefined)
+  /** Prepares the database, once; again after a failure. Then migrates `parts`, if given. */
+  migrate(parts?: readonly string[]): Promise<void> {
+    return this.#whenReady(async () => {
+      if (parts) await this.database.migrate(parts)
+    })
+  }
+
+  /** The database's clock, which needs no tables: asked without preparing. */
+  now(): Promise<number> {
+    return this.database.now()
+  }
+
+  query(sql: string, values?: readonly SqlValue[]): Promise<QueryResult> {
+    return this.#whenReady(() => this.database.query(sql, values))
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#whenReady(() => this.database.transaction(work))
   }
 
   /**
-   * Runs `work` once the tables are there. After a failure to migrate, and after an error of kind
-   * `usage` such as a missing table, the next call migrates again.
+   * Runs `work` in a transaction. Retries it if the locks of another one were in the way, because
+   * then nothing of it has been done. Passes on any other failure.
    */
-  async whenReady<T>(work: () => Promise<T>): Promise<T> {
+  retriedTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#whenReady(() => this.#unlocked(() => this.database.transaction(work)))
+  }
+
+  close(): Promise<void> {
+    return this.database.close()
+  }
+
+  /**
+   * Runs `work` once the tables are there. After a failure to prepare them, and after an error of
+   * kind `usage` such as a missing table, the next call prepares them again.
+   */
+  async #whenReady<T>(work: () => Promise<T>): Promise<T> {
     this.#ready ??= this.#prepare()
     const ready = this.#ready
     let isReady = false
@@ -73,24 +103,6 @@ export class PreparedDatabase {
       if ((!isReady || isUsage) && this.#ready === ready) this.#ready = undefined
       throw error
     }
-  }
-
-  /** The database's clock. Reaches the database without migrating it. */
-  now(): Promise<number> {
-    return this.database.now()
-  }
-
-  /** One statement, outside any transaction, once the tables are there. */
-  query(sql: string, values?: readonly SqlValue[]): Promise<QueryResult> {
-    return this.whenReady(() => this.database.query(sql, values))
-  }
-
-  /**
-   * Runs `work` in a transaction. Retries it if the locks of another one were in the way, because
-   * then nothing of it has been done. Passes on any other failure.
-   */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.whenReady(() => this.#unlocked(() => this.database.transaction(work)))
   }
 
   /** Runs `work`, and retries it after a conflict with another transaction. */
@@ -110,6 +122,6 @@ export class PreparedDatabase {
 
   async #prepare(): Promise<void> {
     await this.database.migrate(this.#parts)
-    await this.#unlocked(this.#enter)
+    await this.#unlocked(() => this.#enter(this.database))
   }
 }

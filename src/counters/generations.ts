@@ -113,7 +113,7 @@ export class Generations {
   open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
     const tokens: Buffer[] = []
     return this.#retried(() =>
-      this.#database.transaction((tx) => this.#open(tx, missed, delta, tokens)),
+      this.#database.retriedTransaction((tx) => this.#open(tx, missed, delta, tokens)),
     )
   }
 

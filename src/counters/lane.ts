@@ -69,7 +69,7 @@ export class Lane {
     // matches no row if the quick way is closed, and if an earlier try was committed.
     const both = work.quick && updateBoth(this.#database.dialect, entry, work.quick)
     if (both && (await matches(this.#database, both))) return
-    await this.#database.transaction(async (tx) => {
+    await this.#database.retriedTransaction(async (tx) => {
       if (await matches(tx, update(entry))) await this.#do(work, tx)
       else if (!(await isEntered(tx, id, sequence))) throw this.#changedByOthers()
     })

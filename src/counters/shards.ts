@@ -65,7 +65,7 @@ export class Shards {
 
   /** Sees to it that there are at least `count` shards. May be done again. */
   async grow(count: number): Promise<void> {
-    const { id, shards } = await this.#database.transaction((tx) =>
+    const { id, shards } = await this.#database.retriedTransaction((tx) =>
       this.#lock(tx, Math.max(count, this.#least)),
     )
     this.#count = shards

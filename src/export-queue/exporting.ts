@@ -54,10 +54,10 @@ export class Exporting<K, V> {
   async process(bucket: number): Promise<number> {
     let sum = 0
     for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
-      const batch = await this.#queue.database.transaction((tx) => this.#take(tx, bucket))
+      const batch = await this.#queue.database.retriedTransaction((tx) => this.#take(tx, bucket))
       if (!batch) break
       await this.#export(batch)
-      if (!(await this.#queue.database.transaction((tx) => this.#settle(tx, batch)))) break
+      if (!(await this.#queue.database.retriedTransaction((tx) => this.#settle(tx, batch)))) break
       sum += batch.entries.length
       if (batch.entries.length < ENTRIES_A_BATCH) break
     }

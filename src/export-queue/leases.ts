@@ -94,7 +94,7 @@ export class Leases {
    * most five minutes.
    */
   async rest(holder: Buffer): Promise<void> {
-    await this.#database.transaction(async (tx) => {
+    await this.#database.retriedTransaction(async (tx) => {
       const {
         rows: [row],
       } = await tx.query(

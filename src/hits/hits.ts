@@ -442,7 +442,9 @@ export class ItemHits implements Hits {
     const { name, gridName } = this.#settings
     const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
     return this.#read(() =>
-      this.#database.transaction((tx) => moveHits(tx, { name, map: gridName, add }, from, to)),
+      this.#database.retriedTransaction((tx) =>
+        moveHits(tx, { name, map: gridName, add }, from, to),
+      ),
     )
   }
 

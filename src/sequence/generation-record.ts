@@ -70,7 +70,7 @@ export class GenerationRecord {
    * is checked at the row.
    */
   open(old: number, token: Buffer | null): Promise<Generation> {
-    return this.#database.transaction(async (tx) => {
+    return this.#database.retriedTransaction(async (tx) => {
       const row = await this.#select(tx, forUpdate(tx.dialect))
       assert(row, 'a generation has been read')
       if (row.generation !== old) return row
@@ -112,7 +112,7 @@ export class GenerationRecord {
 
   /** Takes `count` numbers from the row itself. `undefined`: the generation is over. */
   take(generation: number, count: number): Promise<Taken | undefined> {
-    return this.#database.transaction(async (tx) => {
+    return this.#database.retriedTransaction(async (tx) => {
       const row = await this.#select(tx, forUpdate(tx.dialect))
       if (row?.generation !== generation) return undefined
       const taken = Math.min(count, LAST - row.reserved)

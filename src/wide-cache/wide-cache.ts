@@ -1,7 +1,6 @@
 import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { CountingCache, CountingDatabase, errorsOf } from '../connections/counting.js'
-import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Database, Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { idText } from '../support/id-text.js'
@@ -104,14 +103,13 @@ export interface OwnUse extends Partial<
 export class WideCache<Row, Figures = unknown> {
   /** The cache that holds the grid, as opened. */
   readonly cache: Cache
-  /** The database that the rows go to, as opened. */
+  /** The database that the rows go to. */
   readonly database: Database
   readonly #settings: Settings<Row, Figures>
   readonly #environment: Environment
   readonly #use: Use
   readonly #useMetrics: UseMetrics | undefined
   readonly #connections: Connections<CloseReport>
-  readonly #database: PreparedDatabase
   readonly #logger: BurstLogger
   readonly #record: GridRecord
   readonly #watch: ClockWatch
@@ -144,12 +142,11 @@ export class WideCache<Row, Figures = unknown> {
     this.#connections = new Connections('WideCache', settings.name, environment)
     const { clock, newId } = environment
     const cache = new CountingCache(this.#connections.openCache(options.cache), clock)
-    this.#database = this.#connections.openDatabase(options.database, ['wide-cache', ...tables], {
+    const database = this.#connections.openDatabase(options.database, ['wide-cache', ...tables], {
       logger: settings.logger,
       through: (opened) => CountingDatabase.of(opened, clock),
-      enter: () => this.#enter(),
+      enter: (itself) => this.#enter(itself),
     })
-    const { database } = this.#database
     this.cache = cache
     this.database = database
     this.#settings = settings
@@ -169,7 +166,6 @@ export class WideCache<Row, Figures = unknown> {
     this.#watch = new ClockWatch(clock, this.#logger)
     const owner = newId()
     this.#record = new GridRecord({
-      database,
       name: settings.name,
       geometry: settings,
       owner,
@@ -198,34 +194,31 @@ export class WideCache<Row, Figures = unknown> {
       published,
       grid: () => this.#record.grid,
       apart: () => this.#marks.apart,
-      ledger: {
-        commit: (...args) => this.#database.whenReady(() => ledger.commit(...args)),
-        quarantine: (...args) => this.#database.whenReady(() => ledger.quarantine(...args)),
-        enterTotals: (totals) => this.#database.whenReady(() => ledger.enterTotals(totals)),
-        prefixOf: (writer) => this.#database.whenReady(() => ledger.prefixOf(writer)),
-        quarantinedOf: (writer) => this.#database.whenReady(() => ledger.quarantinedOf(writer)),
-        enter: () => this.#database.migrate(),
-        compare: () => this.#database.whenReady(() => this.#compare()),
-      },
+      ledger,
+      enter: () => database.migrate(),
+      compare: () => this.#compare(),
     })
     const collector = new Collector({ ...parts, ledger, marks: this.#marks, published })
     this.#collector = collector
     const reads = {
       ...parts,
-      keyStart: () => this.#database.whenReady(async () => keyStart(this.#record.grid!.id)),
+      keyStart: async () => {
+        await database.migrate()
+        return keyStart(this.#record.grid!.id)
+      },
     }
     this.#cachedReads = new CachedReads({ ...reads, ttlSeconds: settings.readTtlSeconds })
     const state = new CachedRead({
       ...reads,
       key: STATE,
       ttlSeconds: STATE_TTL_SECONDS,
-      query: () => this.#database.whenReady(() => this.#readState()),
+      query: () => this.#readState(),
     })
     this.#operations = new Operations({
       ...parts,
       privateTo: cache.scope === 'private' ? idText(owner) : null,
       cacheErrors: cache.errors,
-      databaseErrors: errorsOf(database),
+      databaseErrors: errorsOf(database.database),
       writer: this.#writer,
       runs: this.#runs,
       readState: () => state.read(),
@@ -241,7 +234,6 @@ export class WideCache<Row, Figures = unknown> {
         collector,
         chores: new Chores({ ...parts, afterRun, steady: when === true }),
         runs: this.#runs,
-        whenReady: <T>(work: () => Promise<T>) => this.#database.whenReady(work),
         drain: (drain: DrainOptions) => this.#drain(drain),
         compare: () => this.#compare(),
       }
@@ -290,18 +282,14 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   async #drain(options: DrainOptions): Promise<DrainReport> {
-    const mine = this.#draining.then(() =>
-      this.#runs.count(() => this.#database.whenReady(() => this.#collector.drain(options))),
-    )
+    const mine = this.#draining.then(() => this.#runs.count(() => this.#collector.drain(options)))
     this.#draining = mine.catch(() => undefined)
     return keptAlive(this.#environment, () => mine)
   }
 
   /** Returns what became of all rows. */
   ledger(): Promise<LedgerReport> {
-    return this.#connections.run(() =>
-      keptAlive(this.#environment, () => this.#database.whenReady(() => this.#ledgerReport())),
-    )
+    return this.#connections.run(() => keptAlive(this.#environment, () => this.#ledgerReport()))
   }
 
   /**
@@ -349,7 +337,7 @@ export class WideCache<Row, Figures = unknown> {
    */
   readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
     return this.#connections.run(async () => {
-      if (!this.#record.grid) await this.#database.migrate()
+      if (!this.#record.grid) await this.database.migrate()
       const { clock } = this.#environment
       const grid = this.#record.grid!
       // Where this process's clock is behind, frames are placed in the collectors' present.
@@ -410,7 +398,7 @@ export class WideCache<Row, Figures = unknown> {
    * of SQL.
    */
   migrate(): Promise<void> {
-    return this.#connections.run(() => keptAlive(this.#environment, () => this.#database.migrate()))
+    return this.#connections.run(() => keptAlive(this.#environment, () => this.database.migrate()))
   }
 
   /**
@@ -435,14 +423,19 @@ export class WideCache<Row, Figures = unknown> {
   }
 
   /** Enters the grid. Done whenever the tables have been migrated. */
-  async #enter(): Promise<void> {
+  async #enter(database: Queryable): Promise<void> {
     const { name, cellTtlSeconds, layerSeconds } = this.#settings
-    await enterUse(this.database, name, this.#use)
+    await enterUse(database, name, this.#use)
+    const now = await this.#watch.now(database)
     const ageMs = this.#environment.clock.elapsed() - this.#createdAt
     // A private cache has no cells older than this process.
     const oldest = this.cache.scope === 'private' ? ageMs / 1000 + layerSeconds : NEW_GRID_SECONDS
-    const now = await this.#watch.now(this.database)
-    await this.#record.enter(now, Math.min(oldest, cellTtlSeconds), Math.floor(now - ageMs))
+    await this.#record.enter(
+      database,
+      now,
+      Math.min(oldest, cellTtlSeconds),
+      Math.floor(now - ageMs),
+    )
   }
 
   async #readState(): Promise<StateOfUse | null> {
@@ -462,16 +455,14 @@ export class WideCache<Row, Figures = unknown> {
   async #compare(): Promise<void> {
     await this.#marks.compare()
     // Unused for so long that it was forgotten.
-    if (!this.#record.grid) await this.#enter()
+    if (!this.#record.grid) await this.#enter(this.database)
   }
 
-  #query<Other>(
+  async #query<Other>(
     read: (database: Queryable, context: ReadContext) => Promise<Other>,
   ): Promise<Other> {
     const { name } = this.#settings
-    return this.#database.whenReady(async () =>
-      read(this.database, { name, ...(await this.#complete()) }),
-    )
+    return read(this.database, { name, ...(await this.#complete()) })
   }
 
   /**
@@ -481,7 +472,7 @@ export class WideCache<Row, Figures = unknown> {
   async #complete(): Promise<Omit<ReadContext, 'name'>> {
     const { name, readTtlSeconds, directSeconds } = this.#settings
     const now = await this.#watch.now(this.database)
-    const states = await this.#record.states()
+    const states = await this.#record.states(this.database)
     const { asOf, overdueMs, byWriters } = completeUpTo(states, now, this.#settings)
     // A new grid has its watermark long ago, and its first collector is yet to run.
     const known = this.#environment.clock.elapsed() - this.#createdAt > directSeconds * 1000

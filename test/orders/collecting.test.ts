@@ -23,13 +23,10 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
   return new Collecting(
     {
       ...parts,
+      database: { ...parts.database, migrate: async () => void (await isReady()) },
       collector,
       chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined, steady: true }),
       runs: new Runs(parts.environment),
-      whenReady: async (work) => {
-        await isReady()
-        return work()
-      },
       drain: (options: DrainOptions) => collector.drain(options),
       compare: () => parts.marks.compare(),
     },
@@ -102,9 +99,9 @@ test('a collector that ends takes back nothing that the next one has published',
     await orders.together({
       one: () => collecting.end(),
       two: async () => {
-        if (!(await two.record.lease(present - LAYER_MS, 1))) return
+        if (!(await two.record.lease(two.database, present - LAYER_MS, 1))) return
         const report = newReport()
-        const [state] = await two.record.states()
+        const [state] = await two.record.states(two.database)
         await drainOf(two).drain(present, state!.watermark, undefined, report)
       },
     })

@@ -15,10 +15,10 @@ const MARKS = 60
 async function collector({ cache, database, environment }: Ports): Promise<() => Promise<void>> {
   const { clock, newId } = environment
   const grid = { name: 'site', geometry: { width: 1, layerSeconds: 1 } }
-  const record = new GridRecord({ ...grid, database, owner: newId(), scope: 'shared', newId })
+  const record = new GridRecord({ ...grid, owner: newId(), scope: 'shared', newId })
   const logger = new BurstLogger(SILENT, clock.elapsed)
   const marks = new Marks({ cache, database, record, clock, logger, name: grid.name, newId })
-  await record.enter(EPOCH, 0)
+  await record.enter(database, EPOCH, 0)
   return async () => {
     const mark = await marks.put(record.grid!, EPOCH)
     assert(Buffer.isBuffer(mark))

@@ -24,11 +24,11 @@ const USE: Use = {
 }
 
 async function enter({ record, database }: Parts): Promise<void> {
-  await record.enter(await database.now(), 5)
+  await record.enter(database, await database.now(), 5)
 }
 
-async function lease({ record, database }: Parts, run?: Parameters<typeof record.lease>[2]) {
-  return record.lease(await database.now(), 1, run)
+async function lease({ record, database }: Parts, run?: Parameters<typeof record.lease>[3]) {
+  return record.lease(database, await database.now(), 1, run)
 }
 
 function grids(orders: Orders) {
@@ -79,7 +79,7 @@ test('a grid in which a drain finds frames is not removed as old', async () => {
         await removeOldEntries(chores.database, NAME, now)
       },
       one: async () => {
-        const [state] = await record.states()
+        const [state] = await record.states(one.database)
         // Removed before the drain began.
         if (!state) return
         isDrained = await drainOnce(one, drain).then(
@@ -129,7 +129,7 @@ test('a collector that ends late leaves the lease to the one that has it now', a
     await orders.pass(LEASE_MS + 1)
     const at = await next.database.now()
     await orders.together({
-      late: () => late.record.release({ at: at - 1, rows: 1, ms: 1 }),
+      late: () => late.record.release(late.database, { at: at - 1, rows: 1, ms: 1 }),
       next: async () => {
         assert(await lease(next))
         // Renewed with the run that it was for.

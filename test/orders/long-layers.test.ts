@@ -29,7 +29,7 @@ async function start(orders: Orders) {
   const reader = partsOf(orders.actor('reader'))
   await enterGrid(orders, [collector, reader])
   await orders.alone(async () => {
-    await writer.record.enter(await writer.database.now(), 5)
+    await writer.record.enter(writer.database, await writer.database.now(), 5)
   })
   const collecting = new Collector(collector)
   const recorded: Row[] = []
@@ -58,7 +58,7 @@ function unlessDatabaseFails(error: unknown): undefined {
 /** Returns the moment up to which figures are complete, once SQL has all that it should. */
 async function look(orders: Orders, reader: Parts, recorded: readonly Row[]): Promise<number> {
   const now = await reader.database.now()
-  const states = await reader.record.states()
+  const states = await reader.record.states(reader.database)
   const { asOf } = completeUpTo(states, now, TIMING)
   const rows = committed(orders)
   for (const { row, at } of recorded) {

@@ -42,7 +42,7 @@ async function twoWithMarks(
   if (marks !== undefined) await orders.alone(() => put(one))
   if (copy) orders.clone('copy')
   const two = partsOf(hasty(orders.actor('two', copy ? COPY : {})))
-  await orders.alone(() => two.record.states())
+  await orders.alone(() => two.record.states(two.database))
   return [one, two]
 }
 

@@ -31,7 +31,6 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
   const watch = new ClockWatch(clock, logger)
   const name = NAME
   const record = new GridRecord({
-    database,
     name,
     geometry,
     owner: newId(),
@@ -76,8 +75,8 @@ export async function enterGrid(
 ): Promise<void> {
   emptyTable(orders)
   await orders.alone(async () => {
-    await first.record.enter(await first.database.now(), NEW_GRID_SECONDS)
-    for (const { record } of others) await record.states()
+    await first.record.enter(first.database, await first.database.now(), NEW_GRID_SECONDS)
+    for (const { record, database } of others) await record.states(database)
   })
 }
 
@@ -103,7 +102,7 @@ export async function drainOnce(
   drain: GridDrain,
   report: DrainReport = newReport(),
 ): Promise<DrainReport> {
-  const [state] = await record.states()
+  const [state] = await record.states(database)
   await drain.drain(await database.now(), state!.watermark, undefined, report)
   return report
 }
@@ -123,32 +122,25 @@ export function newReport(): DrainReport {
 
 /** Returns a placer of a process. */
 export function placerOf(parts: Parts): Placer {
-  const { record } = parts
+  const { record, database } = parts
   return new Placer({
     ...parts,
     grid: () => record.grid,
-    entered: async () => undefined,
-    compare: async () => void (await record.newestMark()),
+    enter: async () => undefined,
+    compare: async () => void (await record.newestMark(database)),
     apart: () => false,
   })
 }
 
 /** Returns a writer of a process. */
 export function writerOf(parts: Parts): Writer<string> {
-  const { record, ledger, marks } = parts
+  const { record, marks } = parts
   return new Writer({
     ...parts,
     grid: () => record.grid,
     apart: () => marks.apart,
-    ledger: {
-      commit: (...args) => ledger.commit(...args),
-      quarantine: (...args) => ledger.quarantine(...args),
-      enterTotals: (totals) => ledger.enterTotals(totals),
-      prefixOf: (writer) => ledger.prefixOf(writer),
-      quarantinedOf: (writer) => ledger.quarantinedOf(writer),
-      enter: async () => undefined,
-      compare: () => marks.compare(),
-    },
+    enter: async () => undefined,
+    compare: () => marks.compare(),
     flushMs: 50,
     confirmSeconds: CONFIRM_SECONDS,
     maxFrameBytes: 1_024,

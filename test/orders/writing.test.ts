@@ -128,7 +128,10 @@ test('frames placed under an id that the grid had are committed once by their wr
       await orders.pass(3 * LAYER_MS)
       await orders.together({
         collector: () => drainAgain(collector),
-        other: () => partsOf(orders.actor('other')).record.changeId(collector.record.grid!),
+        other: () => {
+          const { record, database } = partsOf(orders.actor('other'))
+          return record.changeId(database, collector.record.grid!)
+        },
       })
       writer.append('second')
       await orders.alone(() => writer.flush())
@@ -150,7 +153,7 @@ test('a burst after a rest waits, all of it, until SQL has said whose the grid i
       const clock = { ...one.clock, after: () => ({ cancel: () => undefined }) }
       const placer = placerOf({ ...one, environment: { ...environment, clock } })
       const before = record.grid!
-      await orders.alone(() => other.record.changeId(before))
+      await orders.alone(() => other.record.changeId(other.database, before))
       await orders.pass(MINUTE_MS)
       const sender = new Sender(WRITER)
       const [first, second, third] = [0, 1, 2].map((sequence) => {
@@ -190,8 +193,8 @@ test('rows that are dropped while sums are reported are reported too, whatever f
       await enterGrid(orders, [one])
       const numbering: Numbering = new Numbering({
         ...one,
+        enter: async () => undefined,
         ledger: {
-          enter: async () => undefined,
           async enterTotals(totals) {
             const entered = one.ledger.enterTotals(totals)
             if (totals.dropped === 1) numbering.drop(1, false)

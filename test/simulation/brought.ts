@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Frame } from '../../src/wide-cache/frame.js'
 import type { WideCacheProcess } from './process.js'
 
@@ -10,21 +11,21 @@ export interface Brought {
   process?: WideCacheProcess
 }
 
-/** Set while the ledger is called, which begins its transaction before it returns. */
-let next: Brought | undefined
+/**
+ * Call of the ledger that the code runs in, until its transaction has begun: a ledger whose
+ * database is not prepared yet waits for that first.
+ */
+const calls = new AsyncLocalStorage<{ brought: Brought | undefined }>()
 
 /** Calls the ledger, whose transaction then belongs to `brought`. */
 export function bringing<T>(brought: Brought, call: () => T): T {
-  next = brought
-  try {
-    return call()
-  } finally {
-    next = undefined
-  }
+  return calls.run({ brought }, call)
 }
 
+/** Returns what the transaction that begins now was called with; of each call once. */
 export function takeBrought(): Brought | undefined {
-  const brought = next
-  next = undefined
+  const call = calls.getStore()
+  const brought = call?.brought
+  if (call) call.brought = undefined
   return brought
 }

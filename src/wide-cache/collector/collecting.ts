@@ -49,7 +49,6 @@ interface CollectingParts {
   readonly collector: Collector
   readonly chores: Chores
   readonly runs: Runs
-  readonly whenReady: <T>(work: () => Promise<T>) => Promise<T>
   /** Drains, after other drains of this process. */
   readonly drain: (options: DrainOptions) => Promise<DrainReport>
   /** Learns whether this process's cache is that of the collectors. */
@@ -104,9 +103,9 @@ export class Collecting {
     this.stop()
     await Promise.all([this.#running, this.#doing])
     if (!this.#toRelease) return
-    const { record, published, whenReady } = this.#parts
+    const { record, database, published } = this.#parts
     if (record.grid) await published.withdraw(record.grid)
-    await whenReady(() => record.release(this.#run)).catch(() => undefined)
+    await record.release(database, this.#run).catch(() => undefined)
   }
 
   #after(ms: number): void {
@@ -118,23 +117,23 @@ export class Collecting {
 
   /** Does one look, or one run. Returns the milliseconds to wait before the next. */
   async #turn(): Promise<number> {
-    const { watch, database, environment, collector, whenReady, runs } = this.#parts
+    const { watch, database, environment, collector, runs } = this.#parts
     try {
-      return await whenReady(async () => {
-        const steady = this.#renewAt !== undefined
-        if (!(await this.#hasLease())) {
-          runs.standBy()
-          this.#ended(false)
-          // From here on the processes look at different moments.
-          return this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
-        }
-        const now = await watch.recent(database)
-        this.#run = await this.#drain(now, { steady })
-        this.#ended(this.#choresFail)
-        this.#doChores(now)
-        const wait = collector.msToNextLayer(watch.estimate ?? now)
-        return Math.min(wait + MARGIN_MS + environment.random() * JITTER_MS, RENEW_MS)
-      })
+      // Before the lease is asked for: nothing has to be given back if this fails.
+      await database.migrate()
+      const steady = this.#renewAt !== undefined
+      if (!(await this.#hasLease())) {
+        runs.standBy()
+        this.#ended(false)
+        // From here on the processes look at different moments.
+        return this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
+      }
+      const now = await watch.recent(database)
+      this.#run = await this.#drain(now, { steady })
+      this.#ended(this.#choresFail)
+      this.#doChores(now)
+      const wait = collector.msToNextLayer(watch.estimate ?? now)
+      return Math.min(wait + MARGIN_MS + environment.random() * JITTER_MS, RENEW_MS)
     } catch (error) {
       this.#failed(error)
       if (isForGood(error)) void this.end()
@@ -156,7 +155,7 @@ export class Collecting {
     if (this.#renewAt === undefined && !(await this.#mayBeFree())) return false
     this.#toRelease = true
     const now = await watch.recent(database)
-    const isOurs = await record.lease(now, this.#periodSeconds, this.#run)
+    const isOurs = await record.lease(database, now, this.#periodSeconds, this.#run)
     this.#renewAt = isOurs ? elapsed + RENEW_MS : undefined
     this.#toRelease = isOurs
     this.#run = undefined
@@ -177,26 +176,30 @@ export class Collecting {
 
   /** Does a run by the cron line. Never rejects. */
   async #runOnce(): Promise<void> {
-    const { watch, database, record, chores, whenReady, runs, compare } = this.#parts
+    const { database } = this.#parts
     try {
-      await whenReady(async () => {
-        const now = await watch.now(database)
-        if (!(await record.lease(now, this.#periodSeconds))) {
-          runs.standBy()
-          return compare()
-        }
-        let run: Run | undefined
-        try {
-          run = await this.#drain(now, {})
-          await chores.run(now)
-        } finally {
-          await record.release(run)
-        }
-      })
+      await database.migrate()
+      await this.#runIfLeased()
       this.#ended(false)
     } catch (error) {
       this.#failed(error)
       if (isForGood(error)) void this.end()
+    }
+  }
+
+  async #runIfLeased(): Promise<void> {
+    const { watch, database, record, chores, runs, compare } = this.#parts
+    const now = await watch.now(database)
+    if (!(await record.lease(database, now, this.#periodSeconds))) {
+      runs.standBy()
+      return compare()
+    }
+    let run: Run | undefined
+    try {
+      run = await this.#drain(now, {})
+      await chores.run(now)
+    } finally {
+      await record.release(database, run)
     }
   }
 

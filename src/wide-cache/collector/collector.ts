@@ -95,7 +95,7 @@ export class Collector {
 
   async #readStates(): Promise<void> {
     const before = this.#known
-    const states = await this.#parts.record.states()
+    const states = await this.#parts.record.states(this.#parts.database)
     this.#known = new Map(
       states.map((state) => {
         const id = idOf(state.grid)
@@ -141,7 +141,7 @@ export class Collector {
     newest: number,
     report: DrainReport,
   ): Promise<void> {
-    const { record, watch, drainAfterLayers } = this.#parts
+    const { record, database, watch, drainAfterLayers } = this.#parts
     const { grid } = known.state
     const finest = this.#finest!
     if (grid.layerSeconds === finest.layerSeconds) return
@@ -150,7 +150,7 @@ export class Collector {
     const completeTo = finest.endOf(finest.layerAt(now) - drainAfterLayers)
     if (completeTo <= Math.max(grid.endOf(newest), known.state.completeTo)) return
     if (!(await drain.commitEarly(newest, now, report))) return
-    await record.completeTo(grid, completeTo)
+    await record.completeTo(database, grid, completeTo)
     known.state = { ...known.state, completeTo }
   }
 
@@ -177,9 +177,9 @@ export class Collector {
   }
 
   async #changeId(grid: Grid): Promise<void> {
-    const { record, logger, name } = this.#parts
+    const { record, database, logger, name } = this.#parts
     this.#knownAt = -Infinity
-    await record.changeId(grid)
+    await record.changeId(database, grid)
     logger.error(
       `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
         'or this one before a backup was restored); ' +
@@ -217,7 +217,8 @@ export class Collector {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
       }
       const { grid, watermark }: GridState = state
-      state = (await this.#parts.record.states()).find((other) => other.grid.id.equals(grid.id))
+      const states = await this.#parts.record.states(this.#parts.database)
+      state = states.find((other) => other.grid.id.equals(grid.id))
       // Another collector that raises the watermark is no reason to give up.
       restarts = state && state.watermark > watermark ? 0 : restarts + 1
     }

@@ -12,7 +12,7 @@ async function records() {
   const database = sqlite(':memory:')
   await database.migrate(['wide-cache'])
   const record = (name: string, geometry = { width: 15, layerSeconds: 3 }) =>
-    new GridRecord({ database, name, geometry, owner: newId(), scope: 'shared', newId })
+    new GridRecord({ name, geometry, owner: newId(), scope: 'shared', newId })
   return { database, record }
 }
 
@@ -25,14 +25,14 @@ test('each name and each shape has a grid and a mark of its own', async () => {
   ]
   const all = ['one', 'other'].flatMap((name) => shapes.map((shape) => record(name, shape)))
   for (const [index, one] of all.entries()) {
-    await one.enter(DAY_MS, 0)
+    await one.enter(database, DAY_MS, 0)
     await database.query('UPDATE wide_cache_grids SET mark = ? WHERE id = ?', [
       Buffer.alloc(16, index),
       one.grid!.id,
     ])
   }
   for (const [index, one] of all.entries()) {
-    assert.deepEqual(await one.newestMark(), Buffer.alloc(16, index))
+    assert.deepEqual(await one.newestMark(database), Buffer.alloc(16, index))
   }
   assert.equal(new Set(all.map(({ grid }) => grid!.id.toString('hex'))).size, all.length)
   await database.close()
@@ -40,15 +40,15 @@ test('each name and each shape has a grid and a mark of its own', async () => {
 
 test('a grid that a process enters again is not forgotten as one that nobody uses', async () => {
   const { database, record } = await records()
-  await record('visits').enter(0, 0)
+  await record('visits').enter(database, 0, 0)
   const again = record('visits')
-  await again.enter(29 * DAY_MS, 0)
+  await again.enter(database, 29 * DAY_MS, 0)
   await removeOldEntries(database, 'visits', 40 * DAY_MS)
   assert.deepEqual(
-    (await again.states()).map(({ grid }) => grid.id),
+    (await again.states(database)).map(({ grid }) => grid.id),
     [again.grid!.id],
   )
   await removeOldEntries(database, 'visits', 60 * DAY_MS)
-  assert.deepEqual(await again.states(), [])
+  assert.deepEqual(await again.states(database), [])
   await database.close()
 })

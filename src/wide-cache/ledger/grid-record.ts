@@ -1,4 +1,4 @@
-import type { Database, Queryable, SqlRow } from '../../database/database.js'
+import type { Queryable, SqlRow } from '../../database/database.js'
 import { table } from '../../database/table.js'
 import { type Geometry, Grid } from '../grid.js'
 
@@ -83,7 +83,6 @@ export const SHARED = Buffer.alloc(16)
  * (`memory:`) has one of its own.
  */
 export class GridRecord {
-  readonly #database: Database
   readonly #name: string
   readonly #geometry: Geometry
   readonly #owner: Buffer
@@ -95,14 +94,12 @@ export class GridRecord {
 
   /** `owner`: the id of this process. */
   constructor(parts: {
-    database: Database
     name: string
     geometry: Geometry
     owner: Buffer
     scope: 'shared' | 'private'
     newId: () => Buffer
   }) {
-    this.#database = parts.database
     this.#name = parts.name
     this.#geometry = parts.geometry
     this.#owner = parts.owner
@@ -119,22 +116,27 @@ export class GridRecord {
    * Enters the grid, if it is new, with a watermark `seconds` before `now`: no older cell can live.
    * No row is recorded for a new grid before `bornAt`.
    */
-  async enter(now: number, seconds: number, bornAt = now - seconds * 1000): Promise<void> {
+  async enter(
+    database: Queryable,
+    now: number,
+    seconds: number,
+    bornAt = now - seconds * 1000,
+  ): Promise<void> {
     const { width, layerSeconds } = this.#geometry
     const id = this.#newId()
     const watermark = new Grid(id, this.#geometry).layerAt(now - seconds * 1000)
-    await GRIDS.upsert(this.#database, [
+    await GRIDS.upsert(database, [
       [this.#name, width, layerSeconds, this.#privateTo, id, watermark, bornAt, now, now],
     ])
-    await this.states()
+    await this.states(database)
   }
 
   /**
    * Returns all grids that a collector with this cache drains. Also learns whether this process's
    * own grid has a new id.
    */
-  async states(): Promise<GridState[]> {
-    const { rows } = await this.#database.query(
+  async states(database: Queryable): Promise<GridState[]> {
+    const { rows } = await database.query(
       'SELECT id, width, layer_seconds, watermark, complete_to, period_seconds ' +
         'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
       [this.#name, this.#privateTo],
@@ -151,11 +153,11 @@ export class GridRecord {
    * Returns the newest mark that collectors have put into the cache for this process's own grid.
    * Also learns whether that grid has a new id, and whether it has a collector.
    */
-  async newestMark(): Promise<Buffer | undefined> {
+  async newestMark(database: Queryable): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry
     const {
       rows: [row],
-    } = await this.#database.query(
+    } = await database.query(
       'SELECT id, width, layer_seconds, mark, lease_until FROM wide_cache_grids ' +
         'WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
       [this.#name, width, layerSeconds, this.#privateTo],
@@ -181,16 +183,16 @@ export class GridRecord {
   }
 
   /** Records that all rows of a grid that were recorded before a moment are in SQL. */
-  async completeTo(grid: Grid, moment: number): Promise<void> {
-    await this.#database.query('UPDATE wide_cache_grids SET complete_to = ? WHERE id = ?', [
+  async completeTo(database: Queryable, grid: Grid, moment: number): Promise<void> {
+    await database.query('UPDATE wide_cache_grids SET complete_to = ? WHERE id = ?', [
       moment,
       grid.id,
     ])
   }
 
   /** Gives a grid a new id, because another database uses its present one. */
-  async changeId(grid: Grid): Promise<void> {
-    await this.#database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [
+  async changeId(database: Queryable, grid: Grid): Promise<void> {
+    await database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [
       this.#newId(),
       grid.id,
     ])
@@ -206,9 +208,14 @@ export class GridRecord {
    * another collector holds it. Also records the collector's last run. The lease saves work, and no
    * count relies on it.
    */
-  async lease(now: number, periodSeconds: number, run?: Run): Promise<boolean> {
-    if (await this.#isLeased(now)) return false
-    const { affectedRows } = await this.#database.query(
+  async lease(
+    database: Queryable,
+    now: number,
+    periodSeconds: number,
+    run?: Run,
+  ): Promise<boolean> {
+    if (await this.#isLeased(database, now)) return false
+    const { affectedRows } = await database.query(
       `UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ${RUN} ` +
         'WHERE name = ? AND private_to = ? ' +
         'AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
@@ -228,8 +235,8 @@ export class GridRecord {
   }
 
   /** Whether another process holds the lease, of any grid of the name: a new grid has none. */
-  async #isLeased(now: number): Promise<boolean> {
-    const { rows } = await this.#database.query(
+  async #isLeased(database: Queryable, now: number): Promise<boolean> {
+    const { rows } = await database.query(
       'SELECT 1 FROM wide_cache_grids WHERE name = ? AND private_to = ? ' +
         'AND lease_owner <> ? AND lease_until >= ? AND lease_until <= ? LIMIT 1',
       [this.#name, this.#privateTo, this.#owner, now, now + WRONG_LEASE_MS],
@@ -238,8 +245,8 @@ export class GridRecord {
   }
 
   /** Gives the lease back, and records the run that it was for, unless that has failed. */
-  async release(run?: Run): Promise<void> {
-    await this.#database.query(
+  async release(database: Queryable, run?: Run): Promise<void> {
+    await database.query(
       `UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0, ${RUN} ` +
         'WHERE name = ? AND private_to = ? AND lease_owner = ?',
       [...valuesOf(run), this.#name, this.#privateTo, this.#owner],

@@ -26,12 +26,13 @@ interface Bench {
   report(): ReturnType<typeof ledgerReport>
 }
 
-function recordOf(
-  database: Database,
-  { name = 'test', width = 15, layerSeconds = 3, owner = randomBytes(16) } = {},
-): GridRecord {
+function recordOf({
+  name = 'test',
+  width = 15,
+  layerSeconds = 3,
+  owner = randomBytes(16),
+} = {}): GridRecord {
   return new GridRecord({
-    database,
     name,
     geometry: { width, layerSeconds },
     owner,
@@ -46,8 +47,8 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
     'CREATE TABLE IF NOT EXISTS taken (id ' +
       `${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`,
   )
-  const record = recordOf(database, { name })
-  await record.enter(await database.now(), TTL_SECONDS)
+  const record = recordOf({ name })
+  await record.enter(database, await database.now(), TTL_SECONDS)
   // As in a process that has run for a while.
   let elapsed = 0
   const watch = new ClockWatch(
@@ -203,7 +204,7 @@ for (const [where, open] of databases) {
 
   ledgerTest('the watermark rises by compare-and-set, with its frames or not at all', async (b) => {
     const sender = new Sender()
-    const watermark = async (): Promise<number> => (await b.record.states())[0]!.watermark
+    const watermark = async (): Promise<number> => (await b.record.states(b.database))[0]!.watermark
     const from = await watermark()
     const raise = { grid: b.record.grid!, from, mark: undefined, used: true }
     await b.ledger.commit([sender.frame(0)], { raise: { ...raise, to: from + 3 } })
@@ -282,16 +283,15 @@ for (const [where, open] of databases) {
     'processes of one geometry have one grid, those of another have another of the same name',
     async (b) => {
       const now = await b.database.now()
-      const [same, other] = [
-        recordOf(b.database),
-        recordOf(b.database, { width: 8, layerSeconds: 2 }),
-      ]
-      await same.enter(now, TTL_SECONDS)
-      await other.enter(now, TTL_SECONDS)
+      const [same, other] = [recordOf(), recordOf({ width: 8, layerSeconds: 2 })]
+      await same.enter(b.database, now, TTL_SECONDS)
+      await other.enter(b.database, now, TTL_SECONDS)
       assert.deepEqual(same.grid?.id, b.record.grid?.id)
       assert.notDeepEqual(other.grid?.id, b.record.grid?.id)
       assert.deepEqual(
-        (await b.record.states()).map(({ grid }) => [grid.width, grid.layerSeconds]).sort(),
+        (await b.record.states(b.database))
+          .map(({ grid }) => [grid.width, grid.layerSeconds])
+          .sort(),
         [
           [15, 3],
           [8, 2],
@@ -345,35 +345,33 @@ for (const [where, open] of databases) {
   ledgerTest(
     'one collector holds the lease, until it gives it back or its time is over',
     async (b) => {
-      const [one, other] = [1, 2].map((byte) =>
-        recordOf(b.database, { owner: Buffer.alloc(16, byte) }),
-      )
+      const [one, other] = [1, 2].map((byte) => recordOf({ owner: Buffer.alloc(16, byte) }))
       assert(one && other)
       const now = await b.database.now()
-      assert.equal(await one.lease(now, 10), true)
-      assert.equal(await other.lease(now, 10), false)
-      assert.equal(await one.lease(now + 1000, 10), true)
-      await other.release()
-      assert.equal(await other.lease(now + 2000, 10), false)
-      await one.release()
-      assert.equal(await other.lease(now + 3000, 10), true)
-      assert.equal(await one.lease(now + 30_000, 10), true)
+      assert.equal(await one.lease(b.database, now, 10), true)
+      assert.equal(await other.lease(b.database, now, 10), false)
+      assert.equal(await one.lease(b.database, now + 1000, 10), true)
+      await other.release(b.database)
+      assert.equal(await other.lease(b.database, now + 2000, 10), false)
+      await one.release(b.database)
+      assert.equal(await other.lease(b.database, now + 3000, 10), true)
+      assert.equal(await one.lease(b.database, now + 30_000, 10), true)
       // The clock was ahead when it was taken.
-      assert.equal(await other.lease(now - 3_600_000, 10), true)
+      assert.equal(await other.lease(b.database, now - 3_600_000, 10), true)
     },
   )
 
   ledgerTest('grids of one name have one collector, also one that has just come', async (b) => {
-    const [one, other] = [15, 8].map((width) => recordOf(b.database, { width }))
+    const [one, other] = [15, 8].map((width) => recordOf({ width }))
     assert(one && other)
     const now = await b.database.now()
-    await one.enter(now, 300)
-    assert.equal(await one.lease(now, 10), true)
-    await other.enter(now, 300)
-    assert.equal(await other.lease(now, 10), false)
-    assert.equal(await one.lease(now + 1000, 10), true)
-    await one.release()
-    assert.equal(await other.lease(now + 2000, 10), true)
+    await one.enter(b.database, now, 300)
+    assert.equal(await one.lease(b.database, now, 10), true)
+    await other.enter(b.database, now, 300)
+    assert.equal(await other.lease(b.database, now, 10), false)
+    assert.equal(await one.lease(b.database, now + 1000, 10), true)
+    await one.release(b.database)
+    assert.equal(await other.lease(b.database, now + 2000, 10), true)
   })
 }
 

@@ -2,7 +2,7 @@
  * Records in SQL what a name is used for: the kind of its rows, which all processes share, and the
  * settings of recording processes that collectors must know.
  */
-import type { Database, Queryable, SqlRow } from '../../database/database.js'
+import type { Queryable, SqlRow } from '../../database/database.js'
 import { table } from '../../database/table.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
@@ -67,7 +67,7 @@ const COLUMNS = [
 ] as const
 
 /** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
-export async function enterUse(database: Database, name: string, use: Use): Promise<void> {
+export async function enterUse(database: Queryable, name: string, use: Use): Promise<void> {
   const row = [
     name,
     use.kind,

@@ -26,9 +26,8 @@ const databases: [string, () => Promise<Database>][] = [
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
 ]
 
-function gridOf(database: Database, owner: number, scope: 'shared' | 'private' = 'shared') {
+function gridOf(owner: number, scope: 'shared' | 'private' = 'shared') {
   return new GridRecord({
-    database,
     name: 'test',
     geometry: { width: 15, layerSeconds: 3 },
     owner: Buffer.alloc(16, owner),
@@ -70,7 +69,7 @@ for (const [where, open] of databases) {
 
   stateTest('a name without rows has zeros, and a grid that no collector drains', async (db) => {
     await enterUse(db, 'test', USE)
-    await gridOf(db, 1).enter(NOW, 30)
+    await gridOf(1).enter(db, NOW, 30)
     const state = await readNameState(db, 'test', NOW + 4_000)
     const layer = NOW / 3_000
     assert.deepEqual(state, {
@@ -181,11 +180,11 @@ for (const [where, open] of databases) {
 
   stateTest('a run is known when its lease is given back, and stays so', async (database) => {
     await enterUse(database, 'test', USE)
-    const [record, other] = [gridOf(database, 1), gridOf(database, 2, 'private')]
-    for (const one of [record, other]) await one.enter(NOW, 30)
+    const [record, other] = [gridOf(1), gridOf(2, 'private')]
+    for (const one of [record, other]) await one.enter(database, NOW, 30)
     const run = { at: NOW + 70, rows: 1_234, ms: 70 }
     const grids = async () => (await readNameState(database, 'test', NOW))!.grids
-    assert(await record.lease(NOW, 10))
+    assert(await record.lease(database, NOW, 10))
     assert.deepEqual(
       (await grids()).map(({ privateTo, isLeased, periodSeconds }) => [
         privateTo,
@@ -197,7 +196,7 @@ for (const [where, open] of databases) {
         [idText(Buffer.alloc(16, 2)), false, null],
       ],
     )
-    await record.release(run)
+    await record.release(database, run)
     assert.deepEqual(
       (await grids()).map(({ isLeased, run }) => [isLeased, run]),
       [
@@ -205,8 +204,8 @@ for (const [where, open] of databases) {
         [false, null],
       ],
     )
-    assert(await record.lease(NOW, 10))
-    await record.release()
+    assert(await record.lease(database, NOW, 10))
+    await record.release(database)
     assert.deepEqual((await grids())[0]!.run, run, 'a run that failed is no run')
   })
 
@@ -214,7 +213,7 @@ for (const [where, open] of databases) {
     'a watermark in the future is no lag, and leaves no layer waiting',
     async (database) => {
       await enterUse(database, 'test', USE)
-      await gridOf(database, 1).enter(NOW, -3_600)
+      await gridOf(1).enter(database, NOW, -3_600)
       const [grid] = (await readNameState(database, 'test', NOW))!.grids
       assert.deepEqual([grid!.lagMs, grid!.layersWaiting], [0, 0])
     },

@@ -13,10 +13,9 @@ const FORGOTTEN_MS = 15 * REST_MS
 
 interface NumberingParts {
   readonly environment: Environment
-  readonly ledger: {
-    enter(): Promise<void>
-    enterTotals(totals: Totals): Promise<void>
-  }
+  readonly ledger: { enterTotals(totals: Totals): Promise<void> }
+  /** Enters the grid, if that has not been done. */
+  readonly enter: () => Promise<void>
 }
 
 /** A writer's id, the sequence numbers of its frames, and its sums. */
@@ -79,7 +78,7 @@ export class Numbering {
     this.#renew(oldest !== undefined)
     void this.id
     // Early: before that no frame can be placed. The log is the caller's.
-    if (this.#sequence === 0) this.#parts.ledger.enter().catch(() => undefined)
+    if (this.#sequence === 0) this.#parts.enter().catch(() => undefined)
     const header = {
       writer: this.#idHex,
       sequence: this.#sequence,

@@ -68,7 +68,7 @@ function bench(options: {
       hasPassed: (layer) => passed.length > 0 && passed[0]! >= layer,
     },
     grid: () => world.grid,
-    entered: () => entered,
+    enter: () => entered,
     compare: () => world.compare(),
     apart: () => world.apart,
     environment: {

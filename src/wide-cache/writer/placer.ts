@@ -45,7 +45,7 @@ interface PlacerParts {
   /** Returns the grid to place frames in; `undefined` until it is known from SQL. */
   readonly grid: () => Grid | undefined
   /** Resolves when the grid is known from SQL; may reject. */
-  readonly entered: () => Promise<void>
+  readonly enter: () => Promise<void>
   /** Asks SQL for the grid again; may reject. */
   readonly compare: () => Promise<void>
   /** Tells whether the collectors use another cache, and never read what is placed in this one. */
@@ -103,11 +103,11 @@ export class Placer {
     const {
       environment: { clock },
       grid,
-      entered,
+      enter,
     } = this.#parts
     if (!grid()) {
       await Promise.race([
-        entered().catch(() => undefined),
+        enter().catch(() => undefined),
         sleep(clock, Math.max(0, deadline - clock.elapsed())),
       ])
     } else if (this.#isIdle && !this.#isHurried) {

@@ -28,10 +28,9 @@ interface Reason {
 }
 
 interface UpkeepParts {
-  readonly ledger: {
-    prefixOf(writer: string): Promise<number>
-    compare(): Promise<void>
-  }
+  readonly ledger: { prefixOf(writer: string): Promise<number> }
+  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  readonly compare: () => Promise<void>
   /** Tells whether the collectors use another cache than this process. */
   readonly apart: () => boolean
   readonly environment: Environment
@@ -85,7 +84,7 @@ export class Upkeep {
 
   /** Asks SQL how far this writer's frames are settled. Never rejects. */
   async confirm(): Promise<void> {
-    const { ledger, numbering, outbox, direct, environment } = this.#parts
+    const { ledger, compare, numbering, outbox, direct, environment } = this.#parts
     this.#askedAt = environment.clock.elapsed()
     this.#confirmAt = this.#askedAt + CONFIRM_EVERY_MS
     const writer = numbering.idHex
@@ -93,7 +92,7 @@ export class Upkeep {
       const prefix = await ledger.prefixOf(writer)
       direct.hurry()
       outbox.confirm(writer, prefix)
-      await ledger.compare()
+      await compare()
     } catch {
       // No answer: the next question, or the direct commit, will do.
     }

@@ -77,12 +77,12 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
         return sql(() => world.prefix)
       },
       quarantinedOf: () => sql(() => world.quarantined),
-      enter: () =>
-        sql(() => {
-          world.entered++
-        }),
-      compare: () => sql(() => undefined),
     },
+    enter: () =>
+      sql(() => {
+        world.entered++
+      }),
+    compare: () => sql(() => undefined),
     codec: jsonCodec<string>(),
     stamp: 0,
     environment: {

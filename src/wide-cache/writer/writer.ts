@@ -26,15 +26,11 @@ export interface WriterParts<Row> {
   readonly grid: () => Grid | undefined
   /** Tells whether the collectors use another cache than this process. */
   readonly apart: () => boolean
-  readonly ledger: FrameLedger &
-    Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'> & {
-      /** Enters the grid, if that has not been done. */
-      enter(): Promise<void>
-      /**
-       * Compares the cache with that of the collectors, and learns whether the grid has a new id.
-       */
-      compare(): Promise<void>
-    }
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'>
+  /** Enters the grid, if that has not been done. */
+  readonly enter: () => Promise<void>
+  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  readonly compare: () => Promise<void>
   readonly codec: Codec<Row>
   /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
@@ -101,12 +97,7 @@ export class Writer<Row> {
     this.#open = new OpenFrame(parts.codec, parts.maxFrameBytes)
     this.#numbering = new Numbering(parts)
     this.#outbox = new Outbox(parts.maxOutboxBytes)
-    const { ledger } = parts
-    this.#placer = new Placer({
-      ...parts,
-      entered: () => ledger.enter(),
-      compare: () => ledger.compare(),
-    })
+    this.#placer = new Placer(parts)
     this.#direct = new DirectCommit(parts, this.#outbox)
     this.#straight = new StraightLog({ ...parts, clock: parts.environment.clock })
     this.#upkeep = new Upkeep({
