@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { etagOf } from '../support/etag.js'
 import { packageFile } from '../support/package-file.js'
 import type { Router } from '../page-views/express.js'
+import { sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
 import { newRouter } from '../page-views/router.js'
 import type { ActivityStats } from './stats.js'
 
@@ -12,9 +12,6 @@ import type { ActivityStats } from './stats.js'
 const FIGURES_MAX_AGE = 10
 const WIDGET_MAX_AGE = 3600
 
-/** Seconds after which it is worth asking again where there are no figures yet. */
-const RETRY_AFTER = 5
-
 /**
  * `GET /`: the figures as JSON. `GET /widget.js`: the element `<site-activity>`. Both with ETag.
  */
@@ -23,45 +20,23 @@ export function activityRouter(
   statsTtlSeconds: number,
 ): Router {
   const router = newRouter()
-  const widget = widgetSource()
-  const widgetTag = etagOf(widget)
+  const widget = tagged(widgetSource(), 'text/javascript')
   const cacheControl = `public, max-age=${Math.min(FIGURES_MAX_AGE, statsTtlSeconds)}`
 
   router.get('/', (_req, res, next) => {
     stats()
       .then(
-        (figures) => {
-          // A timeout of the site's own may have answered meanwhile.
-          if (res.headersSent) return
-          const body = JSON.stringify(figures)
-          // Express answers 304 by the ETag set here; its own may be switched off.
-          res
-            .set({
-              'Cache-Control': cacheControl,
-              ETag: etagOf(body),
-              'X-Content-Type-Options': 'nosniff',
-            })
-            .type('json')
-            .send(body)
-        },
-        () => {
-          if (res.headersSent) return
-          res
-            .status(503)
-            .set({ 'Cache-Control': 'no-store', 'Retry-After': String(RETRY_AFTER) })
-            .json({ error: 'There are no figures yet' })
-        },
+        (figures) =>
+          sendTagged(res, tagged(JSON.stringify(figures), 'json'), {
+            'Cache-Control': cacheControl,
+          }),
+        () => sendUnavailable(res, 'There are no figures yet'),
       )
       .catch(next)
   })
 
   router.get('/widget.js', (_req, res) => {
-    res.set({
-      'Cache-Control': `public, max-age=${WIDGET_MAX_AGE}`,
-      ETag: widgetTag,
-      'X-Content-Type-Options': 'nosniff',
-    })
-    res.type('text/javascript').send(widget)
+    sendTagged(res, widget, { 'Cache-Control': `public, max-age=${WIDGET_MAX_AGE}` })
   })
 
   return router

@@ -1,13 +1,7 @@
 /** The files of the page, read once. They are served as they are: nothing is built into them. */
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { type Tagged, tagged } from '../page-views/answers.js'
 import { packageFile } from '../support/package-file.js'
-
-export interface Asset {
-  readonly body: string
-  readonly type: string
-  readonly tag: string
-}
 
 const FOLDER = 'dashboard/assets'
 const PAGE = 'page.html'
@@ -21,20 +15,17 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Files of the page, by the path below the mount point. */
-export function servedAssets(): ReadonlyMap<string, Asset> {
+export function servedAssets(): ReadonlyMap<string, Tagged> {
   const files = readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
   return new Map([
     ['/', asset(PAGE)],
-    ...files.map((file): [string, Asset] => [`/${file}`, asset(file)]),
+    ...files.map((file): [string, Tagged] => [`/${file}`, asset(file)]),
   ])
 }
 
 /** A file beside the page. */
-export function asset(file: string): Asset {
+export function asset(file: string): Tagged {
   const body = readFileSync(packageFile(`${FOLDER}/${file}`), 'utf8')
-  return {
-    body,
-    type: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8',
-    tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
-  }
+  const type = TYPES[file.slice(file.lastIndexOf('.') + 1)]
+  return tagged(body, type ?? 'text/plain; charset=utf-8')
 }

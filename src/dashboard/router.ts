@@ -8,8 +8,9 @@ import type { NextFunction, Request, Response, Router } from 'express'
 import { type Clock, systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
+import { sendTagged, sendUnavailable, type Tagged } from '../page-views/answers.js'
 import { newRouter } from '../page-views/router.js'
-import { type Asset, asset, servedAssets } from './assets.js'
+import { asset, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
 import { type Download, historyDownload, topDownload } from './downloads.js'
 import { setHeaders } from './headers.js'
@@ -26,8 +27,6 @@ const STATS_MS = 1_000
 const LEDGER_MS = 5_000
 const HITS_MS = 10_000
 const HITS_SHOWN = 10
-/** Seconds after which it is worth asking again where there are no figures. */
-const RETRY_AFTER = 5
 
 type Handler = (req: Request, res: Response) => void | Promise<void>
 
@@ -76,7 +75,8 @@ export function dashboardRouter(
   for (const [path, file] of servedAssets()) {
     routes.set(path, (req, res) => {
       if (path === '/' && redirected(req, res)) return
-      sendAsset(res, file)
+      setHeaders(res, 'private, no-cache')
+      sendTagged(res, file)
     })
   }
   routes.set('/now.json', async (_req, res) => {
@@ -167,17 +167,11 @@ function redirected(req: Request, res: Response): boolean {
   return true
 }
 
-function refuse(res: Response, path: string, page: Asset): void {
+function refuse(res: Response, path: string, page: Tagged): void {
   setHeaders(res, 'no-store')
   res.status(403)
   if (path === '/') res.type(page.type).send(page.body)
   else res.json({ error: 'This request may not see the dashboard' })
-}
-
-function sendAsset(res: Response, { body, type, tag }: Asset): void {
-  setHeaders(res, 'private, no-cache')
-  // Express answers 304 by the ETag set here; its own may be switched off.
-  res.set('ETag', tag).type(type).send(body)
 }
 
 function sendJson(res: Response, value: unknown): void {
@@ -190,8 +184,7 @@ function sendFigures(res: Response, value: unknown): void {
   if (value !== null) return sendJson(res, value)
   if (res.headersSent) return
   setHeaders(res, 'no-store')
-  res.status(503).set('Retry-After', String(RETRY_AFTER))
-  res.json({ error: 'There are no figures at the moment' })
+  sendUnavailable(res, 'There are no figures at the moment')
 }
 
 async function* continued(

@@ -1,7 +1,7 @@
 import type { Clock } from '../support/clock.js'
-import { etagOf } from '../support/etag.js'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import type { Request, Response, Router } from '../page-views/express.js'
+import { sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
 import { newRouter } from '../page-views/router.js'
 import { badgeOf } from './badge.js'
 import { BatchedCounts } from './batched-counts.js'
@@ -23,9 +23,6 @@ export interface HitsRouterOptions {
 const MAX_LABEL = 50
 const DEFAULT_CACHE_SECONDS = 60
 const MAX_CACHE_SECONDS = 86_400
-
-/** Seconds after which it is worth asking again when there is no answer. */
-const RETRY_AFTER = 5
 
 /** An item in an address: each of its 255 bytes may be percent-encoded. */
 const PATH = /^\/([^/]{1,765})\.(svg|json)$/
@@ -59,7 +56,7 @@ export function hitsRouter(
       // Through a promise, so that a function that throws is one that rejects.
       if (!(await allows(asked.item))) return next()
       const hits = await batched.read(asked.item).catch(() => undefined)
-      if (hits === undefined) return unavailable(res)
+      if (hits === undefined) return sendUnavailable(res, 'The counts cannot be read now')
       const { item, type } = asked
       if (type === 'svg') send(res, 'image/svg+xml', badgeOf(text, hits), seconds)
       else send(res, 'application/json', JSON.stringify({ item, hits }), seconds)
@@ -104,23 +101,8 @@ function askedOf({ method, path }: Request): Asked | undefined {
 }
 
 function send(res: Response, type: string, body: string, seconds: number): void {
-  // A timeout of the site's own may have answered meanwhile.
-  if (res.headersSent) return
-  res
-    .set({
-      'Cache-Control': `public, max-age=${seconds}`,
-      'Content-Security-Policy': BADGE_POLICY,
-      'X-Content-Type-Options': 'nosniff',
-      ETag: etagOf(body),
-    })
-    .type(type)
-    .send(body)
-}
-
-function unavailable(res: Response): void {
-  if (res.headersSent) return
-  res
-    .status(503)
-    .set({ 'Cache-Control': 'no-store', 'Retry-After': String(RETRY_AFTER) })
-    .json({ error: 'The counts cannot be read now' })
+  sendTagged(res, tagged(body, type), {
+    'Cache-Control': `public, max-age=${seconds}`,
+    'Content-Security-Policy': BADGE_POLICY,
+  })
 }
