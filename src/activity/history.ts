@@ -3,12 +3,9 @@
  */
 import type { Queryable, SqlRow } from '../database/database.js'
 import { HOURS_A_DAY } from './books.js'
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { visitorsByHour } from './closing.js'
 import { OTHER } from './sums.js'
-
-/** A length of time that history is divided by. */
-export type Period = 'hour' | 'day'
 
 /** Figures of one hour or day (UTC). */
 export interface ActivityPeriod {
@@ -27,14 +24,6 @@ export interface ValueViews {
   /** Page views with this value. */
   readonly pageViews: number
 }
-
-/** Hours or days since 1970, from `from` up to, without, `to`. */
-export interface PeriodRange {
-  readonly from: number
-  readonly to: number
-}
-
-export const PERIOD_MS: Readonly<Record<Period, number>> = { hour: HOUR_MS, day: DAY_MS }
 
 const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
 

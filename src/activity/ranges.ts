@@ -2,7 +2,14 @@
 import { integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { HOURS_A_DAY } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
-import { type Period, PERIOD_MS, type PeriodRange } from './history.js'
+import {
+  MAX_HOURS_OF_DAYS,
+  MAX_PERIODS,
+  type Period,
+  type PeriodRange,
+  startOfDay,
+  wholePeriods,
+} from '../support/periods.js'
 
 /** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */
 export type Moment = Date | number | string
@@ -27,9 +34,6 @@ export interface TopQuery {
   n?: number | undefined
 }
 
-/** Periods of one answer: a year of hours, ten years of days. */
-const MAX_PERIODS: Readonly<Record<Period, number>> = { hour: 8_784, day: 3_660 }
-
 /** Values of one answer. */
 const MAX_VALUES = 1_000
 const DEFAULT_VALUES = 10
@@ -53,15 +57,15 @@ export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRa
  * @throws TypeError, RangeError naming the field that is wrong
  */
 export function exportQuery(query: HistoryQuery): { range: PeriodRange } {
-  const hours = MAX_PERIODS.day * HOURS_A_DAY
-  return { range: rangeOf(query, query.by, query.by === 'hour' ? hours : MAX_PERIODS.day) }
+  const max = query.by === 'hour' ? MAX_HOURS_OF_DAYS : MAX_PERIODS.day
+  return { range: rangeOf(query, query.by, max) }
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function topQuery(query: TopQuery): { range: PeriodRange; n: number } {
   onlyKnown('top', query, ['from', 'to', 'n'])
   const n = integer('n', query.n ?? DEFAULT_VALUES, 1, MAX_VALUES, 'values')
-  return { range: rangeOf(query, 'hour', MAX_PERIODS.day * HOURS_A_DAY), n }
+  return { range: rangeOf(query, 'hour', MAX_HOURS_OF_DAYS), n }
 }
 
 /**
@@ -80,9 +84,8 @@ export function wholeDays({ from, to }: PeriodRange, keptFrom: number): PeriodRa
 function rangeOf(query: { from: Moment; to: Moment }, by: Period, max: number): PeriodRange {
   const [from, to] = [momentOf('from', query.from), momentOf('to', query.to)]
   if (from > to) throw wrongValue('from', query.from, 'a moment that is not after "to"')
-  const ms = PERIOD_MS[by]
-  const range = { from: Math.floor(from / ms), to: Math.ceil(to / ms) }
-  if (range.to - range.from <= max) return range
+  const range = wholePeriods(from, to, by, max)
+  if (range) return range
   throw wrongValue('from', query.from, `at most ${max} ${by}s before "to"`)
 }
 
@@ -107,9 +110,8 @@ export function dayNumber(option: string, day: unknown, now: number): number {
   const today = new Date(now).toISOString().slice(0, 10)
   const allowed = `a day in UTC that has begun, such as "${today}"`
   if (typeof day !== 'string') throw wrongType(option, day, allowed)
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN
-  // Of 30 February, a Date makes 2 March.
-  if (ms >= 0 && ms <= now && new Date(ms).toISOString().startsWith(day)) return ms / DAY_MS
+  const ms = startOfDay(day) ?? NaN
+  if (ms >= 0 && ms <= now) return ms / DAY_MS
   throw wrongValue(option, day, allowed)
 }
 

@@ -4,7 +4,8 @@
  */
 import { DAY_MS } from '../support/clock.js'
 import { csvRow } from '../support/csv.js'
-import type { DashboardSource, Period, Range } from './source.js'
+import type { Period } from '../support/periods.js'
+import type { DashboardSource, Range } from './source.js'
 
 /** Range of one query of the database: about 750 hours, or a year of days. */
 const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }

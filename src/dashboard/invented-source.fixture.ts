@@ -1,5 +1,6 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
-import type { DashboardHits, DashboardSource, Live, Period, Range } from './source.js'
+import type { DashboardHits, DashboardSource, Live, Range } from './source.js'
+import type { Period } from '../support/periods.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -1,6 +1,14 @@
 /** The query of a request, read and checked. What is wrong is named, with what is allowed. */
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
-import type { Period, Range } from './source.js'
+import { DAY_MS } from '../support/clock.js'
+import {
+  MAX_HOURS_OF_DAYS,
+  MAX_PERIODS,
+  type Period,
+  PERIOD_MS,
+  startOfDay,
+  wholePeriods,
+} from '../support/periods.js'
+import type { Range } from './source.js'
 
 /** A query that is wrong: becomes an answer 400. */
 export class QueryError extends Error {
@@ -22,8 +30,6 @@ const DEFAULT_DAYS = 30
 const DEFAULT_N = 10
 const MAX_N = 1_000
 const MAX_SHOWN = 80
-/** Longest range of one answer of an activity. */
-const MAX_DAYS: Readonly<Record<Period, number>> = { hour: 366, day: 3_660 }
 const LAST_TIME = Date.UTC(9999, 11, 31)
 
 const TIMES =
@@ -36,7 +42,7 @@ const MILLISECONDS = /^\d{1,15}$/
 export function historyQuery(url: string, now: number): Range & { readonly by: Period } {
   const query = parametersOf(url, ['from', 'to', 'by'])
   const by = periodOf(query.get('by'))
-  return { ...rangeOf(query, now, by === 'day' ? DAY_MS : HOUR_MS, MAX_DAYS[by]), by }
+  return { ...rangeOf(query, now, by, MAX_PERIODS[by]), by }
 }
 
 /** `dimension`, `from`, `to` and `n`; the range is widened to whole hours. */
@@ -50,7 +56,11 @@ export function topQuery(
   if (dimension === null || !dimensions.includes(dimension)) {
     throw new QueryError('dimension', dimension, dimensions.join(', '))
   }
-  return { ...rangeOf(query, now, HOUR_MS, MAX_DAYS.day), dimension, n: countOf(query.get('n')) }
+  return {
+    ...rangeOf(query, now, 'hour', MAX_HOURS_OF_DAYS),
+    dimension,
+    n: countOf(query.get('n')),
+  }
 }
 
 /**
@@ -80,7 +90,7 @@ function periodOf(value: string | null): Period {
   return value
 }
 
-function rangeOf(query: URLSearchParams, now: number, step: number, maxDays: number): Range {
+function rangeOf(query: URLSearchParams, now: number, by: Period, max: number): Range {
   const until = timeOf('to', query.get('to')) ?? now
   const since = timeOf('from', query.get('from')) ?? Math.max(0, until - DEFAULT_DAYS * DAY_MS)
   if (since >= until) {
@@ -90,26 +100,19 @@ function rangeOf(query: URLSearchParams, now: number, step: number, maxDays: num
       `a time before "to", which is ${new Date(until).toISOString()}`,
     )
   }
-  const from = Math.floor(since / step) * step
-  const to = Math.ceil(until / step) * step
-  if (to - from > maxDays * DAY_MS) {
-    throw new QueryError('from', query.get('from'), `at most ${maxDays} days before "to"`)
-  }
-  return { from, to }
+  const ms = PERIOD_MS[by]
+  const range = wholePeriods(since, until, by, max)
+  if (range) return { from: range.from * ms, to: range.to * ms }
+  throw new QueryError('from', query.get('from'), `at most ${(max * ms) / DAY_MS} days before "to"`)
 }
 
 function timeOf(parameter: string, value: string | null): number | undefined {
   if (value === null) return undefined
   const time = MILLISECONDS.test(value) ? Number(value) : ISO.test(value) ? Date.parse(value) : NaN
   // Date.parse takes 2026-02-31 for a day in March.
-  const exists = !ISO.test(value) || dayExists(value.slice(0, 10))
+  const exists = !ISO.test(value) || startOfDay(value.slice(0, 10)) !== undefined
   if (!(time >= 0 && time <= LAST_TIME) || !exists) throw new QueryError(parameter, value, TIMES)
   return time
-}
-
-function dayExists(day: string): boolean {
-  const time = Date.parse(day)
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
 }
 
 function countOf(value: string | null): number {

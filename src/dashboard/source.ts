@@ -1,3 +1,4 @@
+import type { Period } from '../support/periods.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 
 /**
@@ -16,8 +17,6 @@ export interface DashboardSource {
   top(dimension: string, range: Range & { readonly n: number }): Promise<readonly Ranked[]>
   ledger(): Promise<LedgerReport>
 }
-
-export type Period = 'hour' | 'day'
 
 /** Milliseconds since the Unix epoch; `to` is not part of it. */
 export interface Range {
