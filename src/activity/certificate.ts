@@ -62,6 +62,8 @@ export interface ActivityCertificate {
 }
 
 const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'lost'] as const
+/** What vanished writers owe counts as lost. */
+const OF_LEDGER = 'l.issued, l.committed, l.quarantined, l.dropped, l.lost + l.owed AS lost'
 
 /** Columns that a closing writes. */
 const CLOSING_COLUMNS = ['all_views', 'uncounted', ...LEDGER_COLUMNS] as const
@@ -86,7 +88,7 @@ export async function readCertificate(
   const ofHours = 'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ?'
   const { rows } = await queryable.query(
     'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
-      `(${ALL_VIEWS}) AS all_views, ${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
+      `(${ALL_VIEWS}) AS all_views, ${OF_LEDGER}, ` +
       `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
       'c.layers_equal, c.layers_unequal, c.unequal_second, ' +
       'd.views AS day_views, d.late AS day_late, d.visitors AS day_visitors, ' +
@@ -99,7 +101,21 @@ export async function readCertificate(
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [name, ...hours, ...hours, day, name, vanishedBefore, name, name, name, day, name, day],
+    [
+      name,
+      ...hours,
+      ...hours,
+      day,
+      name,
+      vanishedBefore,
+      vanishedBefore,
+      name,
+      name,
+      name,
+      day,
+      name,
+      day,
+    ],
   )
   return certificateOf(day, rows[0]!)
 }
@@ -169,9 +185,9 @@ export async function certify(
   vanishedBefore: number,
 ): Promise<ActivityCertificate> {
   const { rows } = await tx.query(
-    `SELECT b.uncounted, (${ALL_VIEWS}) AS all_views, l.* FROM (${LEDGER_SUMS}) AS l ` +
+    `SELECT b.uncounted, (${ALL_VIEWS}) AS all_views, ${OF_LEDGER} FROM (${LEDGER_SUMS}) AS l ` +
       'JOIN activity_books AS b ON b.name = ?',
-    [name, vanishedBefore, name, name],
+    [name, vanishedBefore, vanishedBefore, name, name],
   )
   const figures = CLOSING_COLUMNS.map((column) => rows[0]?.[column] ?? null)
   await CLOSED.upsert(tx, [[name, day, ...figures]])

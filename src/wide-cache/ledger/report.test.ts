@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseError } from '../../database/database.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
+import { table } from '../../database/table.js'
 import { ledgerReport } from './report.js'
 
 const read = (database: ReturnType<typeof sqlite>) =>
@@ -40,6 +41,28 @@ test('a writer of this process that the ledger does not have yet is in the repor
     dropped: 2,
     outstanding: 7,
     lost: 0,
+  })
+  await database.close()
+})
+
+test('rows of the writer of this process are never owed', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const writers = table('wide_cache_writers', ['name', 'writer'], 'issued', 'dropped', 'last_seen')
+  const [own, vanished] = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)]
+  await writers.insert(database, [
+    ['test', own, 5, 1, 0],
+    ['test', vanished, 3, 0, 0],
+  ])
+  const local = { writer: own, issued: 7, dropped: 2 }
+  assert.deepEqual(await ledgerReport(database, 'test', 60, () => local), {
+    issued: 12,
+    committed: 0,
+    duplicate: 0,
+    quarantined: 0,
+    dropped: 2,
+    outstanding: 7,
+    lost: 3,
   })
   await database.close()
 })

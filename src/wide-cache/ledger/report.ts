@@ -1,5 +1,6 @@
 import { type Database, DatabaseError, type SqlRow } from '../../database/database.js'
 import type { Totals } from './ledger.js'
+import { type LedgerSums, outstandingIn, sumsIn, WRITER_SUMS } from './sums.js'
 
 /**
  * Sums of the rows of all writers there ever were. `issued` is the sum of `committed`,
@@ -28,18 +29,6 @@ export interface LedgerReport {
   readonly lost: number
 }
 
-/** Sums of a writer, as the ledger has them, or as this process has those of its own writer. */
-interface WriterSums {
-  readonly issued: number
-  readonly committed: number
-  readonly duplicate: number
-  readonly quarantined: number
-  readonly dropped: number
-  readonly lost: number
-  /** Whether its missing rows cannot come any more. */
-  readonly vanished: boolean
-}
-
 /**
  * Adds up the ledger of a name. A writer unseen for `vanishedSeconds` has vanished: its missing
  * rows can come neither from its cells nor from itself. `own` makes the report exact for this
@@ -54,30 +43,38 @@ export async function ledgerReport(
   own: () => Totals | undefined,
 ): Promise<LedgerReport> {
   const now = await database.now()
-  const rows = await writerRows(database, name)
+  const rows = await writerRows(database, name, now - vanishedSeconds * 1000)
   const local = own()
-  let seen = false
-  const writers = rows.map((row) => {
-    const sums = sumsOf(row, now - vanishedSeconds * 1000)
-    const id = row['writer']
-    if (!local || !Buffer.isBuffer(id) || !id.equals(local.writer)) return sums
-    seen = true
-    const issued = Math.max(local.issued, sums.issued)
-    return { ...sums, issued, dropped: local.dropped, vanished: false }
-  })
-  if (local && !seen) writers.push({ ...NEW_WRITER, ...local })
+  const isOwn = ({ writer }: SqlRow): boolean =>
+    local !== undefined && Buffer.isBuffer(writer) && writer.equals(local.writer)
+  const writers = rows.filter((row) => !isOwn(row)).map(sumsIn)
+  if (local) {
+    const known = rows.filter(isOwn).map(sumsIn)[0] ?? NEW_WRITER
+    const taken = Math.max(local.issued, known.issued - known.dropped)
+    const { dropped } = local
+    writers.push({ ...known, issued: taken + dropped, dropped, owed: 0 })
+  }
   return addedUp(writers)
 }
 
-const NEW_WRITER = { committed: 0, duplicate: 0, quarantined: 0, lost: 0, vanished: false }
+const NEW_WRITER: LedgerSums = {
+  issued: 0,
+  committed: 0,
+  duplicate: 0,
+  quarantined: 0,
+  dropped: 0,
+  lost: 0,
+  owed: 0,
+  writersSeen: 1,
+}
 
-async function writerRows(database: Database, name: string): Promise<readonly SqlRow[]> {
+async function writerRows(
+  database: Database,
+  name: string,
+  vanishedBefore: number,
+): Promise<readonly SqlRow[]> {
   try {
-    const { rows } = await database.query(
-      'SELECT writer, issued, committed, duplicate, quarantined, dropped, lost, last_seen ' +
-        'FROM wide_cache_writers WHERE name = ?',
-      [name],
-    )
+    const { rows } = await database.query(WRITER_SUMS, [vanishedBefore, vanishedBefore, name])
     return rows
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
@@ -92,37 +89,16 @@ async function writerRows(database: Database, name: string): Promise<readonly Sq
   }
 }
 
-function sumsOf(row: SqlRow, vanishedBefore: number): WriterSums {
+function addedUp(writers: readonly LedgerSums[]): LedgerReport {
+  const sum = (of: (writer: LedgerSums) => number): number =>
+    writers.reduce((all, writer) => all + of(writer), 0)
   return {
-    issued: Number(row['issued']),
-    committed: Number(row['committed']),
-    duplicate: Number(row['duplicate']),
-    quarantined: Number(row['quarantined']),
-    dropped: Number(row['dropped']),
-    lost: Number(row['lost']),
-    vanished: Number(row['last_seen']) < vanishedBefore,
+    issued: sum(({ issued }) => issued),
+    committed: sum(({ committed }) => committed),
+    duplicate: sum(({ duplicate }) => duplicate),
+    quarantined: sum(({ quarantined }) => quarantined),
+    dropped: sum(({ dropped }) => dropped),
+    outstanding: sum(outstandingIn),
+    lost: sum(({ lost, owed }) => lost + owed),
   }
-}
-
-function addedUp(writers: readonly WriterSums[]): LedgerReport {
-  const report = {
-    issued: 0,
-    committed: 0,
-    duplicate: 0,
-    quarantined: 0,
-    dropped: 0,
-    outstanding: 0,
-    lost: 0,
-  }
-  for (const writer of writers) {
-    const missing = writer.issued - writer.committed - writer.quarantined - writer.lost
-    report.issued += writer.issued + writer.dropped
-    report.committed += writer.committed
-    report.duplicate += writer.duplicate
-    report.quarantined += writer.quarantined
-    report.dropped += writer.dropped
-    report.lost += writer.lost + (writer.vanished ? missing : 0)
-    report.outstanding += writer.vanished ? 0 : missing
-  }
-  return report
 }

@@ -2,6 +2,10 @@
  * Sums of the ledger as parts of other statements, so that all figures of a statement are of one
  * moment.
  */
+import type { SqlRow } from '../../database/database.js'
+
+/** Rows of a writer that it has taken, and of which nothing is known. */
+const MISSING = 'issued - committed - quarantined - lost'
 
 /**
  * Rows of writers seen since a moment that are known not to be in their tables: those on their way,
@@ -9,22 +13,69 @@
  * milliseconds since the Unix epoch; the name; the moment.
  */
 export const MISSING_SINCE =
-  'SELECT COALESCE(SUM(issued - committed - quarantined - lost + CASE ' +
+  `SELECT COALESCE(SUM(${MISSING} + CASE ` +
   'WHEN gone_at >= ? OR gone <> quarantined + dropped + lost ' +
   'THEN quarantined + dropped + lost ELSE 0 END), 0) FROM wide_cache_writers ' +
   'WHERE name = ? AND last_seen >= ?'
 
 /**
- * Sums of all rows of a name, as `ledgerReport` adds them up: `issued`, `committed`, `quarantined`,
- * `dropped`, `lost`. Values: the moment before which a writer not seen since has vanished, in
- * milliseconds since the Unix epoch; the name.
+ * Sums of writers: `issued`, `committed`, `duplicate`, `quarantined`, `dropped`, `lost` for good,
+ * `owed` by writers that have vanished, and `writers_seen`, the number of the others. Values: the
+ * moment before which a writer not seen since has vanished, in milliseconds since the Unix epoch,
+ * twice.
  */
-export const LEDGER_SUMS =
-  'SELECT COALESCE(SUM(issued + dropped), 0) AS issued, ' +
-  'COALESCE(SUM(committed), 0) AS committed, COALESCE(SUM(quarantined), 0) AS quarantined, ' +
-  'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost + CASE WHEN last_seen < ? ' +
-  'THEN issued - committed - quarantined - lost ELSE 0 END), 0) AS lost ' +
+const SUMS =
+  'COALESCE(SUM(issued + dropped), 0) AS issued, COALESCE(SUM(committed), 0) AS committed, ' +
+  'COALESCE(SUM(duplicate), 0) AS duplicate, COALESCE(SUM(quarantined), 0) AS quarantined, ' +
+  'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost), 0) AS lost, ' +
+  `COALESCE(SUM(CASE WHEN last_seen < ? THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
+  'COALESCE(SUM(CASE WHEN last_seen < ? THEN 0 ELSE 1 END), 0) AS writers_seen ' +
   'FROM wide_cache_writers WHERE name = ?'
+
+/** {@link SUMS} of all writers of a name. Values: the moment, twice; the name. */
+export const LEDGER_SUMS = `SELECT ${SUMS}`
+
+/** {@link SUMS} of each writer of a name. Values: the moment, twice; the name. */
+export const WRITER_SUMS = `SELECT writer, ${SUMS} GROUP BY writer`
+
+/** Rows of one writer, or of all of a name. */
+export interface LedgerSums {
+  /** Rows taken or refused by `append`. Never falls. */
+  readonly issued: number
+  /** Rows in their tables. Never falls. */
+  readonly committed: number
+  /** Rows that came to SQL again and were not committed again. Never falls. */
+  readonly duplicate: number
+  /** Rows that SQL refused, now. */
+  readonly quarantined: number
+  /** Rows refused by their writers. Never falls. */
+  readonly dropped: number
+  /** Rows that are known to be lost for good. Never falls. */
+  readonly lost: number
+  /** Rows missing of writers that have vanished: lost, unless such a writer comes back. */
+  readonly owed: number
+  /** Writers that have not vanished, now. */
+  readonly writersSeen: number
+}
+
+export function sumsIn(row: SqlRow): LedgerSums {
+  return {
+    issued: Number(row['issued']),
+    committed: Number(row['committed']),
+    duplicate: Number(row['duplicate']),
+    quarantined: Number(row['quarantined']),
+    dropped: Number(row['dropped']),
+    lost: Number(row['lost']),
+    owed: Number(row['owed']),
+    writersSeen: Number(row['writers_seen']),
+  }
+}
+
+/** Rows on their way. */
+export function outstandingIn(sums: Omit<LedgerSums, 'duplicate' | 'writersSeen'>): number {
+  const { issued, committed, quarantined, dropped, lost, owed } = sums
+  return issued - committed - quarantined - dropped - lost - owed
+}
 
 /** Rows of a name that are in their tables. Value: the name. */
 export const COMMITTED_SUM =

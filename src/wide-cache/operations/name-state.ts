@@ -8,31 +8,16 @@ import type { MetricTable } from '../../metrics/metric.js'
 import { idText } from '../../support/id-text.js'
 import { Grid } from '../grid.js'
 import { type Run, SHARED } from '../ledger/grid-record.js'
+import { LEDGER_SUMS, type LedgerSums, outstandingIn, sumsIn } from '../ledger/sums.js'
 import { type Use, useOf } from '../ledger/use.js'
 
 /**
  * Sums of all rows. `issued` is the sum of `committed`, `dropped`, `lost`, `quarantined`,
  * `outstanding` and `owed`.
  */
-export interface LedgerTotals {
-  /** Rows that writers have taken or refused, as far as SQL has heard. Never falls. */
-  readonly issued: number
-  /** Rows in their tables. Never falls. */
-  readonly committed: number
-  /** Rows that came to SQL again and were not committed again. Never falls. */
-  readonly duplicate: number
-  /** Rows refused by their writers. Never falls. */
-  readonly dropped: number
-  /** Rows that are known to be lost for good. Never falls. */
-  readonly lost: number
-  /** Rows that SQL refused, now. */
-  readonly quarantined: number
+export interface LedgerTotals extends LedgerSums {
   /** Rows of writers heard of lately that are on their way, now. */
   readonly outstanding: number
-  /** Rows missing of writers that have vanished: lost, unless such a writer comes back. */
-  readonly owed: number
-  /** Writers that SQL has heard of within the time that a cell lives, now. */
-  readonly writersSeen: number
 }
 
 /** A grid of a name. Times are milliseconds since the Unix epoch, by the database's clock. */
@@ -149,39 +134,9 @@ async function readTotals(
 ): Promise<LedgerTotals> {
   const {
     rows: [row],
-  } = await queryable.query(
-    'SELECT SUM(issued) AS issued, SUM(committed) AS committed, SUM(duplicate) AS duplicate, ' +
-      'SUM(dropped) AS dropped, SUM(lost) AS lost, SUM(quarantined) AS quarantined, ' +
-      'SUM(CASE WHEN last_seen < ? THEN issued - committed - quarantined - lost ELSE 0 END) ' +
-      'AS owed, SUM(CASE WHEN last_seen < ? THEN 0 ELSE 1 END) AS writers_seen ' +
-      'FROM wide_cache_writers WHERE name = ?',
-    [vanishedBefore, vanishedBefore, name],
-  )
-  return totalsOf(row ?? {})
-}
-
-/** Returns the totals of a row of sums, which are `NULL` where there is nothing to add up. */
-function totalsOf(row: SqlRow): LedgerTotals {
-  const sum = (column: string): number => Number(row[column] ?? 0)
-  const [issued, committed, dropped, quarantined, lost, owed] = [
-    sum('issued'),
-    sum('committed'),
-    sum('dropped'),
-    sum('quarantined'),
-    sum('lost'),
-    sum('owed'),
-  ]
-  return {
-    issued: issued + dropped,
-    committed,
-    duplicate: sum('duplicate'),
-    dropped,
-    lost,
-    quarantined,
-    outstanding: issued - committed - quarantined - lost - owed,
-    owed,
-    writersSeen: sum('writers_seen'),
-  }
+  } = await queryable.query(LEDGER_SUMS, [vanishedBefore, vanishedBefore, name])
+  const sums = sumsIn(row!)
+  return { ...sums, outstanding: outstandingIn(sums) }
 }
 
 async function readGrids(
