@@ -42,15 +42,17 @@ export class WideCacheProcess extends SimulatedProcess {
   constructor(
     world: World,
     index: number,
-    site: Site,
-    servers: readonly SimulatedCacheServer[],
-    shape: Shape,
-    skew: number,
+    own: {
+      readonly site: Site
+      readonly servers: readonly SimulatedCacheServer[]
+      readonly shape: Shape
+      readonly skew: number
+    },
   ) {
-    super(world, index, { skew })
-    this.site = site
-    this.servers = servers
-    this.shape = shape
+    super(world, index, { skew: own.skew })
+    this.site = own.site
+    this.servers = own.servers
+    this.shape = own.shape
     this.startedAt = world.now
   }
 }

@@ -238,7 +238,7 @@ export class Run {
     const servers =
       scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
     const shape = scenario.shapes[actors.length % scenario.shapes.length]!
-    const process = new WideCacheProcess(world, index, site, servers, shape, skew)
+    const process = new WideCacheProcess(world, index, { site, servers, shape, skew })
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))
