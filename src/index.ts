@@ -63,15 +63,11 @@ export type { Logger } from './support/logger.js'
 export { type Codec, jsonCodec } from './support/codec.js'
 export type { DrainReport } from './wide-cache/collector/grid-drain.js'
 export type { GridOptions } from './wide-cache/grid-options.js'
-export type {
-  CommitContext,
-  ReadContext,
-  RetentionContext,
-  WideCacheOptions,
-} from './wide-cache/options.js'
+export type { CommitContext, ReadContext, RetentionContext } from './wide-cache/contexts.js'
+export type { WideCacheOptions } from './wide-cache/options.js'
 export type { LedgerReport } from './wide-cache/ledger/report.js'
 export type { Health } from './wide-cache/operations/health.js'
 export { KindDiffersError } from './wide-cache/ledger/use.js'
-export { type OwnUse, WideCache } from './wide-cache/wide-cache.js'
+export { WideCache } from './wide-cache/wide-cache.js'
 export type { CloseReport } from './wide-cache/writer/closing.js'
 export type { LiveCell } from './wide-cache/live.js'

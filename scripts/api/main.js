@@ -13,10 +13,13 @@ const ROOT = resolve(projectFolder)
 const OUT = resolve(output ?? join(ROOT, 'docs/api'))
 
 /** Types of parameters that only the tests hand in. Such parameters are left out. */
-const HANDED_IN_BY_TESTS = ['Environment', 'OwnUse']
+const HANDED_IN_BY_TESTS = ['Environment']
 
 /** Types that users need not name, because what they write is inferred to be of them. */
 const INTERNAL_TYPES = ['RemoveOld', 'Request']
+
+/** Bases of public types that are not exported: their methods are shown where they are inherited. */
+const BASES = ['Recorder', 'EngineRecorder', 'RowRecorder']
 
 /** Endings of option names, each with the unit that the text of such an option must name. */
 const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }
@@ -61,6 +64,8 @@ const app = await Application.bootstrapWithPlugins({
   validation: { invalidLink: true, notDocumented: true, notExported: true },
 })
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, leaveOut)
+// After all else has been resolved.
+app.converter.on(Converter.EVENT_RESOLVE_END, leaveOutBases, -1_000_000)
 
 const project = await app.convert()
 if (!project) process.exit(1)
@@ -115,6 +120,17 @@ function leaveOut({ project }) {
     if (property.name === 'name' && property.parent.name.endsWith('Error')) {
       project.removeReflection(property)
     }
+  }
+}
+
+/** Leaves out that something comes from a base that is not exported. */
+function leaveOutBases({ project }) {
+  const isOfBase = (type) => type && BASES.includes(type.name.replace(/<.*|\..*/, ''))
+  for (const reflection of project.getReflectionsByKind(ReflectionKind.All)) {
+    for (const key of ['inheritedFrom', 'overwrites', 'implementationOf']) {
+      if (isOfBase(reflection[key])) reflection[key] = undefined
+    }
+    if (reflection.extendedTypes?.some(isOfBase)) reflection.typeHierarchy = undefined
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../support/clock.js'
 import { shared } from '../support/shared.js'
 import type { LiveCell } from '../wide-cache/live.js'
-import type { WideCache } from '../wide-cache/wide-cache.js'
+import type { Engine } from '../wide-cache/engine.js'
 import type { ActivityStats } from './stats.js'
 import type { Visit } from './visit.js'
 
@@ -48,13 +48,14 @@ const MAX_PAGES = 20
  * @throws CacheError if the cache does not answer; what the database throws, without figures
  */
 export function liveView(
-  wide: WideCache<Visit, ActivityStats>,
+  stats: () => Promise<ActivityStats>,
+  engine: Engine<Visit>,
   clock: Clock,
 ): () => Promise<LiveActivity> {
   return shared(clock, SHARED_MS, async () => {
-    const { asOf } = await wide.read()
+    const { asOf } = await stats()
     const views = new Map<string, number>()
-    const tail = await wide.readLive(Date.parse(asOf), ({ page }) => {
+    const tail = await engine.readLive(Date.parse(asOf), ({ page }) => {
       views.set(page, (views.get(page) ?? 0) + 1)
     })
     return {

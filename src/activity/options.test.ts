@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { createActivity } from './activity.js'
-import { activitySettings, cacheWarning, type ActivityOptions } from './options.js'
+import { cacheWarning } from '../page-views/views.js'
+import { activitySettings, type ActivityOptions } from './options.js'
 
 test('without options there are the documented defaults', () => {
   const { grid, logger, ...settings } = activitySettings({})
@@ -159,12 +160,12 @@ test('createActivity(null) and createActivity("name") throw a TypeError', () => 
 
 test('a cache of one process earns a warning in production, and only there', () => {
   assert.match(
-    cacheWarning(memory(), { NODE_ENV: 'production' }) ?? '',
+    cacheWarning(memory(), 'fail', { NODE_ENV: 'production' }) ?? '',
     /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/,
   )
-  assert.equal(cacheWarning(memory(), {}), undefined)
+  assert.equal(cacheWarning(memory(), 'fail', {}), undefined)
   assert.equal(
-    cacheWarning({ ...memory(), scope: 'shared' }, { NODE_ENV: 'production' }),
+    cacheWarning({ ...memory(), scope: 'shared' }, 'fail', { NODE_ENV: 'production' }),
     undefined,
   )
 })

@@ -1,10 +1,14 @@
-import type { Cache } from '../cache/cache.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
 import type { Keep } from '../wide-cache/ledger/use.js'
-import { GRID_OPTIONS, type GridOptions, gridSettings } from '../wide-cache/grid-options.js'
+import {
+  GRID_OPTIONS,
+  type GridOptions,
+  type GridSettings,
+  gridSettings,
+} from '../wide-cache/grid-options.js'
 
 /**
  * Options of `createActivity()`. One that is `undefined` is one not given. `skip`, `visitor` and
@@ -91,8 +95,7 @@ export interface ActivityOptions extends GridOptions {
 }
 
 /**
- * Options complete and checked, but for those of the grid, which the wide cache checks and
- * completes.
+ * Options complete and checked.
  */
 export interface ActivitySettings {
   readonly name: string
@@ -116,7 +119,7 @@ export interface ActivitySettings {
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly logger: Logger
-  readonly grid: GridOptions
+  readonly grid: GridSettings
 }
 
 const OWN_OPTIONS = [
@@ -157,10 +160,11 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     keep,
     bots = 'skip',
     privacySignals = 'anonymous',
-    ...grid
+    ...gridOptions
   } = given(options)
   const checkedName = nameOf('name', name)
-  const { layerSeconds, cellTtlSeconds, vanishedSeconds, logger } = gridSettings(grid)
+  const grid = gridSettings(gridOptions)
+  const { layerSeconds, cellTtlSeconds, vanishedSeconds, logger } = grid
 
   const window = integer(
     'windowSeconds',
@@ -206,17 +210,4 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     logger,
     grid,
   })
-}
-
-/** Returns a warning about a cache that works, but is seldom the right one. */
-export function cacheWarning(
-  cache: Cache,
-  env: NodeJS.ProcessEnv = process.env,
-): string | undefined {
-  if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
-  return (
-    'wide-cache: the cache is memory:, private to this process; several processes would ' +
-    'count one visitor several times. ' +
-    'Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to memcached://host:port'
-  )
 }

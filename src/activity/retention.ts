@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
-import type { RetentionContext } from '../wide-cache/options.js'
+import type { RetentionContext } from '../wide-cache/contexts.js'
 import { HOURS_A_DAY, openDayOf } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { ActivityCertificate } from './certificate.js'

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.js'
 import { MISSING_SINCE } from '../wide-cache/ledger/sums.js'
-import type { ReadContext } from '../wide-cache/options.js'
+import type { ReadContext } from '../wide-cache/contexts.js'
 import { sliceOf } from './sums.js'
 
 /** Figures of the window: all visits since `asOf - windowSeconds` that have been committed. */

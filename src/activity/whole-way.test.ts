@@ -11,7 +11,8 @@ import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world
 import { type Pair, PAIRS, randomFrom, type Site } from '../counters/pairs.fixture.js'
 import type { Database, SqlRow } from '../database/database.js'
 import { keptLog } from '../support/kept-log.fixture.js'
-import { WideCache } from '../wide-cache/wide-cache.js'
+import { openRows } from '../wide-cache/row-recorder.fixture.js'
+import type { RowRecorder } from '../wide-cache/wide-cache.js'
 import { SiteActivity } from './activity.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { readCertificate } from './certificate.js'
@@ -236,8 +237,8 @@ class World {
   }
 
   /** A site's process, without the requests. */
-  #writer(): WideCache<Visit> {
-    return new WideCache<Visit>(
+  #writer(): RowRecorder<Visit> {
+    return openRows<Visit>(
       {
         ...this.#options(),
         codec: visitCodec,

@@ -5,23 +5,14 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Cache } from '../cache/cache.js'
 import { keptAlive, systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
 import { cronPeriodSeconds } from '../support/schedule.js'
+import { type Collectable, collectableOf } from '../wide-cache/commands.js'
 import { UsageError } from './arguments.js'
 import { type Address, addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
-import { type Collected, servedBy } from './served.js'
-
-/**
- * A WideCache, an activity or hits. Known by its methods, because the file may import another copy
- * of the package than this command is of.
- */
-interface Collectable extends Collected {
-  collectBy(when: string | true): Cache['scope']
-  close(): Promise<unknown>
-}
+import { servedBy } from './served.js'
 
 /**
  * Collects until `stop` is aborted, listens at `where` meanwhile, and then closes what it has
@@ -97,12 +88,13 @@ async function imported(path: string): Promise<object> {
 function collectablesIn(module: object): Map<Collectable, string> {
   const found = new Map<Collectable, string>()
   const look = (name: string, value: unknown): void => {
-    if (isCollectable(value) && !found.has(value)) found.set(value, name)
+    const collectable = collectableOf(value)
+    if (collectable && !found.has(collectable)) found.set(collectable, name)
   }
   for (const [name, value] of Object.entries(module)) look(name, value)
   // `module.exports = { clicks }` may come as a default export alone.
   const common: unknown = 'default' in module ? module.default : undefined
-  if (isObject(common) && !isCollectable(common)) {
+  if (isObject(common) && !collectableOf(common)) {
     for (const [name, value] of Object.entries(common)) look(name, value)
   }
   return found
@@ -110,16 +102,6 @@ function collectablesIn(module: object): Map<Collectable, string> {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-function isCollectable(value: unknown): value is Collectable {
-  return (
-    isObject(value) &&
-    'collectBy' in value &&
-    typeof value.collectBy === 'function' &&
-    'close' in value &&
-    typeof value.close === 'function'
-  )
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -15,12 +15,13 @@ import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
+import { type Collectable, collectableOf } from '../wide-cache/commands.js'
 import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
 import { type CollectOptions, UsageError } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
-import { type Collected, servedBy } from './served.js'
+import { servedBy } from './served.js'
 
 /**
  * Intervals at which the database is asked which names there are, in ms. The first holds as long as
@@ -32,14 +33,10 @@ const LOOK_AGAIN_EVERY_MS = 10_000
 /** Tables that each collecting run writes. */
 const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
 
-interface Collector extends Collected {
-  close(): Promise<void>
-}
-
 /** The collector of a name, and the use that it was started for. */
 interface Running {
   readonly use: SharedUse
-  readonly collector: Collector
+  readonly collector: Collectable
 }
 
 /**
@@ -199,7 +196,7 @@ class Collectors {
   }
 
   /** @throws TypeError, RangeError for flags that do not fit its grid; UsageError */
-  #start({ name, kind, ...recorded }: SharedUse): Collector {
+  #start({ name, kind, ...recorded }: SharedUse): Collectable {
     const {
       retentionHours,
       width = recorded.width,
@@ -220,14 +217,17 @@ class Collectors {
       const historyDays = recorded.historyDays || undefined
       const settings = activitySettings({ ...grid, name, retentionHours, historyDays })
       // As the sites have it, and not for longer by default.
-      return new SiteActivity(
-        retentionHours === undefined
-          ? { ...settings, keepSeconds: recorded.keepSeconds }
-          : settings,
-      )
+      return collectableOf(
+        new SiteActivity(
+          retentionHours === undefined
+            ? { ...settings, keepSeconds: recorded.keepSeconds }
+            : settings,
+        ),
+      )!
     }
     if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
-      return new ItemHits(hitsSettings({ ...grid, name: name.slice(GRID_NAME_START.length) }))
+      const hits = hitsSettings({ ...grid, name: name.slice(GRID_NAME_START.length) })
+      return collectableOf(new ItemHits(hits))!
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +

@@ -1,12 +1,10 @@
 /** Joins the metrics and troubles of all objects that a command collects, for HTTP. */
 import { joinMetrics } from '../metrics/prometheus.js'
+import type { Collectable } from '../wide-cache/commands.js'
 import type { Served } from './listen.js'
 
 /** Object that is collected under a name. */
-export interface Collected {
-  metrics(): Promise<string>
-  collectingTroubles(): Promise<string[]>
-}
+export type Collected = Pick<Collectable, 'metrics' | 'collectingTroubles'>
 
 /**
  * @param collected all that is collected at a time, by name

@@ -1,23 +1,23 @@
 import type { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
-import type { Cache } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { CountingDatabase } from '../connections/counting.js'
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { joinMetrics } from '../metrics/prometheus.js'
-import { CLOSED, type Health } from '../wide-cache/operations/health.js'
-import type { PreparedDatabase } from '../connections/prepared-database.js'
-import { sleep } from '../support/clock.js'
+import type { RequestHandler, Router } from '../page-views/express.js'
+import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
+import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer, onlyKnown } from '../support/options.js'
-import type { RequestHandler, Router } from '../page-views/express.js'
-import { Guard, identityOf, kindOf } from '../visitors/guard.js'
-import { Pseudonymizer } from '../visitors/pseudonymizer.js'
-import { lastResponses } from '../page-views/last-responses.js'
+import { identityOf, kindOf } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
-import type { LedgerReport } from '../wide-cache/ledger/report.js'
+import { Engine } from '../wide-cache/engine.js'
+import { EngineRecorder } from '../wide-cache/engine-recorder.js'
+import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { useOf } from '../wide-cache/ledger/use.js'
-import { WideCache } from '../wide-cache/wide-cache.js'
+import { START_COMMAND } from '../wide-cache/options.js'
+import type { Recorder } from '../wide-cache/recorder.js'
+import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
 import { countingMap, hitsCommit } from './counting.js'
 import {
@@ -32,7 +32,7 @@ import {
 import { type Hit, hitCodec, isItem, MAX_ITEM_BYTES } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
-import { cacheWarning, type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
+import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import { removeOldHits } from './retention.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
@@ -64,7 +64,7 @@ export interface HitsHistoryOptions {
 }
 
 /** The views of items: threads, articles, profiles. */
-export interface Hits {
+export interface Hits extends Recorder {
   /** The name that was given. */
   readonly name: string
   /**
@@ -142,45 +142,12 @@ export interface Hits {
    */
   rename(item: string, newItem: string): Promise<number>
   /**
-   * Resolves when all that was recorded so far is in the cache, or in SQL. Rejects when neither
-   * takes it; it is kept.
-   */
-  flush(): Promise<void>
-  /**
    * Brings to SQL what is old enough, with `all` the youngest hits too, and processes what has come
    * there. Collectors do this by themselves.
    */
   drain(options?: { all?: boolean }): Promise<DrainReport>
-  /** Reports the state of all rows recorded so far, repeats included. */
-  ledger(): Promise<LedgerReport>
-  /**
-   * Returns its metrics as text for Prometheus, those of the grid `hits.<name>` and of the map
-   * beside it: what SQL says, at most about 10 s old and the same from every process, and what this
-   * process says of itself. Never waits for SQL for longer than 3 s. `joinMetrics` joins those of
-   * several objects to one page.
-   */
+  /** As those of an activity, with those of the map beside the grid `hits.<name>`. */
   metrics(): Promise<string>
-  /**
-   * Has a meter of OpenTelemetry observe the same figures, until `close()`. They are read once a
-   * collection.
-   *
-   * @throws TypeError
-   */
-  instrument(meter: MetricsMeter): void
-  /**
-   * Tells whether this process does its part, from what it knows: waits for no server. Trouble with
-   * tracking never makes it not ready, and has a sentence in `reasons`.
-   */
-  health(): Health
-  /** Brings the tables up to this version; done by itself before SQL is first used. */
-  migrate(): Promise<void>
-  /**
-   * Brings to SQL what is held, within `closeTimeoutMs`, and lets go of all connections it has
-   * opened. Idempotent. Page views whose connections have been cut just before, by
-   * `server.closeAllConnections()`, still count. From then on all other methods but `record` and
-   * the middleware reject with a {@link ClosedError}.
-   */
-  close(): Promise<void>
 }
 
 /**
@@ -214,63 +181,57 @@ export function createHits(options: HitsOptions): Hits {
   return new ItemHits(hitsSettings(options))
 }
 
+/** Most rows of one commit, and seconds for which the figures of `top` are served. */
+const MAX_COMMIT_ROWS = 2_000
+const READ_TTL_SECONDS = 2
+
 /** {@link Hits}, with a clock that tests may own. */
-export class ItemHits implements Hits {
+export class ItemHits extends EngineRecorder<Hit> implements Hits {
   readonly #settings: HitsSettings
-  readonly #environment: Environment
+  readonly #engine: Engine<Hit>
   readonly #logger: BurstLogger
-  readonly #guard: Guard
-  readonly #connections: Connections
-  readonly #database: PreparedDatabase
-  readonly #wide: WideCache<Hit>
+  readonly #views: Views<string>
   readonly #map: CollisionFreeMap<string, number>
-  readonly #pseudonymizer: Pseudonymizer<string>
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
+    const { name, gridName } = settings
     const { clock } = environment
-    const { name, gridName, repeatSeconds, keepSeconds } = settings
-    this.#settings = settings
-    this.#environment = environment
-    this.#logger = new BurstLogger(settings.logger, () => clock.elapsed())
-    this.#guard = new Guard(this.#logger)
-    this.#connections = new Connections('Hits', name, environment)
-    this.#database = this.#connections.openDatabase(settings.grid.database, ['hits'], {
+    const logger = new BurstLogger(settings.logger, () => clock.elapsed())
+    const connections = new Connections<CloseReport>('Hits', name, environment)
+    // Opened here, because the map, which `commit` needs, uses it too.
+    const { database } = connections.openDatabase(settings.grid.database, [], {
       logger: settings.logger,
       through: (opened) => CountingDatabase.of(opened, clock),
     })
-    const { database } = this.#database
-    this.#map = countingMap(database, settings, environment)
-    this.#wide = new WideCache<Hit>(
-      {
-        ...settings.grid,
-        database,
-        name: gridName,
-        codec: hitCodec,
-        commit: hitsCommit(settings, this.#map),
-        removeOld: async (database, { now }) => {
-          const kept = (await useOf(database, gridName))?.keepSeconds ?? keepSeconds
-          const more = await removeOldHits(database, name, now - 1000 * kept)
-          return (await removeHours(database, name, now)) || more
-        },
-      },
+    const map = countingMap(database, settings, environment)
+    const engine = new Engine(
+      connections,
+      { ...engineSettings(settings, map, logger), database },
       environment,
-      {
-        kind: 'hits',
-        keepSeconds,
-        repeatSeconds,
-        tables: ['hits', 'collision-free-map'],
-        afterRun: () => this.#process(),
-      },
     )
-    const warning = cacheWarning(this.#wide.cache)
-    if (warning) this.#logger.warn('cache', warning)
-    this.#pseudonymizer = new Pseudonymizer({
-      cache: this.#wide.cache,
+    const { cache, writer } = engine
+    const views = new Views<string>({
+      cache,
       name: gridName,
       clock,
-      logger: this.#logger,
-      forward: (time, viewer, item) => this.#wide.append({ time, viewer, item }),
+      logger,
+      forward: (time, viewer, item) => writer.append({ time, viewer, item }),
+      got: 'a hit has',
+      withPrivateCache: 'count the hits of one viewer several times',
     })
+    super(engine, {
+      forwarded: () => views.forwarded(),
+      end: () => {
+        // The map is not closed: a commit under way may need it.
+        map.bucketMetrics.end()
+        return views.end()
+      },
+    })
+    this.#settings = settings
+    this.#engine = engine
+    this.#logger = logger
+    this.#views = views
+    this.#map = map
   }
 
   get name(): string {
@@ -287,7 +248,7 @@ export class ItemHits implements Hits {
     if (author === undefined && owner !== false && !isNobody(owner)) {
       this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
     }
-    this.#count(item, identity)
+    this.#count(item, identity, undefined)
   }
 
   middleware(options: HitsMiddlewareOptions): RequestHandler {
@@ -300,8 +261,8 @@ export class ItemHits implements Hits {
   }
 
   router(options: HitsRouterOptions): Router {
-    this.#connections.check()
-    return hitsRouter(options, (items) => this.counts(items), this.#environment.clock)
+    this.#engine.connections.check()
+    return hitsRouter(options, (items) => this.counts(items), this.#engine.environment.clock)
   }
 
   async count(item: string): Promise<number> {
@@ -310,120 +271,76 @@ export class ItemHits implements Hits {
   }
 
   counts(items: Iterable<string>): Promise<Map<string, number>> {
-    return this.#connections.run(async () => {
+    return this.#engine.connections.run(async () => {
       const { name, gridName } = this.#settings
       const checked = checkedItems(items)
-      return this.#read(() => readCounts(this.#wide.database, name, gridName, checked))
+      return this.#read(() => readCounts(this.#engine.database, name, gridName, checked))
     })
   }
 
   top(n: number, options: HitsTopOptions = {}): Promise<[item: string, hits: number][]> {
-    return this.#connections.run(async () => {
+    return this.#engine.connections.run(async () => {
       onlyKnown('top', options, ['hours'])
       const { name } = this.#settings
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (options.hours === undefined) {
-        return this.#read(() => readTop(this.#wide.database, name, checked))
+        return this.#read(() => readTop(this.#engine.database, name, checked))
       }
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
-      return this.#wide.readCached(`top:${checked}:${hours}`, async (database) =>
+      return this.#engine.read(`top:${checked}:${hours}`, async (database) =>
         readTopOfHours(database, name, checked, await database.now(), hours),
       )
     })
   }
 
   history(item: string, options: HitsHistoryOptions = {}): Promise<HitsDay[]> {
-    return this.#connections.run(async () => {
+    return this.#engine.connections.run(async () => {
       onlyKnown('history', options, ['days'])
       const text = checkedText('item', item)
       const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
       return this.#read(async () => {
-        const now = await this.#wide.database.now()
-        return readItemHistory(this.#wide.database, this.#settings.name, text, now, days)
+        const now = await this.#engine.database.now()
+        return readItemHistory(this.#engine.database, this.#settings.name, text, now, days)
       })
     })
   }
 
   delete(item: string): Promise<number> {
-    return this.#connections.run(async () => this.#move(checkedText('item', item), undefined))
+    return this.#engine.connections.run(async () =>
+      this.#move(checkedText('item', item), undefined),
+    )
   }
 
   rename(item: string, newItem: string): Promise<number> {
-    return this.#connections.run(async () =>
+    return this.#engine.connections.run(async () =>
       this.#move(checkedText('item', item), checkedItem('newItem', newItem)),
     )
   }
 
-  flush(): Promise<void> {
-    return this.#connections.run(async () => {
-      await this.#pseudonymizer.forwarded()
-      await this.#wide.flush()
-    })
-  }
-
-  drain(options?: { all?: boolean }): Promise<DrainReport> {
-    return this.#connections.run(() =>
-      keptAlive(this.#environment, async () => {
-        const report = await this.#wide.drain(options)
+  override drain(options?: { all?: boolean }): Promise<DrainReport> {
+    const drained = (): Promise<DrainReport> => super.drain(options)
+    return this.#engine.connections.run(() =>
+      keptAlive(this.#engine.environment, async () => {
+        const report = await drained()
         await this.#map.process()
         return report
       }),
     )
   }
 
-  ledger(): Promise<LedgerReport> {
-    return this.#connections.run(() => this.#wide.ledger())
+  override metrics(): Promise<string> {
+    const ofGrid = (): Promise<string> => super.metrics()
+    return this.#engine.connections.run(() => joinMetrics({ metrics: ofGrid }, this.#map))
   }
 
-  metrics(): Promise<string> {
-    return this.#connections.run(() => joinMetrics(this.#wide, this.#map))
-  }
-
-  instrument(meter: MetricsMeter): void {
-    this.#connections.check()
-    this.#wide.instrument(meter)
+  override instrument(meter: MetricsMeter): void {
+    super.instrument(meter)
     this.#map.instrument(meter)
   }
 
-  health(): Health {
-    return this.#connections.isOpen ? this.#wide.health() : CLOSED
-  }
-
-  /** Why a process that only collects is not ready; empty if it is. */
-  collectingTroubles(): Promise<string[]> {
-    return this.#connections.run(() => this.#wide.collectingTroubles())
-  }
-
-  migrate(): Promise<void> {
-    return this.#connections.run(() => this.#wide.migrate())
-  }
-
-  /** As {@link WideCache.collectBy}. */
-  collectBy(when: string | true): Cache['scope'] {
-    this.#connections.check()
-    return this.#wide.collectBy(when)
-  }
-
-  close(): Promise<void> {
-    return this.#connections.close(() => keptAlive(this.#environment, () => this.#close()))
-  }
-
-  async #close(): Promise<void> {
-    const { clock } = this.#environment
-    const timeout = sleep(clock, this.#settings.closeTimeoutMs)
-    // The map is not closed: a commit under way may need it.
-    this.#map.bucketMetrics.end()
-    await lastResponses(clock)
-    await this.#pseudonymizer.forwarded()
-    this.#pseudonymizer.close()
-    await this.#wide.close()
-    await Promise.race([this.#connections.idle(), timeout])
-    await this.#connections.releaseBy(timeout)
-  }
-
-  #count(item: unknown, identity: string | undefined, userAgent?: string): void {
+  #count(item: unknown, identity: string | undefined, userAgent: string | undefined): void {
     if (typeof item === 'string' && isItem(item)) {
-      this.#pseudonymizer.pseudonymize(item, identity, userAgent)
+      this.#views.count(item, identity, userAgent)
     } else {
       this.#refused(
         'item',
@@ -435,40 +352,70 @@ export class ItemHits implements Hits {
   }
 
   #read<T>(work: () => Promise<T>): Promise<T> {
-    return keptAlive(this.#environment, async () => (await this.#wide.migrate(), work()))
+    return keptAlive(this.#engine.environment, work)
   }
 
   #move(from: string, to: string | undefined): Promise<number> {
     const { name, gridName } = this.#settings
     const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
     return this.#read(() =>
-      this.#database.retriedTransaction((tx) =>
+      this.#engine.database.retriedTransaction((tx) =>
         moveHits(tx, { name, map: gridName, add }, from, to),
       ),
     )
   }
 
-  /** Adds up what has come since the last time. Never rejects. */
-  async #process(): Promise<void> {
-    try {
-      await this.#map.process()
-      this.#logger.recovered('process', 'wide-cache: processing hits again')
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      this.#logger.warn(
-        'process',
-        `wide-cache: processing the hits "${this.#settings.name}" failed and will be tried ` +
-          `again: ${why}`,
-      )
-    }
-  }
-
   #refused(field: string, value: unknown, wanted: string, instead: string): void {
     const what = typeof value === 'string' && value !== '' ? 'a longer text' : kindOf(value)
-    this.#guard.say(`record ${field}`, `a hit has ${what} as "${field}", not ${wanted}`, instead)
+    this.#views.refused(field, value, wanted, instead, what)
   }
 }
 
 function isNobody(value: unknown): boolean {
   return value === undefined || value === null || value === ''
+}
+
+/** Returns what hits hand in to their engine. */
+function engineSettings(
+  settings: HitsSettings,
+  map: CollisionFreeMap<string, number>,
+  logger: BurstLogger,
+): EngineSettings<Hit> {
+  const { name, gridName, repeatSeconds, keepSeconds } = settings
+  return {
+    ...settings.grid,
+    name: gridName,
+    use: { kind: 'hits', keepSeconds, historyDays: 0, repeatSeconds, keep: '' },
+    tables: ['hits', 'collision-free-map'],
+    codec: hitCodec,
+    commit: hitsCommit(settings, map),
+    maxCommitRows: MAX_COMMIT_ROWS,
+    readTtlSeconds: READ_TTL_SECONDS,
+    async removeOld(database, { now }) {
+      const kept = (await useOf(database, gridName))?.keepSeconds ?? keepSeconds
+      const more = await removeOldHits(database, name, now - 1000 * kept)
+      return (await removeHours(database, name, now)) || more
+    },
+    afterRun: () => processed(map, name, logger),
+    metrics: undefined,
+    collectorRemedy: START_COMMAND,
+  }
+}
+
+/** Adds up what has come since the last time. Never rejects. */
+async function processed(
+  map: CollisionFreeMap<string, number>,
+  name: string,
+  logger: BurstLogger,
+): Promise<void> {
+  try {
+    await map.process()
+    logger.recovered('process', 'wide-cache: processing hits again')
+  } catch (error) {
+    logger.warn(
+      'process',
+      `wide-cache: processing the hits "${name}" failed and will be tried again: ` +
+        messageOf(error),
+    )
+  }
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { createHits } from './hits.js'
-import { cacheWarning, hitsSettings } from './options.js'
+import { cacheWarning } from '../page-views/views.js'
+import { hitsSettings } from './options.js'
 
 test('a wrong option is refused by name, at creation', () => {
   const wrong: [object, RegExp][] = [
@@ -67,9 +68,9 @@ test('viewings are remembered as long as a cell can live, after their window', (
 test('in production a cache of one process is warned of', () => {
   const cache = memory()
   assert.match(
-    cacheWarning(cache, { NODE_ENV: 'production' }) ?? '',
+    cacheWarning(cache, 'fail', { NODE_ENV: 'production' }) ?? '',
     /memory:.* WIDE_CACHE_SERVERS \(or MEMCACHE_SERVERS\)/,
   )
-  assert.equal(cacheWarning(cache, {}), undefined)
+  assert.equal(cacheWarning(cache, 'fail', {}), undefined)
   return cache.close()
 })

@@ -1,7 +1,11 @@
-import type { Cache } from '../cache/cache.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, nameOf, oneOf, onlyKnown, wrongValue } from '../support/options.js'
-import { GRID_OPTIONS, type GridOptions, gridSettings } from '../wide-cache/grid-options.js'
+import {
+  GRID_OPTIONS,
+  type GridOptions,
+  type GridSettings,
+  gridSettings,
+} from '../wide-cache/grid-options.js'
 
 /** Options of `createHits()`. One that is `undefined` is one not given. */
 export interface HitsOptions extends GridOptions {
@@ -31,8 +35,7 @@ export interface HitsOptions extends GridOptions {
 }
 
 /**
- * Options complete and checked, but for those of the grid, which the wide cache checks and
- * completes.
+ * Options complete and checked.
  */
 export interface HitsSettings {
   readonly name: string
@@ -44,9 +47,8 @@ export interface HitsSettings {
   readonly keepSeconds: number
   readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
-  readonly closeTimeoutMs: number
   readonly logger: Logger
-  readonly grid: GridOptions
+  readonly grid: GridSettings
 }
 
 const OWN_OPTIONS = ['name', 'repeatSeconds', 'bots', 'privacySignals'] as const
@@ -71,14 +73,15 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     repeatSeconds: seconds,
     bots = 'skip',
     privacySignals = 'anonymous',
-    ...grid
+    ...gridOptions
   } = given(options)
   const name = nameOf('name', givenName)
   if (name.length > MAX_NAME) {
     throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
   }
   const gridName = GRID_NAME_START + name
-  const { closeTimeoutMs, vanishedSeconds, logger } = gridSettings(grid)
+  const grid = gridSettings(gridOptions)
+  const { vanishedSeconds, logger } = grid
   const repeatSeconds =
     seconds === undefined ? 0 : integer('repeatSeconds', seconds, 1, MAX_REPEAT_SECONDS, 'seconds')
   return Object.freeze({
@@ -89,21 +92,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
       (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
     bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
-    closeTimeoutMs,
     logger,
     grid,
   })
-}
-
-/** Returns a warning about a cache that works, but is seldom the right one. */
-export function cacheWarning(
-  cache: Cache,
-  env: NodeJS.ProcessEnv = process.env,
-): string | undefined {
-  if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
-  return (
-    'wide-cache: the cache is memory:, private to this process; several processes would ' +
-    'count the hits of one viewer several times. ' +
-    'Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to memcached://host:port'
-  )
 }

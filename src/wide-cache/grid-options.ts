@@ -68,8 +68,8 @@ export const GRID_OPTIONS = [
   'logger',
 ] as const
 
-/** {@link GridOptions} without the cache and the database, complete and checked. */
-export interface GridSettings {
+/** {@link GridOptions} complete and checked, but for the cache and the database, as given. */
+export interface GridSettings extends Pick<GridOptions, 'cache' | 'database'> {
   readonly width: number
   readonly layerSeconds: number
   readonly drainAfterLayers: number
@@ -149,6 +149,8 @@ export function gridSettings(options: GridOptions): GridSettings {
   const confirmSeconds = confirmSecondsOf(wanted.confirmSeconds, drainAge, periodSeconds)
   const directSeconds = confirmSeconds + CONFIRM_MARGIN_SECONDS
   return Object.freeze({
+    cache: wanted.cache,
+    database: wanted.database,
     ...timing,
     width: integer('width', wanted.width, 1, 1000, 'columns'),
     flushMs: integer('flushMs', wanted.flushMs, 1, 10_000, 'milliseconds'),

@@ -10,14 +10,19 @@ function settingsOfAny(options: unknown) {
 }
 
 test('what is not given has its default, also where it is given as undefined', () => {
-  const { logger, codec, commit, read, removeOld, ...figures } = settingsOfAny({
+  const { logger, codec, commit, read, removeOld, collectorRemedy, ...figures } = settingsOfAny({
     ...least,
     width: undefined,
     codec: undefined,
   })
   assert.deepEqual(figures, {
     name: 'test',
-    kind: 'rows',
+    use: { kind: 'rows', keepSeconds: 0, historyDays: 0, repeatSeconds: 0, keep: '' },
+    tables: [],
+    afterRun: undefined,
+    metrics: undefined,
+    cache: undefined,
+    database: undefined,
     width: 15,
     layerSeconds: 1,
     drainAfterLayers: 3,
@@ -34,6 +39,7 @@ test('what is not given has its default, also where it is given as undefined', (
     maxCommitRows: 2_000,
     readTtlSeconds: 2,
   })
+  assert.match(collectorRemedy, /collect --module/)
   assert.equal(logger, console)
   assert.equal(commit, least.commit)
   assert.deepEqual([read, removeOld], [undefined, undefined])

@@ -1,4 +1,4 @@
-import type { Database, Queryable, Transaction } from '../database/database.js'
+import type { Queryable, Transaction } from '../database/database.js'
 import {
   given,
   integer,
@@ -9,45 +9,9 @@ import {
   wrongValue,
 } from '../support/options.js'
 import { type Codec, jsonCodec } from '../support/codec.js'
-import { GRID_OPTIONS, type GridOptions, type GridSettings, gridSettings } from './grid-options.js'
-
-/** Context that `commit` gets beside its rows. */
-export interface CommitContext {
-  /** The database's clock at this transaction, in milliseconds since the Unix epoch. */
-  readonly now: number
-  /** The name of the wide cache. */
-  readonly name: string
-}
-
-/** Context that `read` gets. */
-export interface ReadContext {
-  /** The name of the wide cache. */
-  readonly name: string
-  /**
-   * The moment up to which all is in SQL, in milliseconds since the Unix epoch; never ahead of the
-   * database's clock.
-   */
-  readonly asOf: number
-  /**
-   * Whether that moment is longer ago than it would be if collectors came as often as they should.
-   */
-  readonly stale: boolean
-  /**
-   * From this moment on the figures are older than they should be, and still served only because
-   * the database is away; in milliseconds since the Unix epoch, by the database's clock.
-   */
-  readonly staleAt: number
-}
-
-/** Context that `removeOld` gets. */
-export interface RetentionContext {
-  /** The database's clock, in milliseconds since the Unix epoch. */
-  readonly now: number
-  /** The name of the wide cache. */
-  readonly name: string
-}
-
-type RemoveOld = (database: Database, context: RetentionContext) => Promise<boolean | void>
+import type { CommitContext, ReadContext } from './contexts.js'
+import type { EngineSettings, RemoveOld } from './engine-settings.js'
+import { GRID_OPTIONS, type GridOptions, gridSettings } from './grid-options.js'
 
 /** Options of a {@link WideCache}. */
 export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
@@ -94,18 +58,19 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
 }
 
 /** Options complete and checked. After this there are no defaults anywhere. */
-export interface Settings<Row, Figures> extends GridSettings {
-  readonly name: string
-  readonly kind: string
-  readonly codec: Codec<Row>
-  readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
-  readonly maxCommitRows: number
+export interface Settings<Row, Figures> extends EngineSettings<Row> {
   readonly read: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
-  readonly readTtlSeconds: number
-  readonly removeOld: RemoveOld | undefined
 }
 
 const DEFAULT_KIND = 'rows'
+
+/** What to do if no process collects: rows of any kind, and those of the package itself. */
+const START_MODULE =
+  'leave out collect: false in one of its processes, or start "wide-cache collect --module" with ' +
+  'a file that exports it'
+export const START_COMMAND =
+  'start "node_modules/.bin/wide-cache collect" beside the web processes ("npx wide-cache ' +
+  'collect" in a terminal), or leave out collect: false in one of them'
 
 /** Kinds of the package itself, which the command `wide-cache collect` collects. */
 export const PACKAGE_KINDS: readonly string[] = ['activity', 'hits']
@@ -152,13 +117,23 @@ export function settingsOf<Row, Figures>(
   return Object.freeze({
     ...gridSettings(grid),
     name: nameOf('name', name),
-    kind: kindOf(kind),
+    use: {
+      kind: kindOf(kind),
+      keepSeconds: 0,
+      historyDays: 0,
+      repeatSeconds: 0,
+      keep: '' as const,
+    },
+    tables: [],
     codec,
     commit,
     maxCommitRows: integer('maxCommitRows', maxCommitRows, 1_000, 100_000, 'rows'),
     read: optionalFunction('read', read, 'a function (database, context)'),
     readTtlSeconds: integer('readTtlSeconds', readTtlSeconds, 1, 86_400, 'seconds'),
     removeOld: optionalFunction('removeOld', removeOld, 'a function (database, context)'),
+    afterRun: undefined,
+    metrics: undefined,
+    collectorRemedy: START_MODULE,
   })
 }
 

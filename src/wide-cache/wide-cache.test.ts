@@ -12,9 +12,10 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { SILENT } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { jsonCodec } from '../support/codec.js'
-import type { WideCacheOptions } from './options.js'
+import { START_COMMAND, type WideCacheOptions } from './options.js'
 import { readNameState } from './operations/name-state.js'
-import { WideCache } from './wide-cache.js'
+import { openRows } from './row-recorder.fixture.js'
+import { type RowRecorder, WideCache } from './wide-cache.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
 
 /** A port all of whose methods fail while `broken()`. */
@@ -58,7 +59,7 @@ async function bench(options: Partial<WideCacheOptions<unknown>> = {}) {
     environment,
     ...more
   }: Partial<WideCacheOptions<unknown>> & { environment?: Environment } = {}) =>
-    new WideCache<unknown>(
+    openRows<unknown>(
       {
         name: 'test',
         cache,
@@ -425,7 +426,7 @@ for (const [kind, remedy] of [
     const { real } = await bench()
     const clock = new ManualClock(Date.now())
     const now = { now: async () => clock.now() }
-    const wide = new WideCache<unknown, { asOf: number; stale: boolean }>(
+    const wide = openRows<unknown, { asOf: number; stale: boolean }>(
       {
         name: 'uncollected',
         cache: shared(memory({ now: clock.now })),
@@ -437,7 +438,7 @@ for (const [kind, remedy] of [
         readTtlSeconds: 1,
       },
       { ...systemEnvironment, clock },
-      { kind },
+      kind === 'activity' ? { kind, collectorRemedy: START_COMMAND } : { kind },
     )
     // Since all living writers have committed what is older than confirmSeconds and a little.
     const age = 75_000
@@ -482,7 +483,7 @@ test('a collector removes old rows if clocks agree, and goes on while there are 
     now: () => Date.now() + ahead,
     elapsed: () => performance.now() + ahead,
   }
-  const wide = new WideCache<unknown>(
+  const wide = openRows<unknown>(
     {
       name: 'old',
       cache: 'memory:',
@@ -511,7 +512,7 @@ test('layers below a watermark from a clock ahead are drained, by new collectors
     now: () => Date.now() + passed,
     elapsed: () => performance.now() + passed,
   }
-  const begin = (): WideCache<unknown> =>
+  const begin = (): RowRecorder<unknown> =>
     open({
       cache: shared(cache),
       database: shifted(real, () => passed + wrong),

@@ -2,7 +2,8 @@
 import type { Transaction } from '../../src/database/database.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
-import { WideCache } from '../../src/wide-cache/wide-cache.js'
+import { openRows } from '../../src/wide-cache/row-recorder.fixture.js'
+import type { RowRecorder } from '../../src/wide-cache/wide-cache.js'
 import { SILENT } from '../../src/support/logger.js'
 
 export const NAME = 'law'
@@ -21,8 +22,8 @@ export async function commitTexts(rows: readonly string[], tx: Transaction): Pro
 export function openWideCache(
   { cache, database, environment }: Ports,
   options: Partial<WideCacheOptions<string>> = {},
-): WideCache<string> {
-  return new WideCache<string>(
+): RowRecorder<string> {
+  return openRows<string>(
     {
       name: NAME,
       cache,

@@ -19,6 +19,7 @@ import {
   countRecorded,
   createRecorded,
   openRecorded,
+  openRecordedEngine,
   type RecordedOptions,
   rowsOf,
   uniqueName,
@@ -58,7 +59,10 @@ test('the old primary turns read-only: collector and readers move within seconds
     read: async (database) => countRecorded(database),
   }
   const writer = openRecorded({ cache, database: url, collect: false }, options)
-  const collector = openRecorded({ cache, database: url, collect: EACH_SECOND }, options)
+  const { wide: collector, engine } = openRecordedEngine(
+    { cache, database: url, collect: EACH_SECOND },
+    options,
+  )
   try {
     for (const row of rowsOf(0, 0, 500)) writer.append(row)
     await eventually(
@@ -66,9 +70,7 @@ test('the old primary turns read-only: collector and readers move within seconds
       async () => (await countRecorded(oldSql)) === 500,
     )
     // All of its connections have been at work, and idle beside each other.
-    await Promise.all(
-      Array.from({ length: 5 }, () => collector.database.query('SELECT SLEEP(0.2)')),
-    )
+    await Promise.all(Array.from({ length: 5 }, () => engine.database.query('SELECT SLEEP(0.2)')))
     assert.equal(await collector.read(), 500)
 
     const administrator = await createConnection(old.url())

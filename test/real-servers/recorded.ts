@@ -8,7 +8,9 @@ import type { Cache } from '../../src/cache/cache.js'
 import type { Database, Queryable, Transaction } from '../../src/database/database.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
-import { WideCache } from '../../src/wide-cache/wide-cache.js'
+import type { Environment } from '../../src/support/environment.js'
+import { openEngine } from '../../src/wide-cache/row-recorder.fixture.js'
+import type { RowRecorder } from '../../src/wide-cache/wide-cache.js'
 
 /** A row: which writer, and its number there. */
 export interface Recorded {
@@ -34,11 +36,18 @@ const ROWS_A_STATEMENT = 1000
  * into a test.
  */
 export function openRecorded(
+  ...args: Parameters<typeof openRecordedEngine>
+): RowRecorder<Recorded, number> {
+  return openRecordedEngine(...args).wide
+}
+
+/** The same, with its engine. */
+export function openRecordedEngine(
   assignment: Assignment,
   options: RecordedOptions = {},
-  environment?: ConstructorParameters<typeof WideCache>[1],
-): WideCache<Recorded, number> {
-  return new WideCache<Recorded, number>(
+  environment?: Environment,
+) {
+  return openEngine<Recorded, number>(
     {
       name: 'recorded',
       layerSeconds: 1,

@@ -16,7 +16,7 @@ export interface SimulatedRow {
   readonly size: number
 }
 
-type SimulatedWideCache = InstanceType<Heart['WideCache']>
+type SimulatedWideCache = InstanceType<Heart['RowRecorder']>
 
 /** The name that all processes give. */
 const NAME = 'sim'
@@ -98,7 +98,9 @@ export class Actor {
         await tx.query(COMMIT_AND_CHAIN)
       },
     }
-    this.wideCache = new heart.WideCache<unknown>(options, process.environment)
+    const settings = heart.settingsOf<unknown, unknown>(options)
+    const engine = heart.rowEngine(settings, process.environment)
+    this.wideCache = new heart.RowRecorder<unknown>(engine, settings.read)
   }
 
   get name(): string {

@@ -6,7 +6,9 @@ import { pathToFileURL } from 'node:url'
  * error classes.
  */
 export interface Heart {
-  readonly WideCache: typeof import('../../src/wide-cache/wide-cache.js').WideCache
+  readonly RowRecorder: typeof import('../../src/wide-cache/wide-cache.js').RowRecorder
+  readonly rowEngine: typeof import('../../src/wide-cache/wide-cache.js').rowEngine
+  readonly settingsOf: typeof import('../../src/wide-cache/options.js').settingsOf
   readonly Outbox: typeof import('../../src/wide-cache/writer/outbox.js').Outbox
   readonly Ledger: typeof import('../../src/wide-cache/ledger/ledger.js').Ledger
   readonly CellReader: typeof import('../../src/wide-cache/collector/cell-reader.js').CellReader
@@ -17,11 +19,21 @@ export interface Heart {
 /** Loads the heart from a folder that is, or is like, `src`. */
 export async function loadHeart(source: string): Promise<Heart> {
   const load = (file: string) => import(pathToFileURL(join(source, file)).href)
-  const { WideCache } = await load('wide-cache/wide-cache.ts')
+  const { RowRecorder, rowEngine } = await load('wide-cache/wide-cache.ts')
+  const { settingsOf } = await load('wide-cache/options.ts')
   const { Outbox } = await load('wide-cache/writer/outbox.ts')
   const { Ledger } = await load('wide-cache/ledger/ledger.ts')
   const { CellReader } = await load('wide-cache/collector/cell-reader.ts')
   const { CacheError } = await load('cache/cache.ts')
   const { DatabaseError } = await load('database/database.ts')
-  return { WideCache, Outbox, Ledger, CellReader, CacheError, DatabaseError }
+  return {
+    RowRecorder,
+    rowEngine,
+    settingsOf,
+    Outbox,
+    Ledger,
+    CellReader,
+    CacheError,
+    DatabaseError,
+  }
 }

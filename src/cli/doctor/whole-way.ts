@@ -11,7 +11,7 @@ import { openDatabase } from '../../database/open.js'
 import { messageOf } from '../../support/errors.js'
 import { SILENT } from '../../support/logger.js'
 import { removeName } from '../../wide-cache/operations/remove-name.js'
-import { type OwnUse, WideCache } from '../../wide-cache/wide-cache.js'
+import { WideCache } from '../../wide-cache/wide-cache.js'
 import { type Finding, findingsOf } from './finding.js'
 
 /** The kind of the rows, which nothing else has, and collectors pass by. */
@@ -101,27 +101,23 @@ class Side {
   ) {
     this.cache = openCache(servers).cache
     this.database = openDatabase(url, SILENT).database
-    const own: OwnUse = { kind: DOCTOR_KIND }
-    this.wide = new WideCache<string>(
-      {
-        name: way.name,
-        cache: this.cache,
-        database: this.database,
-        collect: false,
-        width: 1,
-        layerSeconds: 1,
-        drainAfterLayers: 1,
-        cellTtlSeconds: 60,
-        closeTimeoutMs: 2_000,
-        // The findings say what fails; this log would say it in the words of the two sides.
-        logger: SILENT,
-        commit: async (rows) => {
-          if (rows.includes(way.token)) way.committedBy = who
-        },
+    this.wide = new WideCache<string>({
+      name: way.name,
+      kind: DOCTOR_KIND,
+      cache: this.cache,
+      database: this.database,
+      collect: false,
+      width: 1,
+      layerSeconds: 1,
+      drainAfterLayers: 1,
+      cellTtlSeconds: 60,
+      closeTimeoutMs: 2_000,
+      // The findings say what fails; this log would say it in the words of the two sides.
+      logger: SILENT,
+      commit: async (rows) => {
+        if (rows.includes(way.token)) way.committedBy = who
       },
-      undefined,
-      own,
-    )
+    })
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.js'
 import type { Clock } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
 import { removeOldEntries } from '../ledger/retention.js'
-import type { RetentionContext } from '../options.js'
+import type { RetentionContext } from '../contexts.js'
 
 /** Interval at which old data is removed, unless there is more than one call removes. */
 const RETENTION_EVERY_MS = 60_000

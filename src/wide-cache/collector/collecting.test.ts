@@ -13,7 +13,8 @@ import { SimulatedProcess } from '../../../test/simulated-world/simulated-proces
 import { SimulatedTransaction } from '../../../test/simulated-world/simulated-transaction.js'
 import { World } from '../../../test/simulated-world/world.js'
 import type { WideCacheOptions } from '../options.js'
-import { WideCache } from '../wide-cache.js'
+import { openEngine } from '../row-recorder.fixture.js'
+import type { RowRecorder } from '../wide-cache.js'
 
 const NO_FAULTS = {
   requestLost: 0,
@@ -101,7 +102,7 @@ function site() {
       errors,
       maxStatementBytes: 1e6,
     })
-    const wide = new WideCache<unknown>(
+    const { wide, engine } = openEngine<unknown>(
       {
         name: 'test',
         cache: new CountedCache(process, [memcached], NO_FAULTS, errors),
@@ -117,7 +118,7 @@ function site() {
       },
       process.environment,
     )
-    return { process, wide }
+    return { process, wide, engine }
   }
   /** The watermark in SQL, as the age of the newest drained layer in seconds. */
   const lag = (): number => {
@@ -252,7 +253,7 @@ test('a collector of long layers keeps its lease, and runs once a layer', async 
 })
 
 /** Returns the seconds between the moment up to which all is in SQL and now. */
-async function ageOf({ world, server }: Site, wide: WideCache<unknown>): Promise<number> {
+async function ageOf({ world, server }: Site, wide: RowRecorder<unknown>): Promise<number> {
   let asOf: number | undefined
   void wide.read().then((read) => (asOf = read as number))
   await world.pass(1_000)
@@ -380,11 +381,11 @@ test('drain({ all: true }) and the live view find what was placed ahead', async 
   first.process.kill('is killed')
   const { key, watermark } = published(memcached)
   memcached.store(key, Buffer.from(String(watermark + 50)), 1_000)
-  const { wide } = start({ collect: false }, -2_500)
+  const { wide, engine } = start({ collect: false }, -2_500)
   wide.append('ahead')
   await world.pass(1_000)
   const live: unknown[] = []
-  void wide.readLive(world.now, (row) => live.push(row))
+  void engine.readLive(world.now, (row) => live.push(row))
   await world.pass(1_000)
   assert.deepEqual(live, ['ahead'])
   void wide.drain({ all: true })

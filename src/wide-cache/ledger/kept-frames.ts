@@ -15,7 +15,7 @@ import { forUpdate } from '../../database/dialect.js'
 import { idOfText, idText } from '../../support/id-text.js'
 import type { Codec } from '../../support/codec.js'
 import { readCell, rowsOf, stampOf } from '../frame.js'
-import type { CommitContext } from '../options.js'
+import type { CommitContext } from '../contexts.js'
 import { FORGOTTEN, RowsError } from './ledger.js'
 
 /** A frame in quarantine, or a piece of bytes that are no frame. */

@@ -7,7 +7,7 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { SILENT } from '../../support/logger.js'
-import { type OwnUse, WideCache } from '../wide-cache.js'
+import { openRows, type OwnUse } from '../row-recorder.fixture.js'
 import { enterUse, KindDiffersError, sharedUses, type Use, useOf } from './use.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
@@ -26,7 +26,7 @@ async function site() {
     'CREATE TABLE taken (place INTEGER PRIMARY KEY, kind TEXT NOT NULL, row TEXT NOT NULL)',
   )
   const open = (kind: string | undefined, own?: OwnUse, logger = SILENT) =>
-    new WideCache<unknown>(
+    openRows<unknown>(
       {
         name: 'test',
         kind,
@@ -199,7 +199,7 @@ for (const [what, openDatabase] of DATABASES) {
 
 test('names come with the shape of their newest shared grid, never of private ones', async () => {
   const { open, database, cache } = await site()
-  const wide = new WideCache<unknown>(
+  const wide = openRows<unknown>(
     {
       name: 'wide',
       width: 7,
@@ -214,7 +214,7 @@ test('names come with the shape of their newest shared grid, never of private on
     undefined,
     { kind: 'hits', keepSeconds: 9, historyDays: 5, repeatSeconds: 8 },
   )
-  const own = new WideCache<unknown>({
+  const own = openRows<unknown>({
     name: 'own',
     cache: 'memory:',
     database,

@@ -13,9 +13,10 @@ import { eventually } from '../../support/eventually.fixture.js'
 import { SILENT } from '../../support/logger.js'
 import { flushPromises } from '../../support/manual-clock.fixture.js'
 import type { WideCacheOptions } from '../options.js'
-import { type OwnUse, WideCache } from '../wide-cache.js'
+import { collectableOf } from '../commands.js'
+import { openRows, type OwnUse } from '../row-recorder.fixture.js'
 import { NAME_METRICS, PROCESS_METRICS } from './metrics.js'
-import { metricsWith } from './operations.js'
+import { WIDE_CACHE_METRICS } from './operations.js'
 
 const MINUTE_MS = 60_000
 
@@ -80,7 +81,7 @@ async function bench(scope: Cache['scope'] = 'shared') {
   }
   const cache = cacheOf(broken, scope, environment.clock.elapsed)
   const open = (options: Partial<WideCacheOptions<string>> = {}, own: OwnUse = {}) =>
-    new WideCache<string>(
+    openRows<string>(
       {
         name: 'test',
         cache,
@@ -158,7 +159,7 @@ test('every metric has a value, of a site where all has happened', async () => {
   const page = await wide.metrics()
   assert.deepEqual(
     [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
-    metricsWith(undefined).map(({ name, type }) => [name, type]),
+    WIDE_CACHE_METRICS.map(({ name, type }) => [name, type]),
   )
   const values = valuesOf(page)
   assert(values.get('wide_cache_process_cache_errors_total{name="test",server="c:11211"}')! > 0)
@@ -232,7 +233,7 @@ test('a process that has not reached SQL tells of itself alone', async () => {
   assert.equal(valuesOf(page).get(series(PROCESS_METRICS.issued)), 1)
   assert(!page.includes('wide_cache_committed_total'))
   assert(!page.includes('figures_age'))
-  assert.deepEqual((await wide.collectingTroubles()).length, 1)
+  assert.deepEqual((await collectableOf(wide)!.collectingTroubles()).length, 1)
   broken.database = false
   await wide.close()
 })
@@ -267,7 +268,7 @@ test('what somebody else has put into the cache is no figure', async () => {
     const other = open()
     assert.doesNotMatch(await other.metrics(), /evil|undefined|null|NaN/)
     other.health()
-    await other.collectingTroubles()
+    await collectableOf(other)!.collectingTroubles()
     await other.close()
   }
   await wide.close()
@@ -303,7 +304,7 @@ test('trouble has a reason, and never makes a site not ready', async () => {
     return wide.health()
   }
   assert.deepEqual(await health(), { live: true, ready: true, reasons: [] })
-  assert.deepEqual(await wide.collectingTroubles(), [])
+  assert.deepEqual(await collectableOf(wide)!.collectingTroubles(), [])
   broken.cache = broken.database = true
   wide.append('b')
   wide.append('x'.repeat(70_000))
@@ -325,10 +326,13 @@ test('trouble has a reason, and never makes a site not ready', async () => {
   broken.cache = broken.database = false
   world.aheadMs += MINUTE_MS
   await wide.metrics()
-  assert.match((await wide.collectingTroubles()).join(), /^collecting lags 1[78]\d s behind$/)
+  assert.match(
+    (await collectableOf(wide)!.collectingTroubles()).join(),
+    /^collecting lags 1[78]\d s behind$/,
+  )
   await wide.drain()
   world.aheadMs += 11_000
-  assert.deepEqual(await wide.collectingTroubles(), [])
+  assert.deepEqual(await collectableOf(wide)!.collectingTroubles(), [])
   await wide.close()
   assert.deepEqual(wide.health(), {
     live: true,
@@ -368,7 +372,7 @@ test('a meter observes all metrics in one reading, until close()', async () => {
     removeBatchObservableCallback: (callback) => void callbacks.delete(callback),
   }
   wide.instrument(meter)
-  assert.equal(names.length, metricsWith(undefined).length)
+  assert.equal(names.length, WIDE_CACHE_METRICS.length)
   assert.equal(new Set(names).size, names.length)
   const observed: number[] = []
   for (const callback of callbacks) {

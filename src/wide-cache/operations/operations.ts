@@ -1,19 +1,25 @@
 import type { ErrorCounts } from '../../connections/counting.js'
 import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../connections/error-metrics.js'
 import { ageOf, type Known, LastKnown } from '../../metrics/last-known.js'
-import { type Metric, type MetricTable, type Reading, readingsOf } from '../../metrics/metric.js'
+import { type Metric, type Reading, readingsOf } from '../../metrics/metric.js'
+import type { Queryable } from '../../database/database.js'
 import type { Clock } from '../../support/clock.js'
+import { CachedRead, type CachedReadParts } from '../cached-read.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { WriterFigures } from '../writer/writer.js'
 import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
-import type { GridFigures, StateOfUse } from './name-state.js'
+import { type GridFigures, readNameState, type StateOfUse, type UseMetrics } from './name-state.js'
 import type { Runs } from './runs.js'
+
+/** Key of the state of the name, and seconds for which one reading of it serves all processes. */
+const STATE = 'state'
+const STATE_TTL_SECONDS = 10
 
 /** Greatest age of figures that a collector is judged by. */
 const STALE_MS = 60_000
 
-interface OperationsParts {
+interface OperationsParts extends Omit<CachedReadParts, 'ttlSeconds'> {
   readonly name: string
   readonly clock: Clock
   readonly watch: ClockWatch
@@ -24,15 +30,15 @@ interface OperationsParts {
   readonly databaseErrors: ErrorCounts
   readonly writer: { readonly figures: WriterFigures }
   readonly runs: Runs
-  /** Reads the state of the name, cached. */
-  readonly readState: () => Promise<StateOfUse | null>
+  readonly database: Queryable
   /** Metrics that the use of the name adds. */
-  readonly useMetrics: MetricTable | undefined
+  readonly useMetrics: UseMetrics | undefined
   /** Whether it has not been closed. */
   readonly isOpen: () => boolean
 }
 
-const WIDE_CACHE_METRICS: readonly Metric[] = [
+/** All metrics but those that a use adds. */
+export const WIDE_CACHE_METRICS: readonly Metric[] = [
   ...Object.values(NAME_METRICS),
   ...Object.values(PROCESS_METRICS),
   ...CACHE_ERROR_METRICS,
@@ -43,11 +49,6 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** Returns all metrics of a wide cache, including those that its use adds. */
-export function metricsWith(useMetrics: MetricTable | undefined): readonly Metric[] {
-  return [...WIDE_CACHE_METRICS, ...Object.values(useMetrics ?? {})]
-}
-
 /** Reads the metrics and the health of a wide cache, for its operators. */
 export class Operations {
   readonly #parts: OperationsParts
@@ -55,7 +56,18 @@ export class Operations {
 
   constructor(parts: OperationsParts) {
     this.#parts = parts
-    this.#state = new LastKnown(parts.clock, () => this.#read())
+    const state = new CachedRead({
+      ...parts,
+      key: STATE,
+      ttlSeconds: STATE_TTL_SECONDS,
+      query: () => this.#query(),
+    })
+    this.#state = new LastKnown(parts.clock, () => this.#read(state))
+  }
+
+  /** All metrics, including those that the use of the name adds. */
+  get metrics(): readonly Metric[] {
+    return [...WIDE_CACHE_METRICS, ...Object.values(this.#parts.useMetrics?.table ?? {})]
   }
 
   /** Reads all metrics; without those from SQL if SQL has never answered. Never rejects. */
@@ -73,7 +85,7 @@ export class Operations {
     if (!known || figuresAgeMs === undefined) return ofProcess
     return [
       ...nameReadings(known.figures, this.#own(known.figures), figuresAgeMs),
-      ...(useMetrics ? readingsOf(useMetrics, { name }, known.figures.ofUse) : []),
+      ...(useMetrics ? readingsOf(useMetrics.table, { name }, known.figures.ofUse) : []),
       ...ofProcess,
     ]
   }
@@ -115,9 +127,17 @@ export class Operations {
     return grids.filter(({ privateTo }) => privateTo === this.#parts.privateTo)
   }
 
-  async #read(): Promise<Known<StateOfUse> | undefined> {
-    const { name, clock, watch, readState } = this.#parts
-    const figures = await readState()
+  async #query(): Promise<StateOfUse | null> {
+    const { name, database, watch, useMetrics } = this.#parts
+    const now = await watch.now(database)
+    const state = await readNameState(database, name, now)
+    if (!state) return null
+    return { ...state, ofUse: (await useMetrics?.read(database, name)) ?? {} }
+  }
+
+  async #read(state: CachedRead<StateOfUse | null>): Promise<Known<StateOfUse> | undefined> {
+    const { name, clock, watch } = this.#parts
+    const figures = await state.read()
     if (figures?.name !== name) return undefined
     // Throws, and so is not taken, if somebody else has put something into the cache.
     nameReadings(figures, this.#own(figures), 0)

@@ -15,12 +15,13 @@ export interface RunFigures {
   readonly busyMs: number
 }
 
-/** Counts the drains of one process. */
+/** Runs the drains of one process one after the other, and counts them. */
 export class Runs {
   readonly #environment: Environment
   #figures: RunFigures = { drains: 0, failures: 0, rows: 0, ms: 0, busyMs: 0 }
   #failingSince: number | undefined
   #runsFailingSince: number | undefined
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(environment: Environment) {
     this.#environment = environment
@@ -48,8 +49,14 @@ export class Runs {
     this.#failingSince = undefined
   }
 
-  /** Counts a drain. @throws what it throws */
-  async count(drain: () => Promise<DrainReport>): Promise<DrainReport> {
+  /** Runs a drain after those before it, and counts it. @throws what it throws */
+  inTurn(drain: () => Promise<DrainReport>): Promise<DrainReport> {
+    const mine = this.#last.then(() => this.#counted(drain))
+    this.#last = mine.catch(() => undefined)
+    return mine
+  }
+
+  async #counted(drain: () => Promise<DrainReport>): Promise<DrainReport> {
     const { clock } = this.#environment
     const busy = (): number => this.#environment.busyMs?.() ?? 0
     const [began, busyBefore] = [clock.elapsed(), busy()]

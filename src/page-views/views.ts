@@ -1,0 +1,88 @@
+/**
+ * From a view to a row without identity, for activity and hits: the middleware and `record` hand
+ * views in, and what comes out has a hash in place of a visitor.
+ */
+import type { Cache } from '../cache/cache.js'
+import type { Clock } from '../support/clock.js'
+import type { BurstLogger } from '../support/logger.js'
+import { Guard, kindOf } from '../visitors/guard.js'
+import { type Forward, Pseudonymizer } from '../visitors/pseudonymizer.js'
+import { lastResponses } from './last-responses.js'
+import type { Count } from './middleware.js'
+
+interface ViewsParts<Subject> {
+  readonly cache: Cache
+  readonly name: string
+  readonly clock: Clock
+  readonly logger: BurstLogger
+  /** Takes the row. */
+  readonly forward: Forward<Subject>
+  /** Start of a message about a wrong argument, such as `record() got`. */
+  readonly got: string
+  /** What goes wrong with a cache that each process has for itself, for a warning. */
+  readonly withPrivateCache: string
+}
+
+export class Views<Subject> {
+  readonly #clock: Clock
+  readonly #guard: Guard
+  readonly #got: string
+  readonly #pseudonymizer: Pseudonymizer<Subject>
+  /** Counts a view now, as the middleware does. */
+  readonly count: Count<Subject>
+
+  constructor(parts: ViewsParts<Subject>) {
+    const { cache, clock, logger, got, withPrivateCache } = parts
+    this.#clock = clock
+    this.#guard = new Guard(logger)
+    this.#got = got
+    const warning = cacheWarning(cache, withPrivateCache)
+    if (warning) logger.warn('cache', warning)
+    const pseudonymizer = new Pseudonymizer(parts)
+    this.#pseudonymizer = pseudonymizer
+    this.count = (subject, identity, userAgent) =>
+      pseudonymizer.pseudonymize(subject, identity, userAgent)
+  }
+
+  /** Counts a view of another time. */
+  countAt(time: number, subject: Subject, identity: string | undefined): void {
+    this.#pseudonymizer.pseudonymize(subject, identity, undefined, time)
+  }
+
+  /** Says in the log which argument is of no use, and what is done instead. */
+  refused(
+    field: string,
+    value: unknown,
+    wanted: string,
+    instead: string,
+    what = kindOf(value),
+  ): void {
+    this.#guard.say(`record ${field}`, `${this.#got} ${what} as "${field}", not ${wanted}`, instead)
+  }
+
+  /** Resolves when all views so far have been forwarded: within a second. */
+  forwarded(): Promise<void> {
+    return this.#pseudonymizer.forwarded()
+  }
+
+  /** Waits for the last views, and lets go of the salt: later ones have no visitor. */
+  async end(): Promise<void> {
+    await lastResponses(this.#clock)
+    await this.#pseudonymizer.forwarded()
+    this.#pseudonymizer.close()
+  }
+}
+
+/** Returns a warning about a cache that works, but is seldom the right one. */
+export function cacheWarning(
+  cache: Cache,
+  consequence: string,
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+  if (cache.scope !== 'private' || env['NODE_ENV'] !== 'production') return undefined
+  return (
+    'wide-cache: the cache is memory:, private to this process; several processes would ' +
+    `${consequence}. Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to ` +
+    'memcached://host:port'
+  )
+}

@@ -1,0 +1,35 @@
+/**
+ * What the commands of the package ask of a WideCache, an activity or hits, beside the public
+ * methods. It hangs on the object by a symbol that all copies of the package share, because a site
+ * may import another copy than the command is of.
+ */
+import type { Cache } from '../cache/cache.js'
+
+/** An object whose grid a command collects. */
+export interface Collectable {
+  /**
+   * Starts to collect, by a cron line or as soon as layers are old enough, unless this process
+   * collects already. Returns the scope of the cache: nothing of other processes can be collected
+   * from a private one.
+   *
+   * @throws TypeError, RangeError if `when` is neither `true` nor a cron line; ClosedError
+   */
+  collectBy(when: string | true): Cache['scope']
+  /** Returns the reasons why a process that only collects is not ready; empty if it is. */
+  collectingTroubles(): Promise<string[]>
+  metrics(): Promise<string>
+  close(): Promise<unknown>
+}
+
+const KEY = Symbol.for('wide-cache.collectable')
+
+/** Lets commands collect the grid of `object` by `collectable`. */
+export function letCommandsCollect(object: object, collectable: Collectable): void {
+  Object.defineProperty(object, KEY, { value: collectable })
+}
+
+/** Returns what a command collects `value` by; `undefined`: it cannot be collected. */
+export function collectableOf(value: unknown): Collectable | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return (value as { readonly [KEY]?: Collectable })[KEY]
+}

@@ -1,0 +1,37 @@
+/** What the functions of a use get beside rows and database. */
+
+/** Context that `commit` gets beside its rows. */
+export interface CommitContext {
+  /** The database's clock at this transaction, in milliseconds since the Unix epoch. */
+  readonly now: number
+  /** The name of the wide cache. */
+  readonly name: string
+}
+
+/** Context that `read` gets. */
+export interface ReadContext {
+  /** The name of the wide cache. */
+  readonly name: string
+  /**
+   * The moment up to which all is in SQL, in milliseconds since the Unix epoch; never ahead of the
+   * database's clock.
+   */
+  readonly asOf: number
+  /**
+   * Whether that moment is longer ago than it would be if collectors came as often as they should.
+   */
+  readonly stale: boolean
+  /**
+   * From this moment on the figures are older than they should be, and still served only because
+   * the database is away; in milliseconds since the Unix epoch, by the database's clock.
+   */
+  readonly staleAt: number
+}
+
+/** Context that `removeOld` gets. */
+export interface RetentionContext {
+  /** The database's clock, in milliseconds since the Unix epoch. */
+  readonly now: number
+  /** The name of the wide cache. */
+  readonly name: string
+}

@@ -1,0 +1,31 @@
+import type { Database, Transaction } from '../database/database.js'
+import type { Codec } from '../support/codec.js'
+import type { CommitContext, RetentionContext } from './contexts.js'
+import type { GridSettings } from './grid-options.js'
+import type { Use } from './ledger/use.js'
+import type { UseMetrics } from './operations/name-state.js'
+
+export type RemoveOld = (database: Database, context: RetentionContext) => Promise<boolean | void>
+
+/** Settings of an engine: those of its grid, and what the use of the name hands in. */
+export interface EngineSettings<Row> extends GridSettings {
+  readonly name: string
+  /** What SQL records of the use. */
+  readonly use: Omit<Use, 'cellTtlSeconds'>
+  /** Parts of the package whose tables the use needs. */
+  readonly tables: readonly string[]
+  readonly codec: Codec<Row>
+  readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+  readonly maxCommitRows: number
+  readonly readTtlSeconds: number
+  readonly removeOld: RemoveOld | undefined
+  /**
+   * Called by the process that collects: after each run by a cron line, otherwise after a run every
+   * 10 s. Must take milliseconds only.
+   */
+  readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
+  /** Metrics that the use adds to those of its name. */
+  readonly metrics: UseMetrics | undefined
+  /** What to do if no process collects, for the log. */
+  readonly collectorRemedy: string
+}

@@ -1,0 +1,170 @@
+import type { Connections } from '../connections/connections.js'
+import { CountingCache, errorsOf } from '../connections/counting.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
+import type { Queryable } from '../database/database.js'
+import { sleep } from '../support/clock.js'
+import { type Environment, keptAlive } from '../support/environment.js'
+import { idText } from '../support/id-text.js'
+import { collectPeriodSeconds } from '../support/schedule.js'
+import { CachedReads } from './cached-reads.js'
+import { Chores } from './collector/chores.js'
+import { Collecting } from './collector/collecting.js'
+import { type DrainOptions } from './collector/collector.js'
+import type { DrainReport } from './collector/grid-drain.js'
+import { Completeness } from './completeness.js'
+import type { ReadContext } from './contexts.js'
+import type { EngineSettings } from './engine-settings.js'
+import { keyStart } from './grid.js'
+import { type LedgerReport, ledgerReport } from './ledger/report.js'
+import { type LiveTail, readLive } from './live.js'
+import { Operations } from './operations/operations.js'
+import type { CloseReport } from './writer/closing.js'
+import { Writer } from './writer/writer.js'
+import { engineParts } from './engine-parts.js'
+
+/** Longest time that a live reading waits for the published watermark. */
+const LIVE_PATIENCE_MS = 100
+
+/**
+ * Puts the writer, the collector and the ledger of one name together. Does not know what the rows
+ * are: the use of the name hands in how they are committed, kept and told of.
+ */
+export class Engine<Row> {
+  /** Tells from creation to closing what is under way. Owns the cache and the database. */
+  readonly connections: Connections<CloseReport>
+  readonly environment: Environment
+  readonly cache: CountingCache
+  readonly database: PreparedDatabase
+  readonly writer: Writer<Row>
+  readonly operations: Operations
+  readonly #parts: ReturnType<typeof engineParts<Row>>
+  readonly #completeness: Completeness
+  readonly #reads: CachedReads
+  #collecting: Collecting | undefined
+
+  /** @throws TypeError, RangeError naming the option `cache` or `database` */
+  constructor(
+    connections: Connections<CloseReport>,
+    settings: EngineSettings<Row>,
+    environment: Environment,
+  ) {
+    const parts = engineParts(connections, settings, environment)
+    const { cache, database, record, marks, runs } = parts
+    this.connections = connections
+    this.environment = environment
+    this.cache = cache
+    this.database = database
+    this.#parts = parts
+    this.writer = new Writer<Row>({
+      ...parts,
+      grid: () => record.grid,
+      apart: () => marks.apart,
+      enter: () => database.migrate(),
+    })
+    this.#completeness = new Completeness(parts)
+    const reads = {
+      ...parts,
+      async keyStart() {
+        await database.migrate()
+        return keyStart(record.grid!.id)
+      },
+    }
+    this.#reads = new CachedReads({ ...reads, ttlSeconds: settings.readTtlSeconds })
+    this.operations = new Operations({
+      ...reads,
+      privateTo: cache.scope === 'private' ? idText(parts.owner) : null,
+      cacheErrors: cache.errors,
+      databaseErrors: errorsOf(database.database),
+      writer: this.writer,
+      runs,
+      useMetrics: settings.metrics,
+      isOpen: () => connections.isOpen,
+    })
+    if (settings.collect !== false) this.collect(settings.collect)
+  }
+
+  /**
+   * Starts to collect, by a cron line or as soon as layers are old enough, unless it does so
+   * already.
+   *
+   * @throws TypeError, RangeError if `when` is neither `true` nor a cron line
+   */
+  collect(when: string | true): void {
+    if (this.#collecting) return
+    const parts = this.#parts
+    const periodSeconds = collectPeriodSeconds(when, parts.layerSeconds)
+    const chores = new Chores({ ...parts, steady: when === true })
+    const drain = (options: DrainOptions): Promise<DrainReport> => this.drain(options)
+    this.#collecting = new Collecting({ ...parts, chores, drain }, when, periodSeconds)
+  }
+
+  /** Drains, after the drains that are under way. */
+  drain(options: DrainOptions): Promise<DrainReport> {
+    const { collector, runs } = this.#parts
+    return keptAlive(this.environment, () => runs.inTurn(() => collector.drain(options)))
+  }
+
+  /** Returns what became of all rows. */
+  report(): Promise<LedgerReport> {
+    const { name, vanishedSeconds } = this.#parts
+    return ledgerReport(this.database, name, vanishedSeconds, () => this.writer.totals())
+  }
+
+  /**
+   * Returns the figures that `read` reads, from the cache if they are at most `readTtlSeconds` old,
+   * and the last good ones while SQL is away. `key` tells them from other figures of the name.
+   * There are few keys, or old ones go out of use.
+   */
+  read<Figures>(
+    key: string,
+    read: (database: Queryable, context: ReadContext) => Promise<Figures>,
+  ): Promise<Figures> {
+    const { name } = this.#parts
+    return this.#reads.read(key, async () =>
+      read(this.database, { name, ...(await this.#completeness.read()) }),
+    )
+  }
+
+  /**
+   * Reads the rows in the cells of the layers from `since` on, in milliseconds since the Unix
+   * epoch. They are not settled. Asks the cache only, once the grid is known from SQL.
+   */
+  async readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
+    const { record, published, clock, flushMs } = this.#parts
+    if (!record.grid) await this.database.migrate()
+    const grid = record.grid!
+    // Where this process's clock is behind, frames are placed in the collectors' present.
+    await published.refresh(grid, LIVE_PATIENCE_MS)
+    const present = published.layerOf(grid, clock.now())
+    return readLive(
+      { ...this.#parts, grid },
+      // `asOf` is so much before the end of the newest drained layer.
+      { since: since + flushMs, now: grid.endOf(present) - 1 },
+      onRow,
+    )
+  }
+
+  /**
+   * Time of the database's clock, or of this process's as long as that is not known; in
+   * milliseconds since the Unix epoch.
+   */
+  get now(): number {
+    const { watch, clock } = this.#parts
+    return watch.estimate ?? clock.now()
+  }
+
+  /**
+   * Stops collecting, brings all rows to SQL within `closeTimeoutMs`, waits for what is under way,
+   * and closes the connections. The connections must take no more work by then.
+   */
+  async close(): Promise<CloseReport> {
+    const { clock, closeTimeoutMs } = this.#parts
+    const timeout = sleep(clock, closeTimeoutMs)
+    this.#collecting?.stop()
+    const report = await this.writer.close()
+    await Promise.race([Promise.all([this.#collecting?.end(), this.connections.idle()]), timeout])
+    await this.writer.end(timeout)
+    await this.connections.releaseBy(timeout)
+    return report
+  }
+}

@@ -1,0 +1,44 @@
+import type { Queryable } from '../database/database.js'
+import type { Clock } from '../support/clock.js'
+import type { ClockWatch } from './clock-watch.js'
+import type { GridRecord } from './ledger/grid-record.js'
+import { enterUse, type Use } from './ledger/use.js'
+
+/**
+ * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
+ * only writers whose clocks are behind place frames in past layers.
+ */
+const NEW_GRID_SECONDS = 300
+
+/**
+ * Returns a function that enters a process in SQL: what it uses its name for, then its grid. It
+ * runs whenever the tables have been migrated, and takes the database as it is by then.
+ */
+export function entering({
+  name,
+  use,
+  layerSeconds,
+  scope,
+  clock,
+  watch,
+  record,
+}: {
+  readonly name: string
+  readonly use: Use
+  readonly layerSeconds: number
+  readonly scope: 'shared' | 'private'
+  readonly clock: Clock
+  readonly watch: ClockWatch
+  readonly record: GridRecord
+}): (database: Queryable) => Promise<void> {
+  const createdAt = clock.elapsed()
+  return async (database) => {
+    await enterUse(database, name, use)
+    const now = await watch.now(database)
+    const ageMs = clock.elapsed() - createdAt
+    // A private cache has no cells older than this process.
+    const oldest = scope === 'private' ? ageMs / 1000 + layerSeconds : NEW_GRID_SECONDS
+    const seconds = Math.min(oldest, use.cellTtlSeconds)
+    await record.enter(database, now, seconds, Math.floor(now - ageMs))
+  }
+}

@@ -1,0 +1,30 @@
+/** Opens what {@link WideCache} is, in an environment and for a use that a test owns. */
+import { type Environment, systemEnvironment } from '../support/environment.js'
+import type { Engine } from './engine.js'
+import type { EngineSettings } from './engine-settings.js'
+import { settingsOf, type WideCacheOptions } from './options.js'
+import { RowRecorder, rowEngine } from './wide-cache.js'
+
+/** Settings that a use of the package hands in, beside the options of a WideCache. */
+export type OwnUse = Partial<EngineSettings<never>['use']> &
+  Partial<Pick<EngineSettings<never>, 'tables' | 'afterRun' | 'metrics' | 'collectorRemedy'>>
+
+export function openEngine<Row, Figures = unknown>(
+  options: WideCacheOptions<Row, Figures>,
+  environment: Environment = systemEnvironment,
+  own: OwnUse = {},
+): { wide: RowRecorder<Row, Figures>; engine: Engine<Row> } {
+  const settings = settingsOf(options)
+  const { tables = [], afterRun, metrics, collectorRemedy = settings.collectorRemedy } = own
+  const { kind, keepSeconds, historyDays, repeatSeconds, keep } = { ...settings.use, ...own }
+  const use = { kind, keepSeconds, historyDays, repeatSeconds, keep }
+  const whole = { ...settings, use, tables, afterRun, metrics, collectorRemedy }
+  const engine = rowEngine(whole, environment)
+  return { wide: new RowRecorder(engine, settings.read), engine }
+}
+
+export function openRows<Row, Figures = unknown>(
+  ...args: Parameters<typeof openEngine<Row, Figures>>
+): RowRecorder<Row, Figures> {
+  return openEngine(...args).wide
+}
