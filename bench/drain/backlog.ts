@@ -55,7 +55,7 @@ export async function fill(
     sequence: 0,
     issued: 0,
   }))
-  let layer = grid.layerAt(from)
+  let layer = grid.layers.at(from)
   let cells: Buffer[][] = []
   let frames = 0
   const store = async (): Promise<void> => {
@@ -63,7 +63,7 @@ export async function fill(
       cells.map(async (cell, column) => {
         if (
           cell.length > 0 &&
-          !(await cache.set(grid.cellKey(layer, column), Buffer.concat(cell), CELL_TTL_SECONDS))
+          !(await cache.set(grid.keys.cell(layer, column), Buffer.concat(cell), CELL_TTL_SECONDS))
         ) {
           throw new Error('memcached does not store a cell: give it more memory')
         }
@@ -73,7 +73,7 @@ export async function fill(
   }
   await store()
   for (let first = 0; first < count; first += VISITS_A_FLUSH) {
-    const sent = grid.layerAt(from + ((first + VISITS_A_FLUSH) * 1000) / RATE)
+    const sent = grid.layers.at(from + ((first + VISITS_A_FLUSH) * 1000) / RATE)
     if (sent !== layer) {
       await store()
       layer = sent
@@ -105,7 +105,7 @@ export async function fill(
     }
   }
   await store()
-  return { watermark: grid.layerAt(from) - 1, frames }
+  return { watermark: grid.layers.at(from) - 1, frames }
 }
 
 const room = Buffer.alloc(2048)

@@ -102,9 +102,9 @@ for (const [dialect, open] of [
             width: WIDTH,
             layerSeconds: LAYER_SECONDS,
           })
-          const layer = grid.layerAt(Date.now())
+          const layer = grid.layers.at(Date.now())
           for (const [column, cell] of cells.entries()) {
-            await cache.set(grid.cellKey(layer, column), cell, 60)
+            await cache.set(grid.keys.cell(layer, column), cell, 60)
           }
           for (let i = 0; i < 5; i++) activity.record({ visitor: `v${i}`, page: '/real' })
           await activity.flush()

@@ -33,13 +33,13 @@ export function finestOf(states: readonly GridState[]): Grid | undefined {
 export function completeUpTo(states: readonly GridState[], now: number, timing: Timing): Complete {
   const { drainAfterLayers, periodSeconds: ownPeriod, directSeconds, flushMs } = timing
   const finest = finestOf(states)
-  const present = finest ? finest.endOf(finest.layerAt(now) - drainAfterLayers) : now
+  const present = finest ? finest.layers.endOf(finest.layers.at(now) - drainAfterLayers) : now
   let asOf = now - flushMs
   let due = asOf
   let byWriters = false
   for (const { grid, watermark, completeTo, periodSeconds = ownPeriod } of states) {
     // If a clock was ahead, the watermark is too.
-    const drained = grid.endOf(Math.min(watermark, grid.layerAt(now) - drainAfterLayers))
+    const drained = grid.layers.endOf(Math.min(watermark, grid.layers.at(now) - drainAfterLayers))
     const early = Math.min(completeTo, present)
     const isEarly = early > drained
     const drainAge = (drainAfterLayers + 1) * grid.layerSeconds

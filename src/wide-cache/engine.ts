@@ -14,7 +14,6 @@ import type { DrainReport } from './collector/grid-drain.js'
 import { Completeness } from './completeness.js'
 import type { ReadContext } from './contexts.js'
 import type { EngineSettings } from './engine-settings.js'
-import { keyStart } from './grid.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type LiveTail, readLive } from './live.js'
 import { Operations } from './operations/operations.js'
@@ -66,7 +65,7 @@ export class Engine<Row> {
       ...parts,
       async keyStart() {
         await database.migrate()
-        return keyStart(record.grid!.id)
+        return record.grid!.keys.start
       },
     }
     this.#reads = new CachedReads({ ...reads, ttlSeconds: settings.readTtlSeconds })
@@ -139,7 +138,7 @@ export class Engine<Row> {
     return readLive(
       { ...this.#parts, grid },
       // `asOf` is so much before the end of the newest drained layer.
-      { since: since + flushMs, now: grid.endOf(present) - 1 },
+      { since: since + flushMs, now: grid.layers.endOf(present) - 1 },
       onRow,
     )
   }

@@ -40,7 +40,7 @@ function bench(cells: Readonly<Record<string, Buffer>>) {
     read: async (since: number) => {
       for (const [place, bytes] of Object.entries(cells)) {
         const [layer, column] = place.split(':').map(Number)
-        await cache.set(grid.cellKey(layer!, column!), bytes, 60)
+        await cache.set(grid.keys.cell(layer!, column!), bytes, 60)
       }
       const parts = {
         cache: listening,

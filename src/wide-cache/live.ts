@@ -53,8 +53,8 @@ export async function readLive<Row>(
   onRow: (row: Row) => void,
 ): Promise<LiveTail> {
   // A clock that is a little ahead places in the next layer.
-  const to = grid.layerAt(now) + 1
-  const from = Math.max(grid.layerAt(since), to - MAX_LAYERS + 1)
+  const to = grid.layers.at(now) + 1
+  const from = Math.max(grid.layers.at(since), to - MAX_LAYERS + 1)
   const first = await cache.getMany(keysOf(grid, from, to, 0, 1))
   const fit = Math.floor(MAX_BYTES / Math.max(1, bytesIn(first)))
   const columns = Math.max(1, Math.min(grid.width, fit))
@@ -67,7 +67,7 @@ export async function readLive<Row>(
     let rows = 0
     const cells: LiveCell[] = []
     for (let column = 0; column < columns; column++) {
-      const key = grid.cellKey(layer, column)
+      const key = grid.keys.cell(layer, column)
       const cell = first.get(key) ?? others.get(key) ?? NOTHING
       const { frames } = readCell(cell, stamp)
       cells.push({ frames: frames.length, bytes: cell.length })
@@ -83,7 +83,7 @@ export async function readLive<Row>(
         await sleep(clock, 0)
       }
     }
-    layers.push({ start: grid.endOf(layer - 1), rows, cells })
+    layers.push({ start: grid.layers.endOf(layer - 1), rows, cells })
   }
   return { layerSeconds: grid.layerSeconds, layers, sampled: columns < grid.width }
 }
@@ -113,7 +113,7 @@ function decode<Row>(frame: Frame, codec: Codec<Row>, onRow: (row: Row) => void)
 function keysOf(grid: Grid, from: number, to: number, column: number, columns: number): string[] {
   const keys: string[] = []
   for (let layer = from; layer <= to; layer++) {
-    for (let at = column; at < columns; at++) keys.push(grid.cellKey(layer, at))
+    for (let at = column; at < columns; at++) keys.push(grid.keys.cell(layer, at))
   }
   return keys
 }

@@ -7,7 +7,7 @@ import { MAX_AHEAD_MS, PublishedWatermark } from './published-watermark.js'
 
 const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
 const NOW = 1_700_000_000_000
-const PRESENT = grid.layerAt(NOW)
+const PRESENT = grid.layers.at(NOW)
 
 /** A collector by the true time, and a writer whose clock is `behindMs` behind. */
 function bench(behindMs: number) {
@@ -81,7 +81,7 @@ test('a collector of two grids leaves to each what it has published there', asyn
   await collector.publish(grid, 1_000)
   await collector.publish(other, 10)
   await collector.withdraw(grid)
-  assert.equal(String(await cache.get(grid.watermarkKey)), '1000 ended')
+  assert.equal(String(await cache.get(grid.keys.watermark)), '1000 ended')
 })
 
 test('a watermark that is a minute ahead of the clock is not followed', async () => {

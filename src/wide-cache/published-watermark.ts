@@ -57,7 +57,7 @@ export class PublishedWatermark {
    * cache has it, or does not take it.
    */
   async publish(grid: Grid, watermark: number): Promise<void> {
-    this.#own.set(grid.watermarkKey, watermark)
+    this.#own.set(grid.keys.watermark, watermark)
     await this.#put(grid, String(watermark))
   }
 
@@ -68,7 +68,7 @@ export class PublishedWatermark {
    * not take it.
    */
   async withdraw(grid: Grid): Promise<void> {
-    const own = this.#own.get(grid.watermarkKey)
+    const own = this.#own.get(grid.keys.watermark)
     if (own !== undefined) await this.#put(grid, `${own} ended`)
   }
 
@@ -86,12 +86,12 @@ export class PublishedWatermark {
    * of the collector.
    */
   layerOf(grid: Grid, moment: number): number {
-    const own = grid.layerAt(moment)
+    const own = grid.layers.at(moment)
     if (this.#known === undefined) return own
     // When a run begins, the collector's present layer is so many layers above what it publishes.
     const present = this.#known + this.#drainAfterLayers
     // One that is farther ahead is wrong, or no collector would find the frame there.
-    const isTooFar = present > grid.layerAt(this.#clock.now() + MAX_AHEAD_MS)
+    const isTooFar = present > grid.layers.at(this.#clock.now() + MAX_AHEAD_MS)
     return isTooFar ? own : Math.max(own, present)
   }
 
@@ -109,14 +109,14 @@ export class PublishedWatermark {
   }
 
   async #put(grid: Grid, text: string): Promise<void> {
-    const { watermarkKey } = grid
-    await this.#cache.set(watermarkKey, Buffer.from(text), this.#ttlSeconds).catch(() => undefined)
+    const { watermark } = grid.keys
+    await this.#cache.set(watermark, Buffer.from(text), this.#ttlSeconds).catch(() => undefined)
   }
 
   /** Reads the watermark from the cache. `undefined`: there is none, or no answer came. */
   async #read(grid: Grid): Promise<{ watermark: number; ended: boolean } | undefined> {
     try {
-      const value = await this.#cache.get(grid.watermarkKey)
+      const value = await this.#cache.get(grid.keys.watermark)
       const [, digits, ended] = PUBLISHED.exec(value?.toString('latin1') ?? '') ?? []
       return digits === undefined
         ? undefined

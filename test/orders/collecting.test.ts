@@ -107,7 +107,7 @@ test('a collector that ends takes back nothing that the next one has published',
     })
     // So that nothing is under way any more.
     await orders.pass(1)
-    const published = String(await orders.store.get(grid!.watermarkKey))
+    const published = String(await orders.store.get(grid!.keys.watermark))
     assert(parseInt(published) >= watermarkOf(orders), `${published} is published`)
   })
 })

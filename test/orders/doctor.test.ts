@@ -20,7 +20,7 @@ async function collector({ cache, database, environment }: Ports): Promise<() =>
   const marks = new Marks({ cache, database, record, clock, logger, name: grid.name, newId })
   await record.enter(database, EPOCH, 0)
   return async () => {
-    const mark = await marks.put(record.grid!, EPOCH)
+    const mark = await marks.put(record.grid!.keys, EPOCH)
     assert(Buffer.isBuffer(mark))
     await database.query('UPDATE wide_cache_grids SET mark = ?', [mark])
   }

@@ -70,9 +70,9 @@ function unlessServer(error: unknown): void {
 /** Puts cells into the present layer and those after it, and returns the first layer. */
 async function fillLayers({ store }: Orders, parts: Parts, cells: Buffer[]): Promise<number> {
   const grid = parts.record.grid!
-  const first = grid.layerAt(parts.clock.now())
+  const first = grid.layers.at(parts.clock.now())
   for (const [index, cell] of cells.entries()) {
-    await store.set(grid.cellKey(first + index, 0), cell, 60)
+    await store.set(grid.keys.cell(first + index, 0), cell, 60)
   }
   return first
 }

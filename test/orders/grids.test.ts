@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Grid } from '../../src/wide-cache/grid.js'
+import { GridKeys } from '../../src/wide-cache/grid-keys.js'
 import { enterUse, KindDiffersError, type Use, useOf } from '../../src/wide-cache/ledger/use.js'
 import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { removeName } from '../../src/wide-cache/operations/remove-name.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { drainOf, drainOnce, enterGrid, GEOMETRY, type Parts, partsOf } from './parts.js'
+import { drainOf, drainOnce, enterGrid, type Parts, partsOf } from './parts.js'
 import { LAYER_MS, NAME, openWideCache } from './wide-cache.js'
 
 const MONTH_MS = 31 * 24 * 3600 * 1000
@@ -67,7 +67,7 @@ test('a grid in which a drain finds frames is not removed as old', async () => {
     const grid = record.grid!
     const drain = drainOf(one)
     await orders.store.set(
-      grid.cellKey(grid.layerAt(clock.now()), 0),
+      grid.keys.cell(grid.layers.at(clock.now()), 0),
       new Sender(WRITER).frame(0).bytes,
       60,
     )
@@ -182,7 +182,7 @@ test('a name whose removal fails is found again until all of it is removed', asy
       await enterGrid(orders, [parts])
       await orders.alone(async () => {
         await enterUse(parts.database, NAME, USE)
-        await parts.marks.put(parts.record.grid!, 0)
+        await parts.marks.put(parts.record.grid!.keys, 0)
         await parts.ledger.commit([new Sender(WRITER).frame(0)])
         await parts.ledger.keepForeign([Buffer.from('no frame')])
       })
@@ -223,7 +223,7 @@ test('a process of the kind that is refused enters no grid and places nothing', 
       const [grid] = grids(orders)
       const layer = Math.floor(orders.actor('').environment.clock.now() / LAYER_MS)
       for (let at = layer - 10; at <= layer; at++) {
-        const key = new Grid(grid!['id'] as Buffer, GEOMETRY).cellKey(at, 0)
+        const key = new GridKeys(grid!['id'] as Buffer).cell(at, 0)
         assert.equal(await orders.store.get(key), undefined)
       }
     },

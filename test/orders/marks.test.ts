@@ -38,7 +38,7 @@ async function twoWithMarks(
   for (const mark of list) {
     orders.look('INSERT INTO wide_cache_marks VALUES (?, ?, 0)', [grid.id, mark])
   }
-  if (list.length > 0) await orders.store.set(grid.marksKey, Buffer.concat(list), 60)
+  if (list.length > 0) await orders.store.set(grid.keys.marks, Buffer.concat(list), 60)
   if (marks !== undefined) await orders.alone(() => put(one))
   if (copy) orders.clone('copy')
   const two = partsOf(hasty(orders.actor('two', copy ? COPY : {})))
@@ -47,7 +47,7 @@ async function twoWithMarks(
 }
 
 function put(parts: Parts) {
-  return parts.marks.put(parts.record.grid!, 0)
+  return parts.marks.put(parts.record.grid!.keys, 0)
 }
 
 for (const [list, marks] of [

@@ -35,7 +35,7 @@ test('figures have all rows up to their moment, while these are committed', asyn
       const grid = record.grid!
       const at = clock.now()
       const frames = [1, 2].map((id) => new Sender(Buffer.alloc(16, id)).frame(0).bytes)
-      await store.set(grid.cellKey(grid.layerAt(at), 0), Buffer.concat(frames), 60)
+      await store.set(grid.keys.cell(grid.layers.at(at), 0), Buffer.concat(frames), 60)
       await orders.pass(3 * LAYER_MS)
       let figures: Figures | undefined
       await orders.together({

@@ -161,7 +161,7 @@ test('a burst after a rest waits, all of it, until SQL has said whose the grid i
         return async () => assert(await placer.place(frame, () => true, Infinity))
       })
       await orders.together({ first: first!, second: second!, third: third! })
-      const key = before.cellKey(before.layerAt(one.clock.now()), 0)
+      const key = before.keys.cell(before.layers.at(one.clock.now()), 0)
       assert.equal(await orders.store.get(key), undefined)
       assert(!record.grid!.id.equals(before.id))
     },

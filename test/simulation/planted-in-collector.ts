@@ -3,7 +3,7 @@ import { anyOf, type PlantedBug, type Replacement, SMALL_BATCHES } from './plant
 /** No bug: databases whose grids have the same id do not find out about each other. */
 const CLONES_UNNOTICED: Replacement = {
   file: 'collector/marks.ts',
-  find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
+  find: "if (await this.#foreign(keys, list, mark)) return 'foreign'",
   replace: '',
 }
 
@@ -42,8 +42,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'layers are drained that are not old enough',
     file: 'collector/grid-drain.ts',
-    find: 'const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers',
-    replace: 'const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers + 1',
+    find: 'const newest = this.#grid.layers.at(now) - this.#parts.drainAfterLayers',
+    replace: 'const newest = this.#grid.layers.at(now) - this.#parts.drainAfterLayers + 1',
     told: /not old enough|has not read|whose server has been silent/,
   },
   {
@@ -92,7 +92,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: "a clone's marks are not looked at",
     file: 'collector/marks.ts',
-    find: "if (await this.#foreign(grid, list, mark)) return 'foreign'",
+    find: "if (await this.#foreign(keys, list, mark)) return 'foreign'",
     replace: '',
     told: /has come to database|use one grid/,
     seed: 30,
@@ -169,8 +169,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'figures say that they are complete up to layers that no collector has drained',
     file: 'complete.ts',
-    find: 'Math.min(watermark, grid.layerAt(now) - drainAfterLayers)',
-    replace: 'Math.max(watermark, grid.layerAt(now) - drainAfterLayers)',
+    find: 'Math.min(watermark, grid.layers.at(now) - drainAfterLayers)',
+    replace: 'Math.max(watermark, grid.layers.at(now) - drainAfterLayers)',
     told: /though figures were complete/,
     seed: 11,
   },
@@ -185,8 +185,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a grid is complete though only some of its long layers have been read',
     file: 'collector/grid-drain.ts',
-    find: 'const to = this.#grid.layerAt(now) + LAYERS_AHEAD',
-    replace: 'const to = this.#grid.layerAt(now) - 1',
+    find: 'const to = this.#grid.layers.at(now) + LAYERS_AHEAD',
+    replace: 'const to = this.#grid.layers.at(now) - 1',
     told: /though figures were complete/,
     seed: 297,
   },

@@ -1,7 +1,7 @@
 /** Checks of what processes have recorded: collectors, server lists, quarantine, visitors. */
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
-import { Grid } from '../../wide-cache/grid.js'
+import { GridKeys } from '../../wide-cache/grid-keys.js'
 import { SHARED } from '../../wide-cache/ledger/grid-record.js'
 import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
 import { type Finding, findingsOf } from './finding.js'
@@ -104,14 +104,14 @@ async function showsMark(
   cache: Cache,
   id: Buffer,
 ): Promise<boolean | undefined> {
-  const { marksKey } = new Grid(id, { width: 1, layerSeconds: 1 })
+  const keys = new GridKeys(id)
   for (let tries = 1; tries <= MARK_TRIES; tries++) {
     const { rows } = await database.query(NEWEST_MARKS, [id, id])
     const marks = new Set(
       rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')),
     )
     if (marks.size === 0) return true
-    const list = await cache.get(marksKey).catch(() => null)
+    const list = await cache.get(keys.marks).catch(() => null)
     if (list === null) return undefined
     if (!list) continue
     for (let at = 0; at + MARK_BYTES <= list.length; at += MARK_BYTES) {

@@ -54,7 +54,7 @@ function bench() {
     reader,
     world,
     put: (layer: number, column: number, ...pieces: Buffer[]) =>
-      stored.set(grid.cellKey(layer, column), Buffer.concat(pieces)),
+      stored.set(grid.keys.cell(layer, column), Buffer.concat(pieces)),
     /** One drain of the layers 1 to 3. */
     drain: async () => {
       const silent = new Set<string>()

@@ -113,7 +113,7 @@ export class CellReader {
     const layers = new Map<string, number>()
     for (let layer = from; layer <= to; layer++) {
       for (let column = 0; column < this.#grid.width; column++) {
-        layers.set(this.#grid.cellKey(layer, column), layer)
+        layers.set(this.#grid.keys.cell(layer, column), layer)
       }
     }
     return layers

@@ -88,7 +88,7 @@ export class Collector {
   msToNextLayer(now: number): number {
     let ms = Infinity
     for (const { state } of this.#known.values()) {
-      ms = Math.min(ms, state.grid.endOf(state.grid.layerAt(now)) - now)
+      ms = Math.min(ms, state.grid.layers.endOf(state.grid.layers.at(now)) - now)
     }
     return ms
   }
@@ -147,8 +147,8 @@ export class Collector {
     if (grid.layerSeconds === finest.layerSeconds) return
     // Before the cells are read: what was recorded so long ago is in them.
     const now = watch.estimate ?? 0
-    const completeTo = finest.endOf(finest.layerAt(now) - drainAfterLayers)
-    if (completeTo <= Math.max(grid.endOf(newest), known.state.completeTo)) return
+    const completeTo = finest.layers.endOf(finest.layers.at(now) - drainAfterLayers)
+    if (completeTo <= Math.max(grid.layers.endOf(newest), known.state.completeTo)) return
     if (!(await drain.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)
     known.state = { ...known.state, completeTo }
@@ -162,7 +162,7 @@ export class Collector {
     const { marks, clock } = this.#parts
     if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return known.mark
     const began = clock.elapsed()
-    const mark = await marks.put(known.state.grid, await this.#now(steady))
+    const mark = await marks.put(known.state.grid.keys, await this.#now(steady))
     // Until the grid has its new id, each run asks again, and drains nothing.
     if (mark === 'foreign') return mark
     known.markedAt = began

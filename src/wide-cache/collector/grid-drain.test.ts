@@ -21,7 +21,7 @@ const report = {
 
 const NOW = 1_700_000_000_000
 const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
-const PRESENT = grid.layerAt(NOW)
+const PRESENT = grid.layers.at(NOW)
 
 /** A drain of empty cells, which notes what it asks for, and in which order it works. */
 function bench(parts: Partial<DrainParts> = {}) {
@@ -89,12 +89,12 @@ test('a process that drains a grid for the first time looks back five minutes', 
   const newest = PRESENT - 2
   await drain.drain(NOW, newest - 1, undefined, { ...report })
   assert.deepEqual(
-    [asked.size, asked.has(grid.cellKey(newest - 300, 0)), asked.has(grid.cellKey(newest, 0))],
+    [asked.size, asked.has(grid.keys.cell(newest - 300, 0)), asked.has(grid.keys.cell(newest, 0))],
     [301, true, true],
   )
   asked.clear()
   await drain.drain(NOW + 1_000, newest, undefined, { ...report })
-  assert.deepEqual([...asked], [grid.cellKey(newest + 1, 0)])
+  assert.deepEqual([...asked], [grid.keys.cell(newest + 1, 0)])
   await close()
 })
 

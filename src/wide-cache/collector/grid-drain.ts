@@ -126,7 +126,7 @@ export class GridDrain {
     report: DrainReport,
   ): Promise<number> {
     this.#isDrained = false
-    const newest = this.#grid.layerAt(now) - this.#parts.drainAfterLayers
+    const newest = this.#grid.layers.at(now) - this.#parts.drainAfterLayers
     const silent: SilentServers = new Set()
     const { published, clock } = this.#parts
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
@@ -176,7 +176,7 @@ export class GridDrain {
     const { clock } = this.#parts
     if (!this.#isDrained || clock.elapsed() < this.#mayReadEarlyAt) return false
     const silent: SilentServers = new Set()
-    const to = this.#grid.layerAt(now) + LAYERS_AHEAD
+    const to = this.#grid.layers.at(now) + LAYERS_AHEAD
     let bytes = 0
     let answered = true
     for (let from = newest + 1; from <= to && bytes <= READ_BYTES; from += AHEAD_LAYERS) {
@@ -197,11 +197,12 @@ export class GridDrain {
   async commitYounger(newest: number, report: DrainReport): Promise<void> {
     const now = await this.#parts.watch.now(this.#parts.database)
     const to = Math.max(
-      this.#grid.layerAt(now) + LAYERS_AHEAD,
-      this.#grid.layerAt(now + MAX_AHEAD_MS),
+      this.#grid.layers.at(now) + LAYERS_AHEAD,
+      this.#grid.layers.at(now + MAX_AHEAD_MS),
     )
     // The clock may have leapt since `newest`: nothing older than the TTL lives.
-    const oldestAlive = this.#grid.layerAt(now) - this.#grid.layersIn(this.#parts.cellTtlSeconds)
+    const oldestAlive =
+      this.#grid.layers.at(now) - this.#grid.layers.countIn(this.#parts.cellTtlSeconds)
     for (let from = Math.max(newest + 1, oldestAlive); from <= to; from += AHEAD_LAYERS) {
       const last = Math.min(to, from + AHEAD_LAYERS - 1)
       const { frames } = await this.#read(from, last, report, new Set())
@@ -229,10 +230,10 @@ export class GridDrain {
     this.#wentBackAt = watch.wentBackAt
     if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
-    const oldestAlive = newest - this.#grid.layersIn(cellTtlSeconds)
+    const oldestAlive = newest - this.#grid.layers.countIn(cellTtlSeconds)
     const lookBackFrom = this.#hasLookedBack
       ? Infinity
-      : newest - this.#grid.layersIn(LOOK_BACK_SECONDS)
+      : newest - this.#grid.layers.countIn(LOOK_BACK_SECONDS)
     return Math.max(Math.min(this.#againFrom ?? watermark + 1, lookBackFrom), oldestAlive)
   }
 

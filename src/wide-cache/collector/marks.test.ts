@@ -51,7 +51,7 @@ async function bench(cache: Cache, database = sqlite(':memory:')) {
     async put() {
       const since = clock.elapsed()
       let settled = false
-      const putting = marks.put(grid, 0).finally(() => {
+      const putting = marks.put(grid.keys, 0).finally(() => {
         settled = true
       })
       while (!settled) {
@@ -77,7 +77,7 @@ test('collecting runs of one database put and find marks without a wait', async 
     assert(Buffer.isBuffer(mark) && waited === 0, `run ${i}`)
   }
   assert.deepEqual(one.log.lines, [])
-  const list = await cache.get(grid.marksKey)
+  const list = await cache.get(grid.keys.marks)
   assert(list!.length <= 2 * 60 * 16, `${list!.length} bytes of marks`)
   await one.database.close()
 })
@@ -98,8 +98,8 @@ test('a mark that reaches this database node some seconds later is not foreign',
   const cache = sharedCache()
   const one = await bench(cache)
   const mark = systemEnvironment.newId()
-  await cache.set(grid.marksKey, mark, 1_000)
-  const putting = one.marks.put(grid, 0)
+  await cache.set(grid.keys.marks, mark, 1_000)
+  const putting = one.marks.put(grid.keys, 0)
   for (let looked = 0; looked < 3; looked++) {
     await eventually('it waits', () => one.clock.pending > 0)
     if (looked === 2) await one.knows(mark)
@@ -131,7 +131,7 @@ test('a process is apart while three of six marks are missing, and the log says 
   const one = await bench(cache)
   const see = async (shown: boolean): Promise<boolean> => {
     one.record.newest = systemEnvironment.newId()
-    if (shown) await cache.set(grid.marksKey, one.record.newest, 1_000)
+    if (shown) await cache.set(grid.keys.marks, one.record.newest, 1_000)
     await one.marks.compare()
     await one.marks.compare()
     return one.marks.apart

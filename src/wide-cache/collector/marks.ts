@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.js'
 import { placeholders } from '../../database/dialect.js'
 import { type Clock, sleep } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
-import type { Grid } from '../grid.js'
+import type { GridKeys } from '../grid-keys.js'
 import type { GridRecord } from '../ledger/grid-record.js'
 
 const MARK_BYTES = 16
@@ -84,23 +84,23 @@ export class Marks {
    * Puts a new mark into SQL and the cache, before anything is drained. Returns it, or `undefined`
    * if the cache did not take it; `'foreign'` if another database uses this grid's id.
    */
-  async put(grid: Grid, now: number): Promise<Buffer | 'foreign' | undefined> {
+  async put(keys: GridKeys, now: number): Promise<Buffer | 'foreign' | undefined> {
     if (this.#cache.scope === 'private') return undefined
     const mark = this.#newId()
     await this.#database.query(
       'INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, ?)',
-      [grid.id, mark, now],
+      [keys.id, mark, now],
     )
     try {
-      if (!(await this.#append(grid, mark))) return undefined
+      if (!(await this.#append(keys, mark))) return undefined
       // Read behind the own mark: of two databases, the one that puts its mark later sees that of
       // the other.
-      const list = await this.#list(grid)
-      if (await this.#foreign(grid, list, mark)) return 'foreign'
-      this.#lists.set(grid.marksKey, list)
+      const list = await this.#list(keys)
+      if (await this.#foreign(keys, list, mark)) return 'foreign'
+      this.#lists.set(keys.marks, list)
       // After all have been looked at: what another database appends from now on, it does behind
       // this mark.
-      if (list.length > MAX_MARKS) await this.#cache.set(grid.marksKey, mark, LIST_TTL_SECONDS)
+      if (list.length > MAX_MARKS) await this.#cache.set(keys.marks, mark, LIST_TTL_SECONDS)
     } catch (error) {
       if (!(error instanceof CacheError)) throw error
       return undefined
@@ -118,7 +118,7 @@ export class Marks {
     const mark = newest?.toString('hex')
     if (!grid || !mark || mark === this.#newest || this.#cache.scope === 'private') return
     try {
-      const list = await this.#list(grid)
+      const list = await this.#list(grid.keys)
       this.#newest = mark
       this.#missing = [...this.#missing, !list.includes(mark)].slice(-MARKS_COMPARED)
     } catch {
@@ -145,8 +145,8 @@ export class Marks {
     }
   }
 
-  async #list(grid: Grid): Promise<string[]> {
-    const value = (await this.#cache.get(grid.marksKey)) ?? Buffer.alloc(0)
+  async #list(keys: GridKeys): Promise<string[]> {
+    const value = (await this.#cache.get(keys.marks)) ?? Buffer.alloc(0)
     const marks: string[] = []
     const end = Math.min(value.length, 2 * MAX_MARKS * MARK_BYTES)
     for (let at = 0; at + MARK_BYTES <= end; at += MARK_BYTES) {
@@ -155,23 +155,23 @@ export class Marks {
     return marks
   }
 
-  async #append(grid: Grid, mark: Buffer): Promise<boolean> {
+  async #append(keys: GridKeys, mark: Buffer): Promise<boolean> {
     return (
-      (await this.#cache.append(grid.marksKey, mark)) ||
-      (await this.#cache.add(grid.marksKey, mark, LIST_TTL_SECONDS)) ||
-      this.#cache.append(grid.marksKey, mark)
+      (await this.#cache.append(keys.marks, mark)) ||
+      (await this.#cache.add(keys.marks, mark, LIST_TTL_SECONDS)) ||
+      this.#cache.append(keys.marks, mark)
     )
   }
 
   /** Tells whether SQL lacks a mark of `list`. It has `own`. */
-  async #foreign(grid: Grid, list: readonly string[], own: Buffer): Promise<boolean> {
-    const known = new Set([...(this.#lists.get(grid.marksKey) ?? []), own.toString('hex')])
+  async #foreign(keys: GridKeys, list: readonly string[], own: Buffer): Promise<boolean> {
+    const known = new Set([...(this.#lists.get(keys.marks) ?? []), own.toString('hex')])
     let unknown = list.filter((mark) => !known.has(mark))
     for (let tries = 1; unknown.length > 0; tries++) {
       const { rows } = await this.#database.query(
         'SELECT mark FROM wide_cache_marks ' +
           `WHERE grid_id = ? AND mark IN (${placeholders(unknown.length)})`,
-        [grid.id, ...unknown.map((mark) => Buffer.from(mark, 'hex'))],
+        [keys.id, ...unknown.map((mark) => Buffer.from(mark, 'hex'))],
       )
       const found = new Set(
         rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')),

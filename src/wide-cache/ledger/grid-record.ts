@@ -1,6 +1,7 @@
 import type { Queryable, SqlRow } from '../../database/database.js'
 import { table } from '../../database/table.js'
 import { type Geometry, Grid } from '../grid.js'
+import { Layers } from '../layers.js'
 
 /** Another collector has moved the watermark since this drain read it. */
 export class WatermarkMoved extends Error {
@@ -124,7 +125,7 @@ export class GridRecord {
   ): Promise<void> {
     const { width, layerSeconds } = this.#geometry
     const id = this.#newId()
-    const watermark = new Grid(id, this.#geometry).layerAt(now - seconds * 1000)
+    const watermark = new Layers(this.#geometry.layerSeconds).at(now - seconds * 1000)
     await GRIDS.upsert(database, [
       [this.#name, width, layerSeconds, this.#privateTo, id, watermark, bornAt, now, now],
     ])

@@ -6,7 +6,7 @@
 import type { Queryable, SqlRow } from '../../database/database.js'
 import type { MetricTable } from '../../metrics/metric.js'
 import { idText } from '../../support/id-text.js'
-import { Grid } from '../grid.js'
+import { Layers } from '../layers.js'
 import { type Run, SHARED } from '../ledger/grid-record.js'
 import { LEDGER_SUMS, type LedgerSums, outstandingIn, sumsIn } from '../ledger/sums.js'
 import { type Use, useOf } from '../ledger/use.js'
@@ -156,21 +156,21 @@ async function readGrids(
 /** Returns the figures of a row of `wide_cache_grids` at `now`. */
 export function gridFigures(row: SqlRow, now: number): GridFigures {
   const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
-  const grid = new Grid(SHARED, geometry)
+  const layers = new Layers(geometry.layerSeconds)
   const privateTo = row['private_to']
   const watermark = Number(row['watermark'])
   const movedAt = Number(row['moved_at'])
   const run = runOf(row)
   // A new grid has its watermark before its time, and nothing older than itself.
-  const drained = run ? watermark : Math.max(watermark, grid.layerAt(movedAt) - 1)
+  const drained = run ? watermark : Math.max(watermark, layers.at(movedAt) - 1)
   return {
     ...geometry,
     privateTo: Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? idText(privateTo) : null,
     watermark,
-    drainedTo: grid.endOf(watermark),
+    drainedTo: layers.endOf(watermark),
     // A database clock that was ahead leaves a watermark in the future.
-    lagMs: Math.max(0, now - grid.endOf(drained)),
-    layersWaiting: Math.max(0, grid.layerAt(now) - 1 - drained),
+    lagMs: Math.max(0, now - layers.endOf(drained)),
+    layersWaiting: Math.max(0, layers.at(now) - 1 - drained),
     movedAt,
     usedAt: Number(row['used_at']),
     periodSeconds: numberOrNull(row['period_seconds']),

@@ -33,10 +33,10 @@ export async function removeName(database: Database, cache: Cache, name: string)
 }
 
 async function removeCells(cache: Cache, grid: Grid, now: number): Promise<void> {
-  const keys = [grid.marksKey, grid.watermarkKey]
-  const last = grid.layerAt(now + SECONDS_AHEAD * 1000)
-  for (let layer = grid.layerAt(now - SECONDS_BACK * 1000); layer <= last; layer++) {
-    for (let column = 0; column < grid.width; column++) keys.push(grid.cellKey(layer, column))
+  const keys = [grid.keys.marks, grid.keys.watermark]
+  const last = grid.layers.at(now + SECONDS_AHEAD * 1000)
+  for (let layer = grid.layers.at(now - SECONDS_BACK * 1000); layer <= last; layer++) {
+    for (let column = 0; column < grid.width; column++) keys.push(grid.keys.cell(layer, column))
   }
   await Promise.allSettled(keys.map((key) => cache.delete(key)))
 }

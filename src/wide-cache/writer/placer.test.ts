@@ -63,7 +63,7 @@ function bench(options: {
     cache: cache as never,
     published: {
       layerOf: (its, moment) =>
-        Math.max(its.layerAt(moment), ...passed.slice(0, 1).map((n) => n + 2)),
+        Math.max(its.layers.at(moment), ...passed.slice(0, 1).map((n) => n + 2)),
       refresh: async () => void passed.unshift(...leaps.splice(0, 1)),
       hasPassed: (layer) => passed.length > 0 && passed[0]! >= layer,
     },
@@ -118,7 +118,7 @@ test('a frame is appended to a random cell of the present layer, or makes it', a
   await flushPromises()
   assert.deepEqual(
     [made.placed, making.calls, making.added],
-    [true, ['append 0', 'add 0'], [{ key: making.grid.cellKey(2, 0), ttl: TTL }]],
+    [true, ['append 0', 'add 0'], [{ key: making.grid.keys.cell(2, 0), ttl: TTL }]],
   )
   const raced = bench({ answers: 'late' })
   const late = raced.place()
@@ -133,7 +133,7 @@ test('a frame whose layer was passed while it was on its way is placed again abo
   assert.deepEqual([state.placed, placer.down], [true, false])
   assert.deepEqual(
     added.map(({ key }) => key),
-    [grid.cellKey(0, 0), grid.cellKey(9, 1)],
+    [grid.keys.cell(0, 0), grid.keys.cell(9, 1)],
   )
   const raised = bench({ answers: 'add', leaps: [-1] })
   const once = raised.place()

@@ -181,7 +181,7 @@ export class Placer {
       if (tried >= REFUSALS && clock.elapsed() >= deadline) break
       try {
         const layer = this.#layerOf(grid, frame)
-        if (await this.#put(grid.cellKey(layer, (first + tried) % grid.width), frame.bytes)) {
+        if (await this.#put(grid.keys.cell(layer, (first + tried) % grid.width), frame.bytes)) {
           this.#down = false
           await published.refresh(grid, this.#isHurried ? HURRIED_MS : PATIENCE_MS)
           if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true

@@ -57,7 +57,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       add: (_: string, bytes: Buffer) => cached(bytes),
     } as never,
     published: {
-      layerOf: (its, moment) => its.layerAt(moment),
+      layerOf: (its, moment) => its.layers.at(moment),
       refresh: async () => undefined,
       hasPassed: () => false,
     },
