@@ -188,7 +188,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'const to = this.#grid.layers.at(now) + LAYERS_AHEAD',
     replace: 'const to = this.#grid.layers.at(now) - 1',
     told: /though figures were complete/,
-    seed: 297,
+    seed: 620,
   },
   {
     name: 'long layers that nobody uses make all figures old',
