@@ -18,7 +18,7 @@ const HANDED_IN_BY_TESTS = ['Environment']
 /** Types that users need not name, because what they write is inferred to be of them. */
 const INTERNAL_TYPES = ['RemoveOld', 'Request']
 
-/** Bases of public types that are not exported: their methods are shown where they are inherited. */
+/** Bases of public types that are not exported: their methods are shown in what inherits them. */
 const BASES = ['Recorder', 'EngineRecorder', 'RowRecorder']
 
 /** Endings of option names, each with the unit that the text of such an option must name. */
