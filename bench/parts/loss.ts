@@ -148,7 +148,8 @@ async function collect(
   if (contender === WIDE_CACHE) {
     const collector = wideCache.start(env)
     await collector.settle()
-    return collector.close()
+    await collector.close()
+    return
   }
   const worker = await (contender === ORIGINAL ? original : append).startWorker(env)
   await worker.drain()

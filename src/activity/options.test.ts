@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { createActivity } from './activity.js'
 import { cacheWarning } from '../page-views/views.js'
+import { gridSettings } from '../wide-cache/grid-options.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
 test('without options there are the documented defaults', () => {
@@ -24,7 +25,7 @@ test('without options there are the documented defaults', () => {
     bots: 'skip',
     privacySignals: 'anonymous',
   })
-  assert.deepEqual(grid, {})
+  assert.deepEqual(grid, { cache: undefined, database: undefined, ...gridSettings({}) })
   assert.equal(logger, console)
 })
 

@@ -84,7 +84,7 @@ describe('nothing is lost', { concurrency: true }, () => {
     const [mariadb, memcached] = [await startMariadb(), await startMemcached()]
     const sql = mysql(mariadb.url())
     await createRecorded(sql)
-    const grid = { name: uniqueName(), logger: keptLog() }
+    const grid = { name: uniqueName(), closeTimeoutMs: 30_000, logger: keptLog() }
     const cache = `memcached://${memcached.address}`
     const writer = openRecorded({ cache, database: mariadb.url(), collect: false }, grid)
     const collector = openRecorded({ cache, database: mariadb.url(), collect: EACH_SECOND }, grid)
