@@ -7,8 +7,8 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { keptAlive, systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
-import { cronPeriodSeconds } from '../support/schedule.js'
 import { type Collectable, collectableOf } from '../wide-cache/commands.js'
+import { collectPeriodSeconds } from '../wide-cache/grid-options.js'
 import { UsageError } from './arguments.js'
 import { type Address, addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
@@ -28,26 +28,26 @@ export async function collectModule(
   where?: string,
 ): Promise<void> {
   const address = where === undefined ? undefined : addressOf(where)
-  if (line !== undefined) cronPeriodSeconds(line)
+  if (line !== undefined) collectPeriodSeconds(line)
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError('--module: there is no such file')
   // Neither a file that waits nor a collector's timers keep the process alive by themselves.
   return keptAlive(systemEnvironment, async () => {
     const module = await Promise.race([imported(path), aborted(stop)])
-    if (module) await collectFrom(module, { address, when: line ?? true, log, stop })
+    if (module) await collectFrom(module, { address, line, log, stop })
   })
 }
 
 interface Collecting {
   readonly address: Address | undefined
-  readonly when: string | true
+  readonly line: string | undefined
   readonly log: CommandLog
   readonly stop: AbortSignal
 }
 
 async function collectFrom(
   module: object,
-  { address, when, log, stop }: Collecting,
+  { address, line, log, stop }: Collecting,
 ): Promise<void> {
   const found = collectablesIn(module)
   if (found.size === 0) {
@@ -58,7 +58,7 @@ async function collectFrom(
   }
   try {
     for (const [collectable, name] of found) {
-      if (collectable.collectBy(when) === 'private') {
+      if (collectable.collectBy(line) === 'private') {
         throw new UsageError(
           `--module: the export ${name} has a memory: cache, which is private to its process; ` +
             'give it memcached://host:port',

@@ -32,8 +32,8 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --drain-after-layers <n>    (default: 3)
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
-  --collect <cron>            when to collect, a cron line with seconds
-                              (default: as soon as a layer is old enough)
+  --collect <cron>            when to collect, a cron line such as "*/10 * * * * *"
+                              (default: every 3 s, or each layer where layers are shorter)
   --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
                               127.0.0.1 (default: does not listen)
   --module <file>             collects only what the file exports: each WideCache, activity and

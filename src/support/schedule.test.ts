@@ -3,20 +3,22 @@ import { test } from 'node:test'
 import { systemClock } from './clock.js'
 import { cronPeriodSeconds, schedule } from './schedule.js'
 
+const periodOf = (line: unknown): number => cronPeriodSeconds(line, 'collect', 'a cron line')
+
 test('a cron line has the longest wait between two of its runs as its period', () => {
-  assert.equal(cronPeriodSeconds('*/10 * * * * *'), 10)
-  assert.equal(cronPeriodSeconds('*/5 * * * *'), 300)
-  assert.equal(cronPeriodSeconds('0,50 * * * * *'), 50)
+  assert.equal(periodOf('*/10 * * * * *'), 10)
+  assert.equal(periodOf('*/5 * * * *'), 300)
+  assert.equal(periodOf('0,50 * * * * *'), 50)
 })
 
 test('a line that is none is refused by the name of the option', () => {
-  assert.throws(() => cronPeriodSeconds('every minute'), {
+  assert.throws(() => periodOf('every minute'), {
     name: 'RangeError',
-    message: /option "collect" is "every minute"; allowed: a cron line/,
+    message: /option "collect" is "every minute"; allowed: a cron line$/,
   })
-  assert.throws(() => cronPeriodSeconds(10 as never), {
+  assert.throws(() => periodOf(10), {
     name: 'TypeError',
-    message: /option "collect" is 10/,
+    message: /option "collect" is 10; allowed: a cron line$/,
   })
 })
 

@@ -8,13 +8,13 @@ import type { Cache } from '../cache/cache.js'
 /** An object whose grid a command collects. */
 export interface Collectable {
   /**
-   * Starts to collect, by a cron line or as soon as layers are old enough, unless this process
-   * collects already. Returns the scope of the cache: nothing of other processes can be collected
-   * from a private one.
+   * Starts to collect by a cron line, or by that which is the default of `collect`, unless this
+   * process collects already. Returns the scope of the cache: nothing of other processes can be
+   * collected from a private one.
    *
-   * @throws TypeError, RangeError if `when` is neither `true` nor a cron line; ClosedError
+   * @throws TypeError, RangeError if `line` is no cron line; ClosedError
    */
-  collectBy(when: string | true): Cache['scope']
+  collectBy(line?: string): Cache['scope']
   /** Returns the reasons why a process that only collects is not ready; empty if it is. */
   collectingTroubles(): Promise<string[]>
   metrics(): Promise<string>

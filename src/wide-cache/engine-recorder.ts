@@ -27,9 +27,9 @@ export abstract class EngineRecorder<Row> implements Recorder {
     this.#engine = engine
     this.#incoming = incoming
     letCommandsCollect(this, {
-      collectBy: (when) => {
+      collectBy: (line) => {
         engine.connections.check()
-        engine.collect(when)
+        engine.collect(line)
         return engine.cache.scope
       },
       collectingTroubles: () =>

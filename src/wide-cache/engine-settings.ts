@@ -20,8 +20,8 @@ export interface EngineSettings<Row> extends GridSettings {
   readonly readTtlSeconds: number
   readonly removeOld: RemoveOld | undefined
   /**
-   * Called by the process that collects: after each run by a cron line, otherwise after a run every
-   * 10 s. Must take milliseconds only.
+   * Called by the process that collects, after a run, every 10 s at most. Must take milliseconds
+   * only.
    */
   readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
   /** Metrics that the use adds to those of its name. */

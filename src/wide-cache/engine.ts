@@ -5,7 +5,6 @@ import type { Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 import { idText } from '../support/id-text.js'
-import { collectPeriodSeconds } from '../support/schedule.js'
 import { CachedReads } from './cached-reads.js'
 import { Chores } from './collector/chores.js'
 import { Collecting } from './collector/collecting.js'
@@ -14,6 +13,7 @@ import type { DrainReport } from './collector/grid-drain.js'
 import { Completeness } from './completeness.js'
 import type { ReadContext } from './contexts.js'
 import type { EngineSettings } from './engine-settings.js'
+import { collectPeriodSeconds, defaultLine } from './grid-options.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
 import { type LiveTail, readLive } from './live.js'
 import { Operations } from './operations/operations.js'
@@ -83,18 +83,17 @@ export class Engine<Row> {
   }
 
   /**
-   * Starts to collect, by a cron line or as soon as layers are old enough, unless it does so
-   * already.
+   * Starts to collect by a cron line, or by that which is the default of `collect`, unless it does
+   * so already.
    *
-   * @throws TypeError, RangeError if `when` is neither `true` nor a cron line
+   * @throws TypeError, RangeError if `line` is no cron line
    */
-  collect(when: string | true): void {
+  collect(line = defaultLine(this.#parts.layerSeconds)): void {
     if (this.#collecting) return
     const parts = this.#parts
-    const periodSeconds = collectPeriodSeconds(when, parts.layerSeconds)
-    const chores = new Chores({ ...parts, steady: when === true })
+    const chores = new Chores(parts)
     const drain = (options: DrainOptions): Promise<DrainReport> => this.drain(options)
-    this.#collecting = new Collecting({ ...parts, chores, drain }, when, periodSeconds)
+    this.#collecting = new Collecting({ ...parts, chores, drain }, line, collectPeriodSeconds(line))
   }
 
   /** Drains, after the drains that are under way. */

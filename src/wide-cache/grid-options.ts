@@ -2,7 +2,7 @@ import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, wrongValue } from '../support/options.js'
-import { collectPeriodSeconds } from '../support/schedule.js'
+import { cronPeriodSeconds } from '../support/schedule.js'
 
 /** Options of the grid and its timing, the same for every use of the wide cache. */
 export interface GridOptions {
@@ -25,11 +25,11 @@ export interface GridOptions {
   /** Milliseconds from the first row of a frame until it is sent. @default 50 */
   flushMs?: number | undefined
   /**
-   * Times at which this process collects. `true`: as soon as a layer is old enough, so once in
-   * `layerSeconds`. A cron line with seconds: at the moments of the line. `false`: this process
-   * does not collect. @default `true`
+   * Moments at which this process collects: a cron line in UTC, with or without seconds, such as
+   * `"*\/10 * * * * *"`. `false`: this process does not collect. @default `"*\/3 * * * * *"`; with
+   * `layerSeconds` below 3 each `layerSeconds`
    */
-  collect?: string | boolean | undefined
+  collect?: string | false | undefined
   /**
    * Seconds that a cell lives in the cache. The frames of a process that was killed wait for a
    * collector for as long. A process that lives waits for `confirmSeconds` only, and then commits
@@ -74,7 +74,7 @@ export interface GridSettings extends Pick<GridOptions, 'cache' | 'database'> {
   readonly layerSeconds: number
   readonly drainAfterLayers: number
   readonly flushMs: number
-  readonly collect: string | boolean
+  readonly collect: string | false
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
   /**
@@ -100,7 +100,6 @@ const DEFAULTS = {
   layerSeconds: 1,
   drainAfterLayers: 3,
   flushMs: 50,
-  collect: true,
   cellTtlSeconds: 3600,
   maxFrameBytes: 64 * 1024,
   maxOutboxBytes: 32 * 1024 * 1024,
@@ -109,6 +108,13 @@ const DEFAULTS = {
 }
 
 const LEAST_DEFAULT_CONFIRM_SECONDS = 60
+
+/** Longest time between two runs by default. */
+const MAX_DEFAULT_PERIOD_SECONDS = 3
+
+const COLLECT_ALLOWED =
+  'a cron line such as "*/10 * * * * *" (every 10 seconds), or false; left out, it is every ' +
+  `${MAX_DEFAULT_PERIOD_SECONDS} seconds, or each layer where layers are shorter`
 
 /** Period of the collectors elsewhere, as assumed by a process that does not collect itself. */
 const DEFAULT_PERIOD_SECONDS = 10
@@ -128,10 +134,9 @@ const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
  */
 export function gridSettings(options: GridOptions): GridSettings {
   const wanted = { ...DEFAULTS, ...given(options) }
-  const { collect } = wanted
   const layerSeconds = integer('layerSeconds', wanted.layerSeconds, 1, 3600, 'seconds')
-  const periodSeconds =
-    collect === false ? DEFAULT_PERIOD_SECONDS : collectPeriodSeconds(collect, layerSeconds)
+  const { collect = defaultLine(layerSeconds) } = wanted
+  const periodSeconds = collect === false ? DEFAULT_PERIOD_SECONDS : collectPeriodSeconds(collect)
   const timing = {
     layerSeconds,
     drainAfterLayers: integer('drainAfterLayers', wanted.drainAfterLayers, 1, 1000),
@@ -168,6 +173,20 @@ export function gridSettings(options: GridOptions): GridSettings {
     closeTimeoutMs: integer('closeTimeoutMs', wanted.closeTimeoutMs, 100, 600_000, 'milliseconds'),
     logger: loggerOf('logger', wanted.logger),
   })
+}
+
+/** Returns the cron line of a process that collects without having been given one. */
+export function defaultLine(layerSeconds: number): string {
+  const seconds = Math.min(layerSeconds, MAX_DEFAULT_PERIOD_SECONDS)
+  return seconds === 1 ? '* * * * * *' : `*/${seconds} * * * * *`
+}
+
+/**
+ * Returns the longest wait between two moments of a cron line for `collect`, in seconds. @throws
+ * TypeError, RangeError
+ */
+export function collectPeriodSeconds(line: unknown): number {
+  return cronPeriodSeconds(line, 'collect', COLLECT_ALLOWED)
 }
 
 /**

@@ -27,7 +27,7 @@ test('what is not given has its default, also where it is given as undefined', (
     layerSeconds: 1,
     drainAfterLayers: 3,
     flushMs: 50,
-    collect: true,
+    collect: '* * * * * *',
     cellTtlSeconds: 3600,
     confirmSeconds: 60,
     vanishedSeconds: 3600,
@@ -112,7 +112,12 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       'RangeError',
       /"collect" is "every minute"; allowed: a cron line/,
     ],
-    [{ collect: 10 }, 'TypeError', /"collect" is 10; allowed: a cron line .* true .*, or false/],
+    [
+      { collect: true },
+      'TypeError',
+      /"collect" is true; allowed: a cron line .*, or false; left out, it is every 3 seconds/,
+    ],
+    [{ collect: 10 }, 'TypeError', /"collect" is 10; allowed: a cron line .*, or false/],
     [
       { collect: '0 0 * * *' },
       'RangeError',
@@ -199,11 +204,19 @@ test('a grid whose layers take a day to be drained has the time for it', () => {
       drainAfterLayers: 30,
       cellTtlSeconds: 30 * 24 * 3600,
     }).confirmSeconds,
-    31 * 3600 + 3600 + 15,
+    31 * 3600 + 3 + 15,
   )
 })
 
+test('without a cron line, a process collects each layer, and at least every three seconds', () => {
+  const lineOf = (layerSeconds: number) => settingsOfAny({ ...least, layerSeconds }).collect
+  assert.equal(lineOf(1), '* * * * * *')
+  assert.equal(lineOf(2), '*/2 * * * * *')
+  assert.equal(lineOf(3), '*/3 * * * * *')
+  assert.equal(lineOf(600), '*/3 * * * * *')
+})
+
 test('where the way to SQL is long, a frame is given the time for it', () => {
-  assert.equal(settingsOfAny({ ...least, layerSeconds: 60 }).confirmSeconds, 4 * 60 + 60 + 15)
+  assert.equal(settingsOfAny({ ...least, layerSeconds: 60 }).confirmSeconds, 4 * 60 + 3 + 15)
   assert.equal(settingsOfAny({ ...least, collect: '*/5 * * * *' }).confirmSeconds, 4 + 300 + 15)
 })

@@ -51,7 +51,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
   /**
    * Removes old data. The collector calls it about once a minute, so it should take seconds only.
    * If it resolves with `true`, there is more to remove, and it is called again with the next
-   * collecting run. With a cron line the next run waits for it; otherwise it runs beside the runs.
+   * collecting run. The runs do not wait for it, unless they are more than 10 s apart.
    * @default nothing is removed
    */
   removeOld?: RemoveOld | undefined

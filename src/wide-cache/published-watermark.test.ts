@@ -16,7 +16,6 @@ function bench(behindMs: number) {
     cache: memory(),
     clock,
     drainAfterLayers: 2,
-    collect: true,
     periodSeconds: 1,
   } as const
   const collector = new PublishedWatermark(settings)
@@ -75,7 +74,7 @@ test('the watermark of a collector that has ended is followed, and others may be
 
 test('a collector of two grids leaves to each what it has published there', async () => {
   const cache = memory()
-  const settings = { drainAfterLayers: 2, collect: true, periodSeconds: 1 } as const
+  const settings = { drainAfterLayers: 2, periodSeconds: 1 } as const
   const collector = new PublishedWatermark({ ...settings, cache, clock: new ManualClock(NOW) })
   const other = new Grid(Buffer.alloc(16, 2), { width: 1, layerSeconds: 60 })
   await collector.publish(grid, 1_000)

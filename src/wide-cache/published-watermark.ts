@@ -2,7 +2,7 @@ import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { type Clock, sleep } from '../support/clock.js'
 import type { Grid } from './grid.js'
 import type { GridSettings } from './grid-options.js'
-import { LEASE_MS } from './ledger/grid-record.js'
+import { keepsLease, LEASE_MS } from './ledger/grid-record.js'
 
 /**
  * Longest time that a frame is placed ahead of the process's own clock, whatever the cache says.
@@ -34,7 +34,7 @@ export class PublishedWatermark {
   readonly #own = new Map<string, number>()
 
   constructor(
-    parts: Pick<GridSettings, 'collect' | 'drainAfterLayers' | 'periodSeconds'> & {
+    parts: Pick<GridSettings, 'drainAfterLayers' | 'periodSeconds'> & {
       cache: Cache
       clock: Clock
     },
@@ -43,7 +43,7 @@ export class PublishedWatermark {
     this.#clock = parts.clock
     this.#drainAfterLayers = parts.drainAfterLayers
     // A collector that keeps the lease renews both.
-    const period = parts.collect === true ? 0 : parts.periodSeconds
+    const period = keepsLease(parts.periodSeconds) ? 0 : parts.periodSeconds
     this.#ttlSeconds = Math.min(MAX_TTL_SECONDS, period + LEASE_MS / 1000)
   }
 

@@ -17,6 +17,9 @@ import {
 } from './parts.js'
 import { committed, LAYER_MS } from './wide-cache.js'
 
+/** Time after which the first run has begun: it begins a little after a full second. */
+const FIRST_RUN_MS = 1_050
+
 /** `isReady`: what comes before all work, such as a migration. */
 function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => undefined): Collecting {
   const collector = new Collector(parts)
@@ -25,17 +28,18 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
       ...parts,
       database: { ...parts.database, migrate: async () => void (await isReady()) },
       collector,
-      chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined, steady: true }),
+      chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined }),
       runs: new Runs(parts.environment),
       drain: (options: DrainOptions) => collector.drain(options),
       compare: () => parts.marks.compare(),
     },
-    true,
+    '* * * * * *',
     1,
   )
 }
 
 test('a process that ends while it collects gives the lease back, after its run', async () => {
+  const runs = new Set<number>()
   await explore(
     async (orders) => {
       const one = partsOf(orders.actor('one'))
@@ -48,13 +52,14 @@ test('a process that ends while it collects gives the lease back, after its run'
       await orders.together({
         one: async () => {
           const collecting = collectingOf(one)
-          await sleep(one.clock, 1)
+          await sleep(one.clock, FIRST_RUN_MS)
           await collecting.end()
           isEnded = true
         },
       })
       assert(isEnded)
       const rows = committed(orders)
+      runs.add(rows.length)
       const [grid] = orders.look('SELECT lease_until, run_rows FROM wide_cache_grids')
       assert.equal(Number(grid!['lease_until']), 0)
       assert.equal(Number(grid!['run_rows'] ?? 0), rows.length)
@@ -63,6 +68,7 @@ test('a process that ends while it collects gives the lease back, after its run'
     },
     { preemptions: 1 },
   )
+  assert.deepEqual(runs, new Set([1]))
 })
 
 test('a process that has asked for the lease, and got no answer, gives it back too', async () => {
@@ -74,7 +80,7 @@ test('a process that has asked for the lease, and got no answer, gives it back t
         one: async () => {
           const query = () => one.database.query('SELECT 1 FROM wide_cache_uses')
           const collecting = collectingOf(one, () => query().catch(() => undefined))
-          await sleep(one.clock, 1)
+          await sleep(one.clock, FIRST_RUN_MS)
           await collecting.end()
         },
       })
@@ -93,7 +99,7 @@ test('a collector that ends takes back nothing that the next one has published',
     const [one, two] = [partsOf(orders.actor('one')), partsOf(orders.actor('two'))]
     await enterGrid(orders, [one, two])
     const collecting = collectingOf(one)
-    await orders.pass(LAYER_MS / 2)
+    await orders.pass(FIRST_RUN_MS)
     const present = (await two.database.now()) + LAYER_MS
     const { grid } = two.record
     await orders.together({

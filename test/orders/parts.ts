@@ -47,7 +47,6 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     logger,
     watch,
     record,
-    collect: true as const,
     drainAfterLayers: DRAIN_AFTER_LAYERS,
     periodSeconds: 1,
     cellTtlSeconds: CELL_TTL_SECONDS,

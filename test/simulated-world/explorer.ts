@@ -16,6 +16,7 @@ import { type Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow, SqlValue } from '../../src/database/database.js'
 import type { Environment } from '../../src/support/environment.js'
+import { runCronOnVirtualTime, wallRead } from './cron.js'
 import {
   type Asked,
   exploredCache,
@@ -25,6 +26,8 @@ import {
 import { SqlEngine } from './sql-engine.js'
 import { Touched } from './touched.js'
 import { EPOCH } from './world.js'
+
+runCronOnVirtualTime()
 
 /** Limits of one exploration. */
 export interface Bounds {
@@ -184,7 +187,7 @@ export class Orders {
       database: exploredDatabase(this.#shared(database), now, ask),
       environment: {
         clock: {
-          now: () => now() + skewMs,
+          now: () => wallRead(now() + skewMs),
           elapsed: () => this.#now,
           after: (ms, callback) => {
             const timer = { actor: name, due: this.#now + Math.max(0, ms), callback }

@@ -1,4 +1,5 @@
 import type { Environment } from '../../src/support/environment.js'
+import { wallRead } from './cron.js'
 import { EPOCH, type World } from './world.js'
 
 /** Differences of a process's clocks from the world's. */
@@ -96,10 +97,7 @@ export class SimulatedProcess {
 
   readonly environment: Environment = {
     clock: {
-      now: () => {
-        lastWall = EPOCH + this.world.now + this.skew
-        return lastWall
-      },
+      now: () => wallRead(EPOCH + this.world.now + this.skew),
       elapsed: () => this.world.now * this.#pace + this.index * 1_000_003,
       after: (ms, callback) => {
         let wanted = true
@@ -125,13 +123,6 @@ export class SimulatedProcess {
       return id
     },
   }
-}
-
-/** Last reading of the process's wall clock: see the protocol's cron.ts. */
-let lastWall = 0
-
-export function wallLastRead(): number {
-  return lastWall
 }
 
 /** The seed of the run in which an id was drawn. */

@@ -41,17 +41,17 @@ export class Actor {
   /** The next commit commits by itself. */
   commitsImplicitly = false
 
-  /** `schedule`: when it collects by itself. */
+  /** `line`: the cron line by which it collects by itself; `undefined`: that of the default. */
   constructor(
     process: WideCacheProcess,
     writes: boolean,
-    schedule: string | boolean,
+    line: string | false | undefined,
     parts: { heart: Heart; world: World; scenario: Scenario; records: Records },
   ) {
     const { heart, world, scenario, records } = parts
     this.process = process
     this.writes = writes
-    this.scheduled = schedule !== false
+    this.scheduled = line !== false
     const say = (text: string) => world.note(`${process.name}: ${text}`)
     const options: WideCacheOptions<unknown> = {
       name: NAME,
@@ -65,7 +65,7 @@ export class Actor {
       closeTimeoutMs: scenario.closeTimeoutMs,
       maxFrameBytes: scenario.bigRows ? BIG_FRAME_BYTES : SMALL_FRAME_BYTES,
       maxOutboxBytes: MAX_OUTBOX_BYTES,
-      collect: schedule,
+      collect: line,
       readTtlSeconds: 1,
       read: async (_, { asOf }) => process.site.truth.toldComplete(asOf),
       logger: world.verbose ? { info: say, warn: say, error: say } : SILENT,

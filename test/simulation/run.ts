@@ -242,8 +242,8 @@ export class Run {
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))
-    const line = scenario.collectEveryMs < 10_000 ? '*/4 * * * * *' : '*/10 * * * * *'
-    const actor = new Actor(process, writes, scheduled && (scenario.steady || line), this)
+    const line = scenario.steady ? undefined : `*/${scenario.collectEveryMs / 1000} * * * * *`
+    const actor = new Actor(process, writes, scheduled && line, this)
     actors.push(actor)
     if (scheduled || scenario.holdsThroughPause) process.stalledUntil = this.#pausedUntil
     world.note(`${process.name} starts on ${site.name}`)

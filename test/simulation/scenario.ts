@@ -26,7 +26,7 @@ export interface Scenario {
   /** Milliseconds with faults. */
   readonly faultsMs: number
   readonly collectEveryMs: number
-  /** Collectors that run by themselves keep their lease, and run once a layer. */
+  /** Collectors that run by themselves do so by the default cron line, and keep their lease. */
   readonly steady: boolean
   /** Greatest difference between the collectors' clocks when they begin. */
   readonly jitterMs: number
@@ -87,7 +87,7 @@ export function scenarioOf(random: Random): Scenario {
   }
   const longest = Math.max(...shapes.map((shape) => shape.layerSeconds))
   const drainAge = (drainAfterLayers + 1) * longest
-  const leastConfirm = drainAge + Math.max(25, longest + 15)
+  const leastConfirm = drainAge + 30
   const [databaseStepMs, databaseStepForMs] = random.pick([
     [0, 0],
     [0, 0],
@@ -132,7 +132,7 @@ export function scenarioOf(random: Random): Scenario {
     drainAfterLayers,
     // What is left in cells is to be there at the end.
     cellTtlSeconds: Math.max(
-      drainAge + Math.max(10, longest),
+      drainAge + 15,
       clearly ? 400 : databaseStepMs === 31 * DAY_MS ? 200 : random.pick([15, 30, 60, 60, 200]),
     ),
     confirmSeconds: leastConfirm + random.pick([0, 0, 10, 40]),

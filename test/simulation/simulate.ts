@@ -1,5 +1,5 @@
 import { checkAtEnd } from './end.js'
-import { runCronOnVirtualTime } from './cron.js'
+import { runCronOnVirtualTime } from '../simulated-world/cron.js'
 import type { Heart } from './heart.js'
 import { observe } from './observe.js'
 import { Random } from '../simulated-world/random.js'

@@ -10,7 +10,7 @@ const RETENTION_EVERY_MS = 60_000
 /** Time for which the clocks must have agreed before anything is removed for its age. */
 const AGREED_MS = 600_000
 
-/** Interval at which `afterRun` is called, unless runs follow a cron line. */
+/** Least time between two calls of `afterRun`. */
 const AFTER_RUN_EVERY_MS = 10_000
 
 interface ChoresParts {
@@ -22,8 +22,6 @@ interface ChoresParts {
     | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
     | undefined
   readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
-  /** The collector runs each layer, so that `afterRun` waits for {@link AFTER_RUN_EVERY_MS}. */
-  readonly steady: boolean
 }
 
 /** Work of the lease holder beside draining: removes old data, and recounts. */
@@ -48,11 +46,11 @@ export class Chores {
    * @param now the database's clock
    */
   async run(now: number): Promise<void> {
-    const { name, database, clock, afterRun, steady } = this.#parts
+    const { name, database, clock, afterRun } = this.#parts
     const began = clock.elapsed()
     if (this.#mayRemove(began)) await this.#removeOld(now)
     if (afterRun && this.#mayRecount(began)) {
-      this.#afterRunAt = steady ? began + AFTER_RUN_EVERY_MS : began
+      this.#afterRunAt = began + AFTER_RUN_EVERY_MS
       await afterRun(database, { now, name })
     }
   }

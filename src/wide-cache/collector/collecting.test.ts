@@ -1,9 +1,12 @@
 /** Collectors that keep their lease: how soon they collect, what they cost, who follows them. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
 import { type Database, DatabaseError } from '../../database/database.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
 import { SILENT } from '../../support/logger.js'
+import { runCronOnVirtualTime } from '../../../test/simulated-world/cron.js'
 import { Random } from '../../../test/simulated-world/random.js'
 import { SimulatedCache } from '../../../test/simulated-world/simulated-cache.js'
 import { SimulatedCacheServer } from '../../../test/simulated-world/simulated-cache-server.js'
@@ -12,10 +15,14 @@ import { SimulatedDatabaseServer } from '../../../test/simulated-world/simulated
 import { SimulatedProcess } from '../../../test/simulated-world/simulated-process.js'
 import { SimulatedTransaction } from '../../../test/simulated-world/simulated-transaction.js'
 import { World } from '../../../test/simulated-world/world.js'
+import type { Reading } from '../../metrics/metric.js'
 import type { WideCacheOptions } from '../options.js'
 import { openEngine } from '../row-recorder.fixture.js'
 import type { RowRecorder } from '../wide-cache.js'
 
+runCronOnVirtualTime()
+
+const ALERTS = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url)
 const NO_FAULTS = {
   requestLost: 0,
   replyLost: 0,
@@ -81,7 +88,11 @@ function site() {
   const counts = { sql: new Map<string, number>(), reads: 0 }
   const taken: { readonly row: unknown; readonly at: number }[] = []
   const processes: SimulatedProcess[] = []
-  const start = (options: Partial<WideCacheOptions<unknown>> = {}, skew = 0) => {
+  const start = (
+    options: Partial<WideCacheOptions<unknown>> = {},
+    skew = 0,
+    cacheServer = memcached,
+  ) => {
     const process = new SimulatedProcess(world, processes.length + 1, { skew })
     processes.push(process)
     const errors = { CacheError, DatabaseError }
@@ -105,7 +116,7 @@ function site() {
     const { wide, engine } = openEngine<unknown>(
       {
         name: 'test',
-        cache: new CountedCache(process, [memcached], NO_FAULTS, errors),
+        cache: new CountedCache(process, [cacheServer], NO_FAULTS, errors),
         database: counting(database, (sql) => {
           const kind = sql.slice(0, 60)
           counts.sql.set(kind, (counts.sql.get(kind) ?? 0) + 1)
@@ -172,6 +183,82 @@ test('a row is in SQL two to three seconds after it was recorded', async () => {
   end()
 })
 
+for (const aheadMs of [-2_990, -500, -10, 0, 10, 990, 30_000]) {
+  test(`a collector whose wall clock is ${aheadMs} ms ahead loses no layer by that`, async () => {
+    const { world, taken, start, end } = site()
+    start({}, aheadMs)
+    const { wide } = start({ collect: false })
+    await world.pass(5_000)
+    for (let i = 0; i < 60; i++) {
+      wide.append(i)
+      await world.pass(3_130)
+      assert.equal(taken.at(-1)?.row, i, 'not after 3.13 s')
+    }
+    end()
+  })
+}
+
+test('runs far from each other ask for the lease, and leave it to others after each', async () => {
+  const { world, server, counts, taken, start, end } = site()
+  const wides = [start({ collect: '*/30 * * * * *' }), start({ collect: '*/30 * * * * *' })]
+  await world.pass(61_000 - (server.clock.now % 30_000))
+  for (const { wide } of wides) wide.append('row')
+  await world.pass(28_000)
+  assert.equal(taken.length, 0, 'between the moments of the line nothing is collected')
+  for (let i = 0; i < 4; i++) {
+    counts.sql.clear()
+    await world.pass(30_000)
+    assert.equal(taken.length, 2)
+    const [grid] = server.look('SELECT lease_until, run_at FROM wide_cache_grids')
+    assert.equal(Number(grid!['lease_until']), 0)
+    assert(Number(grid!['run_at']) > server.clock.now - 31_000, 'the run is recorded')
+  }
+  end()
+})
+
+test("a run that others' locks stop is tried again after half a second", async () => {
+  const { world, server, start, end } = site()
+  const tries: number[] = []
+  const { wide } = start({
+    collect: '*/10 * * * * *',
+    async commit() {
+      tries.push(world.now)
+      if (tries.length <= 4) throw new DatabaseError('DATABASE_LOCKED', 'lock', 'a deadlock')
+    },
+  })
+  await world.pass(20_000 - (server.clock.now % 10_000))
+  wide.append('row')
+  await world.pass(19_000)
+  assert.equal(tries.length, 5)
+  for (let i = 1; i < tries.length; i++) {
+    const ms = tries[i]! - tries[i - 1]!
+    assert(ms >= 500 && ms < 600, `${ms} ms`)
+  }
+  end()
+})
+
+test('the shipped alert on slow runs sees them all the time that it asks for', async () => {
+  const alert = readFileSync(ALERTS, 'utf8').split('- alert: WideCacheCollectorTooSlow')[1]
+  const [, metric, least, minutes] =
+    /expr: max by \(name\) \((\w+)\) > (\d+)\s+for: (\d+)m/.exec(alert!) ?? []
+  const { world, start, end } = site()
+  const { wide, engine } = start({
+    commit: () => new Promise((resolve) => void world.after((Number(least) + 1) * 1_000, resolve)),
+  })
+  const seconds = async (): Promise<number | undefined> => {
+    let page: readonly Reading[] = []
+    void engine.operations.readings().then((readings) => (page = readings))
+    wide.append('row')
+    await world.pass(15_000)
+    return page.find((reading) => reading.metric.name === metric)?.samples[0]?.value
+  }
+  while ((await seconds()) === undefined) assert(world.now < 120_000, `no ${metric}`)
+  for (let scrape = 0; scrape < Number(minutes) * 4; scrape++) {
+    assert((await seconds())! > Number(least), `scrape ${scrape}`)
+  }
+  end()
+})
+
 for (const [how, within] of [
   ['is killed', 40_000],
   ['closes', 21_000],
@@ -193,6 +280,17 @@ for (const [how, within] of [
     end()
   })
 }
+
+test('a process with a cache of its own is told so within a minute and a half', async () => {
+  const { world, start, end } = site()
+  start()
+  await world.pass(5_000)
+  const log = keptLog()
+  start({ logger: log }, 0, new SimulatedCacheServer('memcached of another host', world))
+  await world.pass(90_000)
+  assert.equal(log.matching(/use another cache than this process/).length, 1)
+  end()
+})
 
 test('one that commits nothing any more leaves collecting to others', async () => {
   const { world, taken, start, lag, end } = site()

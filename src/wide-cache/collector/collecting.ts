@@ -1,40 +1,43 @@
 import { warnOfFailure } from '../../connections/warn-failure.js'
 import { type Database, DatabaseError } from '../../database/database.js'
-import type { Timer } from '../../support/clock.js'
+import { sleep } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
+import { type Schedule, schedule } from '../../support/schedule.js'
 import type { ClockWatch } from '../clock-watch.js'
-import { type GridRecord, LEASE_MS, type Run } from '../ledger/grid-record.js'
+import { type GridRecord, keepsLease, LEASE_MS, type Run } from '../ledger/grid-record.js'
 import type { Runs } from '../operations/runs.js'
 import type { PublishedWatermark } from '../published-watermark.js'
-import { type Schedule, schedule } from '../../support/schedule.js'
 import type { Chores } from './chores.js'
 import type { Collector, DrainOptions } from './collector.js'
 import type { DrainReport } from './grid-drain.js'
 
-/** Interval at which the collector renews its lease, whatever the length of a layer. */
+/** Interval at which the collector renews a lease that it keeps. */
 const RENEW_MS = LEASE_MS / 2
 
 /** Interval at which a process looks whether the lease is free. */
-const LOOK_MS = 20_000
+const LOOK_MS = 17_000
 
 /**
- * One in this many looks asks SQL, which mostly takes a new connection. The others ask the cache
- * whether a watermark is published.
+ * One in this many looks asks SQL in any case, which mostly takes a new connection. The others do
+ * so only if the cache shows no watermark: then the collector has gone, or has another cache.
  */
 const LOOKS_IN_SQL = 15
 
+/** Longest wait from a moment of the cron line until a layer ends. */
+const MAX_WAIT_MS = 3_000
+
 /**
- * Wait from the end of a layer until a run begins. The margin is there because the database's clock
- * is only known to some milliseconds. The jitter keeps the collectors of several names from
+ * Wait until a run begins, from the end of a layer where that is near. The margin is there because
+ * the database's clock is only known to some milliseconds: a run that begins just before a layer
+ * ends leaves that layer to the next run. The jitter keeps the collectors of several names from
  * beginning all at once.
  */
 const MARGIN_MS = 20
 const JITTER_MS = 60
 
-/** Wait before the first look, and after a run that has failed. */
-const FIRST_LOOK_MS = 1_000
+/** Wait after a run that has failed, and after one that the locks of others have stopped. */
 const AFTER_FAILURE_MS = 5_000
 const AFTER_CONFLICT_MS = 500
 
@@ -56,24 +59,23 @@ interface CollectingParts {
 }
 
 /**
- * Runs the collector of this process. With a cron line, it asks for the lease at each moment of the
- * line, and gives it back after the run. Otherwise one process takes the lease and keeps it. That
- * process drains a layer as soon as it is old enough, and the others look now and then whether the
- * lease is free.
+ * Runs the collector of this process at the moments of a cron line. Where they are near each other,
+ * one process takes the lease and keeps it, and the others look now and then whether it is free.
+ * Otherwise each asks for the lease at each moment, and gives it back after its run.
  */
 export class Collecting {
   readonly #parts: CollectingParts
   readonly #periodSeconds: number
-  readonly #schedule: Schedule | undefined
-  #timer: Timer | undefined
+  readonly #keeps: boolean
+  readonly #schedule: Schedule
   #stopped = false
-  #running: Promise<void> | undefined
-  /** Chores that a steady run has begun. */
+  #running: Promise<unknown> | undefined
+  /** Chores that a run has begun. */
   #doing: Promise<void> | undefined
   #choresFail = false
-  /**
-   * Moment to renew the lease, by `clock.elapsed()`; `undefined`: this process does not hold it.
-   */
+  /** Moment before which the cron line's moments do not count, by `clock.elapsed()`. */
+  #restUntil = -Infinity
+  /** Moment to renew the lease, by `clock.elapsed()`. `undefined`: this process keeps none. */
   #renewAt: number | undefined
   /** Looks since this process has last held the lease. */
   #looks = 0
@@ -82,20 +84,22 @@ export class Collecting {
   /** The last run, until SQL has recorded it. */
   #run: Run | undefined
 
-  /** @param when a cron line, or `true`: as soon as a layer is old enough */
-  constructor(parts: CollectingParts, when: true | string, periodSeconds: number) {
+  /**
+   * @param line the cron line
+   * @param periodSeconds the longest wait between two of its moments
+   */
+  constructor(parts: CollectingParts, line: string, periodSeconds: number) {
     this.#parts = parts
     this.#periodSeconds = periodSeconds
-    const { environment } = parts
-    if (when === true) this.#after(environment.random() * FIRST_LOOK_MS)
-    else this.#schedule = schedule(when, () => (this.#running = this.#runOnce()), environment.clock)
+    this.#keeps = keepsLease(periodSeconds)
+    const { clock } = parts.environment
+    this.#schedule = schedule(line, (msToNext) => this.#moment(msToNext), clock)
   }
 
   /** Begins no more runs. */
   stop(): void {
     this.#stopped = true
-    this.#schedule?.stop()
-    this.#timer?.cancel()
+    this.#schedule.stop()
   }
 
   /** Resolves when the last run has ended and the lease is given back. Never rejects. */
@@ -103,64 +107,105 @@ export class Collecting {
     this.stop()
     await Promise.all([this.#running, this.#doing])
     if (!this.#toRelease) return
-    const { record, database, published } = this.#parts
+    const { record, published } = this.#parts
     if (record.grid) await published.withdraw(record.grid)
-    await record.release(database, this.#run).catch(() => undefined)
+    await this.#release().catch(() => undefined)
   }
 
-  #after(ms: number): void {
-    if (this.#stopped) return
-    this.#timer = this.#parts.environment.clock.after(ms, () => {
-      this.#running = this.#turn().then((wait) => this.#after(wait))
-    })
+  /** Does one look, or one run, and the run again if others' locks stop it. Never rejects. */
+  async #moment(msToNext: number): Promise<void> {
+    if (this.#elapsed < this.#restUntil) return
+    const { clock } = this.#parts.environment
+    await sleep(clock, this.#msToBegin(msToNext))
+    while (!this.#stopped && (await (this.#running = this.#meetsLocks()))) {
+      await sleep(clock, AFTER_CONFLICT_MS)
+    }
   }
 
-  /** Does one look, or one run. Returns the milliseconds to wait before the next. */
-  async #turn(): Promise<number> {
-    const { watch, database, environment, collector, runs } = this.#parts
+  get #elapsed(): number {
+    return this.#parts.environment.clock.elapsed()
+  }
+
+  /**
+   * Returns the milliseconds to wait until a run begins: until a layer has ended, if it does so
+   * before the next moment.
+   */
+  #msToBegin(msToNext: number): number {
+    const { watch, collector, environment } = this.#parts
+    const { estimate } = watch
+    const ms = estimate === undefined ? Infinity : collector.msToNextLayer(estimate)
+    const isNear = ms + MARGIN_MS + JITTER_MS < Math.min(msToNext, MAX_WAIT_MS)
+    return (isNear ? ms : 0) + MARGIN_MS + environment.random() * JITTER_MS
+  }
+
+  /** Does one look, or one run. Tells whether the locks of others have stopped it. */
+  async #meetsLocks(): Promise<boolean> {
     try {
       // Before the lease is asked for: nothing has to be given back if this fails.
-      await database.migrate()
-      const steady = this.#renewAt !== undefined
-      if (!(await this.#hasLease())) {
-        runs.standBy()
-        this.#ended(false)
-        // From here on the processes look at different moments.
-        return this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
-      }
-      const now = await watch.recent(database)
-      this.#run = await this.#drain(now, { steady })
-      this.#ended(this.#choresFail)
-      this.#doChores(now)
-      const wait = collector.msToNextLayer(watch.estimate ?? now)
-      return Math.min(wait + MARGIN_MS + environment.random() * JITTER_MS, RENEW_MS)
+      await this.#parts.database.migrate()
+      await this.#turn()
+      return false
     } catch (error) {
       this.#failed(error)
       if (isForGood(error)) void this.end()
-      // Another transaction has met this one: that says nothing of the servers.
-      if (this.#renewAt !== undefined && isConflict(error)) return AFTER_CONFLICT_MS
+      // That says nothing of the servers.
+      if (isConflict(error)) return true
       const stoodBy = this.#renewAt === undefined && this.#looks > 1
+      this.#restUntil = this.#elapsed + (stoodBy ? LOOK_MS : AFTER_FAILURE_MS)
       // The next run takes nothing as known.
       this.#renewAt = undefined
       if (!stoodBy) this.#looks = 0
-      return stoodBy ? LOOK_MS : AFTER_FAILURE_MS
+      return false
     }
+  }
+
+  async #turn(): Promise<void> {
+    const { watch, database, environment, runs, compare } = this.#parts
+    const steady = this.#renewAt !== undefined
+    if (!(await this.#hasLease())) {
+      runs.standBy()
+      this.#ended(false)
+      if (!this.#keeps) return compare()
+      // From here on the processes look at different moments.
+      const untilLook = this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
+      this.#restUntil = this.#elapsed + untilLook
+      return
+    }
+    try {
+      const now = await watch.recent(database)
+      this.#run = await this.#drain(now, { steady })
+      this.#beginChores(now)
+      if (!this.#keeps) await this.#doing
+    } finally {
+      if (!this.#keeps) await this.#release()
+    }
+    this.#ended(this.#choresFail)
   }
 
   /** Tells whether this process holds the lease. Asks for it, or renews it, when that is due. */
   async #hasLease(): Promise<boolean> {
-    const { record, watch, database, environment } = this.#parts
-    const elapsed = environment.clock.elapsed()
+    const { record, watch, database } = this.#parts
+    const elapsed = this.#elapsed
     if (this.#renewAt !== undefined && elapsed < this.#renewAt) return true
-    if (this.#renewAt === undefined && !(await this.#mayBeFree())) return false
+    if (this.#keeps && this.#renewAt === undefined && !(await this.#mayBeFree())) return false
     this.#toRelease = true
     const now = await watch.recent(database)
     const isOurs = await record.lease(database, now, this.#periodSeconds, this.#run)
-    this.#renewAt = isOurs ? elapsed + RENEW_MS : undefined
+    // A later run may begin so long after its moment that the lease would be over.
+    const renewMs = Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
+    this.#renewAt = isOurs && this.#keeps ? elapsed + renewMs : undefined
     this.#toRelease = isOurs
     this.#run = undefined
     if (isOurs) this.#looks = 0
     return isOurs
+  }
+
+  /** Gives the lease back. Also records the last run. */
+  async #release(): Promise<void> {
+    const { record, database } = this.#parts
+    await record.release(database, this.#run)
+    this.#run = undefined
+    this.#toRelease = false
   }
 
   /** Tells whether it is worth asking for the lease. */
@@ -169,38 +214,9 @@ export class Collecting {
     const look = this.#looks++
     if (look === 0) return true
     const { grid } = record
-    if (grid && look % LOOKS_IN_SQL !== 0) return !(await published.isKept(grid))
+    if (grid && look % LOOKS_IN_SQL !== 0 && (await published.isKept(grid))) return false
     await compare()
     return record.isFree(watch.estimate ?? 0)
-  }
-
-  /** Does a run by the cron line. Never rejects. */
-  async #runOnce(): Promise<void> {
-    const { database } = this.#parts
-    try {
-      await database.migrate()
-      await this.#runIfLeased()
-      this.#ended(false)
-    } catch (error) {
-      this.#failed(error)
-      if (isForGood(error)) void this.end()
-    }
-  }
-
-  async #runIfLeased(): Promise<void> {
-    const { watch, database, record, chores, runs, compare } = this.#parts
-    const now = await watch.now(database)
-    if (!(await record.lease(database, now, this.#periodSeconds))) {
-      runs.standBy()
-      return compare()
-    }
-    let run: Run | undefined
-    try {
-      run = await this.#drain(now, {})
-      await chores.run(now)
-    } finally {
-      await record.release(database, run)
-    }
   }
 
   async #drain(now: number, options: DrainOptions): Promise<Run> {
@@ -211,8 +227,8 @@ export class Collecting {
     return { at: Math.round(now) + ms, rows: committed, ms }
   }
 
-  /** Begins the chores that are due. The runs do not wait for them. */
-  #doChores(now: number): void {
+  /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */
+  #beginChores(now: number): void {
     const { chores } = this.#parts
     if (this.#stopped || this.#doing || !chores.due) return
     this.#doing = chores

@@ -178,8 +178,9 @@ export class Collector {
 
   async #changeId(grid: Grid): Promise<void> {
     const { record, database, logger, name } = this.#parts
-    this.#knownAt = -Infinity
     await record.changeId(database, grid)
+    // From here on this process's frames go to the new keys.
+    await this.#readStates()
     logger.error(
       `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
         'or this one before a backup was restored); ' +

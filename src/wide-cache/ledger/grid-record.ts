@@ -51,6 +51,17 @@ export interface Run {
 export const LEASE_MS = 20_000
 
 /**
+ * Longest time between two runs with which a collector keeps the lease. With a longer one it asks
+ * for the lease at each run, and gives it back afterwards.
+ */
+const KEPT_SECONDS = 10
+
+/** Tells whether a collector that comes every `periodSeconds` keeps the lease between its runs. */
+export function keepsLease(periodSeconds: number): boolean {
+  return periodSeconds <= KEPT_SECONDS
+}
+
+/**
  * Time from now past which a lease cannot end: one that does was taken while the database's clock
  * was ahead. It is longer than any lease, because the collector may renew its lease after another
  * process has read the clock.

@@ -1,5 +1,4 @@
 import { createTask } from 'node-cron'
-import { wallLastRead } from '../simulated-world/simulated-process.js'
 
 interface Matcher {
   readonly pattern: string
@@ -11,16 +10,28 @@ interface Task {
   getNextRuns(count: number): Date[]
 }
 
+/** What a simulated wall clock has shown in this turn of the event loop. */
+let shown: number | undefined
+
+/** Notes what a simulated wall clock shows to the process that reads it, and returns it. */
+export function wallRead(now: number): number {
+  if (shown === undefined) queueMicrotask(() => (shown = undefined))
+  shown = now
+  return now
+}
+
 /**
- * Lets node-cron tell runs from the wall clock of the virtual process that asks. Left to itself it
- * takes the machine's. A schedule reads its process's clock right before it asks for runs.
+ * Lets node-cron tell moments from the wall clock of the virtual process that asks. Left to itself
+ * it takes the machine's. A schedule reads its process's clock right before it asks.
  */
 export function runCronOnVirtualTime(): void {
   const task = createTask('* * * * * *', () => undefined, { timezone: 'UTC' }) as unknown as Task
   const prototype = Object.getPrototypeOf(task) as Task
+  const { getNextRuns } = prototype
   prototype.getNextRuns = function (count) {
+    if (shown === undefined) return getNextRuns.call(this, count)
     const runs: Date[] = []
-    for (let from = new Date(wallLastRead()); runs.length < count; runs.push(from)) {
+    for (let from = new Date(shown); runs.length < count; runs.push(from)) {
       from = nextMatch(this.timeMatcher, from)
     }
     return runs
