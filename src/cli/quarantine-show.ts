@@ -1,7 +1,12 @@
 /** Prints frames for `wide-cache quarantine`. */
 import type { Database } from '../database/database.js'
 import { printable, printableJson } from '../support/printable.js'
-import { type Kept, keptFrame, keptFrames, rowsInKept } from '../wide-cache/ledger/kept-frames.js'
+import {
+  frameInQuarantine,
+  framesInQuarantine,
+  type QuarantinedFrame,
+  rowsInFrame,
+} from '../wide-cache/ledger/quarantined-frames.js'
 import { RowsError } from '../wide-cache/ledger/ledger.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import type { CommandLog } from './log.js'
@@ -26,14 +31,14 @@ export async function listFrames(
   log: CommandLog,
   print: (text: string) => void,
 ): Promise<void> {
-  const found = await keptFrames(database, { name, limit: MAX_LISTED + 1 })
-  const kept = found.slice(0, MAX_LISTED)
-  if (json) print(`${printableJson(kept.map(shown))}\n`)
-  else if (kept.length > 0) {
+  const found = await framesInQuarantine(database, { name, limit: MAX_LISTED + 1 })
+  const listed = found.slice(0, MAX_LISTED)
+  if (json) print(`${printableJson(listed.map(shown))}\n`)
+  else if (listed.length > 0) {
     print(
       table([
         ['ID', 'NAME', 'ROWS', 'SINCE', 'REASON'],
-        ...kept.map(({ id, name, rowCount, createdAt, reason }) => [
+        ...listed.map(({ id, name, rowCount, createdAt, reason }) => [
           id,
           name,
           rowCount,
@@ -43,8 +48,8 @@ export async function listFrames(
       ]),
     )
   }
-  if (kept.length === 0) log.info('wide-cache: nothing is in quarantine')
-  if (found.length > kept.length) {
+  if (listed.length === 0) log.info('wide-cache: nothing is in quarantine')
+  if (found.length > listed.length) {
     log.info(`wide-cache: only the oldest ${counted(MAX_LISTED)} are listed; there are more`)
   }
 }
@@ -58,25 +63,25 @@ export async function showFrame(
   log: CommandLog,
   print: (text: string) => void,
 ): Promise<void> {
-  const kept = await keptFrame(database, id)
-  if (!kept || (name !== undefined && kept.name !== name)) throw new Error(notThere(id))
-  const use = await useOf(database, kept.name)
-  const content = contentOf(kept, use?.kind ?? '', database, log)
+  const frame = await frameInQuarantine(database, id)
+  if (!frame || (name !== undefined && frame.name !== name)) throw new Error(notThere(id))
+  const use = await useOf(database, frame.name)
+  const content = contentOf(frame, use?.kind ?? '', database, log)
   if (json) {
-    print(`${printableJson({ ...shown(kept), kind: use?.kind ?? null, ...content })}\n`)
+    print(`${printableJson({ ...shown(frame), kind: use?.kind ?? null, ...content })}\n`)
     return
   }
   print(
     table([
-      ['id', String(kept.id)],
-      ['name', kept.name],
+      ['id', String(frame.id)],
+      ['name', frame.name],
       ['kind', use?.kind ?? 'nobody has recorded it'],
-      ['writer', kept.writer ?? 'none: these bytes are no frame of the kind'],
-      ['sequence', String(kept.sequence ?? 'none')],
-      ['rows', String(kept.rowCount)],
-      ['since', isoOf(kept.createdAt)],
-      ['reason', kept.reason],
-      ['bytes', String(kept.bytes.length)],
+      ['writer', frame.writer ?? 'none: these bytes are no frame of the kind'],
+      ['sequence', String(frame.sequence ?? 'none')],
+      ['rows', String(frame.rowCount)],
+      ['since', isoOf(frame.createdAt)],
+      ['reason', frame.reason],
+      ['bytes', String(frame.bytes.length)],
     ]),
   )
   for (const row of content.content) print(`${printable(row)}\n`)
@@ -85,7 +90,7 @@ export async function showFrame(
 
 /** The first rows of a frame as texts, or its first bytes, and how many more there are. */
 function contentOf(
-  kept: Kept & { readonly bytes: Buffer },
+  frame: QuarantinedFrame & { readonly bytes: Buffer },
   kind: string,
   database: Database,
   log: CommandLog,
@@ -93,10 +98,10 @@ function contentOf(
   const textOf = (row: Buffer): string => row.toString('utf8', 0, MAX_ROW_BYTES)
   try {
     const rows =
-      withKind({ name: kept.name, kind }, database, log, (known) =>
-        rowsInKept(kept, kept.bytes, known).map((row) => JSON.stringify(known.describe(row))),
+      withKind({ name: frame.name, kind }, database, log, (known) =>
+        rowsInFrame(frame, frame.bytes, known).map((row) => JSON.stringify(known.describe(row))),
       ) ??
-      rowsInKept(kept, kept.bytes, {
+      rowsInFrame(frame, frame.bytes, {
         kind,
         codec: { encode: () => -1, decode: textOf },
       })
@@ -104,12 +109,20 @@ function contentOf(
     return { content, more: rows.length - content.length }
   } catch (error) {
     if (!(error instanceof RowsError)) throw error
-    const shownBytes = kept.bytes.subarray(0, MAX_BYTES_SHOWN)
-    return { content: [shownBytes.toString('hex')], more: kept.bytes.length - shownBytes.length }
+    const shownBytes = frame.bytes.subarray(0, MAX_BYTES_SHOWN)
+    return { content: [shownBytes.toString('hex')], more: frame.bytes.length - shownBytes.length }
   }
 }
 
-function shown({ id, name, writer, sequence, rowCount, reason, createdAt }: Kept): object {
+function shown({
+  id,
+  name,
+  writer,
+  sequence,
+  rowCount,
+  reason,
+  createdAt,
+}: QuarantinedFrame): object {
   return {
     id,
     name,

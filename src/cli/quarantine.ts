@@ -4,12 +4,12 @@ import { type Database, DatabaseError } from '../database/database.js'
 import { nameOf } from '../support/options.js'
 import { printableJson } from '../support/printable.js'
 import {
-  dropKept,
-  type Kept,
-  keptFrame,
-  keptFrames,
-  retryKept,
-} from '../wide-cache/ledger/kept-frames.js'
+  dropFrame,
+  frameInQuarantine,
+  framesInQuarantine,
+  type QuarantinedFrame,
+  retryFrame,
+} from '../wide-cache/ledger/quarantined-frames.js'
 import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import type { QuarantineOptions } from './arguments.js'
@@ -60,7 +60,7 @@ export async function quarantine(
           const settle = verb === 'retry' ? retryOne : dropOne
           const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
           try {
-            await settleAll(database, ids, name, (kept) => settle(database, kept, log), outcome)
+            await settleAll(database, ids, name, (frame) => settle(database, frame, log), outcome)
           } finally {
             // Also where it cannot go on: what it has done by then is done.
             if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
@@ -89,11 +89,11 @@ async function settleAll(
   database: Database,
   ids: readonly number[] | 'all',
   name: string | undefined,
-  settle: (kept: Kept) => Promise<number | string | undefined>,
+  settle: (frame: QuarantinedFrame) => Promise<number | string | undefined>,
   outcome: Outcome,
 ): Promise<void> {
-  for await (const { id, kept } of wanted(database, ids, name)) {
-    const settled = kept && (await settle(kept))
+  for await (const { id, frame } of wanted(database, ids, name)) {
+    const settled = frame && (await settle(frame))
     if (typeof settled === 'number') {
       outcome.frames++
       outcome.rows += settled
@@ -108,18 +108,18 @@ async function* wanted(
   database: Database,
   ids: readonly number[] | 'all',
   name: string | undefined,
-): AsyncGenerator<{ id: number; kept: Kept | undefined }> {
+): AsyncGenerator<{ id: number; frame: QuarantinedFrame | undefined }> {
   if (ids !== 'all') {
     for (const id of ids) {
-      const kept = await keptFrame(database, id)
-      yield { id, kept: name === undefined || kept?.name === name ? kept : undefined }
+      const frame = await frameInQuarantine(database, id)
+      yield { id, frame: name === undefined || frame?.name === name ? frame : undefined }
     }
     return
   }
   for (let after = 0; ;) {
-    const kept = await keptFrames(database, { name, after, limit: FRAMES_A_READ })
-    for (const one of kept) yield { id: one.id, kept: one }
-    const last = kept.at(-1)
+    const frames = await framesInQuarantine(database, { name, after, limit: FRAMES_A_READ })
+    for (const one of frames) yield { id: one.id, frame: one }
+    const last = frames.at(-1)
     if (!last) return
     after = last.id
   }
@@ -128,16 +128,16 @@ async function* wanted(
 /** Returns the rows committed, why they are not, or `undefined`: it is no longer there. */
 async function retryOne(
   database: Database,
-  kept: Kept,
+  frame: QuarantinedFrame,
   log: CommandLog,
 ): Promise<number | string | undefined> {
-  if (kept.writer === undefined) return 'bytes that are no frame cannot be retried'
-  const use = await useOf(database, kept.name)
+  if (frame.writer === undefined) return 'bytes that are no frame cannot be retried'
+  const use = await useOf(database, frame.name)
   const kind = use?.kind ?? ''
-  const retried = withKind({ name: kept.name, kind }, database, log, (known) =>
-    unlocked(() => retryKept(database, kept, known)),
+  const retried = withKind({ name: frame.name, kind }, database, log, (known) =>
+    unlocked(() => retryFrame(database, frame, known)),
   )
-  if (!retried) return `only the processes of "${kept.name}" can commit rows of kind "${kind}"`
+  if (!retried) return `only the processes of "${frame.name}" can commit rows of kind "${kind}"`
   try {
     return await retried
   } catch (error) {
@@ -146,8 +146,8 @@ async function retryOne(
   }
 }
 
-function dropOne(database: Database, kept: Kept): Promise<number | undefined> {
-  return unlocked(() => dropKept(database, kept))
+function dropOne(database: Database, frame: QuarantinedFrame): Promise<number | undefined> {
+  return unlocked(() => dropFrame(database, frame))
 }
 
 /** Runs a transaction again while others hold its locks. */

@@ -7,7 +7,7 @@ import { type Hit, hitCodec } from '../hits/hit.js'
 import { GRID_NAME_START } from '../hits/options.js'
 import { systemEnvironment } from '../support/environment.js'
 import type { Logger } from '../support/logger.js'
-import type { RowKind } from '../wide-cache/ledger/kept-frames.js'
+import type { RowKind } from '../wide-cache/ledger/quarantined-frames.js'
 
 /** A kind, and how its rows are shown. */
 export interface KnownKind<Row> extends RowKind<Row> {

@@ -4,11 +4,11 @@ import { jsonCodec } from '../../src/support/codec.js'
 import type { Database } from '../../src/database/database.js'
 import type { Frame } from '../../src/wide-cache/frame.js'
 import {
-  dropKept,
-  type Kept,
-  keptFrames,
-  retryKept,
-} from '../../src/wide-cache/ledger/kept-frames.js'
+  dropFrame,
+  framesInQuarantine,
+  type QuarantinedFrame,
+  retryFrame,
+} from '../../src/wide-cache/ledger/quarantined-frames.js'
 import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
 import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
 import { KIND, Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
@@ -102,17 +102,19 @@ test('a writer that returns while old ones are forgotten is not forgotten', asyn
 })
 
 /** Has several deal with a frame in quarantine at once, and returns the sums after that. */
-async function withKept(
+async function withQuarantined(
   orders: Orders,
-  works: (kept: Kept) => Record<string, () => Promise<unknown>>,
+  works: (frame: QuarantinedFrame) => Record<string, () => Promise<unknown>>,
 ): Promise<Record<string, number>> {
   emptyTable(orders)
   const parts = partsOf(orders.actor('operator'))
-  const frame = new Sender(WRITER).frame(0, { rows: ['a', REFUSED] })
-  await orders.alone(() => settleAll(parts, [frame]))
+  const refused = new Sender(WRITER).frame(0, { rows: ['a', REFUSED] })
+  await orders.alone(() => settleAll(parts, [refused]))
   await orders.pass(MONTH_MS)
-  const [kept] = await orders.alone(() => keptFrames(parts.database, { name: NAME, limit: 10 }))
-  await orders.together(works(kept!))
+  const [frame] = await orders.alone(() =>
+    framesInQuarantine(parts.database, { name: NAME, limit: 10 }),
+  )
+  await orders.together(works(frame!))
   return sums(orders)
 }
 
@@ -129,8 +131,8 @@ const REPAIRED = {
 
 /** Each of those who may deal with a frame in quarantine. */
 const DEALERS = {
-  retries: (database: Database, kept: Kept) => retryKept(database, kept, REPAIRED),
-  drops: dropKept,
+  retries: (database: Database, frame: QuarantinedFrame) => retryFrame(database, frame, REPAIRED),
+  drops: dropFrame,
   removes: async (database: Database) =>
     removeOldEntries(database, NAME, await database.now()).then(() => undefined),
 }
@@ -140,16 +142,16 @@ for (const pair of [
   ['retries', 'removes'],
   ['drops', 'removes'],
 ] as const) {
-  test(`of one who ${pair.join(' a kept frame and one who ')} it, one does it`, async () => {
+  test(`of one who ${pair.join(' a quarantined frame and one who ')} it, one does it`, async () => {
     await explore(async (orders) => {
       const said: (number | undefined)[] = []
-      const deal = (name: keyof typeof DEALERS, kept: Kept) => async () => {
-        said.push(await DEALERS[name](orders.actor(name).database, kept))
+      const deal = (name: keyof typeof DEALERS, frame: QuarantinedFrame) => async () => {
+        said.push(await DEALERS[name](orders.actor(name).database, frame))
       }
       const [one, two] = pair
-      const found = await withKept(orders, (kept) => ({
-        [one]: deal(one, kept),
-        [two]: deal(two, kept),
+      const found = await withQuarantined(orders, (frame) => ({
+        [one]: deal(one, frame),
+        [two]: deal(two, frame),
       }))
       const { issued, committed: sum = 0, lost = 0, quarantined = 0 } = found
       assert.deepEqual([issued, sum, lost + quarantined + sum], [2, committed(orders).length, 2])

@@ -9,13 +9,13 @@ import { jsonCodec } from '../../support/codec.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { WideCache } from '../wide-cache.js'
 import {
-  dropKept,
-  keptFrame,
-  keptFrames,
+  dropFrame,
+  frameInQuarantine,
+  framesInQuarantine,
+  retryFrame,
   type RowKind,
-  retryKept,
-  rowsInKept,
-} from './kept-frames.js'
+  rowsInFrame,
+} from './quarantined-frames.js'
 import { RowsError } from './ledger.js'
 
 const NAME = 'clicks'
@@ -25,7 +25,7 @@ const DATABASES: readonly [string, () => Promise<Database>][] = [
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
 ]
 
-function keptTest(title: string, body: (database: Database) => Promise<void>): void {
+function onBoth(title: string, body: (database: Database) => Promise<void>): void {
   for (const [where, open] of DATABASES) test(`${where}: ${title}`, async () => body(await open()))
 }
 
@@ -53,11 +53,11 @@ async function bench(database: Database) {
   refuses = true
   await drained('a', 'b')
   refuses = false
-  const [kept] = await keptFrames(database, { limit: 10 })
-  assert(kept)
+  const [frame] = await framesInQuarantine(database, { limit: 10 })
+  assert(frame)
   return {
     database,
-    kept,
+    frame,
     wide,
     sums: async () => {
       const { issued, committed, quarantined, lost, outstanding } = await wide.ledger()
@@ -82,31 +82,34 @@ async function stored(database: Database): Promise<unknown[]> {
   return rows.map(({ button }) => button)
 }
 
-keptTest('a frame is retried once, and its rows become committed ones', async (db) => {
-  const { database, kept, sums, close } = await bench(db)
-  const { id, name, rowCount, reason, createdAt } = kept
+onBoth('a frame is retried once, and its rows become committed ones', async (db) => {
+  const { database, frame, sums, close } = await bench(db)
+  const { id, name, rowCount, reason, createdAt } = frame
   assert.deepEqual([name, rowCount, reason], [NAME, 2, 'commit() threw: Error'])
   assert(createdAt > 0)
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
-  const found = await keptFrame(database, id)
+  const found = await frameInQuarantine(database, id)
   assert.equal(found?.bytes.includes('"b"'), true)
 
-  const both = await Promise.all([retryKept(database, kept, KIND), retryKept(database, kept, KIND)])
+  const both = await Promise.all([
+    retryFrame(database, frame, KIND),
+    retryFrame(database, frame, KIND),
+  ])
   // Either may come first.
   assert.deepEqual(both.sort(), [2, undefined])
-  assert.equal(await dropKept(database, kept), undefined)
+  assert.equal(await dropFrame(database, frame), undefined)
   assert.deepEqual(await sums(), { issued: 3, committed: 3, quarantined: 0, lost: 0 })
   assert.deepEqual(await stored(database), ['a', 'b', 'right'])
-  assert.deepEqual(await keptFrames(database, { limit: 10 }), [])
-  assert.equal(await keptFrame(database, id), undefined)
+  assert.deepEqual(await framesInQuarantine(database, { limit: 10 }), [])
+  assert.equal(await frameInQuarantine(database, id), undefined)
   await close()
 })
 
-keptTest('a frame that is retried and dropped at once is one of both', async (db) => {
-  const { database, kept, sums, close } = await bench(db)
+onBoth('a frame that is retried and dropped at once is one of both', async (db) => {
+  const { database, frame, sums, close } = await bench(db)
   const [retried, dropped] = await Promise.all([
-    retryKept(database, kept, KIND),
-    dropKept(database, kept),
+    retryFrame(database, frame, KIND),
+    dropFrame(database, frame),
   ])
   assert.deepEqual([retried, dropped].sort(), [2, undefined])
   const [committed, lost] = retried ? [3, 0] : [1, 2]
@@ -115,10 +118,10 @@ keptTest('a frame that is retried and dropped at once is one of both', async (db
   await close()
 })
 
-keptTest('a frame that is dropped is lost, once, and its writer goes on', async (db) => {
-  const { database, kept, wide, sums, close } = await bench(db)
-  assert.equal(await dropKept(database, kept), 2)
-  assert.equal(await dropKept(database, kept), undefined)
+onBoth('a frame that is dropped is lost, once, and its writer goes on', async (db) => {
+  const { database, frame, wide, sums, close } = await bench(db)
+  assert.equal(await dropFrame(database, frame), 2)
+  assert.equal(await dropFrame(database, frame), undefined)
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 0, lost: 2 })
   wide.append('later')
   await wide.flush()
@@ -127,8 +130,8 @@ keptTest('a frame that is dropped is lost, once, and its writer goes on', async 
   await close()
 })
 
-keptTest('a frame that is still refused stays, and nothing of it is stored', async (db) => {
-  const { database, kept, sums, close } = await bench(db)
+onBoth('a frame that is still refused stays, and nothing of it is stored', async (db) => {
+  const { database, frame, sums, close } = await bench(db)
   const half = async ([first = '']: string[], tx: Transaction, error: Error): Promise<void> => {
     await store([first], tx)
     throw error
@@ -139,69 +142,69 @@ keptTest('a frame that is still refused stays, and nothing of it is stored', asy
     new DatabaseError('ECONNREFUSED', 'unreachable', 'away'),
   ]) {
     await assert.rejects(
-      retryKept(database, kept, { ...KIND, commit: (rows, tx) => half(rows, tx, error) }),
+      retryFrame(database, frame, { ...KIND, commit: (rows, tx) => half(rows, tx, error) }),
       error instanceof DatabaseError ? error : RowsError,
     )
   }
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
   assert.deepEqual(await stored(database), ['right'])
-  assert.equal((await keptFrames(database, { limit: 10 })).length, 1)
+  assert.equal((await framesInQuarantine(database, { limit: 10 })).length, 1)
   await close()
 })
 
-keptTest('the pieces of a large frame are one frame', async (db) => {
-  const { database, kept, close } = await bench(db)
-  const { bytes } = (await keptFrame(database, kept.id))!
+onBoth('the pieces of a large frame are one frame', async (db) => {
+  const { database, frame, close } = await bench(db)
+  const { bytes } = (await frameInQuarantine(database, frame.id))!
   await database.query('UPDATE wide_cache_quarantine SET bytes = ? WHERE id = ?', [
     bytes.subarray(0, 50),
-    kept.id,
+    frame.id,
   ])
   await database.query(
     'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, bytes, ' +
       "created_at) SELECT name, writer, sequence, 1, 0, '', ?, created_at " +
       'FROM wide_cache_quarantine WHERE id = ?',
-    [bytes.subarray(50), kept.id],
+    [bytes.subarray(50), frame.id],
   )
-  assert.deepEqual(await keptFrames(database, { name: NAME, limit: 10 }), [kept])
-  assert.deepEqual((await keptFrame(database, kept.id))?.bytes, bytes)
-  assert.equal(await keptFrame(database, kept.id + 1), undefined)
-  assert.equal(await retryKept(database, kept, KIND), 2)
+  assert.deepEqual(await framesInQuarantine(database, { name: NAME, limit: 10 }), [frame])
+  assert.deepEqual((await frameInQuarantine(database, frame.id))?.bytes, bytes)
+  assert.equal(await frameInQuarantine(database, frame.id + 1), undefined)
+  assert.equal(await retryFrame(database, frame, KIND), 2)
   const { rows } = await database.query('SELECT id FROM wide_cache_quarantine')
   assert.deepEqual(rows, [])
   await close()
 })
 
-keptTest('bytes that are no frame of the kind are not retried, and can be dropped', async (db) => {
-  const { database, kept, sums, close } = await bench(db)
-  await assert.rejects(retryKept(database, kept, { ...KIND, kind: 'other' }), RowsError)
-  const { bytes } = (await keptFrame(database, kept.id))!
+onBoth('bytes that are no frame of the kind are not retried, and can be dropped', async (db) => {
+  const { database, frame, sums, close } = await bench(db)
+  await assert.rejects(retryFrame(database, frame, { ...KIND, kind: 'other' }), RowsError)
+  const { bytes } = (await frameInQuarantine(database, frame.id))!
   for (const other of [{ writer: 'ff'.repeat(16) }, { sequence: 99 }, { writer: undefined }]) {
-    assert.throws(() => rowsInKept({ ...kept, ...other }, bytes, KIND), RowsError)
+    assert.throws(() => rowsInFrame({ ...frame, ...other }, bytes, KIND), RowsError)
   }
-  assert.throws(() => rowsInKept(kept, Buffer.concat([bytes, bytes]), KIND), RowsError)
-  assert.deepEqual(rowsInKept(kept, bytes, KIND), ['a', 'b'])
+  assert.throws(() => rowsInFrame(frame, Buffer.concat([bytes, bytes]), KIND), RowsError)
+  assert.deepEqual(rowsInFrame(frame, bytes, KIND), ['a', 'b'])
   bytes[bytes.length - 1]! ^= 1
   await database.query('UPDATE wide_cache_quarantine SET bytes = ?', [bytes])
-  await assert.rejects(retryKept(database, kept, KIND), RowsError)
+  await assert.rejects(retryFrame(database, frame, KIND), RowsError)
   await database.query(
     'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, bytes, ' +
       "created_at) VALUES (?, NULL, NULL, 0, 0, 'torn', ?, 1), (?, NULL, NULL, 1, 0, '', ?, 1)",
     [NAME, Buffer.from('torn'), NAME, Buffer.from('more')],
   )
-  const [, torn, more] = await keptFrames(database, { limit: 10 })
+  const [, torn, more] = await framesInQuarantine(database, { limit: 10 })
   assert(torn && more)
-  await assert.rejects(retryKept(database, torn, KIND), RowsError)
-  assert.equal(await dropKept(database, torn), 0)
-  assert.deepEqual(await keptFrames(database, { after: kept.id, limit: 10 }), [more])
+  await assert.rejects(retryFrame(database, torn, KIND), RowsError)
+  assert.equal(await dropFrame(database, torn), 0)
+  assert.deepEqual(await framesInQuarantine(database, { after: frame.id, limit: 10 }), [more])
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
   await close()
 })
 
-keptTest('the sums of a writer that has been forgotten are found', async (db) => {
-  const { database, kept, close, wide } = await bench(db)
+onBoth('the sums of a writer that has been forgotten are found', async (db) => {
+  const { database, frame, close, wide } = await bench(db)
   await wide.close()
   await database.query('UPDATE wide_cache_writers SET writer = ?', [Buffer.alloc(16)])
-  assert.equal(await retryKept(database, kept, KIND), 2)
+  assert.equal(await retryFrame(database, frame, KIND), 2)
   const { rows } = await database.query('SELECT committed, quarantined FROM wide_cache_writers')
   assert.deepEqual(rows, [{ committed: 3, quarantined: 0 }])
   await close()

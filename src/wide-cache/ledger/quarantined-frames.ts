@@ -19,7 +19,7 @@ import type { CommitContext } from '../contexts.js'
 import { FORGOTTEN, RowsError } from './ledger.js'
 
 /** A frame in quarantine, or a piece of bytes that are no frame. */
-export interface Kept {
+export interface QuarantinedFrame {
   /** Unique id. */
   readonly id: number
   /** The name of the wide cache. */
@@ -49,24 +49,24 @@ const FIRST = '(piece = 0 OR writer IS NULL)'
  * Returns the contents of the quarantine with ids above `after`, in ascending order. A large frame
  * is kept in several rows of SQL, and has the id of the first.
  */
-export async function keptFrames(
+export async function framesInQuarantine(
   database: Database,
   { name, after = 0, limit }: { name?: string | undefined; after?: number; limit: number },
-): Promise<Kept[]> {
+): Promise<QuarantinedFrame[]> {
   const { rows } = await database.query(
     `SELECT ${COLUMNS} FROM wide_cache_quarantine ` +
       `WHERE ${FIRST} AND id > ?${name === undefined ? '' : ' AND name = ?'} ` +
       'ORDER BY id LIMIT ?',
     [after, ...(name === undefined ? [] : [name]), limit],
   )
-  return rows.map(keptIn)
+  return rows.map(frameIn)
 }
 
 /** Returns one of them, with all its bytes; `undefined`: it is no longer there. */
-export async function keptFrame(
+export async function frameInQuarantine(
   database: Database,
   id: number,
-): Promise<(Kept & { readonly bytes: Buffer }) | undefined> {
+): Promise<(QuarantinedFrame & { readonly bytes: Buffer }) | undefined> {
   const {
     rows: [row],
   } = await database.query(
@@ -74,9 +74,9 @@ export async function keptFrame(
     [id],
   )
   if (!row) return undefined
-  const kept = keptIn(row)
-  const { rows } = await piecesOf(database, kept)
-  return { ...kept, bytes: bytesIn(rows) }
+  const frame = frameIn(row)
+  const { rows } = await piecesOf(database, frame)
+  return { ...frame, bytes: bytesIn(rows) }
 }
 
 /**
@@ -85,22 +85,22 @@ export async function keptFrame(
  *
  * @throws RowsError, DatabaseError `data`: its rows are still refused, and it stays. DatabaseError
  */
-export function retryKept<Row>(
+export function retryFrame<Row>(
   database: Database,
-  kept: Kept,
+  frame: QuarantinedFrame,
   { kind, codec, commit }: RowKind<Row>,
 ): Promise<number | undefined> {
   return database.transaction(async (tx) => {
-    const writer = await lockWriter(tx, kept)
-    if (kept.writer !== undefined && !writer) {
+    const writer = await lockWriter(tx, frame)
+    if (frame.writer !== undefined && !writer) {
       throw new RowsError('the ledger does not know its writer')
     }
-    const { rows: pieces } = await piecesOf(tx, kept, forUpdate(tx.dialect))
+    const { rows: pieces } = await piecesOf(tx, frame, forUpdate(tx.dialect))
     if (pieces.length === 0) return undefined
-    const rows = rowsInKept(kept, bytesIn(pieces), { kind, codec })
-    await commitRows(tx, kept, rows, commit)
-    await remove(tx, kept)
-    await move(tx, kept.name, writer, 'committed', rows.length)
+    const rows = rowsInFrame(frame, bytesIn(pieces), { kind, codec })
+    await commitRows(tx, frame, rows, commit)
+    await remove(tx, frame)
+    await move(tx, frame.name, writer, 'committed', rows.length)
     return rows.length
   })
 }
@@ -110,19 +110,22 @@ export function retryKept<Row>(
  * since no row was refused by its writer. Returns its number of rows; `undefined`: it has been
  * committed or dropped elsewhere.
  */
-export function dropKept(database: Database, kept: Kept): Promise<number | undefined> {
+export function dropFrame(
+  database: Database,
+  frame: QuarantinedFrame,
+): Promise<number | undefined> {
   return database.transaction(async (tx) => {
-    const writer = await lockWriter(tx, kept)
-    const removed = await remove(tx, kept)
+    const writer = await lockWriter(tx, frame)
+    const removed = await remove(tx, frame)
     if (removed === 0) return undefined
-    await move(tx, kept.name, writer, 'lost', kept.rowCount)
-    return kept.rowCount
+    await move(tx, frame.name, writer, 'lost', frame.rowCount)
+    return frame.rowCount
   })
 }
 
 /** Decodes the rows of a frame in quarantine. @throws RowsError */
-export function rowsInKept<Row>(
-  { writer, sequence }: Kept,
+export function rowsInFrame<Row>(
+  { writer, sequence }: QuarantinedFrame,
   bytes: Buffer,
   { kind, codec }: Pick<RowKind<Row>, 'kind' | 'codec'>,
 ): Row[] {
@@ -148,7 +151,7 @@ export function rowsInKept<Row>(
 /** @throws RowsError, DatabaseError */
 async function commitRows<Row>(
   tx: Transaction,
-  { name }: Kept,
+  { name }: QuarantinedFrame,
   rows: Row[],
   commit: RowKind<Row>['commit'],
 ): Promise<void> {
@@ -166,7 +169,10 @@ async function commitRows<Row>(
  * been forgotten, this is the one that has the sums of all forgotten writers. `undefined`: the
  * bytes are no frame, or the ledger was changed by hand.
  */
-async function lockWriter(tx: Transaction, { name, writer }: Kept): Promise<Buffer | undefined> {
+async function lockWriter(
+  tx: Transaction,
+  { name, writer }: QuarantinedFrame,
+): Promise<Buffer | undefined> {
   if (writer === undefined) return undefined
   for (const id of [idOfText(writer), FORGOTTEN]) {
     const { rows } = await tx.query(
@@ -196,7 +202,10 @@ async function move(
 }
 
 /** Returns the condition that finds all rows of SQL that a frame is kept in. */
-function placeOf({ id, name, writer, sequence }: Kept): { where: string; values: SqlValue[] } {
+function placeOf({ id, name, writer, sequence }: QuarantinedFrame): {
+  where: string
+  values: SqlValue[]
+} {
   return writer === undefined || sequence === undefined
     ? { where: 'id = ?', values: [id] }
     : {
@@ -205,8 +214,8 @@ function placeOf({ id, name, writer, sequence }: Kept): { where: string; values:
       }
 }
 
-function piecesOf(queryable: Queryable, kept: Kept, lock = ''): Promise<QueryResult> {
-  const { where, values } = placeOf(kept)
+function piecesOf(queryable: Queryable, frame: QuarantinedFrame, lock = ''): Promise<QueryResult> {
+  const { where, values } = placeOf(frame)
   return queryable.query(
     `SELECT bytes FROM wide_cache_quarantine WHERE ${where} ORDER BY piece${lock}`,
     values,
@@ -214,8 +223,8 @@ function piecesOf(queryable: Queryable, kept: Kept, lock = ''): Promise<QueryRes
 }
 
 /** Removes a frame from quarantine. Returns the number of rows of SQL that it was kept in. */
-async function remove(tx: Transaction, kept: Kept): Promise<number> {
-  const { where, values } = placeOf(kept)
+async function remove(tx: Transaction, frame: QuarantinedFrame): Promise<number> {
+  const { where, values } = placeOf(frame)
   const { affectedRows } = await tx.query(
     `DELETE FROM wide_cache_quarantine WHERE ${where}`,
     values,
@@ -223,7 +232,7 @@ async function remove(tx: Transaction, kept: Kept): Promise<number> {
   return affectedRows
 }
 
-function keptIn(row: SqlRow): Kept {
+function frameIn(row: SqlRow): QuarantinedFrame {
   const { writer, sequence } = row
   return {
     id: Number(row['id']),
