@@ -2,12 +2,13 @@
 import type { Database } from '../database/database.js'
 import { printable, printableJson } from '../support/printable.js'
 import {
+  bytesOf,
   frameInQuarantine,
   framesInQuarantine,
   type QuarantinedFrame,
   rowsInFrame,
 } from '../wide-cache/ledger/quarantined-frames.js'
-import { RowsError } from '../wide-cache/ledger/ledger.js'
+import { RowsError } from '../wide-cache/ledger/rows.js'
 import { useOf } from '../wide-cache/ledger/use.js'
 import type { CommandLog } from './log.js'
 import { withKind } from './row-kinds.js'
@@ -23,28 +24,25 @@ const MAX_ROW_BYTES = 200
 /** Bytes shown of what cannot be read. */
 const MAX_BYTES_SHOWN = 256
 
+/** The database, the frames that the command is about, and where its words go. */
+export interface Shown {
+  readonly database: Database
+  readonly name: string | undefined
+  readonly json: boolean
+  readonly log: CommandLog
+  readonly print: (text: string) => void
+}
+
 /** Prints the oldest frames. */
-export async function listFrames(
-  database: Database,
-  name: string | undefined,
-  json: boolean,
-  log: CommandLog,
-  print: (text: string) => void,
-): Promise<void> {
+export async function listFrames({ database, name, json, log, print }: Shown): Promise<void> {
   const found = await framesInQuarantine(database, { name, limit: MAX_LISTED + 1 })
-  const listed = found.slice(0, MAX_LISTED)
-  if (json) print(`${printableJson(listed.map(shown))}\n`)
+  const listed = found.slice(0, MAX_LISTED).map(shown)
+  if (json) print(`${printableJson(listed)}\n`)
   else if (listed.length > 0) {
     print(
       table([
         ['ID', 'NAME', 'ROWS', 'SINCE', 'REASON'],
-        ...listed.map(({ id, name, rowCount, createdAt, reason }) => [
-          id,
-          name,
-          rowCount,
-          isoOf(createdAt),
-          reason || 'bytes that are no frame of its kind',
-        ]),
+        ...listed.map(({ id, name, rows, since, reason }) => [id, name, rows, since, reason]),
       ]),
     )
   }
@@ -55,83 +53,57 @@ export async function listFrames(
 }
 
 /** Prints a frame and its first rows. @throws Error if it is not there */
-export async function showFrame(
-  database: Database,
-  name: string | undefined,
-  id: number,
-  json: boolean,
-  log: CommandLog,
-  print: (text: string) => void,
-): Promise<void> {
-  const frame = await frameInQuarantine(database, id)
-  if (!frame || (name !== undefined && frame.name !== name)) throw new Error(notThere(id))
+export async function showFrame(command: Shown, id: number): Promise<void> {
+  const { database, name, json, print } = command
+  const frame = await frameInQuarantine(database, id, name)
+  if (!frame) throw new Error(notThere(id))
+  const bytes = await bytesOf(database, frame)
   const use = await useOf(database, frame.name)
-  const content = contentOf(frame, use?.kind ?? '', database, log)
+  const told = { ...shown(frame), kind: use?.kind ?? null, bytes: bytes.length }
+  const { content, more } = contentOf(command, frame, bytes, use?.kind ?? '')
   if (json) {
-    print(`${printableJson({ ...shown(frame), kind: use?.kind ?? null, ...content })}\n`)
+    print(`${printableJson({ ...told, content, more })}\n`)
     return
   }
-  print(
-    table([
-      ['id', String(frame.id)],
-      ['name', frame.name],
-      ['kind', use?.kind ?? 'nobody has recorded it'],
-      ['writer', frame.writer ?? 'none: these bytes are no frame of the kind'],
-      ['sequence', String(frame.sequence ?? 'none')],
-      ['rows', String(frame.rowCount)],
-      ['since', isoOf(frame.createdAt)],
-      ['reason', frame.reason],
-      ['bytes', String(frame.bytes.length)],
-    ]),
-  )
-  for (const row of content.content) print(`${printable(row)}\n`)
-  if (content.more > 0) print(`and ${counted(content.more)} more\n`)
+  print(table(Object.entries(told).map(([key, value]) => [key, String(value ?? 'none')])))
+  for (const row of content) print(`${printable(row)}\n`)
+  if (more > 0) print(`and ${counted(more)} more\n`)
 }
 
 /** The first rows of a frame as texts, or its first bytes, and how many more there are. */
 function contentOf(
-  frame: QuarantinedFrame & { readonly bytes: Buffer },
+  { database, log }: Shown,
+  frame: QuarantinedFrame,
+  bytes: Buffer,
   kind: string,
-  database: Database,
-  log: CommandLog,
 ): { content: string[]; more: number } {
   const textOf = (row: Buffer): string => row.toString('utf8', 0, MAX_ROW_BYTES)
   try {
     const rows =
       withKind({ name: frame.name, kind }, database, log, (known) =>
-        rowsInFrame(frame, frame.bytes, known).map((row) => JSON.stringify(known.describe(row))),
-      ) ??
-      rowsInFrame(frame, frame.bytes, {
-        kind,
-        codec: { encode: () => -1, decode: textOf },
-      })
+        rowsInFrame(frame, bytes, known).map((row) => JSON.stringify(known.describe(row))),
+      ) ?? rowsInFrame(frame, bytes, { kind, codec: { encode: () => -1, decode: textOf } })
     const content = rows.slice(0, MAX_ROWS_SHOWN)
     return { content, more: rows.length - content.length }
   } catch (error) {
     if (!(error instanceof RowsError)) throw error
-    const shownBytes = frame.bytes.subarray(0, MAX_BYTES_SHOWN)
-    return { content: [shownBytes.toString('hex')], more: frame.bytes.length - shownBytes.length }
+    const first = bytes.subarray(0, MAX_BYTES_SHOWN)
+    return { content: [first.toString('hex')], more: bytes.length - first.length }
   }
 }
 
+/** A frame as it is printed. */
 function shown({
   id,
   name,
   writer,
   sequence,
-  rowCount,
+  rowCount: rows,
   reason,
   createdAt,
-}: QuarantinedFrame): object {
-  return {
-    id,
-    name,
-    writer: writer ?? null,
-    sequence: sequence ?? null,
-    rows: rowCount,
-    reason,
-    since: isoOf(createdAt),
-  }
+}: QuarantinedFrame) {
+  const told = reason || 'bytes that are no frame of its kind'
+  return { id, name, writer, sequence, rows, reason: told, since: isoOf(createdAt) }
 }
 
 /** Without milliseconds; what is no time of a database is shown as it is. */

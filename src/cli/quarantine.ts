@@ -1,6 +1,7 @@
 /** `wide-cache quarantine`: shows the frames that SQL has refused, retries them, or drops them. */
-import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, DatabaseError } from '../database/database.js'
+import { unlocked } from '../connections/unlocked.js'
+import type { Database } from '../database/database.js'
+import { systemEnvironment } from '../support/environment.js'
 import { nameOf } from '../support/options.js'
 import { printableJson } from '../support/printable.js'
 import {
@@ -15,16 +16,14 @@ import { useOf } from '../wide-cache/ledger/use.js'
 import type { QuarantineOptions } from './arguments.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
-import { listFrames, notThere, showFrame } from './quarantine-show.js'
+import { listFrames, notThere, type Shown, showFrame } from './quarantine-show.js'
 import { withKind } from './row-kinds.js'
 import { counted } from './table.js'
 
 /** Frames that are read at a time. */
 const FRAMES_A_READ = 1_000
 
-/** Maximum number of tries of a transaction while others hold its locks. */
-const TRIES = 5
-const WAIT_MS = 200
+const PAST = { retry: 'retried', drop: 'dropped' } as const
 
 /** Result of one command for its frames. */
 interface Outcome {
@@ -47,20 +46,20 @@ export async function quarantine(
     ['wide-cache'],
     async (database) => {
       if (name !== undefined) await checkName(database, name)
+      const command: Shown = { database, name, json, log, print }
       switch (action.verb) {
         case 'list':
-          await listFrames(database, name, json, log, print)
+          await listFrames(command)
           return 0
         case 'show':
-          await showFrame(database, name, action.id, json, log, print)
+          await showFrame(command, action.id)
           return 0
         case 'retry':
         case 'drop': {
           const { verb, ids } = action
-          const settle = verb === 'retry' ? retryOne : dropOne
           const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
           try {
-            await settleAll(database, ids, name, (frame) => settle(database, frame, log), outcome)
+            await settleAll(command, verb === 'retry' ? retryOne : dropOne, ids, outcome)
           } finally {
             // Also where it cannot go on: what it has done by then is done.
             if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
@@ -83,17 +82,14 @@ async function checkName(database: Database, name: string): Promise<void> {
   refuseUnknownName(name, names)
 }
 
-const PAST = { retry: 'retried', drop: 'dropped' } as const
-
 async function settleAll(
-  database: Database,
+  { database, name, log }: Shown,
+  settle: typeof retryOne,
   ids: readonly number[] | 'all',
-  name: string | undefined,
-  settle: (frame: QuarantinedFrame) => Promise<number | string | undefined>,
   outcome: Outcome,
 ): Promise<void> {
-  for await (const { id, frame } of wanted(database, ids, name)) {
-    const settled = frame && (await settle(frame))
+  const settleOne = async (id: number, frame: QuarantinedFrame | undefined): Promise<void> => {
+    const settled = frame && (await settle(database, frame, log))
     if (typeof settled === 'number') {
       outcome.frames++
       outcome.rows += settled
@@ -101,27 +97,16 @@ async function settleAll(
       outcome.refused.push({ id, reason: settled ?? notThere(id) })
     }
   }
-}
-
-/** The frames that are asked for; without one where an id is not there. */
-async function* wanted(
-  database: Database,
-  ids: readonly number[] | 'all',
-  name: string | undefined,
-): AsyncGenerator<{ id: number; frame: QuarantinedFrame | undefined }> {
   if (ids !== 'all') {
-    for (const id of ids) {
-      const frame = await frameInQuarantine(database, id)
-      yield { id, frame: name === undefined || frame?.name === name ? frame : undefined }
-    }
+    for (const id of ids) await settleOne(id, await frameInQuarantine(database, id, name))
     return
   }
-  for (let after = 0; ;) {
-    const frames = await framesInQuarantine(database, { name, after, limit: FRAMES_A_READ })
-    for (const one of frames) yield { id: one.id, frame: one }
+  for (let from = 0; ;) {
+    const frames = await framesInQuarantine(database, { name, from, limit: FRAMES_A_READ })
+    for (const frame of frames) await settleOne(frame.id, frame)
     const last = frames.at(-1)
     if (!last) return
-    after = last.id
+    from = last.id + 1
   }
 }
 
@@ -131,11 +116,11 @@ async function retryOne(
   frame: QuarantinedFrame,
   log: CommandLog,
 ): Promise<number | string | undefined> {
-  if (frame.writer === undefined) return 'bytes that are no frame cannot be retried'
+  if (frame.writer === null) return 'bytes that are no frame cannot be retried'
   const use = await useOf(database, frame.name)
   const kind = use?.kind ?? ''
   const retried = withKind({ name: frame.name, kind }, database, log, (known) =>
-    unlocked(() => retryFrame(database, frame, known)),
+    unlocked(systemEnvironment, () => retryFrame(database, frame, known)),
   )
   if (!retried) return `only the processes of "${frame.name}" can commit rows of kind "${kind}"`
   try {
@@ -147,19 +132,7 @@ async function retryOne(
 }
 
 function dropOne(database: Database, frame: QuarantinedFrame): Promise<number | undefined> {
-  return unlocked(() => dropFrame(database, frame))
-}
-
-/** Runs a transaction again while others hold its locks. */
-async function unlocked<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (tries === TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') throw error
-      await delay(tries * WAIT_MS)
-    }
-  }
+  return unlocked(systemEnvironment, () => dropFrame(database, frame))
 }
 
 function report(verb: 'retry' | 'drop', { frames, rows, refused }: Outcome, log: CommandLog): void {

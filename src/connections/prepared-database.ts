@@ -7,13 +7,8 @@ import {
   type SqlValue,
   type Transaction,
 } from '../database/database.js'
-import { sleep } from '../support/clock.js'
-import { type Environment, keptAlive } from '../support/environment.js'
-
-/** Tries of one piece of work; with the waits between them a second and a half. */
-const TRIES = 8
-const FIRST_WAIT_MS = 10
-const LAST_WAIT_MS = 500
+import type { Environment } from '../support/environment.js'
+import { unlocked } from './unlocked.js'
 
 /**
  * A database with the tables of some parts of the package. Prepares them before the first use:
@@ -74,12 +69,9 @@ export class PreparedDatabase implements Database {
     return this.#whenReady(() => this.database.transaction(work))
   }
 
-  /**
-   * Runs `work` in a transaction. Retries it if the locks of another one were in the way, because
-   * then nothing of it has been done. Passes on any other failure.
-   */
+  /** Runs `work` in a transaction, as {@link unlocked} does. */
   retriedTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#whenReady(() => this.#unlocked(() => this.database.transaction(work)))
+    return this.#whenReady(() => unlocked(this.#environment, () => this.database.transaction(work)))
   }
 
   close(): Promise<void> {
@@ -105,23 +97,8 @@ export class PreparedDatabase implements Database {
     }
   }
 
-  /** Runs `work`, and retries it after a conflict with another transaction. */
-  async #unlocked<T>(work: () => Promise<T>): Promise<T> {
-    for (let tries = 1, wait = FIRST_WAIT_MS; ; tries++, wait = Math.min(2 * wait, LAST_WAIT_MS)) {
-      try {
-        return await work()
-      } catch (error) {
-        if (tries >= TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') {
-          throw error
-        }
-      }
-      const { clock, random } = this.#environment
-      await keptAlive(this.#environment, () => sleep(clock, wait * (0.5 + random())))
-    }
-  }
-
   async #prepare(): Promise<void> {
     await this.database.migrate(this.#parts)
-    await this.#unlocked(() => this.#enter(this.database))
+    await unlocked(this.#environment, () => this.#enter(this.database))
   }
 }

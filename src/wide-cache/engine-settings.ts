@@ -1,7 +1,8 @@
-import type { Database, Transaction } from '../database/database.js'
+import type { Database } from '../database/database.js'
 import type { Codec } from '../support/codec.js'
-import type { CommitContext, RetentionContext } from './contexts.js'
+import type { RetentionContext } from './contexts.js'
 import type { GridSettings } from './grid-options.js'
+import type { Commit } from './ledger/rows.js'
 import type { Use } from './ledger/use.js'
 import type { UseMetrics } from './operations/name-state.js'
 
@@ -15,7 +16,7 @@ export interface EngineSettings<Row> extends GridSettings {
   /** Parts of the package whose tables the use needs. */
   readonly tables: readonly string[]
   readonly codec: Codec<Row>
-  readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+  readonly commit: Commit<Row>
   readonly maxCommitRows: number
   readonly readTtlSeconds: number
   readonly removeOld: RemoveOld | undefined

@@ -3,10 +3,10 @@ import { table } from '../../database/table.js'
 import { type Clock, sleep } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { Codec } from '../../support/codec.js'
-import { type Frame, rowsOf } from '../frame.js'
-import type { CommitContext } from '../contexts.js'
+import type { Frame } from '../frame.js'
 import type { GridRecord, Raise } from './grid-record.js'
 import { keepForeign, keepFrame, sequencesInQuarantine } from './quarantine.js'
+import { type Commit, commitRows, decodeRows } from './rows.js'
 import { lockEntries, type Outcome, type WriterEntries, writeEntries } from './writer-entries.js'
 
 /** Outcome of one transaction for its frames. */
@@ -35,11 +35,6 @@ export interface CommitOptions {
 /** Returns the unique key of a frame. */
 export function frameKey({ writer, sequence }: Pick<Frame, 'writer' | 'sequence'>): string {
   return `${writer}:${sequence}`
-}
-
-/** An error of the rows themselves, as they were decoded or committed. */
-export class RowsError extends Error {
-  override readonly name = 'RowsError'
 }
 
 /** A writer's own sums. */
@@ -79,7 +74,7 @@ export class Ledger<Row> {
   readonly #cellTtlSeconds: number
   readonly #codec: Codec<Row>
   readonly #clock: Clock
-  readonly #commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+  readonly #commit: Commit<Row>
 
   /**
    * Set when a statement of `commit` has committed by itself. Then nothing more is committed,
@@ -95,7 +90,7 @@ export class Ledger<Row> {
     cellTtlSeconds: number
     codec: Codec<Row>
     clock: Clock
-    commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+    commit: Commit<Row>
   }) {
     this.#database = parts.database
     this.#name = parts.name
@@ -115,7 +110,7 @@ export class Ledger<Row> {
   commit(frames: readonly Frame[], options: CommitOptions = {}): Promise<Settled> {
     return this.#settle('committed', frames, options, async (tx, fresh, now) => {
       if (fresh.length === 0) return
-      await this.#commitRows(await this.#decode(fresh), tx, now)
+      await commitRows(this.#commit, await this.#decode(fresh), tx, { now, name: this.#name })
     })
   }
 
@@ -169,31 +164,14 @@ export class Ledger<Row> {
   async #decode(frames: readonly Frame[]): Promise<Row[]> {
     const rows: Row[] = []
     let pauseAt = PAUSE_ROWS
-    try {
-      for (const frame of frames) {
-        if (rows.length >= pauseAt) {
-          pauseAt = rows.length + PAUSE_ROWS
-          await sleep(this.#clock, 0)
-        }
-        for (const bytes of rowsOf(frame)) rows.push(this.#codec.decode(bytes))
+    for (const frame of frames) {
+      if (rows.length >= pauseAt) {
+        pauseAt = rows.length + PAUSE_ROWS
+        await sleep(this.#clock, 0)
       }
-    } catch (error) {
-      throw new RowsError('a row that its codec cannot read', { cause: error })
+      for (const row of decodeRows(frame, this.#codec)) rows.push(row)
     }
     return rows
-  }
-
-  /** @throws RowsError, DatabaseError */
-  async #commitRows(rows: Row[], tx: Transaction, now: number): Promise<void> {
-    try {
-      await this.#commit(rows, tx, { now, name: this.#name })
-    } catch (error) {
-      if (error instanceof DatabaseError) throw error
-      // Where a statement has failed, its error says whether the rows are to blame, whatever
-      // commit() made of it.
-      await tx.query('SELECT 1')
-      throw new RowsError('commit() threw', { cause: error })
-    }
   }
 
   /**

@@ -9,6 +9,7 @@ import { jsonCodec } from '../../support/codec.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { WideCache } from '../wide-cache.js'
 import {
+  bytesOf,
   dropFrame,
   frameInQuarantine,
   framesInQuarantine,
@@ -16,7 +17,7 @@ import {
   type RowKind,
   rowsInFrame,
 } from './quarantined-frames.js'
-import { RowsError } from './ledger.js'
+import { RowsError } from './rows.js'
 
 const NAME = 'clicks'
 
@@ -88,8 +89,9 @@ onBoth('a frame is retried once, and its rows become committed ones', async (db)
   assert.deepEqual([name, rowCount, reason], [NAME, 2, 'commit() threw: Error'])
   assert(createdAt > 0)
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
-  const found = await frameInQuarantine(database, id)
-  assert.equal(found?.bytes.includes('"b"'), true)
+  assert.deepEqual(await frameInQuarantine(database, id), frame)
+  assert.equal(await frameInQuarantine(database, id, 'other'), undefined)
+  assert((await bytesOf(database, frame)).includes('"b"'))
 
   const both = await Promise.all([
     retryFrame(database, frame, KIND),
@@ -154,7 +156,7 @@ onBoth('a frame that is still refused stays, and nothing of it is stored', async
 
 onBoth('the pieces of a large frame are one frame', async (db) => {
   const { database, frame, close } = await bench(db)
-  const { bytes } = (await frameInQuarantine(database, frame.id))!
+  const bytes = await bytesOf(database, frame)
   await database.query('UPDATE wide_cache_quarantine SET bytes = ? WHERE id = ?', [
     bytes.subarray(0, 50),
     frame.id,
@@ -166,7 +168,7 @@ onBoth('the pieces of a large frame are one frame', async (db) => {
     [bytes.subarray(50), frame.id],
   )
   assert.deepEqual(await framesInQuarantine(database, { name: NAME, limit: 10 }), [frame])
-  assert.deepEqual((await frameInQuarantine(database, frame.id))?.bytes, bytes)
+  assert.deepEqual(await bytesOf(database, frame), bytes)
   assert.equal(await frameInQuarantine(database, frame.id + 1), undefined)
   assert.equal(await retryFrame(database, frame, KIND), 2)
   const { rows } = await database.query('SELECT id FROM wide_cache_quarantine')
@@ -177,8 +179,8 @@ onBoth('the pieces of a large frame are one frame', async (db) => {
 onBoth('bytes that are no frame of the kind are not retried, and can be dropped', async (db) => {
   const { database, frame, sums, close } = await bench(db)
   await assert.rejects(retryFrame(database, frame, { ...KIND, kind: 'other' }), RowsError)
-  const { bytes } = (await frameInQuarantine(database, frame.id))!
-  for (const other of [{ writer: 'ff'.repeat(16) }, { sequence: 99 }, { writer: undefined }]) {
+  const bytes = await bytesOf(database, frame)
+  for (const other of [{ writer: 'ff'.repeat(16) }, { sequence: 99 }, { writer: null }]) {
     assert.throws(() => rowsInFrame({ ...frame, ...other }, bytes, KIND), RowsError)
   }
   assert.throws(() => rowsInFrame(frame, Buffer.concat([bytes, bytes]), KIND), RowsError)
@@ -195,7 +197,7 @@ onBoth('bytes that are no frame of the kind are not retried, and can be dropped'
   assert(torn && more)
   await assert.rejects(retryFrame(database, torn, KIND), RowsError)
   assert.equal(await dropFrame(database, torn), 0)
-  assert.deepEqual(await framesInQuarantine(database, { after: frame.id, limit: 10 }), [more])
+  assert.deepEqual(await framesInQuarantine(database, { from: frame.id + 1, limit: 10 }), [more])
   assert.deepEqual(await sums(), { issued: 3, committed: 1, quarantined: 2, lost: 0 })
   await close()
 })

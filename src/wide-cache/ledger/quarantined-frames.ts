@@ -2,21 +2,13 @@
  * Lists, commits and drops the frames in quarantine, for operators. A frame is committed or dropped
  * in the transaction that removes it, so each happens once, and the ledger's sums always add up.
  */
-import {
-  type Database,
-  DatabaseError,
-  type Queryable,
-  type QueryResult,
-  type SqlRow,
-  type SqlValue,
-  type Transaction,
-} from '../../database/database.js'
+import type { Database, Queryable, SqlRow, SqlValue, Transaction } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
 import { idOfText, idText } from '../../support/id-text.js'
 import type { Codec } from '../../support/codec.js'
-import { readCell, rowsOf, stampOf } from '../frame.js'
-import type { CommitContext } from '../contexts.js'
-import { FORGOTTEN, RowsError } from './ledger.js'
+import { readCell, stampOf } from '../frame.js'
+import { FORGOTTEN } from './ledger.js'
+import { type Commit, commitRows, decodeRows, RowsError } from './rows.js'
 
 /** A frame in quarantine, or a piece of bytes that are no frame. */
 export interface QuarantinedFrame {
@@ -24,9 +16,9 @@ export interface QuarantinedFrame {
   readonly id: number
   /** The name of the wide cache. */
   readonly name: string
-  /** The writer's id in the text of a UUID; `undefined` where the bytes are no frame. */
-  readonly writer: string | undefined
-  readonly sequence: number | undefined
+  /** The writer's id in the text of a UUID; `null` where the bytes are no frame. */
+  readonly writer: string | null
+  readonly sequence: number | null
   readonly rowCount: number
   readonly reason: string
   /** Milliseconds since the Unix epoch, by the database's clock. */
@@ -37,46 +29,53 @@ export interface QuarantinedFrame {
 export interface RowKind<Row> {
   readonly kind: string
   readonly codec: Codec<Row>
-  readonly commit: (rows: Row[], tx: Transaction, context: CommitContext) => Promise<void>
+  readonly commit: Commit<Row>
 }
 
-const COLUMNS = 'id, name, writer, sequence, row_count, reason, created_at'
-
-/** Condition for the first row of a frame, and for each row of bytes that are no frame. */
-const FIRST = '(piece = 0 OR writer IS NULL)'
-
 /**
- * Returns the contents of the quarantine with ids above `after`, in ascending order. A large frame
- * is kept in several rows of SQL, and has the id of the first.
+ * Returns the frames in quarantine with ids from `from` to `to`, in ascending order. A large frame
+ * is in several rows of SQL, and has the id of the first.
  */
 export async function framesInQuarantine(
   database: Database,
-  { name, after = 0, limit }: { name?: string | undefined; after?: number; limit: number },
+  {
+    name,
+    from = 0,
+    to = Number.MAX_SAFE_INTEGER,
+    limit,
+  }: { name?: string | undefined; from?: number; to?: number; limit: number },
 ): Promise<QuarantinedFrame[]> {
   const { rows } = await database.query(
-    `SELECT ${COLUMNS} FROM wide_cache_quarantine ` +
-      `WHERE ${FIRST} AND id > ?${name === undefined ? '' : ' AND name = ?'} ` +
-      'ORDER BY id LIMIT ?',
-    [after, ...(name === undefined ? [] : [name]), limit],
+    'SELECT id, name, writer, sequence, row_count, reason, created_at ' +
+      'FROM wide_cache_quarantine WHERE (piece = 0 OR writer IS NULL) AND id BETWEEN ? AND ?' +
+      `${name === undefined ? '' : ' AND name = ?'} ORDER BY id LIMIT ?`,
+    [from, to, ...(name === undefined ? [] : [name]), limit],
   )
   return rows.map(frameIn)
 }
 
-/** Returns one of them, with all its bytes; `undefined`: it is no longer there. */
+/** Returns one of them. `undefined`: it is not, or no longer, there under that name. */
 export async function frameInQuarantine(
   database: Database,
   id: number,
-): Promise<(QuarantinedFrame & { readonly bytes: Buffer }) | undefined> {
-  const {
-    rows: [row],
-  } = await database.query(
-    `SELECT ${COLUMNS} FROM wide_cache_quarantine WHERE ${FIRST} AND id = ?`,
-    [id],
+  name?: string,
+): Promise<QuarantinedFrame | undefined> {
+  const [frame] = await framesInQuarantine(database, { name, from: id, to: id, limit: 1 })
+  return frame
+}
+
+/** Returns all bytes of a frame in quarantine. None: it is no longer there. */
+export async function bytesOf(
+  queryable: Queryable,
+  frame: QuarantinedFrame,
+  lock = '',
+): Promise<Buffer> {
+  const [place, values] = placeOf(frame)
+  const { rows } = await queryable.query(
+    `SELECT bytes FROM wide_cache_quarantine WHERE ${place} ORDER BY piece${lock}`,
+    values,
   )
-  if (!row) return undefined
-  const frame = frameIn(row)
-  const { rows } = await piecesOf(database, frame)
-  return { ...frame, bytes: bytesIn(rows) }
+  return Buffer.concat(rows.map(({ bytes }) => (Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0))))
 }
 
 /**
@@ -88,20 +87,13 @@ export async function frameInQuarantine(
 export function retryFrame<Row>(
   database: Database,
   frame: QuarantinedFrame,
-  { kind, codec, commit }: RowKind<Row>,
+  kind: RowKind<Row>,
 ): Promise<number | undefined> {
-  return database.transaction(async (tx) => {
-    const writer = await lockWriter(tx, frame)
-    if (frame.writer !== undefined && !writer) {
-      throw new RowsError('the ledger does not know its writer')
-    }
-    const { rows: pieces } = await piecesOf(tx, frame, forUpdate(tx.dialect))
-    if (pieces.length === 0) return undefined
-    const rows = rowsInFrame(frame, bytesIn(pieces), { kind, codec })
-    await commitRows(tx, frame, rows, commit)
-    await remove(tx, frame)
-    await move(tx, frame.name, writer, 'committed', rows.length)
-    return rows.length
+  return remove(database, frame, 'committed', async (tx, bytes, writer) => {
+    if (!writer) throw new RowsError('the ledger does not know its writer')
+    const { name } = frame
+    const rows = rowsInFrame(frame, bytes, kind)
+    await commitRows(kind.commit, rows, tx, { now: await tx.now(), name })
   })
 }
 
@@ -114,13 +106,7 @@ export function dropFrame(
   database: Database,
   frame: QuarantinedFrame,
 ): Promise<number | undefined> {
-  return database.transaction(async (tx) => {
-    const writer = await lockWriter(tx, frame)
-    const removed = await remove(tx, frame)
-    if (removed === 0) return undefined
-    await move(tx, frame.name, writer, 'lost', frame.rowCount)
-    return frame.rowCount
-  })
+  return remove(database, frame, 'lost', () => Promise.resolve())
 }
 
 /** Decodes the rows of a frame in quarantine. @throws RowsError */
@@ -135,32 +121,42 @@ export function rowsInFrame<Row>(
     !frame ||
     others.length > 0 ||
     foreign.length > 0 ||
-    writer === undefined ||
+    writer === null ||
     frame.writer !== idOfText(writer).toString('hex') ||
     frame.sequence !== sequence
   ) {
     throw new RowsError(`bytes that are no frame of kind "${kind}"`)
   }
-  try {
-    return rowsOf(frame).map((row) => codec.decode(row))
-  } catch (error) {
-    throw new RowsError('a row that its codec cannot read', { cause: error })
-  }
+  return decodeRows(frame, codec)
 }
 
-/** @throws RowsError, DatabaseError */
-async function commitRows<Row>(
-  tx: Transaction,
-  { name }: QuarantinedFrame,
-  rows: Row[],
-  commit: RowKind<Row>['commit'],
-): Promise<void> {
-  const now = await tx.now()
-  try {
-    await commit(rows, tx, { now, name })
-  } catch (error) {
-    throw error instanceof DatabaseError ? error : new RowsError('commit() threw', { cause: error })
-  }
+/**
+ * Removes a frame from quarantine in one transaction. Its rows leave the quarantined ones of its
+ * writer, and join the committed or the lost ones. `before` has its bytes, and its writer as
+ * {@link lockWriter} finds it. Returns its number of rows; `undefined`: it is no longer there.
+ */
+function remove(
+  database: Database,
+  frame: QuarantinedFrame,
+  outcome: 'committed' | 'lost',
+  before: (tx: Transaction, bytes: Buffer, writer: Buffer | undefined) => Promise<void>,
+): Promise<number | undefined> {
+  const { name, rowCount } = frame
+  return database.transaction(async (tx) => {
+    const writer = await lockWriter(tx, frame)
+    const bytes = await bytesOf(tx, frame, forUpdate(tx.dialect))
+    if (bytes.length === 0) return undefined
+    await before(tx, bytes, writer)
+    const [place, values] = placeOf(frame)
+    await tx.query(`DELETE FROM wide_cache_quarantine WHERE ${place}`, values)
+    if (!writer) return rowCount
+    await tx.query(
+      `UPDATE wide_cache_writers SET quarantined = quarantined - ?, ${outcome} = ${outcome} + ? ` +
+        'WHERE name = ? AND writer = ?',
+      [rowCount, rowCount, name, writer],
+    )
+    return rowCount
+  })
 }
 
 /**
@@ -173,7 +169,7 @@ async function lockWriter(
   tx: Transaction,
   { name, writer }: QuarantinedFrame,
 ): Promise<Buffer | undefined> {
-  if (writer === undefined) return undefined
+  if (writer === null) return undefined
   for (const id of [idOfText(writer), FORGOTTEN]) {
     const { rows } = await tx.query(
       'SELECT writer FROM wide_cache_writers ' +
@@ -185,51 +181,11 @@ async function lockWriter(
   return undefined
 }
 
-/** Takes rows out of a writer's quarantined ones, and adds them to its committed or lost ones. */
-async function move(
-  tx: Transaction,
-  name: string,
-  writer: Buffer | undefined,
-  to: 'committed' | 'lost',
-  rows: number,
-): Promise<void> {
-  if (writer === undefined) return
-  await tx.query(
-    `UPDATE wide_cache_writers SET quarantined = quarantined - ?, ${to} = ${to} + ? ` +
-      'WHERE name = ? AND writer = ?',
-    [rows, rows, name, writer],
-  )
-}
-
-/** Returns the condition that finds all rows of SQL that a frame is kept in. */
-function placeOf({ id, name, writer, sequence }: QuarantinedFrame): {
-  where: string
-  values: SqlValue[]
-} {
-  return writer === undefined || sequence === undefined
-    ? { where: 'id = ?', values: [id] }
-    : {
-        where: 'name = ? AND writer = ? AND sequence = ?',
-        values: [name, idOfText(writer), sequence],
-      }
-}
-
-function piecesOf(queryable: Queryable, frame: QuarantinedFrame, lock = ''): Promise<QueryResult> {
-  const { where, values } = placeOf(frame)
-  return queryable.query(
-    `SELECT bytes FROM wide_cache_quarantine WHERE ${where} ORDER BY piece${lock}`,
-    values,
-  )
-}
-
-/** Removes a frame from quarantine. Returns the number of rows of SQL that it was kept in. */
-async function remove(tx: Transaction, frame: QuarantinedFrame): Promise<number> {
-  const { where, values } = placeOf(frame)
-  const { affectedRows } = await tx.query(
-    `DELETE FROM wide_cache_quarantine WHERE ${where}`,
-    values,
-  )
-  return affectedRows
+/** Returns the condition that finds all rows of SQL that a frame is in, and its values. */
+function placeOf({ id, name, writer, sequence }: QuarantinedFrame): [string, SqlValue[]] {
+  return writer === null || sequence === null
+    ? ['id = ?', [id]]
+    : ['name = ? AND writer = ? AND sequence = ?', [name, idOfText(writer), sequence]]
 }
 
 function frameIn(row: SqlRow): QuarantinedFrame {
@@ -237,14 +193,10 @@ function frameIn(row: SqlRow): QuarantinedFrame {
   return {
     id: Number(row['id']),
     name: String(row['name']),
-    writer: Buffer.isBuffer(writer) ? idText(writer) : undefined,
-    sequence: sequence === null ? undefined : Number(sequence),
+    writer: Buffer.isBuffer(writer) ? idText(writer) : null,
+    sequence: sequence === null ? null : Number(sequence),
     rowCount: Number(row['row_count']),
     reason: String(row['reason']),
     createdAt: Number(row['created_at']),
   }
-}
-
-function bytesIn(rows: readonly SqlRow[]): Buffer {
-  return Buffer.concat(rows.map(({ bytes }) => (Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0))))
 }

@@ -4,7 +4,8 @@ import { type DatabaseErrorKind, DatabaseError } from '../../database/database.j
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import type { Frame } from '../frame.js'
-import { type CommitOptions, RowsError, type Settled } from './ledger.js'
+import type { CommitOptions, Settled } from './ledger.js'
+import { RowsError } from './rows.js'
 import { type FrameLedger, settle } from './settle.js'
 
 const frame = (sequence: number): Frame => ({

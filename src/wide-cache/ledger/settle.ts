@@ -1,7 +1,8 @@
 import { DatabaseError } from '../../database/database.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { Frame } from '../frame.js'
-import { type CommitOptions, type Ledger, RowsError, type Settled } from './ledger.js'
+import type { CommitOptions, Ledger, Settled } from './ledger.js'
+import { RowsError } from './rows.js'
 
 /** The part of the ledger that takes frames, whatever rows they hold. */
 export type FrameLedger = Pick<Ledger<unknown>, 'commit' | 'quarantine'>
