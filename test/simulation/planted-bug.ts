@@ -1,5 +1,6 @@
 /** One replacement in the heart's text. */
 export interface Replacement {
+  /** Path from `src/wide-cache`. */
   readonly file: string
   /** Occurs exactly once in the file. */
   readonly find: string

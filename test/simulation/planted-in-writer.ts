@@ -75,9 +75,9 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'cells are overwritten instead of appended to',
-    file: 'writer/placer.ts',
-    find: '(await this.#parts.cache.append(key, bytes)) || (await this.#parts.cache.add(',
-    replace: '(await this.#parts.cache.set(',
+    file: '../cache/append-or-add.ts',
+    find: '(await cache.append(key, value)) || (await cache.add(',
+    replace: '(await cache.set(',
     told: /overwrites/,
   },
   {

@@ -1,6 +1,7 @@
 /** Checks of what processes have recorded: collectors, server lists, quarantine, visitors. */
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
+import { marksIn, marksOf } from '../../wide-cache/collector/mark-list.js'
 import { GridKeys } from '../../wide-cache/grid-keys.js'
 import { SHARED } from '../../wide-cache/ledger/grid-record.js'
 import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
@@ -14,7 +15,6 @@ const MARKS_MS = 23 * 3_600_000
 
 /** A collector may write a mark between the two questions. */
 const MARK_TRIES = 3
-const MARK_BYTES = 16
 
 /** Reasons of quarantine that are told. */
 const MAX_REASONS = 10
@@ -107,16 +107,11 @@ async function showsMark(
   const keys = new GridKeys(id)
   for (let tries = 1; tries <= MARK_TRIES; tries++) {
     const { rows } = await database.query(NEWEST_MARKS, [id, id])
-    const marks = new Set(
-      rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')),
-    )
+    const marks = marksOf(rows)
     if (marks.size === 0) return true
     const list = await cache.get(keys.marks).catch(() => null)
     if (list === null) return undefined
-    if (!list) continue
-    for (let at = 0; at + MARK_BYTES <= list.length; at += MARK_BYTES) {
-      if (marks.has(list.toString('hex', at, at + MARK_BYTES))) return true
-    }
+    if (marksIn(list).some((mark) => marks.has(mark))) return true
   }
   return false
 }

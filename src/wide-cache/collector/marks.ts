@@ -1,3 +1,4 @@
+import { appendOrAdd } from '../../cache/append-or-add.js'
 import { type Cache, CacheError } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import { placeholders } from '../../database/dialect.js'
@@ -5,14 +6,7 @@ import { type Clock, sleep } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { GridKeys } from '../grid-keys.js'
 import type { GridRecord } from '../ledger/grid-record.js'
-
-const MARK_BYTES = 16
-
-/**
- * Most marks in the cache's list before it begins anew. Together they are smaller than the lowest
- * item size limit of memcached.
- */
-const MAX_MARKS = 60
+import { marksIn, marksOf, MAX_MARKS } from './mark-list.js'
 
 /**
  * Lifetime of the list. SQL keeps marks for twice as long, so that it knows all marks that can be
@@ -92,7 +86,7 @@ export class Marks {
       [keys.id, mark, now],
     )
     try {
-      if (!(await this.#append(keys, mark))) return undefined
+      if (!(await appendOrAdd(this.#cache, keys.marks, mark, LIST_TTL_SECONDS))) return undefined
       // Read behind the own mark: of two databases, the one that puts its mark later sees that of
       // the other.
       const list = await this.#list(keys)
@@ -146,21 +140,7 @@ export class Marks {
   }
 
   async #list(keys: GridKeys): Promise<string[]> {
-    const value = (await this.#cache.get(keys.marks)) ?? Buffer.alloc(0)
-    const marks: string[] = []
-    const end = Math.min(value.length, 2 * MAX_MARKS * MARK_BYTES)
-    for (let at = 0; at + MARK_BYTES <= end; at += MARK_BYTES) {
-      marks.push(value.toString('hex', at, at + MARK_BYTES))
-    }
-    return marks
-  }
-
-  async #append(keys: GridKeys, mark: Buffer): Promise<boolean> {
-    return (
-      (await this.#cache.append(keys.marks, mark)) ||
-      (await this.#cache.add(keys.marks, mark, LIST_TTL_SECONDS)) ||
-      this.#cache.append(keys.marks, mark)
-    )
+    return marksIn(await this.#cache.get(keys.marks))
   }
 
   /** Tells whether SQL lacks a mark of `list`. It has `own`. */
@@ -173,9 +153,7 @@ export class Marks {
           `WHERE grid_id = ? AND mark IN (${placeholders(unknown.length)})`,
         [keys.id, ...unknown.map((mark) => Buffer.from(mark, 'hex'))],
       )
-      const found = new Set(
-        rows.map(({ mark }) => (Buffer.isBuffer(mark) ? mark.toString('hex') : '')),
-      )
+      const found = marksOf(rows)
       unknown = unknown.filter((mark) => !found.has(mark))
       if (unknown.length > 0 && tries === LOOK_UP_TRIES) return true
       if (unknown.length > 0) await sleep(this.#clock, LOOK_UP_AGAIN_MS)

@@ -1,3 +1,4 @@
+import { appendOrAdd } from '../../cache/append-or-add.js'
 import type { Cache } from '../../cache/cache.js'
 import { sleep } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
@@ -172,7 +173,7 @@ export class Placer {
    * is placed again, in a layer that has not been passed.
    */
   async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<boolean> {
-    const { published, environment } = this.#parts
+    const { cache, cellTtlSeconds, published, environment } = this.#parts
     const { clock, random } = environment
     const first = Math.floor(random() * grid.width)
     let refusals = 0
@@ -181,7 +182,8 @@ export class Placer {
       if (tried >= REFUSALS && clock.elapsed() >= deadline) break
       try {
         const layer = this.#layerOf(grid, frame)
-        if (await this.#put(grid.keys.cell(layer, (first + tried) % grid.width), frame.bytes)) {
+        const cell = grid.keys.cell(layer, (first + tried) % grid.width)
+        if (await appendOrAdd(cache, cell, frame.bytes, cellTtlSeconds)) {
           this.#down = false
           await published.refresh(grid, this.#isHurried ? HURRIED_MS : PATIENCE_MS)
           if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true
@@ -211,17 +213,5 @@ export class Placer {
     const now = environment.clock.now()
     const inTime = now >= openedAt && now - openedAt <= lateMs(grid, drainAfterLayers)
     return published.layerOf(grid, inTime ? openedAt : now)
-  }
-
-  /**
-   * Stores bytes in a cell. `append` needs an existing cell, and `add` needs that there is none.
-   * Between the two, another writer may have made it.
-   */
-  async #put(key: string, bytes: Buffer): Promise<boolean> {
-    return (
-      (await this.#parts.cache.append(key, bytes)) ||
-      (await this.#parts.cache.add(key, bytes, this.#parts.cellTtlSeconds)) ||
-      (await this.#parts.cache.append(key, bytes))
-    )
   }
 }
