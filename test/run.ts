@@ -76,6 +76,7 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
 process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
 const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
 // The files run in child processes, which inherit the environment and this process's --import.
+process.execArgv.push('--import', new URL('./track-tests.js', import.meta.url).href)
 process.env[MYSQL_VARIABLE] = mariadb.url()
 process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
 if (all) process.env[ALL_VARIABLE] = '1'

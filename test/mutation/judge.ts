@@ -15,6 +15,7 @@ export interface Judge {
 
 /** A mutant that fills the memory must not take the machine's. */
 const HEAP_MB = 1_024
+const TRACKING = new URL('../track-tests.js', import.meta.url).href
 /** Exit code of a judge in which no test ends any more; see first-failure.js. */
 const STANDSTILL_CODE = 3
 
@@ -37,7 +38,7 @@ export async function judge(
   // A process group of its own, so that what the tests have started ends with it.
   const child = spawn(
     process.execPath,
-    [`--max-old-space-size=${HEAP_MB}`, ...TYPESCRIPT, ...args],
+    [`--max-old-space-size=${HEAP_MB}`, ...TYPESCRIPT, '--import', TRACKING, ...args],
     {
       cwd: folder,
       detached: true,
