@@ -6,10 +6,10 @@ import { answered } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
+import { type Shared, shared } from '../support/shared.js'
 import { type Generation, Generations } from './generations.js'
 import { outcomeOf, OutcomeUnknownError } from './outcome.js'
 import { Persisting } from './persisting.js'
-import { Recent } from './recent.js'
 
 /** Options of a {@link GlobalCounter}. */
 export interface GlobalCounterOptions {
@@ -101,9 +101,9 @@ export class GlobalCounter {
   readonly #persisting: Persisting
   readonly #name: string
   /** The newest generation. */
-  readonly #newest: Recent<Generation | undefined>
+  readonly #newest: Shared<Generation | undefined>
   /** The greatest value persisted. */
-  readonly #persisted: Recent<number>
+  readonly #persisted: Shared<number>
   #opening: Promise<unknown> | undefined
   readonly #inSql: Gather<number, number>
   /** The greatest value this process knows of. */
@@ -128,8 +128,10 @@ export class GlobalCounter {
       shards,
     })
     this.#persisting = new Persisting(this.#generations, this.#name, chance)
-    this.#newest = new Recent(environment.clock, RECENT_MS, () => this.#askNewest())
-    this.#persisted = new Recent(environment.clock, RECENT_MS, () => this.#askPersisted())
+    const recent = <T>(ask: () => Promise<T>): Shared<T> =>
+      shared(environment.clock, RECENT_MS, ask, RECENT_MS)
+    this.#newest = recent(() => this.#askNewest())
+    this.#persisted = recent(() => this.#askPersisted())
     this.#inSql = new Gather(
       'increments',
       ([delta]) => this.#countInSql(delta!),
@@ -166,12 +168,12 @@ export class GlobalCounter {
    */
   async get(): Promise<number> {
     return this.#connections.run(async () => {
-      const generation = await this.#newest.get()
+      const generation = await this.#newest()
       const text =
         generation &&
         (await this.#cache.get(generation.key).catch(() => undefined))?.toString('latin1')
       const value = text ? Number(text) : NaN
-      return Number.isSafeInteger(value) ? value : this.#persisted.get()
+      return Number.isSafeInteger(value) ? value : this.#persisted()
     })
   }
 
@@ -193,7 +195,7 @@ export class GlobalCounter {
       return this.#inSql.add(delta)
     }
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
-      const newest = this.#newest.get()
+      const newest = this.#newest()
       const generation = await newest
       const value = generation && (await this.#add(generation, delta))
       if (value === 'refused') return this.#inSql.add(delta)

@@ -6,6 +6,7 @@ import { answered, retried } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, nameOf, onlyKnown } from '../support/options.js'
+import { type Shared, shared } from '../support/shared.js'
 import { CachedTotal } from './cached-total.js'
 import { OutcomeUnknownError } from './outcome.js'
 import { Shards } from './shards.js'
@@ -77,7 +78,7 @@ export class ShardedCounter {
   readonly #increments: Gather<number, void>
   readonly #name: string
   #key: string | undefined
-  #reading: { readonly total: Promise<number>; readonly since: number } | undefined
+  readonly #recentTotal: Shared<number>
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: ShardedCounterOptions, environment: Environment = systemEnvironment) {
@@ -98,6 +99,7 @@ export class ShardedCounter {
     this.#cache = this.#connections.openCache(cache)
     this.#shards = new Shards(this.#database, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
+    this.#recentTotal = shared(environment.clock, 0, () => this.#readRecent(), JOIN_MS)
     this.#increments = new Gather('increments', (deltas) => this.#commit(sumOf(deltas)), safeToAdd)
   }
 
@@ -178,23 +180,11 @@ export class ShardedCounter {
     if (key !== undefined) await this.#cached.after(key, seen, delta)
     // A total that is being read may lack this: up to now, the cache may have said the old one. It
     // is of no use to callers who come from now on.
-    this.#reading = undefined
+    this.#recentTotal.forget()
   }
 
   #total(): Promise<number> {
     return answered(this.#environment, () => this.#shards.total())
-  }
-
-  #recentTotal(): Promise<number> {
-    const elapsed = this.#environment.clock.elapsed()
-    if (this.#reading && elapsed - this.#reading.since < JOIN_MS) return this.#reading.total
-    const reading = { total: this.#readRecent(), since: elapsed }
-    this.#reading = reading
-    const done = (): void => {
-      if (this.#reading === reading) this.#reading = undefined
-    }
-    reading.total.then(done, done)
-    return reading.total
   }
 
   async #readRecent(): Promise<number> {

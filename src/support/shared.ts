@@ -15,24 +15,43 @@ class TimedOutError extends Error {
   override readonly name = 'TimedOutError'
 }
 
+/** A question that callers share. */
+export interface Shared<T> {
+  /** Returns the answer. All callers that share it get the same promise. */
+  (): Promise<T>
+  /** Has the next caller ask anew: always, or unless another answer than `only` is there by now. */
+  forget(only?: Promise<T>): void
+}
+
 /**
- * Calls of `work` that share one: those that come while it runs, and those within `ms` after its
- * start. So many open tabs cost no more than one. A failure is not kept.
+ * Shares the answer of `work` among callers, so that many open tabs cost no more than one. A
+ * failure is not kept.
+ *
+ * @param ms time for which an answer is used, from the question on
+ * @param joinMs time for which callers wait for an answer under way, from the question on
  */
-export function shared<T>(clock: Clock, ms: number, work: () => Promise<T>): () => Promise<T> {
-  let last: { readonly at: number; readonly value: Promise<T>; running: boolean } | undefined
-  return () => {
-    if (last && (last.running || clock.elapsed() - last.at < ms)) return last.value
-    const mine = { at: clock.elapsed(), value: Promise.resolve().then(work), running: true }
+export function shared<T>(
+  clock: Clock,
+  ms: number,
+  work: () => Promise<T>,
+  joinMs = Infinity,
+): Shared<T> {
+  let last: { readonly at: number; readonly answer: Promise<T>; running: boolean } | undefined
+  const forget = (only = last?.answer): void => {
+    if (last?.answer === only) last = undefined
+  }
+  const ask = (): Promise<T> => {
+    const at = clock.elapsed()
+    if (last && at - last.at < (last.running ? joinMs : ms)) return last.answer
+    const mine = { at, answer: work(), running: true }
     last = mine
-    mine.value.then(
+    mine.answer.then(
       () => {
         mine.running = false
       },
-      () => {
-        if (last === mine) last = undefined
-      },
+      () => forget(mine.answer),
     )
-    return mine.value
+    return mine.answer
   }
+  return Object.assign(ask, { forget })
 }

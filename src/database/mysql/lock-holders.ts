@@ -4,6 +4,8 @@
  * nothing fails when the holder cannot be told (most users may not see others' transactions).
  */
 import type { Connection, PoolOptions } from 'mysql2'
+import { systemClock } from '../../support/clock.js'
+import { shared } from '../../support/shared.js'
 
 /** Time limit of connecting, and of each of the two statements. */
 const TIMEOUT_MS = 1_000
@@ -45,13 +47,8 @@ type Holders = ReadonlyMap<number, string>
 export function lockHolders(
   options: PoolOptions,
 ): (connectionId: number) => Promise<string | undefined> {
-  let looking: Promise<Holders> | undefined
-  return async (connectionId) => {
-    looking ??= look(options)
-      .catch((): Holders => new Map())
-      .finally(() => (looking = undefined))
-    return (await looking).get(connectionId)
-  }
+  const looking = shared(systemClock, 0, () => look(options).catch((): Holders => new Map()))
+  return async (connectionId) => (await looking()).get(connectionId)
 }
 
 async function look({
