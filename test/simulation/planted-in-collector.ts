@@ -77,7 +77,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'offset = next < 0 ? cell.length : next',
     replace: 'offset = next < 0 ? cell.length : cell.length',
     told: /though frame .* is not settled|stops at a lock before frame/,
-    seed: 7,
+    seed: 2,
   },
   {
     name: 'all databases give their grids the same id',
@@ -125,7 +125,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'this.#againFrom ?? watermark + 1',
     replace: 'watermark + 1',
     told: /has been forgotten/,
-    seed: 63,
+    seed: 325,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -136,7 +136,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has|the ledger keeps/,
     ),
-    seed: 110,
   },
   {
     name: 'a restart that has got on counts as one that has not',
@@ -180,7 +179,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'if (!(await drain.commitEarly(newest, now, report))) return',
     replace: '',
     told: /though figures were complete/,
-    seed: 297,
+    seed: 620,
   },
   {
     name: 'a grid is complete though only some of its long layers have been read',
@@ -196,6 +195,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'if (grid.layerSeconds === finest.layerSeconds) return',
     replace: 'if (grid.layerSeconds >= finest.layerSeconds) return',
     told: /is complete only up to/,
+    seed: 2,
   },
   {
     name: 'collectors drain grids of their own shape only',
@@ -205,5 +205,6 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       'for (const known of this.#known.values()) if (known.state.grid === ' +
       'this.#parts.record.grid) await',
     told: /layers behind|has been forgotten|is complete only up to/,
+    seed: 2,
   },
 ]

@@ -24,7 +24,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       'this.#issued,',
     replace: 'floor: this.#sequence,\n      floorIssued: this.#issued,',
     told: /let go as confirmed|committed twice/,
-    seed: 30,
+    seed: 5,
   },
   {
     name: 'what is committed directly stays in the outbox',
@@ -43,6 +43,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       'UNPLACED_MS || placer.down)) )',
     replace: 'return frame.placed && age >= confirmSeconds * 1000',
     told: /have not come to SQL|rows long ago/,
+    seed: 1,
   },
   {
     name: 'unconfirmed frames are not committed directly',
@@ -50,6 +51,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'return ( apart || age >= confirmSeconds * 1000 || (',
     replace: 'return ( apart || age < 0 || (',
     told: /have not come to SQL|rows long ago|the run does not end/,
+    seed: 2,
   },
   {
     name: 'a failed direct commit is taken for a good one',
@@ -100,6 +102,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'this.#dropped += rows',
     replace: 'this.#dropped += rows > 1 ? rows : 0',
     told: /dropped/,
+    seed: 1,
   },
   {
     name: 'append() throws when a row cannot be encoded',
@@ -142,7 +145,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: '(isLate || !frame.placed)',
     replace: '(!isLate && !frame.placed)',
     told: /though the cache is well/,
-    seed: 17,
+    seed: 13,
   },
   {
     name: 'close() reports as in the cache what the cache had taken before',
@@ -150,7 +153,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#inCache.has(frame) && cache.scope !== 'private'",
     replace: "frame.placed && cache.scope !== 'private'",
     told: /closes with .* where/,
-    seed: 12,
+    seed: 32,
   },
   {
     name: 'what no cell has taken waits for SQL',
@@ -158,7 +161,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#begin('cache', () => this.#placeRest())",
     replace: "this.#underWay.delete('cache')",
     told: /waits in its process, though the cache would have taken it/,
-    seed: 3,
+    seed: 12,
   },
   {
     name: 'close() counts rows in quarantine as committed',
@@ -166,7 +169,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
     replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
     told: /closes with .* where/,
-    seed: 126,
+    seed: 61,
   },
   {
     name: 'rows appended while all is being closed are not reported',
@@ -174,7 +177,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
     replace: '',
     told: /not all that was dropped/,
-    seed: 106,
+    seed: 276,
   },
   {
     name: 'a process that ends waits for SQL before a frame is placed',
@@ -187,6 +190,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
       replace: 'const ASK_MS = 3_000',
     },
     told: /though the cache is well/,
-    seed: 18,
+    seed: 2,
   },
 ]
