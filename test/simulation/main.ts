@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { loadHeart } from './heart.js'
-import { runSeeds } from './seeds.js'
+import { firstSeeds, runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 
 const { values } = parseArgs({
@@ -26,8 +26,7 @@ if (values.seed !== undefined) {
   const began = performance.now()
   const { failures, done, rows } = await runSeeds({
     source,
-    from: Number(values.from),
-    seeds: Number(values.seeds),
+    seeds: firstSeeds(Number(values.seeds), Number(values.from)),
     processes: availableParallelism(),
     progress: console.log,
   })

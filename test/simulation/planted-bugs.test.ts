@@ -6,6 +6,7 @@ import { withReplaced } from './plant.js'
 import type { PlantedBug } from './planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import type { Broken } from './search.js'
+import { firstSeeds } from './seeds.js'
 
 /** Number of seeds that may pass before a bug is found. */
 const SEEDS = 1_500
@@ -19,7 +20,7 @@ after(() => simulation.end())
  * each bug is known to be found within them.
  */
 function seedsOf({ seed }: PlantedBug): number[] {
-  const seeds = Array.from({ length: SEEDS }, (_, index) => index)
+  const seeds = firstSeeds(SEEDS)
   return seed === undefined || ALL ? seeds : [seed, ...seeds]
 }
 

@@ -8,12 +8,10 @@ export interface Failure {
   readonly error: string
 }
 
-/** The work of a worker process: every `step`th seed. */
+/** The work of a worker process. */
 export interface Share {
   readonly source: string
-  readonly from: number
-  readonly to: number
-  readonly step: number
+  readonly seeds: readonly number[]
 }
 
 /** A message of a worker process about its progress; the last one has `end`. */
@@ -27,15 +25,19 @@ export interface Progress {
 /** A worker stops after so many failures. */
 export const MAX_FAILURES = 5
 
+/** `count` seeds from 0 on, or from another one. */
+export function firstSeeds(count: number, from = 0): number[] {
+  return Array.from({ length: count }, (_, index) => from + index)
+}
+
 /** Runs seeds in several processes. */
 export async function runSeeds(options: {
   source: string
-  from: number
-  seeds: number
+  seeds: readonly number[]
   processes: number
   progress?: (text: string) => void
 }): Promise<{ failures: Failure[]; done: number; rows: number }> {
-  const { source, from, seeds, processes, progress } = options
+  const { source, seeds, processes, progress } = options
   let said = 0
   const latest: Progress[] = []
   await Promise.all(
@@ -46,8 +48,8 @@ export async function runSeeds(options: {
           const worker = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), {
             execArgv: TYPESCRIPT,
           })
-          const share: Share = { source, from: from + index, to: from + seeds, step: processes }
-          worker.send(share)
+          const share = seeds.filter((_, place) => place % processes === index)
+          worker.send({ source, seeds: share } satisfies Share)
           worker.on('message', (message) => {
             latest[index] = message as Progress
             const done = latest.reduce((sum, one) => sum + one.done, 0)

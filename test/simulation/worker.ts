@@ -7,17 +7,16 @@ const TELLS_EVERY = 100
 const LANES = 4
 
 process.once('message', async (message) => {
-  const { source, from, to, step } = message as Share
+  const { source, seeds } = message as Share
   const heart = await loadHeart(source)
   const failures: Failure[] = []
   let done = 0
   let rows = 0
   const tell = (end: boolean) => process.send!({ done, rows, failures, end } satisfies Progress)
-  let next = from
+  const waiting = seeds.values()
   const lane = async () => {
-    while (next < to && failures.length < MAX_FAILURES) {
-      const seed = next
-      next += step
+    for (const seed of waiting) {
+      if (failures.length >= MAX_FAILURES) return
       try {
         const outcome = await simulate(heart, seed)
         rows += outcome.rows
