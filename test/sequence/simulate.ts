@@ -21,14 +21,14 @@ import {
 import { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import { SimulatedTransaction } from '../simulated-world/simulated-transaction.js'
 
-/** The classes under test, of this source or of a copy with a bug planted. */
+/** The classes under test, of `src` or of a folder like it with a bug planted. */
 export interface Loaded extends ErrorClasses {
   readonly Sequence: typeof Sequence
 }
 
 export async function load(source: string): Promise<Loaded> {
   const at = (file: string) => import(pathToFileURL(join(source, file)).href)
-  const files = ['sequence/sequence.ts', 'cache/cache.ts', 'database/database.ts']
+  const files = ['sequence/sequence.js', 'cache/cache.js', 'database/database.js']
   const [{ Sequence }, { CacheError }, { DatabaseError }] = await Promise.all(files.map(at))
   return { Sequence, CacheError, DatabaseError }
 }

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * The modules under test, of `src` or of a copy of it with a bug planted: each copy has its own
- * error classes.
+ * The modules under test, of `src` or of a folder like it with a bug planted. Each folder has its
+ * own error classes.
  */
 export interface Heart {
   readonly RowRecorder: typeof import('../../src/wide-cache/wide-cache.js').RowRecorder
@@ -19,13 +19,13 @@ export interface Heart {
 /** Loads the heart from a folder that is, or is like, `src`. */
 export async function loadHeart(source: string): Promise<Heart> {
   const load = (file: string) => import(pathToFileURL(join(source, file)).href)
-  const { RowRecorder, rowEngine } = await load('wide-cache/wide-cache.ts')
-  const { settingsOf } = await load('wide-cache/options.ts')
-  const { Outbox } = await load('wide-cache/writer/outbox.ts')
-  const { Ledger } = await load('wide-cache/ledger/ledger.ts')
-  const { CellReader } = await load('wide-cache/collector/cell-reader.ts')
-  const { CacheError } = await load('cache/cache.ts')
-  const { DatabaseError } = await load('database/database.ts')
+  const { RowRecorder, rowEngine } = await load('wide-cache/wide-cache.js')
+  const { settingsOf } = await load('wide-cache/options.js')
+  const { Outbox } = await load('wide-cache/writer/outbox.js')
+  const { Ledger } = await load('wide-cache/ledger/ledger.js')
+  const { CellReader } = await load('wide-cache/collector/cell-reader.js')
+  const { CacheError } = await load('cache/cache.js')
+  const { DatabaseError } = await load('database/database.js')
   return {
     RowRecorder,
     rowEngine,
