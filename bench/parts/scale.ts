@@ -100,7 +100,7 @@ export const part: Part = {
         totals.ledgers &&=
           outcome.ledger.issued === outcome.visits &&
           outcome.ledger.committed === outcome.visits &&
-          outcome.ledger.lost === 0
+          outcome.ledger.owed + outcome.ledger.lost === 0
       }
     }
     bench.progress('memcached alone')

@@ -132,6 +132,7 @@ test('requests come back as figures and as rows', async () => {
     quarantined: 0,
     dropped: 0,
     outstanding: 0,
+    owed: 0,
     lost: 0,
   })
   await activity.close()

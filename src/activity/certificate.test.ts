@@ -71,7 +71,7 @@ async function walk({ database, name, logger }: Site, now: number): Promise<void
   for (let runs = 0; runs < (24 * 6) / 4; runs++) await recounts.run(database, now)
 }
 
-const NOTHING = { quarantined: 0, dropped: 0, outstanding: 0, lost: 0, uncounted: 0 }
+const NOTHING = { quarantined: 0, dropped: 0, outstanding: 0, owed: 0, lost: 0, uncounted: 0 }
 
 for (const [server, url] of SERVERS) {
   let sites = 0
@@ -149,7 +149,8 @@ for (const [server, url] of SERVERS) {
       assert.equal(
         certificateLine(name, first),
         `wide-cache: 2026-05-17 of "${name}" is closed: 3 page views, 1 visitors, 0 late; ` +
-          'ledger: issued 4, committed 4, quarantined 0, dropped 0, outstanding 0, lost 0, ' +
+          'ledger: issued 4, committed 4, quarantined 0, dropped 0, outstanding 0, owed 0, ' +
+          'lost 0, ' +
           'uncounted 0; no layer recounted; the books balance',
       )
       await activity.close()

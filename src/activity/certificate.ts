@@ -5,7 +5,7 @@
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
-import { LEDGER_SUMS } from '../wide-cache/ledger/sums.js'
+import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
 import { ALL_VIEWS, whyUnbalanced } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
 
@@ -21,6 +21,8 @@ export interface CertifiedLedger {
   readonly dropped: number
   /** Rows on their way. */
   readonly outstanding: number
+  /** Rows missing of processes that have vanished: they come if such a process comes back. */
+  readonly owed: number
   /** Rows that cannot come any more. */
   readonly lost: number
   /** Rows committed before the first page view: of another kind, or before sums were removed. */
@@ -61,9 +63,8 @@ export interface ActivityCertificate {
   readonly findings: readonly string[]
 }
 
-const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'lost'] as const
-/** What vanished writers owe counts as lost. */
-const OF_LEDGER = 'l.issued, l.committed, l.quarantined, l.dropped, l.lost + l.owed AS lost'
+const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'owed', 'lost'] as const
+const OF_LEDGER = LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')
 
 /** Columns that a closing writes. */
 const CLOSING_COLUMNS = ['all_views', 'uncounted', ...LEDGER_COLUMNS] as const
@@ -168,10 +169,11 @@ function certificateOf(day: number, row: SqlRow): ActivityCertificate {
 function ledgerOf(row: SqlRow, from: string): CertifiedLedger {
   const number = (column: string): number => Number(row[`${from}${column}`])
   const [issued, committed] = [number('issued'), number('committed')]
-  const [quarantined, dropped, lost] = [number('quarantined'), number('dropped'), number('lost')]
-  const outstanding = issued - committed - quarantined - dropped - lost
+  const [quarantined, dropped] = [number('quarantined'), number('dropped')]
+  const [owed, lost] = [number('owed'), number('lost')]
+  const outstanding = outstandingIn({ issued, committed, quarantined, dropped, owed, lost })
   const uncounted = number('uncounted')
-  return { issued, committed, quarantined, dropped, outstanding, lost, uncounted }
+  return { issued, committed, quarantined, dropped, outstanding, owed, lost, uncounted }
 }
 
 /**

@@ -352,6 +352,7 @@ const settled = (issued: number) => ({
   quarantined: 0,
   dropped: 0,
   outstanding: 0,
+  owed: 0,
   lost: 0,
 })
 

@@ -117,6 +117,7 @@ export class InventedSource implements DashboardSource {
       quarantined: 0,
       dropped: 0,
       outstanding: 211,
+      owed: 0,
       lost: 0,
     }
   }

@@ -92,6 +92,7 @@ const NOTHING = {
   quarantined: 0,
   dropped: 0,
   outstanding: 0,
+  owed: 0,
   lost: 0,
 }
 

@@ -35,6 +35,7 @@ function world(): { life: WriterLife; found: Found } {
     quarantined: 0,
     dropped: 0,
     outstanding: 0,
+    owed: 0,
     lost: 0,
   }
   const figures = { pageViews: ROWS, visitors: 1 }

@@ -54,7 +54,7 @@ function partChecks(
 ): Check[] {
   const { recorded, refused, late, unexplained, othersRecorded, othersCame, inexcusable } = sums
   const mayBeLost = othersRecorded - othersCame
-  const { issued, committed, quarantined, dropped, outstanding, lost } = ledger
+  const { issued, committed, quarantined, dropped, outstanding, owed, lost } = ledger
   const mayBeRefused = part === 'recorded' ? mayBeLost : 0
   return [
     exactly('rows of closed writers missing without a reason', 0, unexplained),
@@ -62,13 +62,13 @@ function partChecks(
     exactly('ledger().committed', rows, committed),
     between('ledger().quarantined', refused, refused + mayBeRefused, quarantined),
     between('ledger().dropped', late, late + mayBeLost, dropped),
-    between('ledger().lost', 0, mayBeLost, lost),
+    between('ledger().owed and lost', 0, mayBeLost, owed + lost),
     exactly('ledger().outstanding', 0, outstanding),
     between('ledger().issued', recorded + othersCame, recorded + othersRecorded, issued),
     exactly(
       'ledger() adds up to issued',
       issued,
-      committed + quarantined + dropped + outstanding + lost,
+      committed + quarantined + dropped + outstanding + owed + lost,
     ),
   ].map((check) => ({ ...check, name: `${part}: ${check.name}` }))
 }

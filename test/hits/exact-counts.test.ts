@@ -103,6 +103,7 @@ test('many processes record hits of the same viewers under faults: counts are ex
       quarantined: 0,
       dropped: 0,
       outstanding: 0,
+      owed: 0,
       lost: 0,
     })
     await reader.close()

@@ -61,12 +61,13 @@ test('memcached is flushed, a writer killed: the ledger reports its missing rows
       quarantined: 0,
       dropped: 0,
       outstanding: missing,
+      owed: 0,
       lost: 0,
     })
 
     await sql.query('UPDATE wide_cache_writers SET last_seen = last_seen - ?', [LONG_AGO_MS])
     const { duplicate: __, ...after } = await reader.ledger()
-    assert.deepEqual(after, { ...before, outstanding: 0, lost: missing })
+    assert.deepEqual(after, { ...before, outstanding: 0, owed: missing })
   } finally {
     await reader.close()
     await sql.close()

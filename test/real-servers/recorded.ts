@@ -131,14 +131,15 @@ export function assertLedger(
   committed: number,
   others: Partial<LedgerReport> = {},
 ): void {
-  const { quarantined = 0, dropped = 0, outstanding = 0, lost = 0 } = others
+  const { quarantined = 0, dropped = 0, outstanding = 0, owed = 0, lost = 0 } = others
   const { duplicate, ...sums } = ledger
   assert.deepEqual(sums, {
-    issued: committed + quarantined + dropped + outstanding + lost,
+    issued: committed + quarantined + dropped + outstanding + owed + lost,
     committed,
     quarantined,
     dropped,
     outstanding,
+    owed,
     lost,
   })
   if (others.duplicate !== undefined) assert.equal(duplicate, others.duplicate)

@@ -97,7 +97,11 @@ async function checkLedger(run: Run, site: Site): Promise<void> {
   await run.report(run.start(site, false, false), (report) => {
     const sums = sumsByProcess(site)
     let missing = 0
-    for (const its of sums.values()) missing += its.issued - its.committed - its.quarantined
+    let lost = 0
+    for (const its of sums.values()) {
+      missing += its.issued - its.committed - its.quarantined
+      lost += its.lost
+    }
     for (const actor of actors) {
       if (actor.process.site === site) {
         checkProcess(run, actor, sums.get(actor.process.index) ?? NO_SUMS)
@@ -115,15 +119,18 @@ async function checkLedger(run: Run, site: Site): Promise<void> {
     const [one, other] = run.sites
     const outstanding = shareGrid(one!, other) ? report.outstanding : 0
     world.check(
-      report.outstanding === outstanding && report.lost + outstanding === missing,
+      report.outstanding === outstanding &&
+        report.lost === lost &&
+        report.owed + lost + outstanding === missing,
       () => `of ${missing} missing rows the report says ${JSON.stringify(report)}`,
     )
   })
 }
 
 /**
- * Waits until neither cells nor writers can hold anything: what is missing then is lost. Clocks
- * that went ahead have left cells that are drained only now, and make their writers seen again.
+ * Waits until neither cells nor writers can hold anything: what is missing then is owed or lost.
+ * Clocks that went ahead have left cells that are drained only now, and make their writers seen
+ * again.
  */
 async function waitUntilVanished(run: Run, { database }: Site): Promise<void> {
   const { world, scenario } = run

@@ -136,7 +136,8 @@ export function checkOwnReport(run: Run, actor: Actor, report: LedgerReport): vo
     wanted.missing += rowsIn(unsettled)
   }
   const { issued, committed, quarantined, dropped } = report
-  const got = { issued, committed, quarantined, dropped, missing: report.outstanding + report.lost }
+  const missing = report.outstanding + report.owed + report.lost
+  const got = { issued, committed, quarantined, dropped, missing }
   run.world.check(
     JSON.stringify(got) === JSON.stringify(wanted),
     () => `${actor.name} reports ${JSON.stringify(report)} where ${JSON.stringify(wanted)} is true`,
@@ -144,10 +145,10 @@ export function checkOwnReport(run: Run, actor: Actor, report: LedgerReport): vo
 }
 
 export function checkSum(run: Run, report: LedgerReport): void {
-  const { issued, committed, quarantined, dropped, outstanding, lost } = report
+  const { issued, committed, quarantined, dropped, outstanding, owed, lost } = report
   run.world.check(
-    issued === committed + quarantined + dropped + outstanding + lost &&
-      Math.min(outstanding, lost) >= 0,
+    issued === committed + quarantined + dropped + outstanding + owed + lost &&
+      Math.min(outstanding, owed, lost) >= 0,
     () => `the report does not add up: ${JSON.stringify(report)}`,
   )
 }

@@ -83,6 +83,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   committed BIGINT NULL,
   quarantined BIGINT NULL,
   dropped BIGINT NULL,
+  owed BIGINT NULL,
   lost BIGINT NULL,
   PRIMARY KEY (name, day)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

@@ -83,6 +83,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   committed INTEGER NULL,
   quarantined INTEGER NULL,
   dropped INTEGER NULL,
+  owed INTEGER NULL,
   lost INTEGER NULL,
   PRIMARY KEY (name, day)
 ) WITHOUT ROWID;

@@ -12,6 +12,7 @@ const PARTS = [
   ['outstanding', 'Outstanding', 'on their way'],
   ['quarantined', 'Quarantined', 'refused by the database, and kept'],
   ['dropped', 'Dropped', 'refused by their process'],
+  ['owed', 'Owed', 'missing of processes that have vanished'],
   ['lost', 'Lost', 'cannot come any more'],
 ]
 
@@ -71,7 +72,7 @@ export function ledgerPanel() {
           name,
           meaning,
           ledger[key] ?? 0,
-          ['quarantined', 'dropped', 'lost'].includes(key) && ledger[key] ? 'bad' : '',
+          ['quarantined', 'dropped', 'owed', 'lost'].includes(key) && ledger[key] ? 'bad' : '',
         ),
       ),
     )

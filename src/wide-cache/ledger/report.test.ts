@@ -40,6 +40,7 @@ test('a writer of this process that the ledger does not have yet is in the repor
     quarantined: 0,
     dropped: 2,
     outstanding: 7,
+    owed: 0,
     lost: 0,
   })
   await database.close()
@@ -62,7 +63,8 @@ test('rows of the writer of this process are never owed', async () => {
     quarantined: 0,
     dropped: 2,
     outstanding: 7,
-    lost: 3,
+    owed: 3,
+    lost: 0,
   })
   await database.close()
 })

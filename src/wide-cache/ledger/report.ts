@@ -4,10 +4,10 @@ import { type LedgerSums, outstandingIn, sumsIn, WRITER_SUMS } from './sums.js'
 
 /**
  * Sums of the rows of all writers there ever were. `issued` is the sum of `committed`,
- * `quarantined`, `dropped`, `outstanding` and `lost`. The sums are exact for writers that live or
- * have closed in order. For a vanished writer they are exact up to its last frame seen. They never
- * fall, except `outstanding`, and `quarantined`, which the command `wide-cache quarantine` turns
- * into `committed` or `lost`.
+ * `quarantined`, `dropped`, `outstanding`, `owed` and `lost`. The sums are exact for writers that
+ * live or have closed in order. For a vanished writer they are exact up to its last frame seen.
+ * They never fall, except `outstanding`, `owed`, and `quarantined`, which the command `wide-cache
+ * quarantine` turns into `committed` or `lost`.
  */
 export interface LedgerReport {
   /** Rows taken by `append`. */
@@ -25,6 +25,11 @@ export interface LedgerReport {
   readonly dropped: number
   /** Rows on their way. */
   readonly outstanding: number
+  /**
+   * Rows missing of writers that have vanished. They still come if such a writer comes back; when
+   * it is forgotten, after 30 days, they are lost.
+   */
+  readonly owed: number
   /** Rows that cannot come any more. */
   readonly lost: number
 }
@@ -99,6 +104,7 @@ function addedUp(writers: readonly LedgerSums[]): LedgerReport {
     quarantined: sum(({ quarantined }) => quarantined),
     dropped: sum(({ dropped }) => dropped),
     outstanding: sum(outstandingIn),
-    lost: sum(({ lost, owed }) => lost + owed),
+    owed: sum(({ owed }) => owed),
+    lost: sum(({ lost }) => lost),
   }
 }
