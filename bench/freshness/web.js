@@ -18,8 +18,8 @@ answer({
     database = mysql(mysqlUrl)
   },
 
-  async open({ names, options }) {
-    for (const name of names) {
+  async open({ sites }) {
+    for (const { name, options } of sites) {
       const activity = createActivity({ ...options, name, cache, database })
       activities.set(name, activity)
       await activity.migrate()

@@ -8,7 +8,7 @@ import type { Metric } from '../harness/samples.js'
 import { percent, type Table, withSpread } from '../harness/table.js'
 import { appendCosts, usableShare } from '../scale/append-cost.js'
 import { constantsOf } from '../scale/constants.js'
-import { Experiment, LAYER_SECONDS, type Outcome, type Setting } from '../scale/experiment.js'
+import { Experiment, type Outcome, type Setting } from '../scale/experiment.js'
 import { cacheWorkOf, GRID, LIMITS } from '../scale/grid-model.js'
 import * as metrics from '../scale/metrics.js'
 import { modelTables } from '../scale/model-tables.js'
@@ -39,7 +39,7 @@ export const part: Part = {
 
   async run(bench: Bench): Promise<Report> {
     const rate = bench.setting('visits/s of each process', { quick: 2_000, normal: 2_000 })
-    const seconds = bench.setting('seconds', { quick: 1, normal: 2, full: 10 })
+    const seconds = bench.setting('seconds', { quick: 3, normal: 6, full: 12 })
     const rounds = bench.setting('rounds', { quick: 1, normal: 2, full: 5 })
     const appends = bench.setting('appends to cells of each size', {
       quick: 1_000,
@@ -174,7 +174,7 @@ function calculate(
     width,
     keyBytes: 'wide-cache:scale-0-0:cell:1234567890:12'.length,
   }
-  const layerMs = LAYER_SECONDS * 1000
+  const layerMs = GRID.layerSeconds * 1000
   const sum = { operations: 0, bytes: 0 }
   const first = Math.floor(began / layerMs)
   for (let at = 0; at < collector.layers; at++) {

@@ -59,14 +59,7 @@ export interface Collected {
   readonly cpuMicros: number
 }
 
-/** Short layers, so that seconds show many of them; drained when the next has ended. */
-export const LAYER_SECONDS = 1
-const OPTIONS = {
-  layerSeconds: LAYER_SECONDS,
-  drainAfterLayers: 1,
-  cellTtlSeconds: 60,
-  closeTimeoutMs: 60_000,
-}
+const OPTIONS = { cellTtlSeconds: 60, closeTimeoutMs: 60_000 }
 
 /**
  * Time that the collector may take for what is left after the last visit, on a machine that is busy

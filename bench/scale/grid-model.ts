@@ -3,18 +3,16 @@
  * cells, and what passes between writers, collector and cache. Visits come at random (Poisson),
  * independently in all processes.
  */
+import { gridSettings } from '../../src/wide-cache/grid-options.js'
+
+const defaults = gridSettings({})
 
 /** The options of the wide cache that matter here, at their defaults. */
 export const GRID = {
-  layerSeconds: 1,
-  drainAfterLayers: 3,
-  periodSeconds: 1,
-  flushSeconds: 0.05,
-  confirmSeconds: 60,
-  cellTtlSeconds: 3600,
-  defaultWidth: 15,
-  maxOutboxBytes: 32 * 2 ** 20,
-} as const
+  ...defaults,
+  flushSeconds: defaults.flushMs / 1000,
+  defaultWidth: defaults.width,
+}
 
 /**
  * Limits built into the wide cache (src/wide-cache, src/activity/retention.ts, src/cache) and into

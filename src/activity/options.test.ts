@@ -19,7 +19,7 @@ test('without options there are the documented defaults', () => {
     page: undefined,
     dimensions: {},
     historyDays: 8,
-    layerSeconds: 1,
+    layerSeconds: 3,
     vanishedSeconds: 3600,
     keep: '',
     bots: 'skip',
@@ -88,7 +88,7 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   [
     { windowSeconds: 0 },
     RangeError,
-    /option "windowSeconds" is 0; allowed: a whole number from 1 to 2592000 seconds/,
+    /option "windowSeconds" is 0; allowed: a whole number from 3 to 2592000 seconds/,
   ],
   [{ historyDays: 0 }, RangeError, /option "historyDays" is 0; allowed: a whole number from 1/],
   [{ dimensions: [] }, TypeError, /option "dimensions" is an array; allowed: an object of at most/],

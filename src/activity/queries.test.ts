@@ -178,7 +178,7 @@ describe('live()', () => {
     const cells = live.layers.flatMap(({ cells }) => cells).filter(({ frames }) => frames > 0)
     assert.equal(cells.length, 1)
     assert(cells[0]!.bytes > 62)
-    assert.deepEqual([live.layerSeconds, live.sampled], [1, false])
+    assert.deepEqual([live.layerSeconds, live.sampled], [3, false])
     await arrive(activity)
     assert.equal((await activity.ledger()).committed, 3)
   })

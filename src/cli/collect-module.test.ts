@@ -26,7 +26,7 @@ function written(name: string, body: string): string {
     })
     const database = sqlite(${JSON.stringify(join(folder, `${name}.db`))})
     const logger = { info() {}, warn() {}, error() {} }
-    const timing = { collect: false, layerSeconds: 1, drainAfterLayers: 1 }
+    const timing = { collect: false, layerSeconds: 1, drainAfterLayers: 2 }
     const grid = { ...timing, cache: shared, database, logger }
     ${body}`,
   )

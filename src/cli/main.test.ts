@@ -371,7 +371,7 @@ test('collect takes all rows of web processes that do not collect, of any width'
       '--layer-seconds',
       '2',
       '--drain-after-layers',
-      '1',
+      '2',
       '--collect',
       '* * * * * *',
     ],
@@ -391,7 +391,7 @@ test('without a name it collects all activities and hits, new ones too, only the
   const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
   const collector = start(
     MAIN,
-    ['collect', '--drain-after-layers', '1', '--collect', '* * * * * *'],
+    ['collect', '--layer-seconds', '1', '--drain-after-layers', '2', '--collect', '* * * * * *'],
     env,
   )
   await eventually('a word that there is nothing yet', () =>
@@ -501,7 +501,7 @@ test('collect --module collects what a file exports, and ends with 0 on SIGTERM'
     file,
     `import { WideCache } from ${JSON.stringify(INDEX)}
     export const clicks = new WideCache({
-      name: 'clicks', collect: false, layerSeconds: 1, drainAfterLayers: 1,
+      name: 'clicks', collect: false, layerSeconds: 1, drainAfterLayers: 2,
       async commit(rows, tx) {
         for (const row of rows) await tx.query('INSERT INTO clicks VALUES (?)', [row])
       },

@@ -57,7 +57,7 @@ for (const [where, open] of databases) {
         /^activity {2}\(activity\)\n {2}issued +3 {2}processes seen +1 in 60 min\n/,
       )
       assert.match(text, /\n {2}committed +3 {2}rows are kept +24 h\n/)
-      assert.match(text, /\n {2}15 x 1 s {2}private .* never\n/)
+      assert.match(text, /\n {2}15 x 3 s {2}private .* never\n/)
       assert.match(text, /\nTABLE +SIZE\n\w+ +[\d,]+ KiB\n[^]*\n\d+ others +[\d,]+ KiB\n/)
     })
 

@@ -6,7 +6,7 @@ import express from 'express'
 import { createActivity, createHits, WideCache } from '../index.js'
 
 const name = process.argv[2] ?? ''
-const grid = { collect: false, layerSeconds: 1, drainAfterLayers: 1 } as const
+const grid = { collect: false, layerSeconds: 1, drainAfterLayers: 2 } as const
 const activity = createActivity({
   ...grid,
   name,

@@ -576,7 +576,7 @@ export function hitsSuite(pair: Pair): void {
         const hits = open(
           {
             layerSeconds: 1,
-            drainAfterLayers: 1,
+            drainAfterLayers: 2,
             collect: '* * * * * *',
             database: shifted(database, () => ahead),
           },

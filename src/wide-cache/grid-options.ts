@@ -18,16 +18,19 @@ export interface GridOptions {
   database?: string | Database | undefined
   /** Columns of a layer. The more columns, the fewer writers share a cell. @default 15 */
   width?: number | undefined
-  /** Seconds a layer lasts. @default 1 */
+  /** Seconds a layer lasts. @default 3 */
   layerSeconds?: number | undefined
-  /** Age of a layer when it is drained, in layers. @default 3 */
+  /**
+   * Age of a layer when it is drained, in layers. At least 2: frames are on their way when their
+   * layer ends. @default 2; 3 with `layerSeconds: 1`
+   */
   drainAfterLayers?: number | undefined
   /** Milliseconds from the first row of a frame until it is sent. @default 50 */
   flushMs?: number | undefined
   /**
    * Moments at which this process collects: a cron line in UTC, with or without seconds, such as
-   * `"*\/10 * * * * *"`. `false`: this process does not collect. @default `"*\/3 * * * * *"`; with
-   * `layerSeconds` below 3 each `layerSeconds`
+   * `"*\/10 * * * * *"`. `false`: this process does not collect. @default each `layerSeconds` up
+   * to 3, else `"*\/3 * * * * *"`
    */
   collect?: string | false | undefined
   /**
@@ -97,8 +100,7 @@ export interface GridSettings extends Pick<GridOptions, 'cache' | 'database'> {
 
 const DEFAULTS = {
   width: 15,
-  layerSeconds: 1,
-  drainAfterLayers: 3,
+  layerSeconds: 3,
   flushMs: 50,
   cellTtlSeconds: 3600,
   maxFrameBytes: 64 * 1024,
@@ -135,11 +137,18 @@ const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
 export function gridSettings(options: GridOptions): GridSettings {
   const wanted = { ...DEFAULTS, ...given(options) }
   const layerSeconds = integer('layerSeconds', wanted.layerSeconds, 1, 3600, 'seconds')
-  const { collect = defaultLine(layerSeconds) } = wanted
+  const { collect = defaultLine(layerSeconds), drainAfterLayers = layerSeconds === 1 ? 3 : 2 } =
+    wanted
   const periodSeconds = collect === false ? DEFAULT_PERIOD_SECONDS : collectPeriodSeconds(collect)
   const timing = {
     layerSeconds,
-    drainAfterLayers: integer('drainAfterLayers', wanted.drainAfterLayers, 1, 1000),
+    drainAfterLayers: integer(
+      'drainAfterLayers',
+      drainAfterLayers,
+      2,
+      1000,
+      'layers (1 leaves frames on their way no time)',
+    ),
     collect,
     periodSeconds,
     cellTtlSeconds: integer(

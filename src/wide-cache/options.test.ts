@@ -24,15 +24,15 @@ test('what is not given has its default, also where it is given as undefined', (
     cache: undefined,
     database: undefined,
     width: 15,
-    layerSeconds: 1,
-    drainAfterLayers: 3,
+    layerSeconds: 3,
+    drainAfterLayers: 2,
     flushMs: 50,
-    collect: '* * * * * *',
+    collect: '*/3 * * * * *',
     cellTtlSeconds: 3600,
     confirmSeconds: 60,
     vanishedSeconds: 3600,
     directSeconds: 75,
-    periodSeconds: 1,
+    periodSeconds: 3,
     maxFrameBytes: 65_536,
     maxOutboxBytes: 33_554_432,
     closeTimeoutMs: 5000,
@@ -44,6 +44,12 @@ test('what is not given has its default, also where it is given as undefined', (
   assert.equal(commit, least.commit)
   assert.deepEqual([read, removeOld], [undefined, undefined])
   assert.equal(codec.decode(Buffer.from('{"a":1}')) instanceof Object, true)
+})
+
+test('layers of a second are drained 2 s after their end, longer ones a layer after it', () => {
+  const layersOf = (layerSeconds: number) =>
+    settingsOfAny({ ...least, layerSeconds }).drainAfterLayers
+  assert.deepEqual([1, 2, 60].map(layersOf), [3, 2, 2])
 })
 
 test('settings cannot be changed afterwards', () => {
@@ -98,9 +104,9 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       /"layerSeconds" is 3600; allowed: .*layerSeconds 3600 .*within cellTtlSeconds 3600/,
     ],
     [
-      { drainAfterLayers: 0 },
+      { drainAfterLayers: 1 },
       'RangeError',
-      /"drainAfterLayers" is 0; allowed: a whole number from 1 to 1000/,
+      /"drainAfterLayers" is 1; allowed: a whole number from 2 to 1000 layers \(1 leaves/,
     ],
     [
       { flushMs: 0 },
@@ -132,8 +138,8 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       { confirmSeconds: 19 },
       'RangeError',
       new RegExp(
-        '"confirmSeconds" is 19; allowed: a whole number from 20 to 2592015 seconds ' +
-          String.raw`\(at least the drain age of 4 s, the collecting period of 1 s and 15 s\)`,
+        '"confirmSeconds" is 19; allowed: a whole number from 27 to 2592015 seconds ' +
+          String.raw`\(at least the drain age of 9 s, the collecting period of 3 s and 15 s\)`,
       ),
     ],
     [
@@ -217,6 +223,6 @@ test('without a cron line, a process collects each layer, and at least every thr
 })
 
 test('where the way to SQL is long, a frame is given the time for it', () => {
-  assert.equal(settingsOfAny({ ...least, layerSeconds: 60 }).confirmSeconds, 4 * 60 + 3 + 15)
-  assert.equal(settingsOfAny({ ...least, collect: '*/5 * * * *' }).confirmSeconds, 4 + 300 + 15)
+  assert.equal(settingsOfAny({ ...least, layerSeconds: 60 }).confirmSeconds, 3 * 60 + 3 + 15)
+  assert.equal(settingsOfAny({ ...least, collect: '*/5 * * * *' }).confirmSeconds, 9 + 300 + 15)
 })

@@ -89,7 +89,7 @@ describe('wide-cache collect', { concurrency: true }, () => {
           '--layer-seconds',
           '1',
           '--drain-after-layers',
-          '1',
+          '2',
           '--cell-ttl-seconds',
           '120',
         ]
@@ -99,7 +99,7 @@ describe('wide-cache collect', { concurrency: true }, () => {
           database,
           collect: false,
           layerSeconds: 1,
-          drainAfterLayers: 1,
+          drainAfterLayers: 2,
           cellTtlSeconds: 120,
         })
         const collector = spawned(first, rest, folder, {

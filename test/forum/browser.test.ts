@@ -202,7 +202,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
     await shown(`[data-dimension=${dimension}] tbody`, value)
   }
   await shown('[data-hits=threads] tbody', /^\d-[a-z-]+$/)
-  await shown('#grid .sub', /frames?, .* in \d+ layers? of 1 second/)
+  await shown('#grid .sub', /frames?, .* in \d+ layers? of 3 seconds/)
   await shown('#ledger', /The ledger balances/)
 
   await page.setViewportSize({ width: 360, height: 740 })

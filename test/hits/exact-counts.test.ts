@@ -20,7 +20,7 @@ const GRID = {
   name: 'site',
   repeatSeconds: 2,
   layerSeconds: 1,
-  drainAfterLayers: 1,
+  drainAfterLayers: 2,
   closeTimeoutMs: 20_000,
 }
 

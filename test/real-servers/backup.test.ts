@@ -63,7 +63,7 @@ test('a backup made while a site records, and restored as printed, adds up', asy
     cache: await sharedMemcached(),
     database: own.href,
     layerSeconds: 1,
-    drainAfterLayers: 1,
+    drainAfterLayers: 2,
     confirmSeconds: 30,
     logger: keptLog(),
   }

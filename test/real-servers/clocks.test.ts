@@ -43,7 +43,7 @@ describe('a clock steps', { concurrency: true }, () => {
       database: withClockAhead(sql, () => aheadMs),
       collect: EACH_SECOND,
       layerSeconds: 1,
-      drainAfterLayers: 1,
+      drainAfterLayers: 2,
       windowSeconds: 600,
       statsTtlSeconds: 1,
       cellTtlSeconds: 60,

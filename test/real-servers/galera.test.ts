@@ -134,7 +134,7 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
       )
     })
     const processes = databases.map(
-      (database, node) => new Everything(node, site, database, { logger: log, confirmSeconds: 27 }),
+      (database, node) => new Everything(node, site, database, { logger: log, confirmSeconds: 28 }),
     )
     try {
       for (const one of processes) one.start()

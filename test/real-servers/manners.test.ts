@@ -60,7 +60,7 @@ describe('manners', { concurrency: true }, () => {
     const options = {
       name: uniqueName(),
       cellTtlSeconds: 60,
-      confirmSeconds: 27,
+      confirmSeconds: 28,
       logger: keptLog(),
     }
     const wide = openRecorded({ cache, database, collect: EACH_SECOND }, options)

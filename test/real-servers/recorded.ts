@@ -51,8 +51,8 @@ export function openRecordedEngine(
     {
       name: 'recorded',
       layerSeconds: 1,
-      drainAfterLayers: 1,
-      confirmSeconds: 27,
+      drainAfterLayers: 2,
+      confirmSeconds: 28,
       logger: {
         info() {},
         warn: (message) => process.stderr.write(`${message}\n`),

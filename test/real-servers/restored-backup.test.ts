@@ -19,7 +19,7 @@ import { blocksIn } from '../docs/blocks.js'
 import { assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf } from './recorded.js'
 
 const CELL_TTL_SECONDS = 120
-const CONFIRM_SECONDS = 27
+const CONFIRM_SECONDS = 28
 /** In real time, what the thread of SQLite takes for the work of a virtual second. */
 const TURN_MS = 3
 

@@ -16,8 +16,6 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     scenario.databaseStepMs === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
     scenario.serverBytes === Infinity &&
-    // A layer that is drained as soon as it ends leaves no time for a frame on its way.
-    scenario.drainAfterLayers > 1 &&
     livesLongEnough(records, scenario) &&
     scenario.orphaned === 0 &&
     !scenario.bigRows &&

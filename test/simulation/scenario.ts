@@ -80,7 +80,7 @@ const DAY_MS = 24 * HOUR_MS
 /** Some seeds are calm, most have a few kinds of faults, some have them all. */
 export function scenarioOf(random: Random): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
-  const drainAfterLayers = random.pick([1, 2, 2, 3])
+  const drainAfterLayers = random.pick([2, 2, 2, 3])
   const shapes: Shape[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
   if (random.chance(0.12)) {
     shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 20, 20]) })

@@ -109,7 +109,7 @@ class Side {
       collect: false,
       width: 1,
       layerSeconds: 1,
-      drainAfterLayers: 1,
+      drainAfterLayers: 2,
       cellTtlSeconds: 60,
       closeTimeoutMs: 2_000,
       // The findings say what fails; this log would say it in the words of the two sides.

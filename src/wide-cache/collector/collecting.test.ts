@@ -161,29 +161,34 @@ test('16 idle processes send two statements and two cache reads a second at most
   const shown = JSON.stringify([...counts.sql], undefined, 1)
   assert(statements / 300 <= 2, `${statements / 300} statements a second: ${shown}`)
   assert(counts.reads / 300 <= 2, `${counts.reads / 300} cache reads a second`)
-  assert(statements > 300 && counts.reads > 300, 'a run each second')
-  assert(worst < 3.5, `drained up to ${worst} s ago`)
+  assert(statements > 100 && counts.reads > 100, 'a run every three seconds')
+  assert(worst < 6.5, `drained up to ${worst} s ago`)
   end()
 })
 
-test('a row is in SQL two to three seconds after it was recorded', async () => {
-  const { world, taken, start, end } = site()
-  const { wide } = start()
-  start()
-  await world.pass(5_000)
-  const delays: number[] = []
-  for (let i = 0; i < 100; i++) {
-    const at = world.now
-    wide.append(i)
-    await world.pass(3_300)
-    assert.equal(taken.at(-1)!.row, i, 'not after 3.3 s')
-    delays.push(taken.at(-1)!.at - at)
-  }
-  assert(Math.min(...delays) > 1_900, `after ${Math.min(...delays)} ms`)
-  end()
-})
+for (const [layerSeconds, least, most] of [
+  [3, 3_000, 6_000],
+  [1, 2_000, 3_000],
+] as const) {
+  test(`layers of ${layerSeconds} s: a row is in SQL ${least} to ${most} ms later`, async () => {
+    const { world, taken, start, end } = site()
+    const { wide } = start({ layerSeconds })
+    start({ layerSeconds })
+    await world.pass(5_000)
+    const delays: number[] = []
+    for (let i = 0; i < 100; i++) {
+      const at = world.now
+      wide.append(i)
+      await world.pass(most + 300)
+      assert.equal(taken.at(-1)!.row, i, `not after ${most + 300} ms`)
+      delays.push(taken.at(-1)!.at - at)
+    }
+    assert(Math.min(...delays) > least - 100, `after ${Math.min(...delays)} ms`)
+    end()
+  })
+}
 
-for (const aheadMs of [-2_990, -500, -10, 0, 10, 990, 30_000]) {
+for (const aheadMs of [-5_990, -500, -10, 0, 10, 990, 30_000]) {
   test(`a collector whose wall clock is ${aheadMs} ms ahead loses no layer by that`, async () => {
     const { world, taken, start, end } = site()
     start({}, aheadMs)
@@ -191,8 +196,8 @@ for (const aheadMs of [-2_990, -500, -10, 0, 10, 990, 30_000]) {
     await world.pass(5_000)
     for (let i = 0; i < 60; i++) {
       wide.append(i)
-      await world.pass(3_130)
-      assert.equal(taken.at(-1)?.row, i, 'not after 3.13 s')
+      await world.pass(6_130)
+      assert.equal(taken.at(-1)?.row, i, 'not after 6.13 s')
     }
     end()
   })
@@ -270,12 +275,12 @@ for (const [how, within] of [
     for (let i = 0; i < 3; i++) all.push(start())
     for (const { process, wide } of all) {
       await world.pass(70_000)
-      assert(lag() < 4, `${process.name} begins with ${lag()} s`)
+      assert(lag() < 7, `${process.name} begins with ${lag()} s`)
       if (how === 'closes') void wide.close()
       else process.kill(how)
       if (process === all.at(-1)!.process) break
       await world.pass(within)
-      assert(lag() < 4, `${process.name} ${how}, and the lag is ${lag()} s`)
+      assert(lag() < 7, `${process.name} ${how}, and the lag is ${lag()} s`)
     }
     end()
   })
@@ -309,7 +314,7 @@ test('one that commits nothing any more leaves collecting to others', async () =
     taken.map(({ row }) => row),
     ['row'],
   )
-  assert(lag() < 4, `the lag is ${lag()} s`)
+  assert(lag() < 7, `the lag is ${lag()} s`)
   end()
 })
 
@@ -478,7 +483,7 @@ test('drain({ all: true }) and the live view find what was placed ahead', async 
   await world.pass(5_000)
   first.process.kill('is killed')
   const { key, watermark } = published(memcached)
-  memcached.store(key, Buffer.from(String(watermark + 50)), 1_000)
+  memcached.store(key, Buffer.from(String(watermark + 16)), 1_000)
   const { wide, engine } = start({ collect: false }, -2_500)
   wide.append('ahead')
   await world.pass(1_000)
@@ -496,11 +501,11 @@ test('drain({ all: true }) and the live view find what was placed ahead', async 
 })
 
 const LATE: [what: string, value: (watermark: number) => string, delayMs: number][] = [
-  ['50 s ahead', (watermark) => String(watermark + 50), 64_000],
-  ['far ahead', () => '999999999999', 4_000],
-  ['far behind', () => '3', 4_000],
-  ['no number', () => 'WCF\x01', 4_000],
-  ['too long', () => '1'.repeat(400), 4_000],
+  ['48 s ahead', (watermark) => String(watermark + 16), 67_000],
+  ['far ahead', () => '999999999999', 7_000],
+  ['far behind', () => '3', 7_000],
+  ['no number', () => 'WCF\x01', 7_000],
+  ['too long', () => '1'.repeat(400), 7_000],
 ]
 for (const [what, value, delayMs] of LATE) {
   test(`a published watermark that is ${what} delays frames by a minute at most`, async () => {

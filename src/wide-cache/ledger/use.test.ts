@@ -229,7 +229,7 @@ test('names come with the shape of their newest shared grid, never of private on
       name: 'test',
       kind: 'clicks',
       width: 15,
-      layerSeconds: 1,
+      layerSeconds: 3,
       cellTtlSeconds: 3600,
       keepSeconds: 0,
       historyDays: 0,
