@@ -33,7 +33,7 @@ const SLOWEST_SHOWN = 20
 const LONGEST = [
   'test/real-servers/exactly-once.test.ts',
   'test/simulation/simulation.test.ts',
-  'test/real-servers/straight-to-sql.test.ts',
+  'test/real-servers/direct-commits.test.ts',
   'test/package/package.test.ts',
   'test/chaos/chaos.test.ts',
   'test/simulation/planted-bugs.test.ts',

@@ -119,7 +119,7 @@ export interface Activity extends Recorder {
    */
   top(dimension: string, query: TopQuery): Promise<ValueViews[]>
   /**
-   * Returns the contents of the cells of the newest layers, straight from the cache. A visit is
+   * Returns the contents of the cells of the newest layers, from the cache. A visit is
    * there within a second. A visit may be missing, or come twice, while its frame is on its way.
    * All callers of a second share one read.
    *

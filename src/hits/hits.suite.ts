@@ -612,7 +612,7 @@ export function hitsSuite(pair: Pair): void {
     )
 
     hitsTest(
-      "with the cache down hits go straight to SQL, without repeats where the day's salt is " +
+      "with the cache down hits are committed directly, without repeats where the day's salt is " +
         'known; elsewhere all count',
       async ({ open, site, log }) => {
         let down = false

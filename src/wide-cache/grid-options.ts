@@ -40,7 +40,7 @@ export interface GridOptions {
    */
   cellTtlSeconds?: number | undefined
   /**
-   * Seconds a frame may stay unconfirmed before its writer commits it straight to SQL.
+   * Seconds a frame may stay unconfirmed before its writer commits it directly.
    * @default 60, or more where the layers or the collecting period are long
    */
   confirmSeconds?: number | undefined

@@ -182,7 +182,7 @@ test('a collector says when it fails, and when it collects again', async () => {
   assert.equal(grid.run.rows, 0)
 })
 
-test('with the cache down, flush brings the rows straight to SQL', async () => {
+test('with the cache down, flush commits the rows directly', async () => {
   const { wide, taken, broken } = await bench()
   broken.cache = true
   wide.append('a')

@@ -97,7 +97,7 @@ test('close() reports as committed, or in the cache, only what is there', async 
   )
 })
 
-test('frames that are committed straight at once in a process come to SQL once', async () => {
+test('frames that a process commits directly at once come to SQL once', async () => {
   await explore(
     async (orders) => {
       const one = cacheless(partsOf(orders.actor('one')))

@@ -85,7 +85,7 @@ test(`${WRITERS} × ${FRAMES} frames above a gap: a drain reads what its frames 
       await Promise.all(writers.map((wide) => wide.flush()))
     }
     await collector.drain({ all: true })
-    // On a slow machine some have gone straight to SQL.
+    // On a slow machine some have been committed directly.
     assert.equal(
       (await collector.ledger()).committed,
       WRITERS * (FRAMES - 1),

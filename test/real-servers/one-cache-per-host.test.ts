@@ -14,8 +14,8 @@ import { startRecorder } from './recorder.js'
 /** The host that is told collects at times at which the other has just collected. */
 const EACH_SECOND = '* * * * * *'
 const EACH_TWO_SECONDS = '*/2 * * * * *'
-/** Within it, frames that go straight to SQL are there. Far less than `confirmSeconds`. */
-const STRAIGHT_MS = 4_000
+/** Within it, frames that are committed directly are in SQL. Far less than `confirmSeconds`. */
+const DIRECT_MS = 4_000
 /** The remedy: one list of servers for all, or a name for each host. */
 const TELLS_THE_REMEDY = new RegExp(
   'one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|' +
@@ -66,7 +66,7 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
       }
       for (let i = 0; i < 40; i++) await record()
       await b.flush()
-      await delay(STRAIGHT_MS)
+      await delay(DIRECT_MS)
       await b.kill()
       const all = [...rowsOf(0, 0, number), ...rowsOf(1, 0, number)]
       await eventually(

@@ -44,7 +44,7 @@ async function recordsBeside(servers: number, dies: 'from the start' | 'later'):
       for (const row of rowsOf(0, recorded, recorded + ROWS_A_FRAME)) writer.append(row)
       await delay(10)
     }
-    // Frames that no server took go straight to SQL within some seconds.
+    // Frames that no server took are committed directly within some seconds.
     await delay(6_000)
     await writer.flush()
   }

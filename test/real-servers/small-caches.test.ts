@@ -56,7 +56,7 @@ describe('nothing is lost', { concurrency: true }, () => {
       const grid = {
         name: uniqueName(),
         cellTtlSeconds: 60,
-        // A busy machine takes a while for what goes straight to SQL.
+        // A busy machine takes a while for what is committed directly.
         closeTimeoutMs: 30_000,
         logger: keptLog(),
       }

@@ -20,7 +20,7 @@ const PATIENCE_MS = 75_000
  */
 const BUSY_EVERY_MS = 12_000
 
-/** Rows that went straight to SQL although a server would have taken them. */
+/** Rows that were committed directly although a server would have taken them. */
 const MAX_NEEDLESS = 0
 
 /**
@@ -76,7 +76,7 @@ export async function checkQuiet(
   world.check(
     site.truth.needlessRows <= MAX_NEEDLESS,
     () =>
-      `${site.truth.needlessRows} rows went straight to SQL though a cache server would have ` +
+      `${site.truth.needlessRows} rows were committed directly though a cache server would have ` +
       'taken them',
   )
 }
@@ -132,7 +132,7 @@ function lostOf(actor: Actor) {
 }
 
 /**
- * A process whose cache no collector reads finds that out and goes straight to SQL: what it records
+ * A process whose cache no collector reads finds that out and commits directly: what it records
  * after that comes there even if it is killed a few seconds later.
  */
 export async function checkApart(run: Run): Promise<void> {

@@ -40,7 +40,7 @@ export class Truth {
   rowsBeside = 0
   /** Rows of another database's processes, which clones may get before they have parted. */
   foreignRows = 0
-  /** Rows that went straight to SQL though a server would have taken them. */
+  /** Rows that were committed directly though a server would have taken them. */
   needlessRows = 0
   duplicates = new DuplicateCount()
   readonly watermarks: Watermarks

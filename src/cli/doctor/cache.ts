@@ -49,8 +49,8 @@ async function checkServer(server: MemcachedAddress, clock: Clock): Promise<Find
     return [
       findingsOf('cache').error(
         messageOf(error).replace(/^wide-cache: /, ''),
-        'check address, firewall and user name, and that memcached runs; until then frames go ' +
-          'straight to the database',
+        'check address, firewall and user name, and that memcached runs; until then ' +
+          'processes commit their frames directly',
       ),
     ]
   }
@@ -82,7 +82,7 @@ export function findingsIn(
     findings.push(
       warning(
         `memcached ${name} takes items of ${sizeText(itemBytes)} at most; a cell that is fuller ` +
-          'refuses frames, and they go straight to the database',
+          'refuses frames, and their processes commit them directly',
         'start it with -I 1m or more',
       ),
     )

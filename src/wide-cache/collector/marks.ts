@@ -128,7 +128,7 @@ export class Marks {
     if (apart) {
       this.#logger.error(
         `wide-cache: the collectors of "${this.#name}" use another cache than this process, ` +
-          'so its visits go straight to the database; ' +
+          'so it commits its visits directly; ' +
           'give all processes the same list of cache servers, or, if each machine has a ' +
           'memcached of its own, a name per machine',
       )

@@ -50,7 +50,7 @@ interface ClosingParts {
 }
 
 /**
- * Closes a writer: brings all frames that it holds, and its final sums, straight to SQL within
+ * Closes a writer: commits all frames that it holds, and its final sums, within
  * `closeTimeoutMs`. Places in the cache the frames that SQL does not take.
  */
 export class Closing {

@@ -51,6 +51,7 @@ function bench() {
   }
   const direct = new DirectCommit(
     {
+      name: 'hits',
       ledger: { commit, quarantine: commit },
       environment: { ...systemEnvironment, clock, random: () => 0.5 },
       logger: new BurstLogger(log, clock.elapsed),
@@ -121,7 +122,7 @@ test('a failed attempt is logged, never rejects, and waits twice as long each ti
     await clock.advance(1)
   }
   assert.equal(afterwards, 0)
-  assert.match(log.lines[0]!, /1 frames could not be committed straight to SQL and are kept/)
+  assert.match(log.lines[0]!, /1 frames could not be committed directly and are kept/)
   world.fails = false
   await attempt()
   assert.equal(afterwards, 1)
@@ -160,4 +161,38 @@ test('a single conflict with another transaction is not worth a line', async () 
   assert.deepEqual(log.lines, [])
   await direct.attempt([], conflict)
   assert.equal(log.lines.length, 1)
+})
+
+const BEGIN = /commits frames of "hits" directly: the cache is down; nothing is lost/
+const DOWN = { kind: 'down', why: 'the cache is down' }
+
+test('the log says once why frames are committed directly, and 20 s later how many', async () => {
+  const { clock, log, direct, frames } = bench()
+  direct.tellEnd()
+  direct.tell(frames.slice(0, 2), DOWN)
+  await clock.advance(19_999)
+  direct.tell(frames.slice(2, 3), DOWN)
+  await clock.advance(19_999)
+  assert.equal(log.lines.length, 1)
+  assert.match(log.lines[0]!, BEGIN)
+  await clock.advance(1)
+  assert.equal(log.lines.length, 2)
+  assert.match(log.lines[1]!, /3 frames with 3 rows were committed directly/)
+  assert.equal(clock.pending, 0)
+  direct.tellEnd()
+  direct.tell(frames.slice(0, 5), DOWN)
+  direct.tellEnd()
+  assert.equal(log.lines.length, 4)
+  assert.match(log.lines[2]!, BEGIN)
+  assert.match(log.lines[3]!, /5 frames with 5 rows were committed directly/)
+  assert.equal(clock.pending, 0, 'no timer is left')
+})
+
+test('a new reason of direct commits is said too', () => {
+  const { log, direct, frames } = bench()
+  direct.tell(frames.slice(0, 1), DOWN)
+  direct.tell(frames.slice(0, 1), { kind: 'full', why: 'the cache is full' })
+  direct.tell(frames.slice(0, 1), { kind: 'full', why: 'the cache is full' })
+  assert.equal(log.lines.length, 2)
+  assert.match(log.lines[1]!, /the cache is full/)
 })

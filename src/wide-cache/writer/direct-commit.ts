@@ -1,4 +1,5 @@
 import { warnOfFailure } from '../../connections/warn-failure.js'
+import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
@@ -10,7 +11,17 @@ import type { HeldFrame, Outbox } from './outbox.js'
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_LAST_MS = 30_000
 
+/** Time without a direct commit before the log says that they are over. */
+const QUIET_MS = 20_000
+
+/** Reason of direct commits: `kind` tells one from another, `why` puts it in words. */
+export interface Reason {
+  readonly kind: string
+  readonly why: string
+}
+
 interface DirectCommitParts {
+  readonly name: string
   readonly ledger: FrameLedger
   readonly environment: Environment
   readonly logger: BurstLogger
@@ -18,7 +29,7 @@ interface DirectCommitParts {
 }
 
 /**
- * Brings a writer's frames straight to SQL through the same ledger, one commit at a time: the only
+ * Commits a writer's frames itself, through the same ledger, one commit at a time: the only
  * fallback. The answer confirms the frames, and the outbox removes them.
  */
 export class DirectCommit {
@@ -29,6 +40,11 @@ export class DirectCommit {
   #rows = 0
   #backoff = 0
   #notBefore = 0
+  /** Kind of the direct commits that the log has told of, and is to tell the end of. */
+  #told: string | undefined
+  #toldFrames = 0
+  #toldRows = 0
+  #quiet: Timer | undefined
 
   constructor(parts: DirectCommitParts, outbox: Outbox) {
     this.#parts = parts
@@ -85,15 +101,47 @@ export class DirectCommit {
         logger,
         'direct commit',
         error,
-        `wide-cache: ${frames.length} frames could not be committed straight to SQL and are ` +
+        `wide-cache: ${frames.length} frames could not be committed directly and are ` +
           `kept: ${messageOf(error)}`,
       )
     }
   }
 
   /** Ends the wait after a failure, because the database answers. */
-  hurry(): void {
+  retryNow(): void {
     this.#notBefore = 0
+  }
+
+  /**
+   * Says in the log that frames were committed directly, and why: once, until the reason changes or
+   * there were none for 20 s.
+   */
+  tell(frames: readonly HeldFrame[], { kind, why }: Reason): void {
+    const { environment, logger, name } = this.#parts
+    if (kind !== this.#told) {
+      logger.warn(
+        `direct commits: ${kind}`,
+        `wide-cache: this process commits frames of "${name}" directly: ${why}; nothing is lost`,
+      )
+    }
+    this.#told = kind
+    this.#toldFrames += frames.length
+    for (const { rowCount } of frames) this.#toldRows += rowCount
+    this.#quiet?.cancel()
+    this.#quiet = environment.clock.after(QUIET_MS, () => this.tellEnd())
+  }
+
+  /** Says in the log that direct commits are over, if it has told of any. */
+  tellEnd(): void {
+    this.#quiet?.cancel()
+    if (this.#told === undefined) return
+    this.#parts.logger.recovered(
+      `direct commits: ${this.#told}`,
+      `wide-cache: frames of "${this.#parts.name}" go through the cache again; ` +
+        `${this.#toldFrames} frames with ${this.#toldRows} rows were committed directly`,
+    )
+    this.#told = undefined
+    this.#toldFrames = this.#toldRows = 0
   }
 
   async #settle(frames: readonly HeldFrame[]): Promise<void> {

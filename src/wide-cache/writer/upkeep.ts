@@ -1,10 +1,9 @@
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
-import type { DirectCommit } from './direct-commit.js'
+import type { DirectCommit, Reason } from './direct-commit.js'
 import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
 import type { Placer } from './placer.js'
-import type { StraightLog } from './straight.js'
 
 /** Interval at which the outbox is checked while there is anything to do. */
 const TICK_MS = 1_000
@@ -12,7 +11,7 @@ const TICK_MS = 1_000
 /** Interval at which SQL is asked for the prefix, and for the grid's id. */
 const CONFIRM_EVERY_MS = 10_000
 
-/** Time after which a frame that is not placed goes straight to SQL. */
+/** Time after which a frame that is not placed is committed directly. */
 export const UNPLACED_MS = 5_000
 
 /** Age at which a frame is placed that neither the cache nor SQL has taken. */
@@ -20,12 +19,6 @@ const PLACE_AGAIN_MS = 2 * UNPLACED_MS
 
 /** Number of refused frames after which the others wait for the next check. */
 const MOST_REFUSED = 10
-
-/** Reason why frames go straight to SQL: `kind` tells one from another, `why` puts it in words. */
-interface Reason {
-  readonly kind: string
-  readonly why: string
-}
 
 interface UpkeepParts {
   readonly ledger: { prefixOf(writer: string): Promise<number> }
@@ -39,14 +32,13 @@ interface UpkeepParts {
   readonly placer: Placer
   readonly numbering: Numbering
   readonly direct: DirectCommit
-  readonly straight: StraightLog
   /** Tries to place a frame. */
   readonly place: (frame: HeldFrame) => Promise<void>
 }
 
 /**
  * Checks the outbox once a second while there is anything to do. Learns from SQL which frames are
- * confirmed, commits straight to SQL the frames that the grid did not bring there in time, places
+ * confirmed, commits directly the frames that the grid did not bring there in time, places
  * frames that SQL does not take, and reports dropped rows.
  */
 export class Upkeep {
@@ -90,7 +82,7 @@ export class Upkeep {
     const writer = numbering.idHex
     try {
       const prefix = await ledger.prefixOf(writer)
-      direct.hurry()
+      direct.retryNow()
       outbox.confirm(writer, prefix)
       await compare()
     } catch {
@@ -98,11 +90,11 @@ export class Upkeep {
     }
   }
 
-  /** Commits frames straight to SQL, and says so in the log. @throws what SQL says */
-  async commitStraight(frames: readonly HeldFrame[]): Promise<void> {
+  /** Commits frames directly, and says so in the log. @throws what SQL says */
+  async commit(frames: readonly HeldFrame[]): Promise<void> {
     const reason = this.#reason(frames)
     await this.#parts.direct.commit(frames)
-    this.#logStraight(frames, reason)
+    this.#parts.direct.tell(frames, reason)
   }
 
   /** Neither SQL nor the cache waits for the other one. */
@@ -128,7 +120,7 @@ export class Upkeep {
   }
 
   /**
-   * Commits straight to SQL the frames that the grid did not bring there in time, and reports
+   * Commits directly the frames that the grid did not bring there in time, and reports
    * dropped rows.
    */
   async #commitDue(elapsed: number): Promise<void> {
@@ -136,15 +128,15 @@ export class Upkeep {
     let due = this.#due(elapsed)
     const isLongAgo = elapsed - this.#askedAt >= CONFIRM_EVERY_MS
     if (due.some((frame) => frame.placed || isLongAgo)) {
-      // The collectors may have brought them there meanwhile. And where all frames go straight to
-      // SQL, which empties the outbox, nothing else tells the grid's new id.
+      // The collectors may have brought them there meanwhile. And where all frames are committed
+      // directly, which empties the outbox, nothing else tells the grid's new id.
       await this.confirm()
       due = this.#due(elapsed)
     }
     if (due.length === 0 && !numbering.hasUnreported) return
     const reason = this.#reason(due)
     await direct.attempt(due, async () => {
-      if (due.length > 0) this.#logStraight(due, reason)
+      if (due.length > 0) direct.tell(due, reason)
       if (outbox.size === 0) await numbering.report()
     })
   }
@@ -178,7 +170,7 @@ export class Upkeep {
     })
   }
 
-  /** Returns the reason why frames go straight to SQL. */
+  /** Returns the reason why frames are committed directly. */
   #reason(due: readonly HeldFrame[]): Reason {
     if (this.#parts.apart() || !due.every((frame) => frame.placed)) {
       return { kind: 'unplaced', why: this.#parts.placer.why }
@@ -187,10 +179,5 @@ export class Upkeep {
       `they waited ${this.#parts.confirmSeconds} s in the cache and no collector ` +
       'brought them: the cache has lost them, or no collector runs'
     return { kind: 'unconfirmed', why }
-  }
-
-  #logStraight(frames: readonly HeldFrame[], { kind, why }: Reason): void {
-    const rows = frames.reduce((sum, frame) => sum + frame.rowCount, 0)
-    this.#parts.straight.went(kind, why, frames.length, rows)
   }
 }

@@ -235,17 +235,17 @@ test('frames that SQL confirms are let go of, and nothing more is asked', async 
   assert.deepEqual([asked.length, committed.length, clock.pending], [1, 0, 0])
 })
 
-test('a placed but unconfirmed frame goes straight to SQL after confirmSeconds', async () => {
+test('a placed, unconfirmed frame is committed directly after confirmSeconds', async () => {
   const { visit, clock, committed, log } = bench()
   await visit()
   await clock.advance(59_000)
   assert.equal(committed.length, 0)
   await clock.advance(2_500)
   assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }])
-  assert.match(log.lines.join('\n'), /go straight to SQL: they waited 60 s in the cache/)
+  assert.match(log.lines.join('\n'), /directly: they waited 60 s in the cache/)
 })
 
-test('of frames that go straight to SQL, one that was not placed gives the reason', async () => {
+test('of frames committed directly, one that was not placed gives the reason', async () => {
   const { visit, writer, world, clock, committed, log } = bench()
   await visit()
   world.cache = 'full'
@@ -254,19 +254,19 @@ test('of frames that go straight to SQL, one that was not placed gives the reaso
   await clock.advance(7_000)
   assert.equal(committed.length, 2)
   assert.equal(log.lines.length, 1)
-  assert.match(log.lines[0]!, /go straight to SQL: the cache does not store frames/)
+  assert.match(log.lines[0]!, /directly: the cache does not store frames/)
 })
 
-test('with the cache down frames go straight to SQL within seconds, and are logged', async () => {
+test('with the cache down frames are committed directly in seconds, and it is logged', async () => {
   const { visit, world, clock, committed, log } = bench()
   world.cache = 'down'
   await visit()
   await clock.advance(1_000)
   assert.equal(committed.length, 1)
-  assert.match(log.lines.join('\n'), /go straight to SQL: no cache server answers/)
+  assert.match(log.lines.join('\n'), /directly: no cache server answers/)
 })
 
-test('if a cache does not store frames, they go straight to SQL after five seconds', async () => {
+test('if a cache does not store frames, they are committed directly after 5 s', async () => {
   const { visit, world, clock, committed } = bench()
   world.cache = 'full'
   await visit()
@@ -276,7 +276,7 @@ test('if a cache does not store frames, they go straight to SQL after five secon
   assert.equal(committed.length, 1)
 })
 
-test('where all frames go straight to SQL, it is asked for the grid all the same', async () => {
+test('where frames are committed directly, SQL is asked for the grid all the same', async () => {
   const { visit, world, clock, committed, asked } = bench()
   world.cache = 'full'
   for (let frames = 0; frames < 10; frames++) {

@@ -14,7 +14,6 @@ import { Numbering } from './numbering.js'
 import { OpenFrame } from './open-frame.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 import { Placer } from './placer.js'
-import { StraightLog } from './straight.js'
 import { UNPLACED_MS, Upkeep } from './upkeep.js'
 
 /** Parts of its wide cache that a writer uses. */
@@ -58,7 +57,7 @@ export interface WriterFigures {
   readonly outboxBytes: number
   /** Age of the oldest frame that is not confirmed, in milliseconds; 0: there is none. */
   readonly unconfirmedMs: number
-  /** Transactions that brought frames straight to SQL. */
+  /** Direct commits. */
   readonly directCommits: number
   /** Their rows. */
   readonly directRows: number
@@ -70,7 +69,7 @@ const MAX_FRAME_ROWS = 1_000
 /**
  * Sending side of one process. Rows gather in the open frame. Closed frames are numbered, placed in
  * the grid and held in the outbox until the ledger has them. Frames that the grid does not bring
- * there in time are committed straight to SQL, through the same ledger.
+ * there in time it commits directly, through the same ledger.
  */
 export class Writer<Row> {
   readonly #parts: WriterParts<Row>
@@ -79,7 +78,6 @@ export class Writer<Row> {
   readonly #outbox: Outbox
   readonly #placer: Placer
   readonly #direct: DirectCommit
-  readonly #straight: StraightLog
   readonly #upkeep: Upkeep
   #flushTimer: Timer | undefined
   /** Time of the first row of the open frame, by the wall clock. */
@@ -99,14 +97,12 @@ export class Writer<Row> {
     this.#outbox = new Outbox(parts.maxOutboxBytes)
     this.#placer = new Placer(parts)
     this.#direct = new DirectCommit(parts, this.#outbox)
-    this.#straight = new StraightLog({ ...parts, clock: parts.environment.clock })
     this.#upkeep = new Upkeep({
       ...parts,
       outbox: this.#outbox,
       placer: this.#placer,
       numbering: this.#numbering,
       direct: this.#direct,
-      straight: this.#straight,
       place: (frame) => this.#place(frame),
     })
   }
@@ -179,11 +175,11 @@ export class Writer<Row> {
     const held = [...this.#outbox.frames()]
     await Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
     const unplaced = held.filter((frame) => !frame.placed && this.#outbox.has(frame))
-    if (unplaced.length > 0) await this.#upkeep.commitStraight(unplaced)
+    if (unplaced.length > 0) await this.#upkeep.commit(unplaced)
   }
 
   /**
-   * Brings all frames that it holds, and its final sums, straight to SQL within `closeTimeoutMs`.
+   * Commits all frames that it holds, and its final sums, within `closeTimeoutMs`.
    * Leaves in the cache the frames that SQL did not take. Idempotent.
    */
   close(): Promise<CloseReport> {
@@ -288,7 +284,7 @@ export class Writer<Row> {
       place: (frame) => this.#placeAnew(frame),
     })
     const report = await closing.run()
-    this.#straight.end()
+    this.#direct.tellEnd()
     if (report.lost > 0) {
       this.#parts.logger.warn(
         'lost',
