@@ -303,10 +303,9 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   certificate(day: string): Promise<ActivityCertificate> {
     return this.#engine.connections.run(async () => {
       const number = dayNumber('day', day, this.#engine.environment.clock.now())
-      return this.#engine.read(`certificate:${number}`, async (database, { name }) => {
-        const vanishedBefore = (await database.now()) - this.#settings.vanishedSeconds * 1000
-        return readCertificate(database, name, number, vanishedBefore)
-      })
+      return this.#engine.read(`certificate:${number}`, async (database, { name }) =>
+        readCertificate(database, name, number, await database.now()),
+      )
     })
   }
 

@@ -77,13 +77,13 @@ const CLOSED = table(
 /**
  * The certificate of a day, counted from 1970.
  *
- * @param vanishedBefore milliseconds since the Unix epoch: a writer not seen since has vanished
+ * @param now the database's clock
  */
 export async function readCertificate(
   queryable: Queryable,
   name: string,
   day: number,
-  vanishedBefore: number,
+  now: number,
 ): Promise<ActivityCertificate> {
   const hours = [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
   const ofHours = 'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ?'
@@ -102,21 +102,7 @@ export async function readCertificate(
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [
-      name,
-      ...hours,
-      ...hours,
-      day,
-      name,
-      vanishedBefore,
-      vanishedBefore,
-      name,
-      name,
-      name,
-      day,
-      name,
-      day,
-    ],
+    [name, ...hours, ...hours, day, name, now, now, name, name, name, day, name, day],
   )
   return certificateOf(day, rows[0]!)
 }
@@ -184,16 +170,16 @@ export async function certify(
   tx: Transaction,
   name: string,
   day: number,
-  vanishedBefore: number,
+  now: number,
 ): Promise<ActivityCertificate> {
   const { rows } = await tx.query(
     `SELECT b.uncounted, (${ALL_VIEWS}) AS all_views, ${OF_LEDGER} FROM (${LEDGER_SUMS}) AS l ` +
       'JOIN activity_books AS b ON b.name = ?',
-    [name, vanishedBefore, vanishedBefore, name, name],
+    [name, now, now, name, name],
   )
   const figures = CLOSING_COLUMNS.map((column) => rows[0]?.[column] ?? null)
   await CLOSED.upsert(tx, [[name, day, ...figures]])
-  return readCertificate(tx, name, day, vanishedBefore)
+  return readCertificate(tx, name, day, now)
 }
 
 /** The certificate as one line of the log. */

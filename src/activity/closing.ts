@@ -37,13 +37,12 @@ export async function closeDays(
   vanishedSeconds: number,
   onCertified: (certificate: ActivityCertificate) => void,
 ): Promise<boolean> {
-  const vanishedBefore = now - vanishedSeconds * 1000
-  const before = Math.floor(vanishedBefore / DAY_MS)
+  const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
   for (let closed = 0; closed < DAYS_A_CALL; closed++) {
     if ((await nextToClose(database, name, before)) === undefined) return false
     const certificate = await database.transaction(async (tx) => {
       const day = await close(tx, name, before)
-      return day === undefined ? undefined : certify(tx, name, day, vanishedBefore)
+      return day === undefined ? undefined : certify(tx, name, day, now)
     })
     if (certificate) onCertified(certificate)
   }

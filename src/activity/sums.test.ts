@@ -172,6 +172,7 @@ const keep = (database: Database, name: string, kept: Keep) =>
   enterUse(database, name, {
     kind: 'activity',
     cellTtlSeconds: 3600,
+    vanishedSeconds: 3600,
     keepSeconds: 86_400,
     historyDays: 8,
     repeatSeconds: 0,

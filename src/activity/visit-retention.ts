@@ -47,7 +47,7 @@ export class VisitRetention {
     const kept = {
       rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
       valuesDays: Math.max(historyDays, use?.historyDays ?? 0),
-      vanishedSeconds: Math.max(vanishedSeconds, use?.cellTtlSeconds ?? 0),
+      vanishedSeconds: use?.vanishedSeconds ?? vanishedSeconds,
     }
     const onCertified = (certificate: ActivityCertificate): void => {
       const line = certificateLine(name, certificate)

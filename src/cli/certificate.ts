@@ -3,7 +3,6 @@ import type { Writable } from 'node:stream'
 import { type ActivityCertificate, readCertificate, recountsLine } from '../activity/certificate.js'
 import { dayNumber } from '../activity/ranges.js'
 import type { Logger } from '../support/logger.js'
-import { useOf } from '../wide-cache/ledger/use.js'
 import { activityNamed, withActivities } from './activities.js'
 import type { CertificateOptions } from './arguments.js'
 
@@ -23,9 +22,7 @@ export async function printCertificate(
   let balanced = false
   await withActivities(options.database, logger, async (database) => {
     const name = await activityNamed(database, options.name)
-    const seconds = (await useOf(database, name))?.cellTtlSeconds ?? 0
-    const vanishedBefore = (await database.now()) - 1000 * seconds
-    const certificate = await readCertificate(database, name, day, vanishedBefore)
+    const certificate = await readCertificate(database, name, day, await database.now())
     out.write(options.json ? `${JSON.stringify({ name, ...certificate })}\n` : asText(certificate))
     balanced = certificate.balanced
   })

@@ -55,7 +55,7 @@ function nameText({ name, readAt, use, ledger, grids, quarantine }: NameState): 
     ['came again', ledger.duplicate],
   ]
   const others: (readonly [string, string])[] = [
-    ['processes seen', `${counted(ledger.writersSeen)} in ${spanText(use.cellTtlSeconds * 1000)}`],
+    ['processes seen', `${counted(ledger.writersSeen)} in ${spanText(use.vanishedSeconds * 1000)}`],
     [
       use.keep === 'sums' ? 'no rows; sums are kept' : 'rows are kept',
       use.keepSeconds === 0 ? 'not said' : spanText(use.keepSeconds * 1000),

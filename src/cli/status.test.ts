@@ -93,6 +93,7 @@ const STATE: NameState = {
   use: {
     kind: 'k'.repeat(32),
     cellTtlSeconds: 2_592_000,
+    vanishedSeconds: 2_592_000,
     keepSeconds: 315_000_000,
     historyDays: 366,
     repeatSeconds: 0,

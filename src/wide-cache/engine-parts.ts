@@ -21,9 +21,9 @@ export function engineParts<Row>(
   settings: EngineSettings<Row>,
   environment: Environment,
 ) {
-  const { name } = settings
+  const { name, cellTtlSeconds, vanishedSeconds } = settings
   const { clock, newId } = environment
-  const use: Use = { ...settings.use, cellTtlSeconds: settings.cellTtlSeconds }
+  const use: Use = { ...settings.use, cellTtlSeconds, vanishedSeconds }
   const cache = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = cache
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())

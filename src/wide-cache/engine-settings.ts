@@ -12,7 +12,7 @@ export type RemoveOld = (database: Database, context: RetentionContext) => Promi
 export interface EngineSettings<Row> extends GridSettings {
   readonly name: string
   /** What SQL records of the use. */
-  readonly use: Omit<Use, 'cellTtlSeconds'>
+  readonly use: Omit<Use, 'cellTtlSeconds' | 'vanishedSeconds'>
   /** Parts of the package whose tables the use needs. */
   readonly tables: readonly string[]
   readonly codec: Codec<Row>

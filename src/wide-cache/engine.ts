@@ -104,8 +104,7 @@ export class Engine<Row> {
 
   /** Returns what became of all rows. */
   report(): Promise<LedgerReport> {
-    const { name, vanishedSeconds } = this.#parts
-    return ledgerReport(this.database, name, vanishedSeconds, () => this.writer.totals())
+    return ledgerReport(this.database, this.#parts.name, () => this.writer.totals())
   }
 
   /**

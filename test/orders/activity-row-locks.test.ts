@@ -135,6 +135,7 @@ test('visits committed while keep changes at any moment have rows, or are sums a
   const use = (keep: 'rows' | 'sums') => ({
     kind: 'activity',
     cellTtlSeconds: 3_600,
+    vanishedSeconds: 3_600,
     keepSeconds: 0,
     historyDays: 0,
     repeatSeconds: 0,

@@ -141,6 +141,7 @@ test('visits committed while keep changes have rows or count as sums alone', asy
     const use = (keep: 'rows' | 'sums') => ({
       kind: 'activity',
       cellTtlSeconds: 3_600,
+      vanishedSeconds: 3_600,
       keepSeconds: 0,
       historyDays: 0,
       repeatSeconds: 0,

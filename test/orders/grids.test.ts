@@ -17,6 +17,7 @@ const WRITER = Buffer.alloc(16, 1)
 const USE: Use = {
   kind: 'a',
   cellTtlSeconds: 100,
+  vanishedSeconds: 100,
   keepSeconds: 10,
   historyDays: 1,
   keep: '',

@@ -27,7 +27,7 @@ function settleAll(parts: Parts, frames: readonly Frame[]) {
 
 function report(orders: Orders) {
   const { database } = orders.actor('reader')
-  return orders.alone(() => ledgerReport(database, NAME, 365 * 24 * 3600, () => undefined))
+  return orders.alone(() => ledgerReport(database, NAME, () => undefined))
 }
 
 /** Sums of the ledger that are not 0. */

@@ -89,7 +89,7 @@ test('a report adds up while frames are settled, and no sum of what is decided f
       await orders.alone(() => writer.flush())
       await orders.pass(3 * LAYER_MS)
       writer.append('second')
-      const report = () => ledgerReport(one.database, NAME, 3_600, () => writer.totals())
+      const report = () => ledgerReport(one.database, NAME, () => writer.totals())
       await orders.together({
         one: async () => {
           let before = await report()

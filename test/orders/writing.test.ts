@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000
 
 function report(orders: Orders) {
   const { database } = orders.actor('reader')
-  return orders.alone(() => ledgerReport(database, NAME, 24 * 3600, () => undefined))
+  return orders.alone(() => ledgerReport(database, NAME, () => undefined))
 }
 
 /** A process whose cache is away. */

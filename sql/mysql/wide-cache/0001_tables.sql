@@ -1,14 +1,16 @@
 -- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
 
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
--- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds and of keep_seconds (how long
--- rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
+-- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of vanished_seconds (how long
+-- a writer must be unheard of until nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that
+-- a process has given counts, and the last repeat_seconds (0: the default);
 -- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
 -- keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
 CREATE TABLE IF NOT EXISTS wide_cache_uses (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   cell_ttl_seconds BIGINT NOT NULL,
+  vanished_seconds BIGINT NOT NULL,
   keep_seconds BIGINT NOT NULL,
   history_days BIGINT NOT NULL,
   repeat_seconds BIGINT NOT NULL,

@@ -3,7 +3,6 @@ import { readCertificate } from '../../activity/certificate.js'
 import { recount } from '../../activity/recount.js'
 import type { Database } from '../../database/database.js'
 import { DAY_MS } from '../../support/clock.js'
-import { useOf } from '../../wide-cache/ledger/use.js'
 import { type Finding, findingsOf } from './finding.js'
 
 /** Layers that are recounted, of so many seconds each, out of the time that rows are kept. */
@@ -44,11 +43,10 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
 /** Returns the findings of the certificates of the last days, each sentence once. */
 async function findingsOfDays(database: Database, name: string): Promise<Set<string>> {
   const now = await database.now()
-  const ttlSeconds = (await useOf(database, name))?.cellTtlSeconds ?? 0
   const today = Math.floor(now / DAY_MS)
   const found = new Set<string>()
   for (let day = today; day > today - DAYS; day--) {
-    const { findings } = await readCertificate(database, name, day, now - ttlSeconds * 1000)
+    const { findings } = await readCertificate(database, name, day, now)
     for (const finding of findings) found.add(finding)
   }
   return found

@@ -11,6 +11,7 @@ import { jsonCodec } from '../../support/codec.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
 import { removeOldEntries } from './retention.js'
+import { enterUse } from './use.js'
 import { ledgerReport } from './report.js'
 import { Sender } from './sender.fixture.js'
 import { settle } from './settle.js'
@@ -47,6 +48,15 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
     'CREATE TABLE IF NOT EXISTS taken (id ' +
       `${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`,
   )
+  await enterUse(database, name, {
+    kind: 'rows',
+    cellTtlSeconds: TTL_SECONDS,
+    vanishedSeconds: TTL_SECONDS,
+    keepSeconds: 0,
+    historyDays: 0,
+    repeatSeconds: 0,
+    keep: '',
+  })
   const record = recordOf({ name })
   await record.enter(database, await database.now(), TTL_SECONDS)
   // As in a process that has run for a while.
@@ -79,7 +89,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
       const { rows } = await database.query('SELECT id FROM taken ORDER BY id')
       return rows.map(({ id }) => String(id))
     },
-    report: () => ledgerReport(database, name, TTL_SECONDS, () => undefined),
+    report: () => ledgerReport(database, name, () => undefined),
   }
 }
 

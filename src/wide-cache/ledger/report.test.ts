@@ -4,9 +4,10 @@ import { DatabaseError } from '../../database/database.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { table } from '../../database/table.js'
 import { ledgerReport } from './report.js'
+import { enterUse } from './use.js'
 
 const read = (database: ReturnType<typeof sqlite>) =>
-  ledgerReport(database, 'test', 60, () => undefined)
+  ledgerReport(database, 'test', () => undefined)
 
 test('reading the ledger makes no tables, and says how to make them', async () => {
   const database = sqlite(':memory:')
@@ -33,7 +34,7 @@ test('a writer of this process that the ledger does not have yet is in the repor
   const database = sqlite(':memory:')
   await database.migrate()
   const own = { writer: Buffer.alloc(16, 1), issued: 7, dropped: 2 }
-  assert.deepEqual(await ledgerReport(database, 'test', 60, () => own), {
+  assert.deepEqual(await ledgerReport(database, 'test', () => own), {
     issued: 9,
     committed: 0,
     duplicate: 0,
@@ -49,6 +50,15 @@ test('a writer of this process that the ledger does not have yet is in the repor
 test('rows of the writer of this process are never owed', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
+  await enterUse(database, 'test', {
+    kind: 'rows',
+    cellTtlSeconds: 60,
+    vanishedSeconds: 60,
+    keepSeconds: 0,
+    historyDays: 0,
+    repeatSeconds: 0,
+    keep: '',
+  })
   const writers = table('wide_cache_writers', ['name', 'writer'], 'issued', 'dropped', 'last_seen')
   const [own, vanished] = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)]
   await writers.insert(database, [
@@ -56,7 +66,7 @@ test('rows of the writer of this process are never owed', async () => {
     ['test', vanished, 3, 0, 0],
   ])
   const local = { writer: own, issued: 7, dropped: 2 }
-  assert.deepEqual(await ledgerReport(database, 'test', 60, () => local), {
+  assert.deepEqual(await ledgerReport(database, 'test', () => local), {
     issued: 12,
     committed: 0,
     duplicate: 0,

@@ -35,20 +35,17 @@ export interface LedgerReport {
 }
 
 /**
- * Adds up the ledger of a name. A writer unseen for `vanishedSeconds` has vanished: its missing
- * rows can come neither from its cells nor from itself. `own` makes the report exact for this
- * process's writer. Only reads: makes no tables.
+ * Adds up the ledger of a name. `own` makes the report exact for this process's writer. Only reads:
+ * makes no tables.
  *
  * @throws DatabaseError that says how to make the tables, if they are missing
  */
 export async function ledgerReport(
   database: Database,
   name: string,
-  vanishedSeconds: number,
   own: () => Totals | undefined,
 ): Promise<LedgerReport> {
-  const now = await database.now()
-  const rows = await writerRows(database, name, now - vanishedSeconds * 1000)
+  const rows = await writerRows(database, name)
   const local = own()
   const isOwn = ({ writer }: SqlRow): boolean =>
     local !== undefined && Buffer.isBuffer(writer) && writer.equals(local.writer)
@@ -73,13 +70,10 @@ const NEW_WRITER: LedgerSums = {
   writersSeen: 1,
 }
 
-async function writerRows(
-  database: Database,
-  name: string,
-  vanishedBefore: number,
-): Promise<readonly SqlRow[]> {
+async function writerRows(database: Database, name: string): Promise<readonly SqlRow[]> {
+  const now = await database.now()
   try {
-    const { rows } = await database.query(WRITER_SUMS, [vanishedBefore, vanishedBefore, name])
+    const { rows } = await database.query(WRITER_SUMS, [now, now, name])
     return rows
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error

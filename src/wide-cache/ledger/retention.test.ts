@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { sequencesInQuarantine } from './quarantine.js'
 import { removeOldEntries } from './retention.js'
+import { enterUse } from './use.js'
 import { ledgerReport } from './report.js'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -12,6 +13,15 @@ const id = (byte: number): Buffer => Buffer.alloc(16, byte)
 test('writers older than 30 days are forgotten, and nothing else is', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
+  await enterUse(database, 'hits', {
+    kind: 'rows',
+    cellTtlSeconds: 60,
+    vanishedSeconds: 60,
+    keepSeconds: 0,
+    historyDays: 0,
+    repeatSeconds: 0,
+    keep: '',
+  })
   const left = async (table: string, column: string): Promise<unknown[]> =>
     (
       await database.query(`SELECT name, ${column} AS of FROM ${table} ORDER BY name, ${column}`)
@@ -48,7 +58,7 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
       [id(10 * writer + name.length), name, writer, id(0), seen],
     )
   }
-  const before = await ledgerReport(database, 'hits', 60, () => undefined)
+  const before = await ledgerReport(database, 'hits', () => undefined)
   for (let again = 0; again < 2; again++) {
     await removeOldEntries(database, 'hits', NOW)
     assert.deepEqual(await left('wide_cache_writers', 'writer'), [
@@ -65,7 +75,7 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
     ])
     assert.deepEqual(await left('wide_cache_grids', 'width'), ['hits 2', 'other 1', 'other 3'])
     assert.deepEqual(
-      await ledgerReport(database, 'hits', 60, () => undefined),
+      await ledgerReport(database, 'hits', () => undefined),
       { ...before, owed: 3, lost: 3 },
       'totals do not fall, and what a forgotten writer owed is lost',
     )

@@ -19,23 +19,28 @@ export const MISSING_SINCE =
   'WHERE name = ? AND last_seen >= ?'
 
 /**
+ * Tells whether a writer has vanished: SQL has not heard of it for the longest `vanishedSeconds` of
+ * the name's processes, so all processes and commands say the same. Without a recorded use none
+ * has. Value: the database's clock, in milliseconds since the Unix epoch.
+ */
+const VANISHED = 'last_seen + 1000 * vanished_seconds < ?'
+
+/**
  * Sums of writers: `issued`, `committed`, `duplicate`, `quarantined`, `dropped`, `lost` for good,
- * `owed` by writers that have vanished, and `writers_seen`, the number of the others. Values: the
- * moment before which a writer not seen since has vanished, in milliseconds since the Unix epoch,
- * twice.
+ * `owed` by writers that have vanished, and `writers_seen`, the number of the others.
  */
 const SUMS =
   'COALESCE(SUM(issued + dropped), 0) AS issued, COALESCE(SUM(committed), 0) AS committed, ' +
   'COALESCE(SUM(duplicate), 0) AS duplicate, COALESCE(SUM(quarantined), 0) AS quarantined, ' +
   'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost), 0) AS lost, ' +
-  `COALESCE(SUM(CASE WHEN last_seen < ? THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
-  'COALESCE(SUM(CASE WHEN last_seen < ? THEN 0 ELSE 1 END), 0) AS writers_seen ' +
-  'FROM wide_cache_writers WHERE name = ?'
+  `COALESCE(SUM(CASE WHEN ${VANISHED} THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
+  `COALESCE(SUM(CASE WHEN ${VANISHED} THEN 0 ELSE 1 END), 0) AS writers_seen ` +
+  'FROM wide_cache_writers AS w LEFT JOIN wide_cache_uses AS u ON u.name = w.name WHERE w.name = ?'
 
-/** {@link SUMS} of all writers of a name. Values: the moment, twice; the name. */
+/** {@link SUMS} of all writers of a name. Values: the database's clock, twice; the name. */
 export const LEDGER_SUMS = `SELECT ${SUMS}`
 
-/** {@link SUMS} of each writer of a name. Values: the moment, twice; the name. */
+/** {@link SUMS} of each writer of a name. Values: the database's clock, twice; the name. */
 export const WRITER_SUMS = `SELECT writer, ${SUMS} GROUP BY writer`
 
 /** Rows of one writer, or of all of a name. */

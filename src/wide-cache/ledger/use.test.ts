@@ -144,6 +144,7 @@ for (const [what, openDatabase] of DATABASES) {
     const use = (more: Partial<Use>): Use => ({
       kind: 'hits',
       cellTtlSeconds: 100,
+      vanishedSeconds: 100,
       keepSeconds: 0,
       historyDays: 0,
       repeatSeconds: 0,
@@ -169,12 +170,16 @@ for (const [what, openDatabase] of DATABASES) {
         { keepSeconds: 500, repeatSeconds: 60 },
       ],
       [
-        { keepSeconds: 400, cellTtlSeconds: 200 },
+        { keepSeconds: 400, cellTtlSeconds: 200, vanishedSeconds: 90 },
         { keepSeconds: 500, repeatSeconds: 60, cellTtlSeconds: 200 },
       ],
       [
         { keepSeconds: 600, repeatSeconds: 30 },
         { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 },
+      ],
+      [
+        { vanishedSeconds: 300 },
+        { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200, vanishedSeconds: 300 },
       ],
     ]
     steps.push(
@@ -190,10 +195,7 @@ for (const [what, openDatabase] of DATABASES) {
       enterUse(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })),
       KindDiffersError,
     )
-    assert.deepEqual(
-      await useOf(database, name),
-      use({ kind, keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200, keep: 'rows' }),
-    )
+    assert.deepEqual(await useOf(database, name), use({ kind, ...steps.at(-1)![1] }))
   })
 }
 
@@ -231,6 +233,7 @@ test('names come with the shape of their newest shared grid, never of private on
       width: 15,
       layerSeconds: 3,
       cellTtlSeconds: 3600,
+      vanishedSeconds: 3600,
       keepSeconds: 0,
       historyDays: 0,
       repeatSeconds: 0,
@@ -242,6 +245,7 @@ test('names come with the shape of their newest shared grid, never of private on
       width: 7,
       layerSeconds: 2,
       cellTtlSeconds: 500,
+      vanishedSeconds: 500,
       keepSeconds: 9,
       historyDays: 5,
       repeatSeconds: 8,

@@ -17,6 +17,11 @@ export interface Use {
   /** Seconds that cells live. The longest counts. */
   readonly cellTtlSeconds: number
   /**
+   * Seconds after which a writer that SQL has not heard of has vanished. The longest counts: then
+   * nothing can come from the cells of any process, nor from a writer that lives and reaches SQL.
+   */
+  readonly vanishedSeconds: number
+  /**
    * Seconds for which collected data is kept; 0: not given. The longest counts, so that nothing is
    * removed too early.
    */
@@ -60,6 +65,7 @@ const TABLE = 'wide_cache_uses'
 const COLUMNS = [
   'kind',
   'cell_ttl_seconds',
+  'vanished_seconds',
   'keep_seconds',
   'history_days',
   'repeat_seconds',
@@ -72,6 +78,7 @@ export async function enterUse(database: Queryable, name: string, use: Use): Pro
     name,
     use.kind,
     use.cellTtlSeconds,
+    use.vanishedSeconds,
     use.keepSeconds,
     use.historyDays,
     use.repeatSeconds,
@@ -91,6 +98,7 @@ export async function enterUse(database: Queryable, name: string, use: Use): Pro
   const keepDiffers = use.keep !== '' && recorded.keep !== use.keep
   if (
     recorded.cellTtlSeconds >= use.cellTtlSeconds &&
+    recorded.vanishedSeconds >= use.vanishedSeconds &&
     recorded.keepSeconds >= use.keepSeconds &&
     recorded.historyDays >= use.historyDays &&
     !repeatDiffers &&
@@ -103,6 +111,7 @@ export async function enterUse(database: Queryable, name: string, use: Use): Pro
     ['name'],
     'kind',
     ['cell_ttl_seconds', 'greatest'],
+    ['vanished_seconds', 'greatest'],
     ['keep_seconds', 'greatest'],
     ['history_days', 'greatest'],
     repeatDiffers ? ['repeat_seconds', 'replace'] : 'repeat_seconds',
@@ -147,6 +156,7 @@ function useIn(row: SqlRow): Use {
   return {
     kind: String(row['kind']),
     cellTtlSeconds: Number(row['cell_ttl_seconds']),
+    vanishedSeconds: Number(row['vanished_seconds']),
     keepSeconds: Number(row['keep_seconds']),
     historyDays: Number(row['history_days']),
     repeatSeconds: Number(row['repeat_seconds']),

@@ -43,11 +43,7 @@ export const NAME_METRICS = {
     '{piece}',
     'Pieces of bytes that are no frame and lie in wide_cache_quarantine.',
   ),
-  writers: gauge(
-    'writers',
-    '{writer}',
-    'Writers that SQL has heard of within the time that a cell lives.',
-  ),
+  writers: gauge('writers', '{writer}', 'Writers that have not vanished.'),
   grids: gauge('grids', '{grid}', 'Grids that collectors with this cache drain.'),
   lag: gauge(
     'lag_seconds',

@@ -15,6 +15,7 @@ const NOW = 1_800_000_000_000
 const USE = {
   kind: 'rows',
   cellTtlSeconds: 100,
+  vanishedSeconds: 100,
   keepSeconds: 0,
   historyDays: 0,
   repeatSeconds: 0,

@@ -120,21 +120,17 @@ export async function readNameState(
     name,
     readAt: now,
     use,
-    ledger: await readTotals(queryable, name, now - use.cellTtlSeconds * 1000),
+    ledger: await readTotals(queryable, name, now),
     grids: await readGrids(queryable, name, now),
     quarantine: await readQuarantine(queryable, name),
   }
 }
 
-/** Adds up the ledger. A writer unheard of since `vanishedBefore` has vanished. */
-async function readTotals(
-  queryable: Queryable,
-  name: string,
-  vanishedBefore: number,
-): Promise<LedgerTotals> {
+/** Adds up the ledger. */
+async function readTotals(queryable: Queryable, name: string, now: number): Promise<LedgerTotals> {
   const {
     rows: [row],
-  } = await queryable.query(LEDGER_SUMS, [vanishedBefore, vanishedBefore, name])
+  } = await queryable.query(LEDGER_SUMS, [now, now, name])
   const sums = sumsIn(row!)
   return { ...sums, outstanding: outstandingIn(sums) }
 }

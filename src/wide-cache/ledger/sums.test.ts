@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Database } from '../../database/database.js'
+import { mysql } from '../../database/mysql/mysql.js'
+import { sqlite } from '../../database/sqlite/sqlite.js'
+import { table } from '../../database/table.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { LEDGER_SUMS, outstandingIn, sumsIn } from './sums.js'
+import { enterUse } from './use.js'
+
+const NOW = 1_800_000_000_000
+const WRITERS = table('wide_cache_writers', ['name', 'writer'], 'issued', 'committed', 'last_seen')
+
+/** A process of the name enters. */
+function enter(database: Database, name: string, vanishedSeconds: number): Promise<void> {
+  return enterUse(database, name, {
+    kind: 'rows',
+    cellTtlSeconds: 10,
+    vanishedSeconds,
+    keepSeconds: 0,
+    historyDays: 0,
+    repeatSeconds: 0,
+    keep: '',
+  })
+}
+
+const databases: [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+for (const [where, open] of databases) {
+  test(`${where}: a writer vanishes by the longest time of the processes of its name`, async () => {
+    const database = await open()
+    after(() => database.close())
+    await database.migrate(['wide-cache'])
+    // A writer of each name, unheard of for a minute, of whose three rows one is committed.
+    for (const [id, name] of ['one', 'other', 'unused'].entries()) {
+      await WRITERS.insert(database, [[name, Buffer.alloc(16, id + 1), 3, 1, NOW - 60_000]])
+    }
+    const sums = async (name: string, now = NOW) => {
+      const { rows } = await database.query(LEDGER_SUMS, [now, now, name])
+      const found = sumsIn(rows[0]!)
+      return [found.owed, outstandingIn(found), found.writersSeen]
+    }
+    await enter(database, 'one', 59)
+    await enter(database, 'other', 60)
+    assert.deepEqual(await sums('one'), [2, 0, 0])
+    assert.deepEqual(await sums('other'), [0, 2, 1])
+    assert.deepEqual(await sums('other', NOW + 1), [2, 0, 0])
+
+    // Its writer may yet be heard of: what was owed is on its way again, and nothing was lost.
+    await enter(database, 'one', 600)
+    assert.deepEqual(await sums('one'), [0, 2, 1])
+    await enter(database, 'one', 5)
+    assert.deepEqual(await sums('one'), [0, 2, 1], 'the longest stays')
+    assert.deepEqual(await sums('unused'), [0, 2, 1], 'no process has said a time')
+    assert.deepEqual(await sums('unknown'), [0, 0, 0])
+  })
+}
