@@ -7,7 +7,7 @@ import { enterViews } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { keptOf } from './keep.js'
 import { sliceOf, Sums } from './sums.js'
-import { HOUR_VALUES } from './values.js'
+import { HOUR_VALUES } from './dimension-values.js'
 import type { Visit } from './visit.js'
 
 /**

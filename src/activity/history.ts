@@ -4,7 +4,7 @@
 import type { Queryable, SqlRow } from '../database/database.js'
 import { HOURS_A_DAY } from './books.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
-import { visitorsByHour } from './closing.js'
+import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
 
 /** Figures of one hour or day (UTC). */

@@ -1,5 +1,12 @@
 import type { Logger } from '../support/logger.js'
-import { given, integer, nameOf, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
+import {
+  given,
+  integer,
+  identifier,
+  oneOf,
+  onlyKnown,
+  optionalFunction,
+} from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
 import type { Keep } from '../wide-cache/ledger/use.js'
@@ -162,7 +169,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     privacySignals = 'anonymous',
     ...gridOptions
   } = given(options)
-  const checkedName = nameOf('name', name)
+  const checkedName = identifier('name', name)
   const grid = gridSettings(gridOptions)
   const { layerSeconds, cellTtlSeconds, vanishedSeconds, logger } = grid
 

@@ -6,11 +6,11 @@ import { listsOf } from '../database/bulk.js'
 import type { Database, SqlValue, Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { openBooks } from './books.js'
-import { DAY_VALUES } from './closing.js'
+import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES } from './dimensions/packed.js'
-import { HOUR_VALUES } from './values.js'
+import { HOUR_VALUES } from './dimension-values.js'
 
 /** The page of visits whose own page has been removed. */
 export const REMOVED_PAGE = '(removed)'

@@ -11,9 +11,9 @@ import type { RetentionContext } from '../wide-cache/contexts.js'
 import { HOURS_A_DAY, openDayOf } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { ActivityCertificate } from './certificate.js'
-import { closeDays } from './closing.js'
+import { closeDays } from './day-closing.js'
 import { sliceOf } from './sums.js'
-import { foldValues, removeValues } from './values.js'
+import { foldValues, removeValues } from './dimension-values.js'
 
 /**
  * Amounts removed at a time, small enough not to hold up inserts: rows of one transaction, about,

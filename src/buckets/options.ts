@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
-import { given, integer, loggerOf, nameOf, wrongType } from '../support/options.js'
+import { given, integer, loggerOf, identifier, wrongType } from '../support/options.js'
 import type { Codec } from '../support/codec.js'
 import { exactJson } from './exact-json.js'
 import { everyOf } from './processing.js'
@@ -84,7 +84,7 @@ export function queueSettings<K, V>(
   } = given(options)
   return {
     database,
-    id: nameOf('id', id),
+    id: identifier('id', id),
     buckets: {
       given: buckets === undefined ? undefined : bucketsOf('buckets', buckets),
       byDefault: defaultBuckets,

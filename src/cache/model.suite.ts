@@ -62,7 +62,7 @@ type Operation =
   | { do: 'set' | 'add' | 'append'; name: string; value: string }
   | { do: 'increment'; name: string; delta: number; initial: number | undefined }
 
-const nameOf = fc.constantFrom(...NAMES)
+const anyName = fc.constantFrom(...NAMES)
 /**
  * Numbers for the values, so that increments find some. Texts that are neither a plain number nor
  * plainly none (` 7`, `+7`, `007`) are left out: the port says nothing about them, and memcached
@@ -71,11 +71,11 @@ const nameOf = fc.constantFrom(...NAMES)
 const numberOf = fc.integer({ min: 1 })
 const valueOf = fc.oneof(fc.stringMatching(/^[a-z]{0,20}$/), numberOf.map(String))
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  fc.record({ do: fc.constantFrom('get', 'delete'), name: nameOf }),
-  fc.record({ do: fc.constantFrom('set', 'add', 'append'), name: nameOf, value: valueOf }),
+  fc.record({ do: fc.constantFrom('get', 'delete'), name: anyName }),
+  fc.record({ do: fc.constantFrom('set', 'add', 'append'), name: anyName, value: valueOf }),
   fc.record({
     do: fc.constant('increment' as const),
-    name: nameOf,
+    name: anyName,
     delta: fc.nat(),
     initial: fc.option(numberOf, { nil: undefined }),
   }),

@@ -1,5 +1,5 @@
 /** The activities of a database, for commands that know no options of the sites. */
-import { recordedDimensions } from '../activity/values.js'
+import { recordedDimensions } from '../activity/dimension-values.js'
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
 import { UsageError } from './arguments.js'

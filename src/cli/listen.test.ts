@@ -11,7 +11,7 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMemcached } from '../../test/servers/shared.js'
 import { commandOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
-import { addressOf, listen, placeOf, type Served } from './listen.js'
+import { addressOf, listen, hostAndPort, type Served } from './listen.js'
 import { servedBy } from './served.js'
 
 describe('where to listen', () => {
@@ -146,7 +146,7 @@ test('a place that is taken is named, with the reason', async () => {
         error.message === `--listen: nothing can listen on 127.0.0.1:${port} (EADDRINUSE)`,
     )
   })
-  assert.equal(placeOf({ host: '::1', port: 80 }), '[::1]:80')
+  assert.equal(hostAndPort({ host: '::1', port: 80 }), '[::1]:80')
 })
 
 test('collect --listen tells how what it collects is', async () => {

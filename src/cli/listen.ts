@@ -68,7 +68,7 @@ export async function listen({ host, port }: Address, served: Served): Promise<L
     await listening(server, host, port)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new UsageError(`--listen: nothing can listen on ${nameOf(host)}:${port} (${code})`)
+    throw new UsageError(`--listen: nothing can listen on ${bracketed(host)}:${port} (${code})`)
   }
   const address = server.address()
   return {
@@ -83,11 +83,11 @@ export async function listen({ host, port }: Address, served: Served): Promise<L
 }
 
 /** `host:port`, as URLs have it. */
-export function placeOf({ host, port }: Address): string {
-  return `${nameOf(host)}:${port}`
+export function hostAndPort({ host, port }: Address): string {
+  return `${bracketed(host)}:${port}`
 }
 
-function nameOf(host: string): string {
+function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
@@ -160,7 +160,7 @@ export async function listenWhile(
   work: () => Promise<void>,
 ): Promise<void> {
   const listening = address && (await listen(address, served))
-  if (listening) log.info(`wide-cache: listening on http://${placeOf(listening)}`)
+  if (listening) log.info(`wide-cache: listening on http://${hostAndPort(listening)}`)
   try {
     await work()
   } finally {

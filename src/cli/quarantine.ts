@@ -2,7 +2,7 @@
 import { unlocked } from '../connections/unlocked.js'
 import type { Database } from '../database/database.js'
 import { systemEnvironment } from '../support/environment.js'
-import { nameOf } from '../support/options.js'
+import { identifier } from '../support/options.js'
 import { printableJson } from '../support/printable.js'
 import {
   dropFrame,
@@ -39,7 +39,7 @@ export async function quarantine(
   log: CommandLog,
   print: (text: string) => void,
 ): Promise<number> {
-  if (name !== undefined) nameOf('name', name)
+  if (name !== undefined) identifier('name', name)
   return withTables(
     url,
     log,

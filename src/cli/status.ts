@@ -7,7 +7,7 @@ import { tablesOf } from '../database/schema-state.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
-import { nameOf } from '../support/options.js'
+import { identifier } from '../support/options.js'
 import { printableJson } from '../support/printable.js'
 import {
   type NameState,
@@ -34,7 +34,7 @@ export async function status(
   print: (text: string) => void,
   { stop, clear, everyMs = WATCH_MS }: { stop: AbortSignal; clear: string; everyMs?: number },
 ): Promise<void> {
-  if (name !== undefined) nameOf('name', name)
+  if (name !== undefined) identifier('name', name)
   await withTables(url, log, ['wide-cache'], async (database) => {
     const tables = await sizesOf(database)
     const show = async (): Promise<void> => {

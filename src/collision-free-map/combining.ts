@@ -168,7 +168,7 @@ export class Combining<K, V> {
   ): Promise<number> {
     const byKey = new Map<string, Update[]>()
     for (const update of updates) {
-      const name = nameOf(update.key)
+      const name = keyText(update.key)
       const same = byKey.get(name)
       if (same) same.push(update)
       else byKey.set(name, [update])
@@ -216,11 +216,12 @@ export class Combining<K, V> {
           `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
         [this.#queue.id, ...list.map(({ hash }) => hash)],
       )
-      for (const row of rows) stored.set(nameOf(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
+      for (const row of rows)
+        stored.set(keyText(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
     }
     for (const { hash, key } of keys) {
-      const value = stored.get(nameOf(key))
-      entries.set(nameOf(key), { hash, key, stored: value, value })
+      const value = stored.get(keyText(key))
+      entries.set(keyText(key), { hash, key, stored: value, value })
     }
   }
 
@@ -300,6 +301,6 @@ export class Combining<K, V> {
 }
 
 /** A key's bytes as a string, one character a byte. */
-function nameOf(key: Buffer): string {
+function keyText(key: Buffer): string {
   return key.toString('latin1')
 }

@@ -5,7 +5,7 @@ import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { given, integer, nameOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
+import { given, integer, identifier, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { type Shared, shared } from '../support/shared.js'
 import { type Generation, Generations } from './generations.js'
 import { outcomeOf, OutcomeUnknownError } from './outcome.js'
@@ -113,7 +113,7 @@ export class GlobalCounter {
   constructor(options: GlobalCounterOptions, environment: Environment = systemEnvironment) {
     onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])
     const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
-    this.#name = nameOf('name', name)
+    this.#name = identifier('name', name)
     this.#connections = new Connections('GlobalCounter', this.#name, environment)
     const chance = chanceOf(chanceToWrite)
     integer('shards', shards, 1, MAX_SHARDS)

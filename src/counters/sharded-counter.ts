@@ -5,7 +5,7 @@ import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered, retried } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { given, integer, nameOf, onlyKnown } from '../support/options.js'
+import { given, integer, identifier, onlyKnown } from '../support/options.js'
 import { type Shared, shared } from '../support/shared.js'
 import { CachedTotal } from './cached-total.js'
 import { OutcomeUnknownError } from './outcome.js'
@@ -84,7 +84,7 @@ export class ShardedCounter {
   constructor(options: ShardedCounterOptions, environment: Environment = systemEnvironment) {
     onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])
     const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
-    this.#name = nameOf('name', name)
+    this.#name = identifier('name', name)
     this.#connections = new Connections('ShardedCounter', this.#name, environment)
     integer('shards', shards, 1, MAX_SHARDS)
     integer(

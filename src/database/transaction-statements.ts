@@ -24,7 +24,7 @@ const EXECUTABLE_COMMENT = 'An executable comment'
  */
 export function refuseWhatEnds(sql: string): void {
   const [beginning, set] = ALLOWED.exec(sql) ?? []
-  if (beginning === undefined) throw refused(nameOf(sql))
+  if (beginning === undefined) throw refused(keywordOf(sql))
   if (set !== undefined && !setsOnlyUserVariables(sql)) throw refused('SET of a system variable')
   // Looked for only where one can be: this is the statement of 500 rows, too.
   if ((sql.includes('/*!') || sql.includes('/*M!')) && /\/\*M?!/.test(sql.replace(NOT_CODE, ' '))) {
@@ -46,7 +46,7 @@ function setsOnlyUserVariables(sql: string): boolean {
 }
 
 /** Names the statement without showing more of it: the rest may hold values. */
-function nameOf(sql: string): string {
+function keywordOf(sql: string): string {
   const code = sql.replace(NOT_CODE, ' ').trimStart()
   const [word = ''] = /^[A-Z]{1,20}/i.exec(code) ?? []
   if (word !== '') return `A statement that begins with ${word.toUpperCase()}`

@@ -4,7 +4,7 @@ import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
-import { given, integer, loggerOf, nameOf, onlyKnown } from '../support/options.js'
+import { given, integer, loggerOf, identifier, onlyKnown } from '../support/options.js'
 import { GenerationRecord } from './generation-record.js'
 import { Numbers } from './numbers.js'
 
@@ -77,7 +77,7 @@ export class Sequence {
   constructor(options: SequenceOptions, environment: Environment = systemEnvironment) {
     onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'logger'])
     const { logger = console, ...rest } = given(options)
-    const name = nameOf('name', rest.name)
+    const name = identifier('name', rest.name)
     const block = integer('block', rest.block ?? 100, 1, MAX_BLOCK, 'numbers')
     loggerOf('logger', logger)
     this.#connections = new Connections('Sequence', name, environment)

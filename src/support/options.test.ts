@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { given, integer, loggerOf, nameOf, oneOf, onlyKnown, optionalFunction } from './options.js'
+import {
+  given,
+  integer,
+  loggerOf,
+  identifier,
+  oneOf,
+  onlyKnown,
+  optionalFunction,
+} from './options.js'
 
 test('a message names the option, its value and what is allowed, and carries a code', () => {
   assert.throws(() => integer('width', 1.5, 1, 1000, 'columns'), {
@@ -22,19 +30,19 @@ test('a message names the option, its value and what is allowed, and carries a c
 
 test('a long value is cut, and an object is not printed', () => {
   assert.throws(
-    () => nameOf('name', 'x'.repeat(500)),
+    () => identifier('name', 'x'.repeat(500)),
     (error: Error) => error.message.length < 200,
   )
   assert.throws(
-    () => nameOf('name', { password: 'secret' }),
+    () => identifier('name', { password: 'secret' }),
     (error: Error) => !error.message.includes('secret'),
   )
 })
 
 test('names are 1 to 32 letters, digits, "_", "." or "-"', () => {
-  assert.equal(nameOf('name', 'a'.repeat(32)), 'a'.repeat(32))
+  assert.equal(identifier('name', 'a'.repeat(32)), 'a'.repeat(32))
   for (const wrong of ['', 'with space', 'a'.repeat(33), 'ü', 'a\n']) {
-    assert.throws(() => nameOf('name', wrong), RangeError)
+    assert.throws(() => identifier('name', wrong), RangeError)
   }
 })
 

@@ -93,7 +93,7 @@ export function optionalFunction<F>(option: string, value: F, allowed: string): 
 const NAME = /^[A-Za-z0-9_.-]{1,32}$/
 
 /** A name: 1 to 32 of letters, digits, `_`, `.` and `-`. */
-export function nameOf(option: string, value: unknown): string {
+export function identifier(option: string, value: unknown): string {
   const allowed = '1 to 32 letters, digits, "_", "." or "-"'
   if (typeof value !== 'string') throw wrongType(option, value, allowed)
   if (!NAME.test(value)) throw wrongValue(option, value, allowed)

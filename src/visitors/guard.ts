@@ -81,7 +81,7 @@ export class Guard {
     } catch (error) {
       this.say(
         option,
-        `the function given as "${option}" threw ${kindOf(error)}${placeOf(error)}`,
+        `the function given as "${option}" threw ${kindOf(error)}${sourceLineOf(error)}`,
         instead,
       )
       return undefined
@@ -112,7 +112,7 @@ export function kindOf(value: unknown): string {
  * ` at file:line:column`, from the last of an error's stack frames to be called; its message is not
  * looked at.
  */
-function placeOf(error: unknown): string {
+function sourceLineOf(error: unknown): string {
   const frame =
     error instanceof Error &&
     /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(error.stack ?? '')

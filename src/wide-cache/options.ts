@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from '../database/database.js'
 import {
   given,
   integer,
-  nameOf,
+  identifier,
   onlyKnown,
   optionalFunction,
   wrongType,
@@ -116,7 +116,7 @@ export function settingsOf<Row, Figures>(
   }
   return Object.freeze({
     ...gridSettings(grid),
-    name: nameOf('name', name),
+    name: identifier('name', name),
     use: {
       kind: kindOf(kind),
       keepSeconds: 0,
@@ -138,7 +138,7 @@ export function settingsOf<Row, Figures>(
 }
 
 function kindOf(value: unknown): string {
-  const kind = nameOf('kind', value)
+  const kind = identifier('kind', value)
   if (PACKAGE_KINDS.includes(kind)) {
     throw wrongValue(
       'kind',

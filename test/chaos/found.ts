@@ -1,7 +1,7 @@
 /** The final state of a site's database and its ledgers. */
 import type { Database, LedgerReport } from '../../src/index.js'
 import { Tally } from './tally.js'
-import { nameOf, type Part, type Uses, type UsesOptions } from './uses.js'
+import { gridNameOf, type Part, type Uses, type UsesOptions } from './uses.js'
 
 /** Views and visitors. */
 export interface Figures {
@@ -38,7 +38,7 @@ export async function findOut(
     recorded.add(String(life), Number(number))
   }
   // One name has them: numbers are its own.
-  const name = nameOf('activity', names)
+  const name = gridNameOf('activity', names)
   for await (const { page } of all(database, 'activities', 'number', 'page', name)) {
     const [, life = '', number = ''] = String(page).split('/')
     activity.add(life, Number(number))
@@ -46,7 +46,7 @@ export async function findOut(
   const today = new Date().toISOString().slice(0, 10)
   const hits = new Map<string, number>()
   const { rows } = await database.query('SELECT item, hits FROM hits_counts WHERE name = ?', [
-    nameOf('hits', names),
+    gridNameOf('hits', names),
   ])
   for (const row of rows) hits.set(String(row['item']), Number(row['hits']))
   const recount = (

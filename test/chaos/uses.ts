@@ -57,7 +57,10 @@ const CELL_TTL_SECONDS = 30
 const DRAIN_AFTER_LAYERS = 3
 
 /** The name that a part has in `site`. */
-export function nameOf(part: Part, { site, apart }: Pick<UsesOptions, 'site' | 'apart'>): string {
+export function gridNameOf(
+  part: Part,
+  { site, apart }: Pick<UsesOptions, 'site' | 'apart'>,
+): string {
   return apart ? `${part}-${site}` : part
 }
 
@@ -83,7 +86,7 @@ export function openUses(options: UsesOptions, logger?: Logger): Uses {
   return {
     recorded: new WideCache<Row>({
       ...grid,
-      name: nameOf('recorded', options),
+      name: gridNameOf('recorded', options),
       async commit(rows, tx) {
         for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
           const part = rows.slice(at, at + ROWS_A_STATEMENT)
@@ -96,10 +99,10 @@ export function openUses(options: UsesOptions, logger?: Logger): Uses {
     }),
     activity: createActivity({
       ...grid,
-      name: nameOf('activity', options),
+      name: gridNameOf('activity', options),
       windowSeconds: WINDOW_SECONDS,
       statsTtlSeconds: 1,
     }),
-    hits: createHits({ ...grid, name: nameOf('hits', options) }),
+    hits: createHits({ ...grid, name: gridNameOf('hits', options) }),
   }
 }

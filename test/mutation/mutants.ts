@@ -6,7 +6,7 @@
  * check what cannot happen, so no test can miss them.
  */
 import { Instrumenter } from '@stryker-mutator/instrumenter'
-import { type Change, type Node, type Path, placeOf } from './nodes.js'
+import { type Change, type Node, type Path, spanOf } from './nodes.js'
 import { semanticChanges } from './semantic.js'
 
 export interface Mutant {
@@ -62,7 +62,7 @@ export async function mutantsOf(file: string, source: string): Promise<Mutant[]>
     if (node.type === 'ExpressionStatement' && /^assert\b/.test(text(node))) return 'an assertion'
     semantic.push(...semanticChanges(path, source))
     if (node.type === 'ExpressionStatement' && isCall(node.expression)) {
-      own.push({ ...placeOf(node), kind: 'StatementRemoval', replacement: ';' })
+      own.push({ ...spanOf(node), kind: 'StatementRemoval', replacement: ';' })
     }
     if (node.type !== 'StringLiteral' && node.type !== 'TemplateLiteral') return undefined
     if (SQL.test(text(node))) {

@@ -47,7 +47,7 @@ export interface Change {
   readonly replacement: string
 }
 
-export function placeOf(node: Node): { start: number; end: number } {
+export function spanOf(node: Node): { start: number; end: number } {
   return { start: node.start ?? 0, end: node.end ?? 0 }
 }
 

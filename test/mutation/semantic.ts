@@ -12,7 +12,7 @@ import {
   type Node,
   nodesIn,
   type Path,
-  placeOf,
+  spanOf,
 } from './nodes.js'
 
 /** Kinds of change, and what each is. */
@@ -60,7 +60,7 @@ const OPERATORS: readonly Operator[] = [
 ]
 
 function change(kind: SemanticKind, node: Node, replacement: string): Change {
-  return { kind, ...placeOf(node), replacement }
+  return { kind, ...spanOf(node), replacement }
 }
 
 function textOf(node: Node, source: string): string {
@@ -82,8 +82,8 @@ function swaps({ node }: Path, source: string): Change[] {
     const awaited = [first, second].filter(awaits).length
     if (awaited === 0 || ![first, second].every((one) => acts(one, source))) return []
     if (declares(first).some((name) => uses(second, name))) return []
-    const { start, end } = { start: placeOf(first).start, end: placeOf(second).end }
-    const between = source.slice(placeOf(first).end, placeOf(second).start)
+    const { start, end } = { start: spanOf(first).start, end: spanOf(second).end }
+    const between = source.slice(spanOf(first).end, spanOf(second).start)
     const replacement = textOf(second, source) + between + textOf(first, source)
     return [{ kind: awaited === 2 ? 'AwaitSwap' : 'OrderSwap', start, end, replacement }]
   })
@@ -122,7 +122,7 @@ function uses(node: Node, wanted: string): boolean {
 function awaitRemovals(path: Path): Change[] {
   const { node } = path
   if (node.type !== 'AwaitExpression') return []
-  const [start, parent] = [placeOf(node).start, path.parentPath?.node]
+  const [start, parent] = [spanOf(node).start, path.parentPath?.node]
   const [keyword, blank] = [start + 'await'.length, start + 'await '.length]
   const kind = 'AwaitRemoval'
   if (parent?.type === 'ExpressionStatement') {
@@ -190,9 +190,9 @@ function secondLook(path: Path): Change[] {
   if (!exit || !/^(?:Return|Continue|Break)/.test(exit.type)) return []
   const around = functionAround(path)?.node
   if (!around) return []
-  const began = placeOf(path.node).start
+  const began = spanOf(path.node).start
   const isBehindAwait = [...nodesIn(around.body as Node, isFunction)].some(
-    (node) => node.type === 'AwaitExpression' && placeOf(node).start < began,
+    (node) => node.type === 'AwaitExpression' && spanOf(node).start < began,
   )
   const isUnderLock = around.params?.some(({ name }) => name === 'tx') ?? false
   return isBehindAwait || isUnderLock ? [change('SecondLook', test, 'false')] : []
@@ -259,8 +259,8 @@ function lostStatement(node: Node): Change[] {
 
 function unshared({ node }: Path, source: string): Change[] {
   if (node.type !== 'AssignmentExpression' || node.operator !== '??=') return []
-  const { start } = placeOf(node)
-  const at = source.indexOf('??=', placeOf(node.left!).end)
+  const { start } = spanOf(node)
+  const at = source.indexOf('??=', spanOf(node.left!).end)
   return at < start ? [] : [{ kind: 'Unshared', start: at, end: at + 3, replacement: '=' }]
 }
 

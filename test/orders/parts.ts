@@ -126,7 +126,7 @@ export function placerOf(parts: Parts): Placer {
     ...parts,
     grid: () => record.grid,
     enter: async () => undefined,
-    compare: async () => void (await record.newestMark(database)),
+    compare: async () => void (await record.refresh(database)),
     apart: () => false,
   })
 }

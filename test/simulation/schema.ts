@@ -189,7 +189,7 @@ export function isCell(key: string): boolean {
   return key.includes(':cell:')
 }
 
-export function placeOf(key: string): CellPlace {
+export function cellAt(key: string): CellPlace {
   const [, grid, , layer, column] = key.split(':')
   return { grid: grid!, layer: Number(layer), column: Number(column) }
 }

@@ -10,7 +10,7 @@ import {
   type GridRow,
   gridsOf,
   NO_SUMS,
-  placeOf,
+  cellAt,
   type QuarantinedPiece,
   STAMP,
   type Sums,
@@ -214,7 +214,7 @@ export class Truth {
     const frame = this.#records.frameOf(row)
     const at = frame?.closedAt ?? 0
     // Of each grid the collectors find out for themselves.
-    const ids = [...(frame?.storedAt.keys() ?? [])].map((key) => placeOf(key).grid)
+    const ids = [...(frame?.storedAt.keys() ?? [])].map((key) => cellAt(key).grid)
     const apartSince = Math.max(...ids.map((id) => this.#records.givenUp.get(id) ?? Infinity))
     // A writer learns of its grid's new id when it asks for its prefix.
     const knew = row.process.frames.some(
@@ -292,7 +292,7 @@ export class Truth {
    */
   left(key: string, value: Buffer, grids: readonly GridRow[]): void {
     const { drainAfterLayers, collectEveryMs } = this.#scenario
-    const { grid: id, layer } = placeOf(key)
+    const { grid: id, layer } = cellAt(key)
     // A grid with a new id has given up the cells of the old one: their writers bring what they
     // hold to SQL.
     const grid = grids.find((other) => other.id === id)

@@ -1,5 +1,5 @@
 import type { Request } from '../../page-views/express.js'
-import { nameOf, wrongType, wrongValue } from '../../support/options.js'
+import { identifier, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
@@ -22,7 +22,7 @@ export function checkedDimensions(given: unknown): Readonly<Record<string, Dimen
     throw wrongValue('dimensions', `${dimensions.length} dimensions`, ALLOWED)
   }
   for (const [name, dimension] of dimensions) {
-    nameOf('dimensions', name)
+    identifier('dimensions', name)
     if (name === PAGE) throw wrongValue('dimensions', name, 'another name: every visit has a page')
     if (typeof dimension !== 'function') throw wrongType(`dimensions.${name}`, dimension, ALLOWED)
   }

@@ -80,7 +80,7 @@ function card(dimension) {
     link.setAttribute('href', `top.csv?${query({ ...parameters, n: IN_CSV })}`)
     rows.update(
       values.map(({ value, pageViews }) => ({
-        name: nameOf(dimension, value),
+        name: labelOf(dimension, value),
         count: pageViews,
         quiet: value === null || value === '(other)',
       })),
@@ -95,7 +95,7 @@ function card(dimension) {
  * @param {string} dimension
  * @param {string | null} value
  */
-function nameOf(dimension, value) {
+function labelOf(dimension, value) {
   if (value === null) return '(none)'
   return dimension === 'country' ? country(value) : value
 }

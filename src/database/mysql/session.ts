@@ -6,7 +6,7 @@
 import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { loadData } from '../dialect.js'
-import { checkedValues, exactInteger } from '../values.js'
+import { checkedValues, exactInteger } from '../statement-values.js'
 import { mysqlError, silence, withHolder } from './errors.js'
 import { loadedRows } from './load-data.js'
 import { located, type Place } from './place.js'

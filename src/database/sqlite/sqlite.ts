@@ -21,7 +21,7 @@ import { databaseNow } from '../dialect.js'
 import { migrate, migrationsFolder, PARTS, type MigrationHost } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { Mutex } from '../mutex.js'
-import { checkedValues } from '../values.js'
+import { checkedValues } from '../statement-values.js'
 import { SqliteSession } from './session.js'
 
 /**

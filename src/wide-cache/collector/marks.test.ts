@@ -30,7 +30,7 @@ async function bench(cache: Cache, database = sqlite(':memory:')) {
   const record = {
     grid,
     newest: undefined as Buffer | undefined,
-    newestMark: async () => record.newest,
+    refresh: async () => record.newest,
   }
   const marks = new Marks({
     cache,

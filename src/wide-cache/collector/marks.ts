@@ -107,7 +107,7 @@ export class Marks {
    * not answer, the mark is not compared.
    */
   async compare(): Promise<void> {
-    const newest = await this.#record.newestMark(this.#database)
+    const newest = await this.#record.refresh(this.#database)
     const { grid } = this.#record
     const mark = newest?.toString('hex')
     if (!grid || !mark || mark === this.#newest || this.#cache.scope === 'private') return

@@ -32,7 +32,7 @@ test('each name and each shape has a grid and a mark of its own', async () => {
     ])
   }
   for (const [index, one] of all.entries()) {
-    assert.deepEqual(await one.newestMark(database), Buffer.alloc(16, index))
+    assert.deepEqual(await one.refresh(database), Buffer.alloc(16, index))
   }
   assert.equal(new Set(all.map(({ grid }) => grid!.id.toString('hex'))).size, all.length)
   await database.close()

@@ -162,10 +162,10 @@ export class GridRecord {
   }
 
   /**
-   * Returns the newest mark that collectors have put into the cache for this process's own grid.
-   * Also learns whether that grid has a new id, and whether it has a collector.
+   * Reads this process's own grid: whether it has a new id, and whether it has a collector. Returns
+   * the newest mark that collectors have put into the cache for it.
    */
-  async newestMark(database: Queryable): Promise<Buffer | undefined> {
+  async refresh(database: Queryable): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry
     const {
       rows: [row],
@@ -210,7 +210,7 @@ export class GridRecord {
     ])
   }
 
-  /** Tells whether no process held the lease when {@link newestMark} was last called. */
+  /** Tells whether no process held the lease when {@link refresh} was last called. */
   isFree(now: number): boolean {
     return this.#leaseUntil < now || this.#leaseUntil > now + WRONG_LEASE_MS
   }

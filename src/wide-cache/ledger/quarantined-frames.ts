@@ -70,7 +70,7 @@ export async function bytesOf(
   frame: QuarantinedFrame,
   lock = '',
 ): Promise<Buffer> {
-  const [place, values] = placeOf(frame)
+  const [place, values] = keyOf(frame)
   const { rows } = await queryable.query(
     `SELECT bytes FROM wide_cache_quarantine WHERE ${place} ORDER BY piece${lock}`,
     values,
@@ -147,7 +147,7 @@ function remove(
     const bytes = await bytesOf(tx, frame, forUpdate(tx.dialect))
     if (bytes.length === 0) return undefined
     await before(tx, bytes, writer)
-    const [place, values] = placeOf(frame)
+    const [place, values] = keyOf(frame)
     await tx.query(`DELETE FROM wide_cache_quarantine WHERE ${place}`, values)
     if (!writer) return rowCount
     await tx.query(
@@ -182,7 +182,7 @@ async function lockWriter(
 }
 
 /** Returns the condition that finds all rows of SQL that a frame is in, and its values. */
-function placeOf({ id, name, writer, sequence }: QuarantinedFrame): [string, SqlValue[]] {
+function keyOf({ id, name, writer, sequence }: QuarantinedFrame): [string, SqlValue[]] {
   return writer === null || sequence === null
     ? ['id = ?', [id]]
     : ['name = ? AND writer = ? AND sequence = ?', [name, idOfText(writer), sequence]]

@@ -16,7 +16,7 @@ export type Outcome = 'committed' | 'quarantined'
 export type WriterEntries = ReadonlyMap<string, WriterEntry>
 
 /** Figures of a writer, as its frames give them. */
-type Said = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
+type HeaderSums = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
 
 const FIGURES = table(
   'wide_cache_writers',
@@ -59,11 +59,11 @@ export async function lockEntries(
   frames: readonly Frame[],
   now: number,
 ): Promise<WriterEntries> {
-  const said = saidBy(frames)
-  const writers = [...said.keys()].sort()
+  const sums = newestSums(frames)
+  const writers = [...sums.keys()].sort()
   if (writers.length === 0) return new Map()
   const rows = writers.map((writer) => {
-    const { issued, dropped, floor, floorIssued } = said.get(writer)!
+    const { issued, dropped, floor, floorIssued } = sums.get(writer)!
     const id = Buffer.from(writer, 'hex')
     return [name, id, issued, dropped, floor, floorIssued, now] as const
   })
@@ -73,15 +73,15 @@ export async function lockEntries(
   return entries
 }
 
-function saidBy(frames: readonly Frame[]): Map<string, Said> {
-  const writers = new Map<string, Said>()
+function newestSums(frames: readonly Frame[]): Map<string, HeaderSums> {
+  const writers = new Map<string, HeaderSums>()
   for (const { writer, issued, rowCount, dropped, floor, floorIssued } of frames) {
-    const said = writers.get(writer)
+    const before = writers.get(writer)
     writers.set(writer, {
-      issued: Math.max(said?.issued ?? 0, issued + rowCount),
-      dropped: Math.max(said?.dropped ?? 0, dropped),
-      floor: Math.max(said?.floor ?? 0, floor),
-      floorIssued: Math.max(said?.floorIssued ?? 0, floorIssued),
+      issued: Math.max(before?.issued ?? 0, issued + rowCount),
+      dropped: Math.max(before?.dropped ?? 0, dropped),
+      floor: Math.max(before?.floor ?? 0, floor),
+      floorIssued: Math.max(before?.floorIssued ?? 0, floorIssued),
     })
   }
   return writers

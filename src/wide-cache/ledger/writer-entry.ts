@@ -74,7 +74,7 @@ export class WriterEntry {
     rowCount,
   }: Pick<FrameHeader, 'sequence' | 'issued' | 'rowCount'>): boolean {
     if (sequence <= this.prefix) return false
-    const after = this.#placeOf(sequence)
+    const after = this.#indexOf(sequence)
     const before = this.#ranges[after - 1]
     if (before && sequence <= before.last) return false
     const next = this.#ranges[after]
@@ -138,7 +138,7 @@ export class WriterEntry {
   }
 
   /** Returns the index of the first range that begins behind `sequence`. */
-  #placeOf(sequence: number): number {
+  #indexOf(sequence: number): number {
     let low = 0
     let high = this.#ranges.length
     while (low < high) {

@@ -4,7 +4,7 @@ import { table } from '../database/table.js'
 import { HOURS_A_DAY, openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
 import { DAY_MS } from '../support/clock.js'
-import { dimensionsOf } from './values.js'
+import { dimensionsOf } from './dimension-values.js'
 
 /** The visitors of hours. Their views are there already. */
 const HOUR_VISITORS = table('activity_hours', ['name', 'hour'], 'views', 'late', [
