@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
-import { packDimensions } from '../../src/activity/dimensions/packed.js'
+import { packDimensions } from '../../src/activity/packed-dimensions.js'
 import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Transaction } from '../database/database.js'
 import { cpuMs, watchTurns } from '../../test/servers/longest-turn.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
-import { packDimensions } from './dimensions/packed.js'
+import { packDimensions } from './packed-dimensions.js'
 import type { Visit } from './visit.js'
 
 const LEAST_TURNS = 4

@@ -9,7 +9,7 @@ import { openBooks } from './books.js'
 import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
-import { MAX_VALUE_BYTES } from './dimensions/packed.js'
+import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 import { HOUR_VALUES } from './dimension-values.js'
 
 /** The page of visits whose own page has been removed. */

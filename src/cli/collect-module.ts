@@ -38,7 +38,7 @@ export async function collectModule(
   })
 }
 
-interface Collecting {
+interface CollectParts {
   readonly address: Address | undefined
   readonly line: string | undefined
   readonly log: CommandLog
@@ -47,7 +47,7 @@ interface Collecting {
 
 async function collectFrom(
   module: object,
-  { address, line, log, stop }: Collecting,
+  { address, line, log, stop }: CollectParts,
 ): Promise<void> {
   const found = collectablesIn(module)
   if (found.size === 0) {

@@ -63,11 +63,11 @@ export async function collect(
       )
     }
     const { database } = openDatabase(options.database, logger)
-    const collectors = new Collectors(cache, database, options, logger, stop)
+    const names = new CollectedNames(cache, database, options, logger, stop)
     try {
-      await listenWhile(address, collectors.served, logger, () => collectors.follow())
+      await listenWhile(address, names.served, logger, () => names.follow())
     } finally {
-      await collectors.close()
+      await names.close()
       await database.close()
     }
   } finally {
@@ -79,7 +79,7 @@ export async function collect(
  * A collector for each name in the database that this command can collect, or for the one that is
  * asked for.
  */
-class Collectors {
+class CollectedNames {
   readonly #cache: Cache
   readonly #database: Database
   readonly #options: CollectOptions

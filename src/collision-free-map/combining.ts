@@ -216,8 +216,9 @@ export class Combining<K, V> {
           `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
         [this.#queue.id, ...list.map(({ hash }) => hash)],
       )
-      for (const row of rows)
+      for (const row of rows) {
         stored.set(keyText(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
+      }
     }
     for (const { hash, key } of keys) {
       const value = stored.get(keyText(key))

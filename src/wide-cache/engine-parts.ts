@@ -3,7 +3,7 @@ import { CountingCache, CountingDatabase } from '../connections/counting.js'
 import { type Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { ClockWatch } from './clock-watch.js'
-import { Collector } from './collector/collector.js'
+import { NameDrain } from './collector/name-drain.js'
 import { Marks } from './collector/marks.js'
 import type { EngineSettings } from './engine-settings.js'
 import { entering } from './entering.js'
@@ -11,7 +11,7 @@ import { stampOf } from './frame.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
 import type { Use } from './ledger/use.js'
-import { Runs } from './operations/runs.js'
+import { DrainTurns } from './collector/drain-turns.js'
 import { PublishedWatermark } from './published-watermark.js'
 import type { CloseReport } from './writer/closing.js'
 
@@ -38,7 +38,13 @@ export function engineParts<Row>(
     enter,
   })
   const ports = { ...settings, environment, clock, newId, owner, logger, cache, database }
-  const parts = { ...ports, watch, record, stamp: stampOf(use.kind), runs: new Runs(environment) }
+  const parts = {
+    ...ports,
+    watch,
+    record,
+    stamp: stampOf(use.kind),
+    turns: new DrainTurns(environment),
+  }
   const marks = new Marks(parts)
   const published = new PublishedWatermark(parts)
   const ledger = new Ledger<Row>(parts)
@@ -47,6 +53,6 @@ export function engineParts<Row>(
     // Unused for so long that it was forgotten.
     if (!record.grid) await enter(database)
   }
-  const collector = new Collector({ ...parts, ledger, marks, published })
-  return { ...parts, marks, published, ledger, compare, collector }
+  const nameDrain = new NameDrain({ ...parts, ledger, marks, published })
+  return { ...parts, marks, published, ledger, compare, nameDrain }
 }

@@ -7,8 +7,8 @@ import { type Environment, keptAlive } from '../support/environment.js'
 import { idText } from '../support/id-text.js'
 import { CachedReads } from './cached-reads.js'
 import { Chores } from './collector/chores.js'
-import { Collecting } from './collector/collecting.js'
-import { type DrainOptions } from './collector/collector.js'
+import { Collector } from './collector/collector.js'
+import { type DrainOptions } from './collector/name-drain.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { Completeness } from './completeness.js'
 import type { ReadContext } from './contexts.js'
@@ -39,7 +39,7 @@ export class Engine<Row> {
   readonly #parts: ReturnType<typeof engineParts<Row>>
   readonly #completeness: Completeness
   readonly #reads: CachedReads
-  #collecting: Collecting | undefined
+  #collecting: Collector | undefined
 
   /** @throws TypeError, RangeError naming the option `cache` or `database` */
   constructor(
@@ -48,7 +48,7 @@ export class Engine<Row> {
     environment: Environment,
   ) {
     const parts = engineParts(connections, settings, environment)
-    const { cache, database, record, marks, runs } = parts
+    const { cache, database, record, marks, turns } = parts
     this.connections = connections
     this.environment = environment
     this.cache = cache
@@ -75,7 +75,7 @@ export class Engine<Row> {
       cacheErrors: cache.errors,
       databaseErrors: errorsOf(database.database),
       writer: this.writer,
-      runs,
+      turns,
       useMetrics: settings.metrics,
       isOpen: () => connections.isOpen,
     })
@@ -93,13 +93,13 @@ export class Engine<Row> {
     const parts = this.#parts
     const chores = new Chores(parts)
     const drain = (options: DrainOptions): Promise<DrainReport> => this.drain(options)
-    this.#collecting = new Collecting({ ...parts, chores, drain }, line, collectPeriodSeconds(line))
+    this.#collecting = new Collector({ ...parts, chores, drain }, line, collectPeriodSeconds(line))
   }
 
   /** Drains, after the drains that are under way. */
   drain(options: DrainOptions): Promise<DrainReport> {
-    const { collector, runs } = this.#parts
-    return keptAlive(this.environment, () => runs.inTurn(() => collector.drain(options)))
+    const { nameDrain, turns } = this.#parts
+    return keptAlive(this.environment, () => turns.inTurn(() => nameDrain.drain(options)))
   }
 
   /** Returns what became of all rows. */

@@ -1,6 +1,6 @@
 /** Visits of the last 30 days, made up: a new forum has none, and its charts would be empty. */
 import { commitVisits, MAX_COMMIT_ROWS } from '../../src/activity/commit.js'
-import { packDimensions } from '../../src/activity/dimensions/packed.js'
+import { packDimensions } from '../../src/activity/packed-dimensions.js'
 import type { Visit } from '../../src/activity/visit.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { VISITOR_BYTES } from '../../src/visitors/visitor.js'

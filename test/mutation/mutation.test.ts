@@ -181,8 +181,8 @@ test('every folder of the sources has judges, and those near a source come first
   ])
   // By its name only.
   assert(
-    near('wide-cache/collector/collecting.ts').includes(
-      'src/wide-cache/collector/collecting.test.ts',
+    near('wide-cache/collector/collector.ts').includes(
+      'src/wide-cache/collector/collector.test.ts',
     ),
   )
   // No test imports these: that of what imports them.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Chores } from '../../src/wide-cache/collector/chores.js'
-import { Collecting } from '../../src/wide-cache/collector/collecting.js'
-import { Collector, type DrainOptions } from '../../src/wide-cache/collector/collector.js'
-import { Runs } from '../../src/wide-cache/operations/runs.js'
+import { Collector } from '../../src/wide-cache/collector/collector.js'
+import { NameDrain, type DrainOptions } from '../../src/wide-cache/collector/name-drain.js'
+import { DrainTurns } from '../../src/wide-cache/collector/drain-turns.js'
 import { sleep } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
 import {
@@ -21,16 +21,16 @@ import { committed, LAYER_MS } from './wide-cache.js'
 const FIRST_RUN_MS = 1_050
 
 /** `isReady`: what comes before all work, such as a migration. */
-function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => undefined): Collecting {
-  const collector = new Collector(parts)
-  return new Collecting(
+function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => undefined): Collector {
+  const nameDrain = new NameDrain(parts)
+  return new Collector(
     {
       ...parts,
       database: { ...parts.database, migrate: async () => void (await isReady()) },
-      collector,
+      nameDrain,
       chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined }),
-      runs: new Runs(parts.environment),
-      drain: (options: DrainOptions) => collector.drain(options),
+      turns: new DrainTurns(parts.environment),
+      drain: (options: DrainOptions) => nameDrain.drain(options),
       compare: () => parts.marks.compare(),
     },
     '* * * * * *',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseError } from '../../src/database/database.js'
-import { Collector } from '../../src/wide-cache/collector/collector.js'
+import { NameDrain } from '../../src/wide-cache/collector/name-drain.js'
 import { completeUpTo } from '../../src/wide-cache/complete.js'
 import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
@@ -31,7 +31,7 @@ async function start(orders: Orders) {
   await orders.alone(async () => {
     await writer.record.enter(writer.database, await writer.database.now(), 5)
   })
-  const collecting = new Collector(collector)
+  const nameDrain = new NameDrain(collector)
   const recorded: Row[] = []
   const writing = writerOf(writer)
   return {
@@ -43,7 +43,7 @@ async function start(orders: Orders) {
       await writing.flush()
     },
     drain: async (): Promise<void> => {
-      await collecting.drain().catch((error: unknown) => {
+      await nameDrain.drain().catch((error: unknown) => {
         if (error instanceof WatermarkMoved) throw error
       })
     },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Collector } from '../../src/wide-cache/collector/collector.js'
+import { NameDrain } from '../../src/wide-cache/collector/name-drain.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { exploredCache } from '../simulated-world/explored-ports.js'
 import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
@@ -107,8 +107,8 @@ test('a process compares marks with collectors of its cache, and misses none', a
 })
 
 /** The first run of a collector, and frames that come after it. */
-async function original(orders: Orders, parts: Parts, collector: Collector): Promise<void> {
-  await orders.alone(() => collector.drain())
+async function original(orders: Orders, parts: Parts, nameDrain: NameDrain): Promise<void> {
+  await orders.alone(() => nameDrain.drain())
   const sender = new Sender(WRITER)
   for (const sequence of [0, 1]) {
     const frame = held(sender.frame(sequence), parts)
@@ -124,7 +124,7 @@ test("a clone takes no frame that came after the original's first run since", as
     emptyTable(orders, 'copy')
     await enterGrid(orders, [own])
     orders.clone('copy')
-    const [first, second] = [new Collector(own), new Collector(copy)]
+    const [first, second] = [new NameDrain(own), new NameDrain(copy)]
     await original(orders, own, first)
     await orders.together({ original: () => first.drain(), copy: () => second.drain() })
     assert.deepEqual(committed(orders, 'copy'), [])
@@ -140,14 +140,14 @@ test('a collector that has seen a clone drains nothing, though its new id comes 
       emptyTable(orders, 'copy')
       await enterGrid(orders, [own])
       orders.clone('copy')
-      await original(orders, own, new Collector(own))
+      await original(orders, own, new NameDrain(own))
       // The cache answers, and SQL may not.
       const cache = exploredCache(orders.store, async ({ work }) => work())
-      const collector = new Collector(partsOf({ ...orders.actor('copy', COPY), cache }, BATCHES))
+      const nameDrain = new NameDrain(partsOf({ ...orders.actor('copy', COPY), cache }, BATCHES))
       await orders.together({
         copy: async () => {
           for (let runs = 0; runs < 2; runs++) {
-            await collector.drain({ steady: true }).catch(() => undefined)
+            await nameDrain.drain({ steady: true }).catch(() => undefined)
           }
         },
       })

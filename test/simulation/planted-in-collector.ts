@@ -9,7 +9,7 @@ const CLONES_UNNOTICED: Replacement = {
 
 /** No bug: as few restarts as a simulated drain has steps. */
 const FEW_RESTARTS: Replacement = {
-  file: 'collector/collector.ts',
+  file: 'collector/name-drain.ts',
   find: 'const MAX_RESTARTS = 5',
   replace: 'const MAX_RESTARTS = 1',
 }
@@ -99,7 +99,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: "a collector takes frames out of a clone's cells before it looks at the marks",
-    file: 'collector/collector.ts',
+    file: 'collector/name-drain.ts',
     find: `    if (mark === 'foreign') return this.#changeId(grid)`,
     replace: `    if (mark === 'foreign') {
       const early = new GridDrain(this.#parts, grid)
@@ -139,7 +139,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a restart that has got on counts as one that has not',
-    file: 'collector/collector.ts',
+    file: 'collector/name-drain.ts',
     find: 'restarts = state && state.watermark > watermark ? 0 : restarts + 1',
     replace: 'restarts += watermark > -Infinity ? 1 : 0',
     with: FEW_RESTARTS,
@@ -175,7 +175,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'figures say that they are complete up to long layers that nobody has read',
-    file: 'collector/collector.ts',
+    file: 'collector/name-drain.ts',
     find: 'if (!(await drain.commitEarly(newest, now, report))) return',
     replace: '',
     told: /though figures were complete/,
@@ -191,7 +191,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'long layers that nobody uses make all figures old',
-    file: 'collector/collector.ts',
+    file: 'collector/name-drain.ts',
     find: 'if (grid.layerSeconds === finest.layerSeconds) return',
     replace: 'if (grid.layerSeconds >= finest.layerSeconds) return',
     told: /is complete only up to/,
@@ -199,7 +199,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'collectors drain grids of their own shape only',
-    file: 'collector/collector.ts',
+    file: 'collector/name-drain.ts',
     find: 'for (const known of this.#known.values()) await',
     replace:
       'for (const known of this.#known.values()) if (known.state.grid === ' +

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
 import { close } from './close.js'
-import { Collecting } from './collecting.js'
+import { ScheduledDrains } from './scheduled-drains.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
 import { HoldUps } from './hold-ups.js'
 import type { Heart } from './heart.js'
@@ -247,7 +247,7 @@ export class Run {
     actors.push(actor)
     if (scheduled || scenario.holdsThroughPause) process.stalledUntil = this.#pausedUntil
     world.note(`${process.name} starts on ${site.name}`)
-    if (collects && !scheduled) new Collecting(this, actor).soon()
+    if (collects && !scheduled) new ScheduledDrains(this, actor).soon()
     return actor
   }
 

@@ -1,233 +1,279 @@
-import type { Grid } from '../grid.js'
-import { finestOf } from '../complete.js'
-import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
-import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
-import type { Marks } from './marks.js'
+import { warnOfFailure } from '../../connections/warn-failure.js'
+import { type Database, DatabaseError } from '../../database/database.js'
+import { sleep } from '../../support/clock.js'
+import type { Environment } from '../../support/environment.js'
+import { messageOf } from '../../support/errors.js'
+import type { BurstLogger } from '../../support/logger.js'
+import { type Schedule, schedule } from '../../support/schedule.js'
+import type { ClockWatch } from '../clock-watch.js'
+import { type GridRecord, keepsLease, LEASE_MS, type Run } from '../ledger/grid-record.js'
+import type { DrainTurns } from './drain-turns.js'
+import type { PublishedWatermark } from '../published-watermark.js'
+import type { Chores } from './chores.js'
+import type { NameDrain, DrainOptions } from './name-drain.js'
+import type { DrainReport } from './grid-drain.js'
 
-/** Most restarts of a drain in a row while the watermark does not rise. */
-const MAX_RESTARTS = 5
+/** Interval at which the collector renews a lease that it keeps. */
+const RENEW_MS = LEASE_MS / 2
 
-/** Interval at which a collector that keeps its lease reads the grids and puts marks. */
-const STEADY_MS = 10_000
+/** Interval at which a process looks whether the lease is free. */
+const LOOK_MS = 17_000
 
-interface CollectorParts extends DrainParts {
+/**
+ * One in this many looks asks SQL in any case, which mostly takes a new connection. The others do
+ * so only if the cache shows no watermark: then the collector has gone, or has another cache.
+ */
+const LOOKS_IN_SQL = 15
+
+/** Longest wait from a moment of the cron line until a layer ends. */
+const MAX_WAIT_MS = 3_000
+
+/**
+ * Wait until a run begins, from the end of a layer where that is near. The margin is there because
+ * the database's clock is only known to some milliseconds: a run that begins just before a layer
+ * ends leaves that layer to the next run. The jitter keeps the collectors of several names from
+ * beginning all at once.
+ */
+const MARGIN_MS = 20
+const JITTER_MS = 60
+
+/** Wait after a run that has failed, and after one that the locks of others have stopped. */
+const AFTER_FAILURE_MS = 5_000
+const AFTER_CONFLICT_MS = 500
+
+interface CollectorParts {
   readonly name: string
+  readonly environment: Environment
+  readonly logger: BurstLogger
+  readonly database: Database
   readonly record: GridRecord
-  readonly marks: Marks
-}
-
-/** Options of a drain. */
-export interface DrainOptions {
-  /** Also commit the layers that are not old enough. */
-  readonly all?: boolean | undefined
-  /**
-   * The run follows others of the same lease: it takes the grids, and the database's clock, as
-   * known from them, and puts no new mark. All of these are at most 10 s old.
-   */
-  readonly steady?: boolean | undefined
-}
-
-interface Known {
-  /** The grid as last known. */
-  state: GridState
-  /** Time of the last mark, taken by the cache or not, by `clock.elapsed()`. */
-  markedAt: number
-  /** The mark, until a raise of the watermark brings it to the grid's row. */
-  mark: Buffer | undefined
+  readonly watch: ClockWatch
+  readonly published: PublishedWatermark
+  readonly nameDrain: NameDrain
+  readonly chores: Chores
+  readonly turns: DrainTurns
+  /** Drains, after other drains of this process. */
+  readonly drain: (options: DrainOptions) => Promise<DrainReport>
+  /** Learns whether this process's cache is that of the collectors. */
+  readonly compare: () => Promise<void>
 }
 
 /**
- * Drains all grids of a name: processes of another width or layer length have grids of their own.
- * Before a grid is drained its marks are compared, so that nothing is taken out of another
- * database's cells.
+ * Collects in this process at the moments of a cron line. Where they are near each other,
+ * one process takes the lease and keeps it, and the others look now and then whether it is free.
+ * Otherwise each asks for the lease at each moment, and gives it back after its run.
  */
 export class Collector {
   readonly #parts: CollectorParts
-  readonly #drains = new Map<string, GridDrain>()
-  /** The grids, by their ids. */
-  #known = new Map<string, Known>()
-  /** The grid with the shortest layers. */
-  #finest: Grid | undefined
-  #knownAt = -Infinity
+  readonly #periodSeconds: number
+  readonly #keeps: boolean
+  readonly #schedule: Schedule
+  #stopped = false
+  #running: Promise<unknown> | undefined
+  /** Chores that a run has begun. */
+  #doing: Promise<void> | undefined
+  #choresFail = false
+  /** Moment before which the cron line's moments do not count, by `clock.elapsed()`. */
+  #restUntil = -Infinity
+  /** Moment to renew the lease, by `clock.elapsed()`. `undefined`: this process keeps none. */
+  #renewAt: number | undefined
+  /** Looks since this process has last held the lease. */
+  #looks = 0
+  /** Whether SQL may have this process as the holder of the lease. */
+  #toRelease = false
+  /** The last run, until SQL has recorded it. */
+  #run: Run | undefined
 
-  constructor(parts: CollectorParts) {
+  /**
+   * @param line the cron line
+   * @param periodSeconds the longest wait between two of its moments
+   */
+  constructor(parts: CollectorParts, line: string, periodSeconds: number) {
     this.#parts = parts
+    this.#periodSeconds = periodSeconds
+    this.#keeps = keepsLease(periodSeconds)
+    const { clock } = parts.environment
+    this.#schedule = schedule(line, (msToNext) => this.#moment(msToNext), clock)
+  }
+
+  /** Begins no more runs. */
+  stop(): void {
+    this.#stopped = true
+    this.#schedule.stop()
+  }
+
+  /** Resolves when the last run has ended and the lease is given back. Never rejects. */
+  async end(): Promise<void> {
+    this.stop()
+    await Promise.all([this.#running, this.#doing])
+    if (!this.#toRelease) return
+    const { record, published } = this.#parts
+    if (record.grid) await published.withdraw(record.grid)
+    await this.#release().catch(() => undefined)
+  }
+
+  /** Does one look, or one run, and the run again if others' locks stop it. Never rejects. */
+  async #moment(msToNext: number): Promise<void> {
+    if (this.#elapsed < this.#restUntil) return
+    const { clock } = this.#parts.environment
+    await sleep(clock, this.#msToBegin(msToNext))
+    while (!this.#stopped && (await (this.#running = this.#meetsLocks()))) {
+      await sleep(clock, AFTER_CONFLICT_MS)
+    }
+  }
+
+  get #elapsed(): number {
+    return this.#parts.environment.clock.elapsed()
   }
 
   /**
-   * Drains all layers that are old enough; with `all` also commits the younger ones, but neither
-   * deletes them nor raises the watermark over them.
+   * Returns the milliseconds to wait until a run begins: until a layer has ended, if it does so
+   * before the next moment.
    */
-  async drain({ all = false, steady = false }: DrainOptions = {}): Promise<DrainReport> {
-    const report: DrainReport = {
-      layers: 0,
-      cells: 0,
-      frames: 0,
-      committed: 0,
-      duplicate: 0,
-      quarantined: 0,
-      unanswered: 0,
-      watermark: 0,
-    }
-    const { clock } = this.#parts
-    if (!steady || clock.elapsed() - this.#knownAt >= STEADY_MS) await this.#readStates()
+  #msToBegin(msToNext: number): number {
+    const { watch, nameDrain, environment } = this.#parts
+    const { estimate } = watch
+    const ms = estimate === undefined ? Infinity : nameDrain.msToNextLayer(estimate)
+    const isNear = ms + MARGIN_MS + JITTER_MS < Math.min(msToNext, MAX_WAIT_MS)
+    return (isNear ? ms : 0) + MARGIN_MS + environment.random() * JITTER_MS
+  }
+
+  /** Does one look, or one run. Tells whether the locks of others have stopped it. */
+  async #meetsLocks(): Promise<boolean> {
     try {
-      for (const known of this.#known.values()) await this.#drain(known, { all, steady }, report)
+      // Before the lease is asked for: nothing has to be given back if this fails.
+      await this.#parts.database.migrate()
+      await this.#turn()
+      return false
     } catch (error) {
-      this.#knownAt = -Infinity
-      throw error
+      this.#failed(error)
+      if (isForGood(error)) void this.end()
+      // That says nothing of the servers.
+      if (isConflict(error)) return true
+      const stoodBy = this.#renewAt === undefined && this.#looks > 1
+      this.#restUntil = this.#elapsed + (stoodBy ? LOOK_MS : AFTER_FAILURE_MS)
+      // The next run takes nothing as known.
+      this.#renewAt = undefined
+      if (!stoodBy) this.#looks = 0
+      return false
     }
-    return report
   }
 
-  /**
-   * Milliseconds until a layer of some grid ends, and with it another one becomes old enough.
-   *
-   * @param now the database's clock
-   */
-  msToNextLayer(now: number): number {
-    let ms = Infinity
-    for (const { state } of this.#known.values()) {
-      ms = Math.min(ms, state.grid.layers.endOf(state.grid.layers.at(now)) - now)
+  async #turn(): Promise<void> {
+    const { watch, database, environment, turns, compare } = this.#parts
+    const steady = this.#renewAt !== undefined
+    if (!(await this.#hasLease())) {
+      turns.standBy()
+      this.#ended(false)
+      if (!this.#keeps) return compare()
+      // From here on the processes look at different moments.
+      const untilLook = this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
+      this.#restUntil = this.#elapsed + untilLook
+      return
     }
-    return ms
+    try {
+      const now = await watch.recent(database)
+      this.#run = await this.#drain(now, { steady })
+      this.#beginChores(now)
+      if (!this.#keeps) await this.#doing
+    } finally {
+      if (!this.#keeps) await this.#release()
+    }
+    this.#ended(this.#choresFail)
   }
 
-  async #readStates(): Promise<void> {
-    const before = this.#known
-    const states = await this.#parts.record.states(this.#parts.database)
-    this.#known = new Map(
-      states.map((state) => {
-        const id = idOf(state.grid)
-        const { markedAt = -Infinity, mark } = before.get(id) ?? {}
-        return [id, { state, markedAt, mark }]
-      }),
+  /** Tells whether this process holds the lease. Asks for it, or renews it, when that is due. */
+  async #hasLease(): Promise<boolean> {
+    const { record, watch, database } = this.#parts
+    const elapsed = this.#elapsed
+    if (this.#renewAt !== undefined && elapsed < this.#renewAt) return true
+    if (this.#keeps && this.#renewAt === undefined && !(await this.#mayBeFree())) return false
+    this.#toRelease = true
+    const now = await watch.recent(database)
+    const isOurs = await record.lease(database, now, this.#periodSeconds, this.#run)
+    // A later run may begin so long after its moment that the lease would be over.
+    const renewMs = Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
+    this.#renewAt = isOurs && this.#keeps ? elapsed + renewMs : undefined
+    this.#toRelease = isOurs
+    this.#run = undefined
+    if (isOurs) this.#looks = 0
+    return isOurs
+  }
+
+  /** Gives the lease back. Also records the last run. */
+  async #release(): Promise<void> {
+    const { record, database } = this.#parts
+    await record.release(database, this.#run)
+    this.#run = undefined
+    this.#toRelease = false
+  }
+
+  /** Tells whether it is worth asking for the lease. */
+  async #mayBeFree(): Promise<boolean> {
+    const { record, watch, published, compare } = this.#parts
+    const look = this.#looks++
+    if (look === 0) return true
+    const { grid } = record
+    if (grid && look % LOOKS_IN_SQL !== 0 && (await published.isKept(grid))) return false
+    await compare()
+    return record.isFree(watch.estimate ?? 0)
+  }
+
+  async #drain(now: number, options: DrainOptions): Promise<Run> {
+    const { environment, drain } = this.#parts
+    const began = environment.clock.elapsed()
+    const { committed } = await drain(options)
+    const ms = Math.round(environment.clock.elapsed() - began)
+    return { at: Math.round(now) + ms, rows: committed, ms }
+  }
+
+  /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */
+  #beginChores(now: number): void {
+    const { chores } = this.#parts
+    if (this.#stopped || this.#doing || !chores.due) return
+    this.#doing = chores
+      .run(now)
+      .then(
+        () => {
+          this.#choresFail = false
+        },
+        (error: unknown) => {
+          this.#choresFail = true
+          this.#failed(error)
+        },
+      )
+      .finally(() => {
+        this.#doing = undefined
+      })
+  }
+
+  #ended(failed: boolean): void {
+    const { turns, logger } = this.#parts
+    turns.ended(failed)
+    if (!failed) logger.recovered('collect', 'wide-cache: collecting again')
+  }
+
+  #failed(error: unknown): void {
+    // close() did not wait for it: what it has not drained, others will.
+    if (this.#stopped) return
+    const { turns, logger, name } = this.#parts
+    turns.ended(true)
+    warnOfFailure(
+      logger,
+      'collect',
+      error,
+      `wide-cache: collecting "${name}" failed and ` +
+        (isForGood(error) ? 'is left to other processes: ' : 'will be tried again: ') +
+        messageOf(error),
     )
-    this.#finest = finestOf(states)
-    this.#knownAt = this.#parts.clock.elapsed()
-  }
-
-  async #drain(
-    known: Known,
-    { all, steady }: { all: boolean; steady: boolean },
-    report: DrainReport,
-  ): Promise<void> {
-    const { record } = this.#parts
-    const { state } = known
-    const { grid } = state
-    const mark = await this.#mark(known, steady)
-    if (mark === 'foreign') return this.#changeId(grid)
-    const drain = this.#drainOf(grid)
-    // Of several grids, the report has the watermark of this process's own.
-    const before = report.watermark
-    const newest = await this.#untilDrained(drain, { state, mark, steady }, report)
-    if (newest === undefined) return
-    const { watermark } = report
-    if (watermark > state.watermark) known.mark = undefined
-    known.state = { ...state, watermark }
-    await this.#commitEarly(known, drain, newest, report)
-    if (all) await drain.commitYounger(newest, report)
-    if (record.grid !== grid) report.watermark = before
-  }
-
-  /**
-   * Keeps a grid whose layers are longer than those of another one from making figures older: they
-   * are complete up to the moment up to which all grids are. What its younger layers hold comes to
-   * SQL as early as that of the grid with the shortest layers.
-   */
-  async #commitEarly(
-    known: Known,
-    drain: GridDrain,
-    newest: number,
-    report: DrainReport,
-  ): Promise<void> {
-    const { record, database, watch, drainAfterLayers } = this.#parts
-    const { grid } = known.state
-    const finest = this.#finest!
-    if (grid.layerSeconds === finest.layerSeconds) return
-    // Before the cells are read: what was recorded so long ago is in them.
-    const now = watch.estimate ?? 0
-    const completeTo = finest.layers.endOf(finest.layers.at(now) - drainAfterLayers)
-    if (completeTo <= Math.max(grid.layers.endOf(newest), known.state.completeTo)) return
-    if (!(await drain.commitEarly(newest, now, report))) return
-    await record.completeTo(database, grid, completeTo)
-    known.state = { ...known.state, completeTo }
-  }
-
-  /**
-   * Puts a mark and returns it. If a run of the same lease has put one lately, returns that one,
-   * unless a raise has recorded it already.
-   */
-  async #mark(known: Known, steady: boolean): Promise<Buffer | 'foreign' | undefined> {
-    const { marks, clock } = this.#parts
-    if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return known.mark
-    const began = clock.elapsed()
-    const mark = await marks.put(known.state.grid.keys, await this.#now(steady))
-    // Until the grid has its new id, each run asks again, and drains nothing.
-    if (mark === 'foreign') return mark
-    known.markedAt = began
-    known.mark = mark
-    return mark
-  }
-
-  /** Returns the database's clock; in a steady run, from a reading at most 10 s old. */
-  #now(steady: boolean): Promise<number> {
-    const { watch, database } = this.#parts
-    return steady ? watch.recent(database) : watch.now(database)
-  }
-
-  async #changeId(grid: Grid): Promise<void> {
-    const { record, database, logger, name } = this.#parts
-    await record.changeId(database, grid)
-    // From here on this process's frames go to the new keys.
-    await this.#readStates()
-    logger.error(
-      `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
-        'or this one before a backup was restored); ' +
-        'this database takes new keys, and what its processes have in the cache they bring ' +
-        'to it themselves; nothing is to be done',
-    )
-  }
-
-  #drainOf(grid: Grid): GridDrain {
-    const id = idOf(grid)
-    const drain = this.#drains.get(id) ?? new GridDrain(this.#parts, grid)
-    this.#drains.set(id, drain)
-    return drain
-  }
-
-  /**
-   * Drains a grid, and starts again if another collector moves its watermark. Returns the newest
-   * layer drained, or `undefined` if the grid is gone.
-   */
-  async #untilDrained(
-    drain: GridDrain,
-    {
-      state,
-      mark,
-      steady,
-    }: { state: GridState | undefined; mark: Buffer | undefined; steady: boolean },
-    report: DrainReport,
-  ): Promise<number | undefined> {
-    let restarts = 0
-    while (state) {
-      try {
-        const now = await this.#now(steady)
-        return await drain.drain(now, state.watermark, mark, report)
-      } catch (error) {
-        if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
-      }
-      const { grid, watermark }: GridState = state
-      const states = await this.#parts.record.states(this.#parts.database)
-      state = states.find((other) => other.grid.id.equals(grid.id))
-      // Another collector that raises the watermark is no reason to give up.
-      restarts = state && state.watermark > watermark ? 0 : restarts + 1
-    }
-    this.#knownAt = -Infinity
-    return undefined
   }
 }
 
-function idOf(grid: Grid): string {
-  return grid.id.toString('hex')
+function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && error.kind === 'lock'
+}
+
+/** Tells whether this process commits nothing any more, and should let others collect. */
+function isForGood(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST'
 }

@@ -6,14 +6,11 @@ import { type Clock, sleep } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { GridKeys } from '../grid-keys.js'
 import type { GridRecord } from '../ledger/grid-record.js'
+import { MARKS_KEPT_MS } from '../ledger/retention.js'
 import { marksIn, marksOf, MAX_MARKS } from './mark-list.js'
 
-/**
- * Lifetime of the list. SQL keeps marks for twice as long, so that it knows all marks that can be
- * in the list.
- */
-const LIST_TTL_SECONDS = 24 * 3600
-export const MARKS_KEPT_MS = 2 * LIST_TTL_SECONDS * 1000
+/** Lifetime of the list: half the time for which SQL keeps marks, so that it knows those listed. */
+const LIST_TTL_SECONDS = MARKS_KEPT_MS / 2 / 1000
 
 /**
  * Number of lookups of an unknown mark, and the wait between them: a node of a Galera cluster may

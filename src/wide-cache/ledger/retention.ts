@@ -1,7 +1,6 @@
 import type { Database, SqlValue, Transaction } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
 import { table } from '../../database/table.js'
-import { MARKS_KEPT_MS } from '../collector/marks.js'
 import { FORGOTTEN } from './ledger.js'
 
 /** The sums of a writer, added to those of another. */
@@ -15,6 +14,9 @@ const SUMS = table(
   ['dropped', 'add'],
   ['lost', 'add'],
 )
+
+/** Time for which marks are kept. */
+export const MARKS_KEPT_MS = 48 * 3600 * 1000
 
 /** Time after which unseen writers are forgotten. */
 const KEPT_MS = 30 * 24 * 3600 * 1000

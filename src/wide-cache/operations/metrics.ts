@@ -5,7 +5,7 @@ import { cacheErrorReading, databaseErrorReadings } from '../../connections/erro
 import type { Run } from '../ledger/grid-record.js'
 import type { WriterFigures } from '../writer/writer.js'
 import type { GridFigures, NameState } from './name-state.js'
-import type { RunFigures } from './runs.js'
+import type { DrainFigures } from '../collector/drain-turns.js'
 
 /** From SQL alone, so the same from every process. */
 export const NAME_METRICS = {
@@ -167,7 +167,7 @@ function lastRunOf(grids: readonly GridFigures[]): Run | undefined {
 /** Figures of one process. */
 export interface ProcessFigures {
   readonly writer: WriterFigures
-  readonly runs: RunFigures
+  readonly drained: DrainFigures
   readonly cacheErrors: ErrorCounts
   readonly databaseErrors: ErrorCounts
   /** Age of the figures from SQL, in milliseconds; `undefined`: there are none. */
@@ -176,7 +176,7 @@ export interface ProcessFigures {
 
 export function processReadings(
   name: string,
-  { writer, runs, cacheErrors, databaseErrors, figuresAgeMs }: ProcessFigures,
+  { writer, drained, cacheErrors, databaseErrors, figuresAgeMs }: ProcessFigures,
 ): Reading[] {
   return [
     ...readingsOf(
@@ -190,11 +190,11 @@ export function processReadings(
         unconfirmedAge: seconds(writer.unconfirmedMs),
         directCommits: writer.directCommits,
         directRows: writer.directRows,
-        drains: runs.drains,
-        drainFailures: runs.failures,
-        drainedRows: runs.rows,
-        drainSeconds: seconds(runs.ms),
-        drainBusySeconds: seconds(runs.busyMs),
+        drains: drained.drains,
+        drainFailures: drained.failures,
+        drainedRows: drained.rows,
+        drainSeconds: seconds(drained.ms),
+        drainBusySeconds: seconds(drained.busyMs),
         figuresAge: seconds(figuresAgeMs),
       },
     ),

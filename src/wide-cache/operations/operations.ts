@@ -10,7 +10,7 @@ import type { WriterFigures } from '../writer/writer.js'
 import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
 import { type GridFigures, readNameState, type StateOfUse, type UseMetrics } from './name-state.js'
-import type { Runs } from './runs.js'
+import type { DrainTurns } from '../collector/drain-turns.js'
 
 /** Key of the state of the name, and seconds for which one reading of it serves all processes. */
 const STATE = 'state'
@@ -29,7 +29,7 @@ interface OperationsParts extends Omit<CachedReadParts, 'ttlSeconds'> {
   readonly cacheErrors: ErrorCounts
   readonly databaseErrors: ErrorCounts
   readonly writer: { readonly figures: WriterFigures }
-  readonly runs: Runs
+  readonly turns: DrainTurns
   readonly database: Queryable
   /** Metrics that the use of the name adds. */
   readonly useMetrics: UseMetrics | undefined
@@ -72,12 +72,12 @@ export class Operations {
 
   /** Reads all metrics; without those from SQL if SQL has never answered. Never rejects. */
   async readings(): Promise<Reading[]> {
-    const { name, clock, writer, runs, cacheErrors, databaseErrors, useMetrics } = this.#parts
+    const { name, clock, writer, turns, cacheErrors, databaseErrors, useMetrics } = this.#parts
     const known = await this.#state.get()
     const figuresAgeMs = known && ageOf(known, clock.elapsed())
     const ofProcess = processReadings(name, {
       writer: writer.figures,
-      runs: runs.figures,
+      drained: turns.figures,
       cacheErrors,
       databaseErrors,
       figuresAgeMs,
@@ -95,14 +95,14 @@ export class Operations {
    * for the next time.
    */
   health(): Health {
-    const { writer, cacheErrors, databaseErrors, runs, directSeconds, isOpen } = this.#parts
+    const { writer, cacheErrors, databaseErrors, turns, directSeconds, isOpen } = this.#parts
     if (!isOpen()) return CLOSED
     void this.#state.get()
     const reasons = troublesOf({
       writer: writer.figures,
       cacheErrors,
       databaseErrors,
-      drainsFailingMs: runs.failingMs,
+      drainsFailingMs: turns.failingMs,
       lagMs: this.#lagMs(this.#state.known),
       directSeconds,
     })

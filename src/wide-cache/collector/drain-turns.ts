@@ -1,8 +1,8 @@
 import type { Environment } from '../../support/environment.js'
-import type { DrainReport } from '../collector/grid-drain.js'
+import type { DrainReport } from './grid-drain.js'
 
 /** Figures of the drains of one process so far. */
-export interface RunFigures {
+export interface DrainFigures {
   /** Drains that have succeeded. */
   readonly drains: number
   /** Drains that have failed. */
@@ -16,9 +16,9 @@ export interface RunFigures {
 }
 
 /** Runs the drains of one process one after the other, and counts them. */
-export class Runs {
+export class DrainTurns {
   readonly #environment: Environment
-  #figures: RunFigures = { drains: 0, failures: 0, rows: 0, ms: 0, busyMs: 0 }
+  #figures: DrainFigures = { drains: 0, failures: 0, rows: 0, ms: 0, busyMs: 0 }
   #failingSince: number | undefined
   #runsFailingSince: number | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -27,7 +27,7 @@ export class Runs {
     this.#environment = environment
   }
 
-  get figures(): RunFigures {
+  get figures(): DrainFigures {
     return this.#figures
   }
 

@@ -5,7 +5,7 @@ import type { Run } from './run.js'
 import { STAMP, writersOf } from './schema.js'
 
 /** Drains on a schedule of the simulation's own, as long as the process lives. */
-export class Collecting {
+export class ScheduledDrains {
   readonly #run: Run
   readonly #actor: Actor
 
