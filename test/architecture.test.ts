@@ -1,6 +1,6 @@
 /**
- * The house of docs/architecture.md, held by its sources: who may know whom, and where time and
- * chance come from.
+ * The structure of docs/architecture.md, held by its sources: what may import what, and where time
+ * and chance come from.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -11,11 +11,11 @@ import { isSource } from './sources.js'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 
-/**
- * From the roof to the ground; imports point down only, and rooms of one storey do not know each
- * other.
- */
-const STOREYS: readonly (readonly string[])[] = [
+/** Layers of folders or files, from the top down. */
+type Structure = readonly (readonly string[])[]
+
+/** Imports point down only. Folders of one layer do not import each other. */
+const FOLDERS: Structure = [
   ['index', 'cli', 'testing'],
   ['activity', 'hits'],
   ['dashboard'],
@@ -27,7 +27,59 @@ const STOREYS: readonly (readonly string[])[] = [
   ['support'],
 ]
 
-/** Packages that only one room may know. */
+/** The same within two folders. A file of a layer may import others of that layer. */
+const INSIDE: Readonly<Record<string, Structure>> = {
+  'wide-cache': [
+    ['wide-cache', 'options'],
+    ['commands', 'engine-recorder', 'recorder'],
+    ['engine', 'engine-parts', 'engine-settings'],
+    ['operations'],
+    ['collector', 'writer'],
+    ['cached-reads', 'complete', 'completeness', 'entering', 'live', 'published-watermark'],
+    ['ledger'],
+    [
+      'cached-read',
+      'clock-watch',
+      'contexts',
+      'frame',
+      'grid',
+      'grid-keys',
+      'grid-options',
+      'layers',
+    ],
+  ],
+  activity: [
+    ['activity', 'router', 'middleware'],
+    ['visit-retention'],
+    [
+      'commit',
+      'history',
+      'live',
+      'options',
+      'ranges',
+      'recount',
+      'remove-value',
+      'retention',
+      'stats',
+    ],
+    ['day-closing', 'dimensions'],
+    ['sums'],
+    ['visit'],
+    [
+      'balance',
+      'book-metrics',
+      'books',
+      'certificate',
+      'dimension-values',
+      'keep',
+      'packed-dimensions',
+      'page',
+      'text',
+    ],
+  ],
+}
+
+/** Packages that only one folder may import. */
 const OWNED: Readonly<Record<string, string>> = {
   memjs: 'cache',
   ketama: 'cache',
@@ -72,8 +124,13 @@ function withoutComments(source: string): string {
 }
 
 /** `wide-cache` of `wide-cache/grid.ts`; `index` of `index.ts`. */
-function roomOf(path: string): string {
+function folderOf(path: string): string {
   return path.split('/')[0]!.replace(/\.[jt]s$/, '')
+}
+
+/** `ledger/ledger.ts` of `wide-cache/ledger/ledger.ts`. */
+function within(path: string): string {
+  return path.split('/').slice(1).join('/')
 }
 
 /** All files that importing one brings with it, types among them. */
@@ -92,35 +149,40 @@ function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
 }
 
 /** Returns what is wrong with an import, if anything. */
-function trespass({ file, from }: Import): string | undefined {
-  const room = roomOf(file)
+function faultOf({ file, from }: Import): string | undefined {
+  const folder = folderOf(file)
   if (from.startsWith('.')) {
-    const target = roomOf(
-      relative(SRC, normalize(join(SRC, dirname(file), from))).replaceAll('\\', '/'),
-    )
-    if (target === room) return undefined
-    const [mine, theirs] = [room, target].map((name) =>
-      STOREYS.findIndex((storey) => storey.includes(name)),
-    )
-    if (mine === -1 || theirs === -1) {
-      return `${file} imports ${from}: "${mine === -1 ? room : target}" has no place in the house`
-    }
-    return theirs! > mine! ? undefined : `${file} imports ${from}, which is not below it`
+    const target = relative(SRC, normalize(join(SRC, dirname(file), from))).replaceAll('\\', '/')
+    if (folderOf(target) !== folder) return directionFault(file, target, FOLDERS)
+    const inside = INSIDE[folder]
+    return inside && directionFault(within(file), within(target), inside)
   }
   const name = from
     .split('/')
     .slice(0, from.startsWith('@') ? 2 : 1)
     .join('/')
   const owner = OWNED[name]
-  return owner === undefined || owner === room
+  return owner === undefined || owner === folder
     ? undefined
-    : `${file} imports ${name}, which only src/${owner} may know`
+    : `${file} imports ${name}, which only src/${owner} may import`
+}
+
+/** Returns what is wrong if `file` imports `target`: a layer is missing, or `target` not below. */
+function directionFault(file: string, target: string, layers: Structure): string | undefined {
+  const [mine, theirs] = [folderOf(file), folderOf(target)]
+  if (mine === theirs) return undefined
+  const layerOf = (name: string) => layers.findIndex((layer) => layer.includes(name))
+  for (const name of [mine, theirs]) if (layerOf(name) === -1) return `"${name}" has no layer`
+  const areFiles = ![file, target].some((path) => path.includes('/'))
+  return layerOf(theirs) > layerOf(mine) || (areFiles && layerOf(theirs) === layerOf(mine))
+    ? undefined
+    : `${file} imports ${target}, which is not below it`
 }
 
 const sources = files.map((file) => ({ file, source: readFileSync(join(SRC, file), 'utf8') }))
 const imports = sources.flatMap(({ file, source }) => importsIn(file, source))
 
-describe('the house', () => {
+describe('the structure of the sources', () => {
   test('the sources are found, and so are their imports', () => {
     assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
     for (const [file, from] of [
@@ -135,17 +197,23 @@ describe('the house', () => {
     }
   })
 
-  test('relatives and testing need neither requests nor widget', () => {
-    for (const room of ['counters', 'sequence', 'collision-free-map', 'export-queue', 'testing']) {
-      const reached = reachedFrom(`${room}/index.ts`)
+  test('counters, sequence, map, queue and testing need neither requests nor widget', () => {
+    for (const folder of [
+      'counters',
+      'sequence',
+      'collision-free-map',
+      'export-queue',
+      'testing',
+    ]) {
+      const reached = reachedFrom(`${folder}/index.ts`)
       assert(
         reached.has('database/database.ts') && reached.has('support/package-file.ts'),
-        `what ${room} needs is found`,
+        `what ${folder} needs is found`,
       )
       assert.deepEqual(
         [...reached].filter(
           (file) =>
-            ['activity', 'dashboard', 'hits', 'page-views'].includes(roomOf(file)) ||
+            ['activity', 'dashboard', 'hits', 'page-views'].includes(folderOf(file)) ||
             file === 'index.ts',
         ),
         [],
@@ -162,14 +230,14 @@ describe('the house', () => {
     )
   })
 
-  test('imports point down, and each package has one room that knows it', () => {
+  test('imports point down, and each package has one folder that imports it', () => {
     assert.deepEqual(
-      imports.map(trespass).filter((found) => found !== undefined),
+      imports.map(faultOf).filter((found) => found !== undefined),
       [],
     )
   })
 
-  test("an import that points up, or beside, or at another room's package would be seen", () => {
+  test("an import that points up, or beside, or at another folder's package would be seen", () => {
     const forbidden: Import[] = [
       { file: 'cache/memory.ts', from: '../wide-cache/grid.js' },
       { file: 'cache/memory.ts', from: '../database/database.js' },
@@ -179,9 +247,13 @@ describe('the house', () => {
       { file: 'wide-cache/grid.ts', from: '../elsewhere/thing.js' },
       { file: 'wide-cache/writer/writer.ts', from: 'memjs' },
       { file: 'activity/stats.ts', from: 'mysql2/promise' },
+      { file: 'wide-cache/ledger/ledger.ts', from: '../collector/marks.js' },
+      { file: 'wide-cache/writer/writer.ts', from: '../collector/marks.js' },
+      { file: 'wide-cache/grid.ts', from: './frame-of-tomorrow.js' },
+      { file: 'activity/books.ts', from: './commit.js' },
     ]
-    for (const one of forbidden) assert(trespass(one), `${one.from} in ${one.file}`)
-    assert.equal(trespass({ file: 'activity/visit.ts', from: '../support/clock.js' }), undefined)
+    for (const one of forbidden) assert(faultOf(one), `${one.from} in ${one.file}`)
+    assert.equal(faultOf({ file: 'activity/visit.ts', from: '../support/clock.js' }), undefined)
     const written =
       "import type { A } from './a.js'\nexport {\n  b,\n} from './b.js'\nimport " +
       "'./c.js'\nawait import('./d.js')\n// import './e.js'\n/* from './f.js' */"
@@ -191,7 +263,7 @@ describe('the house', () => {
     )
   })
 
-  test('the heart reaches for no clock, timer or chance behind its back', () => {
+  test('the wide cache takes no clock, timer or chance but those that it is given', () => {
     const reached = sources
       .filter(({ file }) => file.startsWith('wide-cache/') && !MAY_REACH_OUT.includes(file))
       .flatMap(({ file, source }) =>

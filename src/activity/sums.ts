@@ -1,5 +1,5 @@
 import { fitText } from './text.js'
-import { MAX_VALUE_BYTES, packedPairs, unpackPair } from './dimensions/packed.js'
+import { MAX_VALUE_BYTES, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { Visit } from './visit.js'
 import { HOURS_A_DAY } from './books.js'
 import { HOUR_MS } from '../support/clock.js'

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { pageOf } from './page.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
 import { fitText } from './text.js'
-import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packDimensions } from './dimensions/packed.js'
+import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packDimensions } from './packed-dimensions.js'
 import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 
 const value = fc

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { arePackedDimensions } from './dimensions/packed.js'
+import { arePackedDimensions } from './packed-dimensions.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
 import type { Codec } from '../support/codec.js'
 

@@ -3,7 +3,7 @@ import { identifier, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
-import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from './packed.js'
+import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from '../packed-dimensions.js'
 
 /** A short text that tells something about a page view, such as a country; or no value. */
 export type Dimension = (req: Request) => string | null | undefined
