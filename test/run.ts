@@ -16,6 +16,7 @@ import { ALL_VARIABLE } from './scale.js'
 import { ensureBinaries } from './servers/binaries.js'
 import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
 import { startMemcached } from './servers/memcached.js'
+import { keepFilesInMemory } from './servers/memory-folder.js'
 import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
 import { removeOld } from '../scripts/typescript/compiled.js'
 
@@ -73,6 +74,7 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
   assert(existsSync(join(ROOT, file)), `there is no ${file}`)
 }
 
+keepFilesInMemory()
 process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
 const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
 // The files run in child processes, which inherit the environment and this process's --import.

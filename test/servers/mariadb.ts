@@ -22,6 +22,9 @@ const START_TIMEOUT_MS = 60_000
 const USER = 'wide'
 const PASSWORD = 'cache-password'
 
+/** A server makes this file as large at once, and each test's server copies it. */
+const LOG_SIZE = '--loose-innodb-log-file-size=16M'
+
 /**
  * Small and quick. A commit is in the kernel's hands before it is answered (2), so that a killed
  * server has lost nothing; only a power cut would.
@@ -30,6 +33,7 @@ const OPTIONS = [
   '--skip-log-bin',
   '--innodb-flush-log-at-trx-commit=2',
   '--innodb-buffer-pool-size=64M',
+  LOG_SIZE,
   '--max-connections=200',
   '--skip-name-resolve',
   // MySQL's second protocol has a port of its own; MariaDB does not know it.
@@ -178,12 +182,16 @@ async function initialise(
         [
           '--no-defaults',
           `--datadir=${data}`,
+          LOG_SIZE,
           ...options,
           '--auth-root-authentication-method=normal',
           '--skip-test-db',
         ],
       ]
-    : [program, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, ...options]]
+    : [
+        program,
+        ['--no-defaults', '--initialize-insecure', `--datadir=${data}`, LOG_SIZE, ...options],
+      ]
   try {
     await promisify(execFile)(command, args, { timeout: START_TIMEOUT_MS })
   } catch (error) {
