@@ -48,13 +48,7 @@ export type { HitsDay } from './hits/history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
 export type { HitsRouterOptions } from './hits/router.js'
-export type {
-  Instrument,
-  InstrumentCallback,
-  InstrumentDescription,
-  InstrumentValues,
-  MetricsMeter,
-} from './metrics/open-telemetry.js'
+export type { MetricsMeter } from './metrics/open-telemetry.js'
 export { joinMetrics, type MetricsSource } from './metrics/prometheus.js'
 export type { Clock, Timer } from './support/clock.js'
 export { ClosedError } from './support/closed-error.js'

@@ -16,10 +16,10 @@ const OUT = resolve(output ?? join(ROOT, 'docs/api'))
 const HANDED_IN_BY_TESTS = ['Environment']
 
 /** Types that users need not name, because what they write is inferred to be of them. */
-const INTERNAL_TYPES = ['RemoveOld', 'Request']
+const INTERNAL_TYPES = ['InstrumentCallback', 'InstrumentDescription', 'RemoveOld', 'Request']
 
 /** Bases of public types that are not exported: their methods are shown in what inherits them. */
-const BASES = ['Recorder', 'EngineRecorder', 'RowRecorder']
+const BASES = ['BucketOptions', 'Recorder', 'EngineRecorder', 'RowRecorder']
 
 /** Endings of option names, each with the unit that the text of such an option must name. */
 const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }

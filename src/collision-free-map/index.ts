@@ -6,18 +6,11 @@
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 
-export type { BucketOptions } from '../buckets/options.js'
 export {
   BucketsDifferError,
   type Change,
   CollisionFreeMap,
   type CollisionFreeMapOptions,
 } from './collision-free-map.js'
-export type {
-  Instrument,
-  InstrumentCallback,
-  InstrumentDescription,
-  InstrumentValues,
-  MetricsMeter,
-} from '../metrics/open-telemetry.js'
+export type { MetricsMeter } from '../metrics/open-telemetry.js'
 export { joinMetrics, type MetricsSource } from '../metrics/prometheus.js'

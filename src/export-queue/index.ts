@@ -6,14 +6,7 @@
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 
-export type { BucketOptions } from '../buckets/options.js'
 export { BucketsDifferError } from '../buckets/buckets.js'
 export { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
-export type {
-  Instrument,
-  InstrumentCallback,
-  InstrumentDescription,
-  InstrumentValues,
-  MetricsMeter,
-} from '../metrics/open-telemetry.js'
+export type { MetricsMeter } from '../metrics/open-telemetry.js'
 export { joinMetrics, type MetricsSource } from '../metrics/prometheus.js'
