@@ -61,7 +61,7 @@ export type { CommitContext, ReadContext, RetentionContext } from './wide-cache/
 export type { WideCacheOptions } from './wide-cache/options.js'
 export type { LedgerReport } from './wide-cache/ledger/report.js'
 export type { Health } from './wide-cache/operations/health.js'
-export { KindDiffersError } from './wide-cache/ledger/use.js'
+export { KindDiffersError } from './wide-cache/ledger/name-settings.js'
 export { WideCache } from './wide-cache/wide-cache.js'
 export type { CloseReport } from './wide-cache/writer/closing.js'
 export type { LiveCell } from './wide-cache/live.js'

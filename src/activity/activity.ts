@@ -349,7 +349,7 @@ function engineSettings(
   return {
     ...settings.grid,
     name,
-    use: { kind: 'activity', keepSeconds, historyDays, keep, repeatSeconds: 0 },
+    nameSettings: { kind: 'activity', keepSeconds, historyDays, keep, repeatSeconds: 0 },
     tables: ['activity'],
     codec: visitCodec,
     commit: commitVisits,

@@ -1,7 +1,7 @@
 /** Whether the books of an activity balance, as metrics of its name. */
 import type { Queryable } from '../database/database.js'
 import { counter, gauge } from '../metrics/metric.js'
-import type { UseMetrics } from '../wide-cache/operations/name-state.js'
+import type { AddedMetrics } from '../wide-cache/operations/name-state.js'
 
 export const BOOK_METRICS = {
   difference: gauge(
@@ -22,7 +22,7 @@ export const BOOK_METRICS = {
 } as const
 
 /** Result of the collectors' last comparison. */
-export const bookMetrics: UseMetrics = {
+export const bookMetrics: AddedMetrics = {
   table: BOOK_METRICS,
   async read(queryable: Queryable, name: string) {
     const {

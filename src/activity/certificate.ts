@@ -97,7 +97,7 @@ export async function readCertificate(
       `(SELECT COALESCE(SUM(late), 0) ${ofHours}) AS hour_late, ` +
       '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
       'v.day >= b.open_day) AS seen, ' +
-      '(SELECT keeps FROM wide_cache_uses AS u WHERE u.name = ?) AS keeps ' +
+      '(SELECT keeps FROM wide_cache_names AS u WHERE u.name = ?) AS keeps ' +
       `FROM (${LEDGER_SUMS}) AS l ` +
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +

@@ -18,7 +18,7 @@ function transactionOf(keeps: string): Transaction {
     maxStatementBytes: 16 * 2 ** 20,
     query: async (sql) => {
       await turn()
-      return { rows: sql.includes('wide_cache_uses') ? [{ keeps }] : [], affectedRows: 0 }
+      return { rows: sql.includes('wide_cache_names') ? [{ keeps }] : [], affectedRows: 0 }
     },
     now: async () => NOW,
     beforeCommit: () => {},

@@ -4,14 +4,18 @@
  * commits what was in quarantine.
  */
 import type { Queryable } from '../database/database.js'
-import { type Keep, type Use, useOf } from '../wide-cache/ledger/use.js'
+import {
+  type Keep,
+  type NameSettings,
+  readNameSettings,
+} from '../wide-cache/ledger/name-settings.js'
 
 /** Part of the visits of a name that is kept from now on. */
 export async function keptOf(queryable: Queryable, name: string): Promise<Keep> {
-  return keptBy(await useOf(queryable, name))
+  return keptBy(await readNameSettings(queryable, name))
 }
 
 /** Reads that from a recorded use: rows, unless a process has given another value. */
-export function keptBy(use: Use | undefined): Keep {
+export function keptBy(use: NameSettings | undefined): Keep {
   return use?.keep || 'rows'
 }

@@ -14,7 +14,7 @@ import {
 } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
-import { enterUse, type Keep } from '../wide-cache/ledger/use.js'
+import { enterName, type Keep } from '../wide-cache/ledger/name-settings.js'
 import { commitVisits } from './commit.js'
 import { recount } from './recount.js'
 import { removeOldVisits } from './retention.js'
@@ -169,7 +169,7 @@ async function assertRecounted(database: Database, name: string): Promise<number
 
 /** A process enters that gives the option `keep`. */
 const keep = (database: Database, name: string, kept: Keep) =>
-  enterUse(database, name, {
+  enterName(database, name, {
     kind: 'activity',
     cellTtlSeconds: 3600,
     vanishedSeconds: 3600,

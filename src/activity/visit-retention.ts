@@ -2,7 +2,7 @@ import type { Database } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
-import { type Keep, useOf } from '../wide-cache/ledger/use.js'
+import { type Keep, readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { watchBalance } from './balance.js'
 import { type ActivityCertificate, certificateLine } from './certificate.js'
 import { keptBy } from './keep.js'
@@ -42,7 +42,7 @@ export class VisitRetention {
     const began = clock.elapsed()
     const until = began + this.#durationMs(began)
     await watchBalance(database, name, logger)
-    const use = await useOf(database, name)
+    const use = await readNameSettings(database, name)
     this.#compareKeep(keptBy(use))
     const kept = {
       rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
@@ -88,7 +88,7 @@ export class VisitRetention {
         'kept longer',
         `wide-cache: visits of "${name}" are kept for ${hoursOf(kept)} h, the longest time ` +
           `that a process has given, and not for ${hoursOf(keepSeconds)} h as this one has; ` +
-          'if no process needs them so long, run: UPDATE wide_cache_uses SET keep_seconds = ' +
+          'if no process needs them so long, run: UPDATE wide_cache_names SET keep_seconds = ' +
           `${keepSeconds} WHERE name = '${name}'`,
       )
     }

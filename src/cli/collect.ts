@@ -16,7 +16,7 @@ import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { type Collectable, collectableOf } from '../wide-cache/commands.js'
-import { type SharedUse, sharedUses } from '../wide-cache/ledger/use.js'
+import { type SharedName, sharedNames } from '../wide-cache/ledger/name-settings.js'
 import { type CollectOptions, UsageError } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { addressOf, listenWhile } from './listen.js'
@@ -33,9 +33,9 @@ const LOOK_AGAIN_EVERY_MS = 10_000
 /** Tables that each collecting run writes. */
 const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
 
-/** The collector of a name, and the use that it was started for. */
+/** The collector of a name, and the settings that it was started for. */
 interface Running {
-  readonly use: SharedUse
+  readonly shared: SharedName
   readonly collector: Collectable
 }
 
@@ -138,10 +138,10 @@ class CollectedNames {
       await this.#database.migrate(['wide-cache'])
       await this.#refuseMissingRights()
       const { name } = this.#options
-      const uses = (await sharedUses(this.#database)).filter(
-        (use) => use.kind !== DOCTOR_KIND && (name === undefined || use.name === name),
+      const names = (await sharedNames(this.#database)).filter(
+        (shared) => shared.kind !== DOCTOR_KIND && (name === undefined || shared.name === name),
       )
-      if (uses.length === 0 && this.#running.size === 0) {
+      if (names.length === 0 && this.#running.size === 0) {
         this.#burst.warnOnce(
           'none',
           'wide-cache: no process with memcached has used ' +
@@ -149,7 +149,7 @@ class CollectedNames {
             'collecting begins when one does',
         )
       }
-      for (const use of uses) await this.#see(use)
+      for (const shared of names) await this.#see(shared)
       this.#blind = undefined
       this.#burst.recovered('look', 'wide-cache: the database answers again')
     } catch (error) {
@@ -172,18 +172,22 @@ class CollectedNames {
     this.#mayWrite = true
   }
 
-  /** Starts the collector of a name, or starts it anew where its use has changed. */
-  async #see(use: SharedUse): Promise<void> {
-    const { name, kind } = use
+  /** Starts the collector of a name, or starts it anew where its settings have changed. */
+  async #see(shared: SharedName): Promise<void> {
+    const { name, kind } = shared
     const running = this.#running.get(name)
-    if (running && running.use.kind === kind && running.use.cellTtlSeconds >= use.cellTtlSeconds) {
+    if (
+      running &&
+      running.shared.kind === kind &&
+      running.shared.cellTtlSeconds >= shared.cellTtlSeconds
+    ) {
       return
     }
     await running?.collector.close()
     this.#running.delete(name)
     if (this.#stop.aborted) return
     try {
-      this.#running.set(name, { use, collector: this.#start(use) })
+      this.#running.set(name, { shared, collector: this.#start(shared) })
       this.#logger.info(`wide-cache: collecting "${name}" (${kind})`, { name, kind })
     } catch (error) {
       // One that cannot be collected does not stop the others.
@@ -196,7 +200,7 @@ class CollectedNames {
   }
 
   /** @throws TypeError, RangeError for flags that do not fit its grid; UsageError */
-  #start({ name, kind, ...recorded }: SharedUse): Collectable {
+  #start({ name, kind, ...recorded }: SharedName): Collectable {
     const {
       retentionHours,
       width = recorded.width,

@@ -9,7 +9,7 @@ import type { Database, Queryable } from '../database/database.js'
 import { csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
-import { useOf } from '../wide-cache/ledger/use.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
 import { type ExportOptions, UsageError } from './arguments.js'
 
@@ -74,7 +74,7 @@ function momentsOf({ from, to }: ExportOptions): { from: string; to: string } {
 
 /** The first hour of which the values are kept by the hour. */
 async function keptFrom(queryable: Queryable, name: string): Promise<number> {
-  const days = (await useOf(queryable, name))?.historyDays ?? 0
+  const days = (await readNameSettings(queryable, name))?.historyDays ?? 0
   return hourOf(await queryable.now()) - HOURS_A_DAY * days
 }
 

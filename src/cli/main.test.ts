@@ -434,7 +434,7 @@ test('without a name it collects all activities and hits, new ones too, only the
 
   const database = mysql(env.DATABASE_URL)
   const { rows } = await database.query(
-    'SELECT kind, keep_seconds, history_days, repeat_seconds FROM wide_cache_uses ORDER BY kind',
+    'SELECT kind, keep_seconds, history_days, repeat_seconds FROM wide_cache_names ORDER BY kind',
   )
   assert.deepEqual(
     rows.map(({ kind, keep_seconds: keep, history_days: days, repeat_seconds: repeat }) => [

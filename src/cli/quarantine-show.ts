@@ -9,7 +9,7 @@ import {
   rowsInFrame,
 } from '../wide-cache/ledger/quarantined-frames.js'
 import { RowsError } from '../wide-cache/ledger/rows.js'
-import { useOf } from '../wide-cache/ledger/use.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { CommandLog } from './log.js'
 import { withKind } from './row-kinds.js'
 import { counted, table } from './table.js'
@@ -58,7 +58,7 @@ export async function showFrame(command: Shown, id: number): Promise<void> {
   const frame = await frameInQuarantine(database, id, name)
   if (!frame) throw new Error(notThere(id))
   const bytes = await bytesOf(database, frame)
-  const use = await useOf(database, frame.name)
+  const use = await readNameSettings(database, frame.name)
   const told = { ...shown(frame), kind: use?.kind ?? null, bytes: bytes.length }
   const { content, more } = contentOf(command, frame, bytes, use?.kind ?? '')
   if (json) {

@@ -12,7 +12,7 @@ import {
   retryFrame,
 } from '../wide-cache/ledger/quarantined-frames.js'
 import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
-import { useOf } from '../wide-cache/ledger/use.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { QuarantineOptions } from './arguments.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
@@ -76,7 +76,7 @@ export async function quarantine(
 /** Refuses an unknown name. A removed one may have frames in quarantine. @throws UsageError */
 async function checkName(database: Database, name: string): Promise<void> {
   const { rows } = await database.query(
-    'SELECT name FROM wide_cache_uses UNION SELECT name FROM wide_cache_quarantine ORDER BY name',
+    'SELECT name FROM wide_cache_names UNION SELECT name FROM wide_cache_quarantine ORDER BY name',
   )
   const names = rows.map((row) => String(row['name']))
   refuseUnknownName(name, names)
@@ -117,7 +117,7 @@ async function retryOne(
   log: CommandLog,
 ): Promise<number | string | undefined> {
   if (frame.writer === null) return 'bytes that are no frame cannot be retried'
-  const use = await useOf(database, frame.name)
+  const use = await readNameSettings(database, frame.name)
   const kind = use?.kind ?? ''
   const retried = withKind({ name: frame.name, kind }, database, log, (known) =>
     unlocked(systemEnvironment, () => retryFrame(database, frame, known)),

@@ -43,7 +43,7 @@ export function statusText({ readAt, names, tables }: Status): string {
   ].join('')
 }
 
-function nameText({ name, readAt, use, ledger, grids, quarantine }: NameState): string {
+function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameState): string {
   const figures: (readonly [string, number])[] = [
     ['issued', ledger.issued],
     ['committed', ledger.committed],
@@ -55,18 +55,23 @@ function nameText({ name, readAt, use, ledger, grids, quarantine }: NameState): 
     ['came again', ledger.duplicate],
   ]
   const others: (readonly [string, string])[] = [
-    ['processes seen', `${counted(ledger.writersSeen)} in ${spanText(use.vanishedSeconds * 1000)}`],
     [
-      use.keep === 'sums' ? 'no rows; sums are kept' : 'rows are kept',
-      use.keepSeconds === 0 ? 'not said' : spanText(use.keepSeconds * 1000),
+      'processes seen',
+      `${counted(ledger.writersSeen)} in ${spanText(settings.vanishedSeconds * 1000)}`,
     ],
-    ...(use.historyDays === 0 ? [] : [['values by the hour', `${use.historyDays} days`] as const]),
-    ['cells live', spanText(use.cellTtlSeconds * 1000)],
+    [
+      settings.keep === 'sums' ? 'no rows; sums are kept' : 'rows are kept',
+      settings.keepSeconds === 0 ? 'not said' : spanText(settings.keepSeconds * 1000),
+    ],
+    ...(settings.historyDays === 0
+      ? []
+      : [['values by the hour', `${settings.historyDays} days`] as const]),
+    ['cells live', spanText(settings.cellTtlSeconds * 1000)],
     ['in quarantine', quarantineText({ readAt, quarantine })],
   ]
   const lines = Math.max(figures.length, others.length)
   return (
-    `${printable(`${name}  (${use.kind})`)}\n` +
+    `${printable(`${name}  (${settings.kind})`)}\n` +
     table(
       Array.from({ length: lines }, (_, at) => {
         const [word, count] = figures[at] ?? ['', '']

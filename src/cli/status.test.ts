@@ -90,7 +90,7 @@ for (const [where, open] of databases) {
 const STATE: NameState = {
   name: `hits.${'n'.repeat(27)}`,
   readAt: 1_800_000_000_000,
-  use: {
+  settings: {
     kind: 'k'.repeat(32),
     cellTtlSeconds: 2_592_000,
     vanishedSeconds: 2_592_000,
@@ -139,7 +139,7 @@ test('the text has at most 80 columns, whatever the figures', () => {
   const one = statusText({ readAt: 0, names: [{ ...STATE, quarantine }], tables: {} })
   assert.match(one, / in quarantine +1 frame, since 5 s\n/)
   assert.match(text, /\n {2}and 4 grids more\n/)
-  const hostile = { ...STATE, name: 'a\u001b[2J', use: { ...STATE.use, kind: '\u009b' } }
+  const hostile = { ...STATE, name: 'a\u001b[2J', settings: { ...STATE.settings, kind: '\u009b' } }
   const shown = statusText({ readAt: 0, names: [hostile], tables: { '\u202e': 1 } })
   assert(!/[^\P{C}\n]/u.test(shown), shown)
   assert.match(

@@ -68,7 +68,7 @@ async function namesOf(
   const names: NameState[] = []
   for (const name of only === undefined ? recorded : [only]) {
     const state = await readNameState(database, name, readAt)
-    if (state && state.use.kind !== DOCTOR_KIND) names.push(state)
+    if (state && state.settings.kind !== DOCTOR_KIND) names.push(state)
   }
   return { readAt, names }
 }

@@ -6,7 +6,7 @@ import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import type { Database, Transaction } from '../database/database.js'
 import type { Environment } from '../support/environment.js'
 import type { Logger } from '../support/logger.js'
-import { useOf } from '../wide-cache/ledger/use.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { CommitContext } from '../wide-cache/contexts.js'
 import { commitHits } from './commit.js'
 import { type Hit, itemCodec } from './hit.js'
@@ -44,7 +44,9 @@ export function hitsCommit(
       // Of SQL, so that all who commit have the same windows.
       repeatMs:
         1000 *
-        ((await useOf(tx, gridName))?.repeatSeconds || repeatSeconds || DEFAULT_REPEAT_SECONDS),
+        ((await readNameSettings(tx, gridName))?.repeatSeconds ||
+          repeatSeconds ||
+          DEFAULT_REPEAT_SECONDS),
       now,
       add: (counts, tx) => map.update(counts, tx),
     })

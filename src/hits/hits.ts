@@ -14,7 +14,7 @@ import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
-import { useOf } from '../wide-cache/ledger/use.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { START_COMMAND } from '../wide-cache/options.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
@@ -385,14 +385,14 @@ function engineSettings(
   return {
     ...settings.grid,
     name: gridName,
-    use: { kind: 'hits', keepSeconds, historyDays: 0, repeatSeconds, keep: '' },
+    nameSettings: { kind: 'hits', keepSeconds, historyDays: 0, repeatSeconds, keep: '' },
     tables: ['hits', 'collision-free-map'],
     codec: hitCodec,
     commit: hitsCommit(settings, map),
     maxCommitRows: MAX_COMMIT_ROWS,
     readTtlSeconds: READ_TTL_SECONDS,
     async removeOld(database, { now }) {
-      const kept = (await useOf(database, gridName))?.keepSeconds ?? keepSeconds
+      const kept = (await readNameSettings(database, gridName))?.keepSeconds ?? keepSeconds
       const more = await removeOldHits(database, name, now - 1000 * kept)
       return (await removeHours(database, name, now)) || more
     },

@@ -3,17 +3,17 @@ import type { Codec } from '../support/codec.js'
 import type { RetentionContext } from './contexts.js'
 import type { GridSettings } from './grid-options.js'
 import type { Commit } from './ledger/rows.js'
-import type { Use } from './ledger/use.js'
-import type { UseMetrics } from './operations/name-state.js'
+import type { NameSettings } from './ledger/name-settings.js'
+import type { AddedMetrics } from './operations/name-state.js'
 
 export type RemoveOld = (database: Database, context: RetentionContext) => Promise<boolean | void>
 
-/** Settings of an engine: those of its grid, and what the use of the name hands in. */
+/** Settings of an engine: those of its grid, and what activity, hits or a WideCache hand in. */
 export interface EngineSettings<Row> extends GridSettings {
   readonly name: string
-  /** What SQL records of the use. */
-  readonly use: Omit<Use, 'cellTtlSeconds' | 'vanishedSeconds'>
-  /** Parts of the package whose tables the use needs. */
+  /** What SQL records of the name. */
+  readonly nameSettings: Omit<NameSettings, 'cellTtlSeconds' | 'vanishedSeconds'>
+  /** Parts of the package whose tables it needs. */
   readonly tables: readonly string[]
   readonly codec: Codec<Row>
   readonly commit: Commit<Row>
@@ -25,8 +25,8 @@ export interface EngineSettings<Row> extends GridSettings {
    * only.
    */
   readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
-  /** Metrics that the use adds to those of its name. */
-  readonly metrics: UseMetrics | undefined
+  /** Metrics that it adds to those of its name. */
+  readonly metrics: AddedMetrics | undefined
   /** What to do if no process collects, for the log. */
   readonly collectorRemedy: string
 }

@@ -26,7 +26,7 @@ const LIVE_PATIENCE_MS = 100
 
 /**
  * Puts the writer, the collector and the ledger of one name together. Does not know what the rows
- * are: the use of the name hands in how they are committed, kept and told of.
+ * are: activity, hits or a WideCache hand in how they are committed, kept and told of.
  */
 export class Engine<Row> {
   /** Tells from creation to closing what is under way. Owns the cache and the database. */
@@ -76,7 +76,7 @@ export class Engine<Row> {
       databaseErrors: errorsOf(database.database),
       writer: this.writer,
       turns,
-      useMetrics: settings.metrics,
+      addedMetrics: settings.metrics,
       isOpen: () => connections.isOpen,
     })
     if (settings.collect !== false) this.collect(settings.collect)

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { ClockWatch } from './clock-watch.js'
 import type { GridRecord } from './ledger/grid-record.js'
-import { enterUse, type Use } from './ledger/use.js'
+import { enterName, type NameSettings } from './ledger/name-settings.js'
 
 /**
  * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
@@ -16,7 +16,7 @@ const NEW_GRID_SECONDS = 300
  */
 export function entering({
   name,
-  use,
+  nameSettings,
   layerSeconds,
   scope,
   clock,
@@ -24,7 +24,7 @@ export function entering({
   record,
 }: {
   readonly name: string
-  readonly use: Use
+  readonly nameSettings: NameSettings
   readonly layerSeconds: number
   readonly scope: 'shared' | 'private'
   readonly clock: Clock
@@ -33,12 +33,12 @@ export function entering({
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
-    await enterUse(database, name, use)
+    await enterName(database, name, nameSettings)
     const now = await watch.now(database)
     const ageMs = clock.elapsed() - createdAt
     // A private cache has no cells older than this process.
     const oldest = scope === 'private' ? ageMs / 1000 + layerSeconds : NEW_GRID_SECONDS
-    const seconds = Math.min(oldest, use.cellTtlSeconds)
+    const seconds = Math.min(oldest, nameSettings.cellTtlSeconds)
     await record.enter(database, now, seconds, Math.floor(now - ageMs))
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, loggerOf, wrongValue } from '../support/options.js'
 import { cronPeriodSeconds } from '../support/schedule.js'
 
-/** Options of the grid and its timing, the same for every use of the wide cache. */
+/** Options of the grid and its timing, the same for activity, hits and WideCache. */
 export interface GridOptions {
   /**
    * The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS or

@@ -17,7 +17,7 @@ test('what is not given has its default, also where it is given as undefined', (
   })
   assert.deepEqual(figures, {
     name: 'test',
-    use: { kind: 'rows', keepSeconds: 0, historyDays: 0, repeatSeconds: 0, keep: '' },
+    nameSettings: { kind: 'rows', keepSeconds: 0, historyDays: 0, repeatSeconds: 0, keep: '' },
     tables: [],
     afterRun: undefined,
     metrics: undefined,

@@ -117,7 +117,7 @@ export function settingsOf<Row, Figures>(
   return Object.freeze({
     ...gridSettings(grid),
     name: identifier('name', name),
-    use: {
+    nameSettings: {
       kind: kindOf(kind),
       keepSeconds: 0,
       historyDays: 0,

@@ -1,24 +1,27 @@
-/** Opens what {@link WideCache} is, in an environment and for a use that a test owns. */
+/** Opens what {@link WideCache} is, in an environment and with settings that a test owns. */
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import type { Engine } from './engine.js'
 import type { EngineSettings } from './engine-settings.js'
 import { settingsOf, type WideCacheOptions } from './options.js'
 import { RowRecorder, rowEngine } from './wide-cache.js'
 
-/** Settings that a use of the package hands in, beside the options of a WideCache. */
-export type OwnUse = Partial<EngineSettings<never>['use']> &
+/** Settings beside the options of a WideCache. */
+export type OwnSettings = Partial<EngineSettings<never>['nameSettings']> &
   Partial<Pick<EngineSettings<never>, 'tables' | 'afterRun' | 'metrics' | 'collectorRemedy'>>
 
 export function openEngine<Row, Figures = unknown>(
   options: WideCacheOptions<Row, Figures>,
   environment: Environment = systemEnvironment,
-  own: OwnUse = {},
+  own: OwnSettings = {},
 ): { wide: RowRecorder<Row, Figures>; engine: Engine<Row> } {
   const settings = settingsOf(options)
   const { tables = [], afterRun, metrics, collectorRemedy = settings.collectorRemedy } = own
-  const { kind, keepSeconds, historyDays, repeatSeconds, keep } = { ...settings.use, ...own }
-  const use = { kind, keepSeconds, historyDays, repeatSeconds, keep }
-  const whole = { ...settings, use, tables, afterRun, metrics, collectorRemedy }
+  const { kind, keepSeconds, historyDays, repeatSeconds, keep } = {
+    ...settings.nameSettings,
+    ...own,
+  }
+  const nameSettings = { kind, keepSeconds, historyDays, repeatSeconds, keep }
+  const whole = { ...settings, nameSettings, tables, afterRun, metrics, collectorRemedy }
   const engine = rowEngine(whole, environment)
   return { wide: new RowRecorder(engine, settings.read), engine }
 }

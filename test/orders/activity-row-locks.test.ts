@@ -11,7 +11,7 @@ import type { Database } from '../../src/database/database.js'
 import { openDatabase } from '../../src/database/open.js'
 import { HOUR_MS } from '../../src/support/clock.js'
 import { systemEnvironment as environment } from '../../src/support/environment.js'
-import { enterUse } from '../../src/wide-cache/ledger/use.js'
+import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { commit, START, visit } from './activity.js'
 import { atEachStatement, unlocked } from './each-statement.js'
@@ -144,10 +144,10 @@ test('visits committed while keep changes at any moment have rows, or are sums a
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      await enterUse(database, nameOf(statement), use('rows'))
+      await enterName(database, nameOf(statement), use('rows'))
       await commit({ database: stopped }, [visit(START, 1)], START, nameOf(statement))
     },
-    (statement) => enterUse(other, nameOf(statement), use('sums')),
+    (statement) => enterName(other, nameOf(statement), use('sums')),
   )
   assert(statements > 6)
   for (let statement = 1; statement <= statements; statement++) {

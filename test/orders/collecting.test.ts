@@ -78,7 +78,7 @@ test('a process that has asked for the lease, and got no answer, gives it back t
       await enterGrid(orders, [one])
       await orders.together({
         one: async () => {
-          const query = () => one.database.query('SELECT 1 FROM wide_cache_uses')
+          const query = () => one.database.query('SELECT 1 FROM wide_cache_names')
           const collecting = collectingOf(one, () => query().catch(() => undefined))
           await sleep(one.clock, FIRST_RUN_MS)
           await collecting.end()

@@ -7,7 +7,7 @@ import { readHistory, readTop } from '../../src/activity/history.js'
 import type { Period } from '../../src/support/periods.js'
 import { recount, Recounts } from '../../src/activity/recount.js'
 import { readStats } from '../../src/activity/stats.js'
-import { enterUse } from '../../src/wide-cache/ledger/use.js'
+import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { BurstLogger } from '../../src/support/logger.js'
@@ -147,10 +147,10 @@ test('visits committed while keep changes have rows or count as sums alone', asy
       repeatSeconds: 0,
       keep,
     })
-    await orders.alone(() => enterUse(other.database, NAME, use('rows')))
+    await orders.alone(() => enterName(other.database, NAME, use('rows')))
     await orders.together({
       writer: () => commit(writer, [visit(START, 1), visit(START, 2)]),
-      other: () => enterUse(other.database, NAME, use('sums')),
+      other: () => enterName(other.database, NAME, use('sums')),
     })
     assertBooks(orders, 2)
     kept.add(orders.look('SELECT COUNT(*) AS n FROM activities')[0]?.['n'])

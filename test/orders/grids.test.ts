@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GridKeys } from '../../src/wide-cache/grid-keys.js'
-import { enterUse, KindDiffersError, type Use, useOf } from '../../src/wide-cache/ledger/use.js'
+import {
+  enterName,
+  KindDiffersError,
+  type NameSettings,
+  readNameSettings,
+} from '../../src/wide-cache/ledger/name-settings.js'
 import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { removeName } from '../../src/wide-cache/operations/remove-name.js'
@@ -14,7 +19,7 @@ const MONTH_MS = 31 * 24 * 3600 * 1000
 const FEW_LAYERS = { width: 1, layerSeconds: 300 }
 const LEASE_MS = 20_000
 const WRITER = Buffer.alloc(16, 1)
-const USE: Use = {
+const USE: NameSettings = {
   kind: 'a',
   cellTtlSeconds: 100,
   vanishedSeconds: 100,
@@ -149,27 +154,27 @@ test('of two kinds that processes record for a name at once, one is refused', as
     const refused: string[] = []
     const use = (kind: string) => async () => {
       try {
-        await enterUse(orders.actor(kind).database, NAME, { ...USE, kind })
+        await enterName(orders.actor(kind).database, NAME, { ...USE, kind })
       } catch (error) {
         assert(error instanceof KindDiffersError)
         refused.push(kind)
       }
     }
     await orders.together({ a: use('a'), b: use('b') })
-    const found = await orders.alone(() => useOf(orders.actor('').database, NAME))
+    const found = await orders.alone(() => readNameSettings(orders.actor('').database, NAME))
     assert.deepEqual([found!.kind, ...refused].sort(), ['a', 'b'])
   })
 })
 
 test('of times that processes record for a name at once, the longest count', async () => {
   await explore(async (orders) => {
-    const use = (actor: string, given: Partial<Use>) => () =>
-      enterUse(orders.actor(actor).database, NAME, { ...USE, ...given })
+    const use = (actor: string, given: Partial<NameSettings>) => () =>
+      enterName(orders.actor(actor).database, NAME, { ...USE, ...given })
     await orders.together({
       one: use('one', { cellTtlSeconds: 200, historyDays: 3 }),
       two: use('two', { keepSeconds: 20, historyDays: 2 }),
     })
-    const found = await orders.alone(() => useOf(orders.actor('').database, NAME))
+    const found = await orders.alone(() => readNameSettings(orders.actor('').database, NAME))
     const { cellTtlSeconds, keepSeconds, historyDays } = found!
     assert.deepEqual([cellTtlSeconds, keepSeconds, historyDays], [200, 20, 3])
   })
@@ -182,7 +187,7 @@ test('a name whose removal fails is found again until all of it is removed', asy
       const parts = partsOf(orders.actor('process'), { geometry: FEW_LAYERS })
       await enterGrid(orders, [parts])
       await orders.alone(async () => {
-        await enterUse(parts.database, NAME, USE)
+        await enterName(parts.database, NAME, USE)
         await parts.marks.put(parts.record.grid!.keys, 0)
         await parts.ledger.commit([new Sender(WRITER).frame(0)])
         await parts.ledger.keepForeign([Buffer.from('no frame')])

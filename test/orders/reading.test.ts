@@ -61,7 +61,7 @@ function cachedRead({ cache, database, environment }: Ports, onQuery: () => numb
     key: 'figures',
     query: async () => {
       const figures = onQuery()
-      await database.query('SELECT 1 FROM wide_cache_uses')
+      await database.query('SELECT 1 FROM wide_cache_names')
       return figures
     },
   })

@@ -10,7 +10,7 @@ import { stampOf } from '../../src/wide-cache/frame.js'
 export const STAMP = stampOf('rows')
 
 export const TABLES = [
-  'wide_cache_uses',
+  'wide_cache_names',
   'wide_cache_grids',
   'wide_cache_marks',
   'wide_cache_writers',

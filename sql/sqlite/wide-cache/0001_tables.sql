@@ -6,7 +6,7 @@
 -- a process has given counts, and the last repeat_seconds (0: the default);
 -- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
 -- keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
-CREATE TABLE IF NOT EXISTS wide_cache_uses (
+CREATE TABLE IF NOT EXISTS wide_cache_names (
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
   cell_ttl_seconds INTEGER NOT NULL,

@@ -126,7 +126,7 @@ test('missing rights are found, with the tables, and stop a collector', async ()
   assert.equal(of('rights').length, 1)
   assert.match(
     of('rights')[0]!,
-    /^error: DELETE is refused on wide_cache_uses, .* and \d more: ER_TABLEACCESS_DENIED_ERROR: /,
+    /^error: DELETE is refused on wide_cache_names, .* and \d more: ER_TABLEACCESS_DENIED_ERROR: /,
   )
   assert.deepEqual(of('whole way'), [])
   assert(!printed.includes('s3cret'))
@@ -241,7 +241,7 @@ describe('a site in trouble', () => {
     await assert.rejects(run({ database: url, stop: AbortSignal.abort() }), /told to stop/)
     await nothingLeft(database)
     await database.query(
-      'INSERT INTO wide_cache_uses (name, kind, cell_ttl_seconds, vanished_seconds, ' +
+      'INSERT INTO wide_cache_names (name, kind, cell_ttl_seconds, vanished_seconds, ' +
         'keep_seconds, history_days, repeat_seconds) ' +
         "VALUES ('doctor.12345678', ?, 60, 60, 0, 0, 0)",
       [DOCTOR_KIND],

@@ -11,7 +11,7 @@ import { jsonCodec } from '../../support/codec.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
 import { removeOldEntries } from './retention.js'
-import { enterUse } from './use.js'
+import { enterName } from './name-settings.js'
 import { ledgerReport } from './report.js'
 import { Sender } from './sender.fixture.js'
 import { settle } from './settle.js'
@@ -48,7 +48,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
     'CREATE TABLE IF NOT EXISTS taken (id ' +
       `${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`,
   )
-  await enterUse(database, name, {
+  await enterName(database, name, {
     kind: 'rows',
     cellTtlSeconds: TTL_SECONDS,
     vanishedSeconds: TTL_SECONDS,

@@ -4,7 +4,7 @@ import { DatabaseError } from '../../database/database.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { table } from '../../database/table.js'
 import { ledgerReport } from './report.js'
-import { enterUse } from './use.js'
+import { enterName } from './name-settings.js'
 
 const read = (database: ReturnType<typeof sqlite>) =>
   ledgerReport(database, 'test', () => undefined)
@@ -50,7 +50,7 @@ test('a writer of this process that the ledger does not have yet is in the repor
 test('rows of the writer of this process are never owed', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
-  await enterUse(database, 'test', {
+  await enterName(database, 'test', {
     kind: 'rows',
     cellTtlSeconds: 60,
     vanishedSeconds: 60,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { sequencesInQuarantine } from './quarantine.js'
 import { removeOldEntries } from './retention.js'
-import { enterUse } from './use.js'
+import { enterName } from './name-settings.js'
 import { ledgerReport } from './report.js'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -13,7 +13,7 @@ const id = (byte: number): Buffer => Buffer.alloc(16, byte)
 test('writers older than 30 days are forgotten, and nothing else is', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
-  await enterUse(database, 'hits', {
+  await enterName(database, 'hits', {
     kind: 'rows',
     cellTtlSeconds: 60,
     vanishedSeconds: 60,

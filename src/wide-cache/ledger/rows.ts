@@ -1,4 +1,4 @@
-/** The rows of frames: decoded by their codec, and committed by `commit` of their use. */
+/** The rows of frames: decoded by their codec, and committed by `commit` of their kind. */
 import { DatabaseError, type Transaction } from '../../database/database.js'
 import type { Codec } from '../../support/codec.js'
 import type { CommitContext } from '../contexts.js'

@@ -6,14 +6,14 @@ import { sqlite } from '../../database/sqlite/sqlite.js'
 import { table } from '../../database/table.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { LEDGER_SUMS, outstandingIn, sumsIn } from './sums.js'
-import { enterUse } from './use.js'
+import { enterName } from './name-settings.js'
 
 const NOW = 1_800_000_000_000
 const WRITERS = table('wide_cache_writers', ['name', 'writer'], 'issued', 'committed', 'last_seen')
 
 /** A process of the name enters. */
 function enter(database: Database, name: string, vanishedSeconds: number): Promise<void> {
-  return enterUse(database, name, {
+  return enterName(database, name, {
     kind: 'rows',
     cellTtlSeconds: 10,
     vanishedSeconds,

@@ -35,7 +35,7 @@ const SUMS =
   'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost), 0) AS lost, ' +
   `COALESCE(SUM(CASE WHEN ${VANISHED} THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
   `COALESCE(SUM(CASE WHEN ${VANISHED} THEN 0 ELSE 1 END), 0) AS writers_seen ` +
-  'FROM wide_cache_writers AS w LEFT JOIN wide_cache_uses AS u ON u.name = w.name WHERE w.name = ?'
+  'FROM wide_cache_writers AS w LEFT JOIN wide_cache_names AS u ON u.name = w.name WHERE w.name = ?'
 
 /** {@link SUMS} of all writers of a name. Values: the database's clock, twice; the name. */
 export const LEDGER_SUMS = `SELECT ${SUMS}`

@@ -7,12 +7,12 @@ import { DAY_MS } from '../../support/clock.js'
 import { idText } from '../../support/id-text.js'
 import { GridRecord } from '../ledger/grid-record.js'
 import { removeOldEntries } from '../ledger/retention.js'
-import { enterUse } from '../ledger/use.js'
+import { enterName } from '../ledger/name-settings.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { type LedgerTotals, readNameState, recordedNames } from './name-state.js'
 
 const NOW = 1_800_000_000_000
-const USE = {
+const SETTINGS = {
   kind: 'rows',
   cellTtlSeconds: 100,
   vanishedSeconds: 100,
@@ -69,14 +69,14 @@ for (const [where, open] of databases) {
   })
 
   stateTest('a name without rows has zeros, and a grid that no collector drains', async (db) => {
-    await enterUse(db, 'test', USE)
+    await enterName(db, 'test', SETTINGS)
     await gridOf(1).enter(db, NOW, 30)
     const state = await readNameState(db, 'test', NOW + 4_000)
     const layer = NOW / 3_000
     assert.deepEqual(state, {
       name: 'test',
       readAt: NOW + 4_000,
-      use: USE,
+      settings: SETTINGS,
       ledger: NOTHING,
       grids: [
         {
@@ -101,7 +101,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('what vanished writers owe is apart from what is decided', async (database) => {
-    await enterUse(database, 'test', USE)
+    await enterName(database, 'test', SETTINGS)
     const sums = { issued: 100, committed: 60, duplicate: 3, quarantined: 5, dropped: 7, lost: 15 }
     const writer = (name: string, id: number, agoMs: number) =>
       insert(database, 'wide_cache_writers', {
@@ -139,7 +139,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('no counter falls when a writer is forgotten; what it owed is lost', async (db) => {
-    await enterUse(db, 'test', USE)
+    await enterName(db, 'test', SETTINGS)
     await insert(db, 'wide_cache_writers', {
       name: 'test',
       writer: Buffer.alloc(16, 1),
@@ -158,7 +158,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('the quarantine counts frames once, and what is no frame apart', async (database) => {
-    await enterUse(database, 'test', USE)
+    await enterName(database, 'test', SETTINGS)
     const piece = (writer: number | null, piece: number, rows: number, at: number, name = 'test') =>
       insert(database, 'wide_cache_quarantine', {
         name,
@@ -180,7 +180,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('a run is known when its lease is given back, and stays so', async (database) => {
-    await enterUse(database, 'test', USE)
+    await enterName(database, 'test', SETTINGS)
     const [record, other] = [gridOf(1), gridOf(2, 'private')]
     for (const one of [record, other]) await one.enter(database, NOW, 30)
     const run = { at: NOW + 70, rows: 1_234, ms: 70 }
@@ -213,7 +213,7 @@ for (const [where, open] of databases) {
   stateTest(
     'a watermark in the future is no lag, and leaves no layer waiting',
     async (database) => {
-      await enterUse(database, 'test', USE)
+      await enterName(database, 'test', SETTINGS)
       await gridOf(1).enter(database, NOW, -3_600)
       const [grid] = (await readNameState(database, 'test', NOW))!.grids
       assert.deepEqual([grid!.lagMs, grid!.layersWaiting], [0, 0])

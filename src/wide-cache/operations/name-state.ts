@@ -9,7 +9,7 @@ import { idText } from '../../support/id-text.js'
 import { Layers } from '../layers.js'
 import { type Run, SHARED } from '../ledger/grid-record.js'
 import { LEDGER_SUMS, type LedgerSums, outstandingIn, sumsIn } from '../ledger/sums.js'
-import { type Use, useOf } from '../ledger/use.js'
+import { type NameSettings, readNameSettings } from '../ledger/name-settings.js'
 
 /**
  * Sums of all rows. `issued` is the sum of `committed`, `dropped`, `lost`, `quarantined`,
@@ -71,21 +71,21 @@ export interface NameState {
   readonly name: string
   /** The database's clock when it was read, in milliseconds since the Unix epoch. */
   readonly readAt: number
-  readonly use: Use
+  readonly settings: NameSettings
   readonly ledger: LedgerTotals
   /** Grids in shared caches first, of each kind the last used first; at most 100. */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
 }
 
-/** The state of a name, and what its use adds. */
-export interface StateOfUse extends NameState {
-  /** By the keys of the metrics of the use. */
-  readonly ofUse: Readonly<Record<string, number>>
+/** The state of a name, and what its kind adds. */
+export interface StateWithAdded extends NameState {
+  /** By the keys of the metrics of the settings. */
+  readonly added: Readonly<Record<string, number>>
 }
 
-/** Metrics that a use of the wide cache adds to those of its name. */
-export interface UseMetrics {
+/** Metrics that a kind of rows adds to those of its name. */
+export interface AddedMetrics {
   readonly table: MetricTable
   /** Reads the values, by the keys of the table. */
   read(queryable: Queryable, name: string): Promise<Readonly<Record<string, number>>>
@@ -99,7 +99,7 @@ const MAX_GRIDS = 100
 
 /** Returns all names that processes have used in this database, sorted. */
 export async function recordedNames(queryable: Queryable): Promise<string[]> {
-  const { rows } = await queryable.query('SELECT name FROM wide_cache_uses ORDER BY name')
+  const { rows } = await queryable.query('SELECT name FROM wide_cache_names ORDER BY name')
   return rows.map((row) => String(row['name']))
 }
 
@@ -114,12 +114,12 @@ export async function readNameState(
   name: string,
   now: number,
 ): Promise<NameState | undefined> {
-  const use = await useOf(queryable, name)
-  if (!use) return undefined
+  const settings = await readNameSettings(queryable, name)
+  if (!settings) return undefined
   return {
     name,
     readAt: now,
-    use,
+    settings,
     ledger: await readTotals(queryable, name, now),
     grids: await readGrids(queryable, name, now),
     quarantine: await readQuarantine(queryable, name),

@@ -14,7 +14,7 @@ import { SILENT } from '../../support/logger.js'
 import { flushPromises } from '../../support/manual-clock.fixture.js'
 import type { WideCacheOptions } from '../options.js'
 import { collectableOf } from '../commands.js'
-import { openRows, type OwnUse } from '../row-recorder.fixture.js'
+import { openRows, type OwnSettings } from '../row-recorder.fixture.js'
 import { NAME_METRICS, PROCESS_METRICS } from './metrics.js'
 import { WIDE_CACHE_METRICS } from './operations.js'
 
@@ -80,7 +80,7 @@ async function bench(scope: Cache['scope'] = 'shared') {
     },
   }
   const cache = cacheOf(broken, scope, environment.clock.elapsed)
-  const open = (options: Partial<WideCacheOptions<string>> = {}, own: OwnUse = {}) =>
+  const open = (options: Partial<WideCacheOptions<string>> = {}, own: OwnSettings = {}) =>
     openRows<string>(
       {
         name: 'test',
@@ -262,7 +262,7 @@ test('what somebody else has put into the cache is no figure', async () => {
     { ...whole, ledger: null },
     { ...whole, readAt: 'x' },
     { ...whole, ledger: { issued: '1\nevil_total 1' } },
-    { ...whole, quarantine: { frames: 0 }, ledger: { issued: 1 }, grids: [], ofUse: null },
+    { ...whole, quarantine: { frames: 0 }, ledger: { issued: 1 }, grids: [], added: null },
   ]) {
     broken.figures = JSON.stringify(state)
     const other = open()

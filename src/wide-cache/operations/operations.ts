@@ -9,7 +9,12 @@ import type { ClockWatch } from '../clock-watch.js'
 import type { WriterFigures } from '../writer/writer.js'
 import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
-import { type GridFigures, readNameState, type StateOfUse, type UseMetrics } from './name-state.js'
+import {
+  type GridFigures,
+  readNameState,
+  type StateWithAdded,
+  type AddedMetrics,
+} from './name-state.js'
 import type { DrainTurns } from '../collector/drain-turns.js'
 
 /** Key of the state of the name, and seconds for which one reading of it serves all processes. */
@@ -31,13 +36,13 @@ interface OperationsParts extends Omit<CachedReadParts, 'ttlSeconds'> {
   readonly writer: { readonly figures: WriterFigures }
   readonly turns: DrainTurns
   readonly database: Queryable
-  /** Metrics that the use of the name adds. */
-  readonly useMetrics: UseMetrics | undefined
+  /** Metrics that its kind adds. */
+  readonly addedMetrics: AddedMetrics | undefined
   /** Whether it has not been closed. */
   readonly isOpen: () => boolean
 }
 
-/** All metrics but those that a use adds. */
+/** All metrics but those that a kind adds. */
 export const WIDE_CACHE_METRICS: readonly Metric[] = [
   ...Object.values(NAME_METRICS),
   ...Object.values(PROCESS_METRICS),
@@ -52,7 +57,7 @@ function isObject(value: unknown): boolean {
 /** Reads the metrics and the health of a wide cache, for its operators. */
 export class Operations {
   readonly #parts: OperationsParts
-  readonly #state: LastKnown<StateOfUse>
+  readonly #state: LastKnown<StateWithAdded>
 
   constructor(parts: OperationsParts) {
     this.#parts = parts
@@ -65,14 +70,14 @@ export class Operations {
     this.#state = new LastKnown(parts.clock, () => this.#read(state))
   }
 
-  /** All metrics, including those that the use of the name adds. */
+  /** All metrics, including those that its kind adds. */
   get metrics(): readonly Metric[] {
-    return [...WIDE_CACHE_METRICS, ...Object.values(this.#parts.useMetrics?.table ?? {})]
+    return [...WIDE_CACHE_METRICS, ...Object.values(this.#parts.addedMetrics?.table ?? {})]
   }
 
   /** Reads all metrics; without those from SQL if SQL has never answered. Never rejects. */
   async readings(): Promise<Reading[]> {
-    const { name, clock, writer, turns, cacheErrors, databaseErrors, useMetrics } = this.#parts
+    const { name, clock, writer, turns, cacheErrors, databaseErrors, addedMetrics } = this.#parts
     const known = await this.#state.get()
     const figuresAgeMs = known && ageOf(known, clock.elapsed())
     const ofProcess = processReadings(name, {
@@ -85,7 +90,7 @@ export class Operations {
     if (!known || figuresAgeMs === undefined) return ofProcess
     return [
       ...nameReadings(known.figures, this.#own(known.figures), figuresAgeMs),
-      ...(useMetrics ? readingsOf(useMetrics.table, { name }, known.figures.ofUse) : []),
+      ...(addedMetrics ? readingsOf(addedMetrics.table, { name }, known.figures.added) : []),
       ...ofProcess,
     ]
   }
@@ -116,32 +121,34 @@ export class Operations {
     return lagTroubles({ lagMs, directSeconds: this.#parts.directSeconds })
   }
 
-  #lagMs(known: Known<StateOfUse> | undefined): number | undefined {
+  #lagMs(known: Known<StateWithAdded> | undefined): number | undefined {
     const ageMs = known && ageOf(known, this.#parts.clock.elapsed())
     if (!known || ageMs === undefined || ageMs > STALE_MS) return undefined
     return lagMsOf(this.#own(known.figures), ageMs)
   }
 
   /** Returns the grids that collectors with this process's cache drain. */
-  #own({ grids }: StateOfUse): readonly GridFigures[] {
+  #own({ grids }: StateWithAdded): readonly GridFigures[] {
     return grids.filter(({ privateTo }) => privateTo === this.#parts.privateTo)
   }
 
-  async #query(): Promise<StateOfUse | null> {
-    const { name, database, watch, useMetrics } = this.#parts
+  async #query(): Promise<StateWithAdded | null> {
+    const { name, database, watch, addedMetrics } = this.#parts
     const now = await watch.now(database)
     const state = await readNameState(database, name, now)
     if (!state) return null
-    return { ...state, ofUse: (await useMetrics?.read(database, name)) ?? {} }
+    return { ...state, added: (await addedMetrics?.read(database, name)) ?? {} }
   }
 
-  async #read(state: CachedRead<StateOfUse | null>): Promise<Known<StateOfUse> | undefined> {
+  async #read(
+    state: CachedRead<StateWithAdded | null>,
+  ): Promise<Known<StateWithAdded> | undefined> {
     const { name, clock, watch } = this.#parts
     const figures = await state.read()
     if (figures?.name !== name) return undefined
     // Throws, and so is not taken, if somebody else has put something into the cache.
     nameReadings(figures, this.#own(figures), 0)
-    if (!Number.isFinite(figures.readAt) || !isObject(figures.ofUse)) return undefined
+    if (!Number.isFinite(figures.readAt) || !isObject(figures.added)) return undefined
     const now = watch.estimate ?? figures.readAt
     return { figures, at: clock.elapsed() - Math.max(0, now - figures.readAt) }
   }

@@ -49,7 +49,7 @@ test('all rows and cells of a name are removed, and none of another', async () =
   }
   const count = async (): Promise<number[]> =>
     Promise.all(
-      ['uses', 'grids', 'marks', 'writers', 'quarantine'].map(
+      ['names', 'grids', 'marks', 'writers', 'quarantine'].map(
         async (table) => (await database.query(`SELECT 1 FROM wide_cache_${table}`)).rows.length,
       ),
     )

@@ -26,8 +26,8 @@ export async function removeName(database: Database, cache: Cache, name: string)
     await removeCells(cache, new Grid(id, geometry), now)
     await database.query('DELETE FROM wide_cache_marks WHERE grid_id = ?', [id])
   }
-  // The use last: while it is there, the rest is found again.
-  for (const table of ['quarantine', 'ranges', 'writers', 'grids', 'uses']) {
+  // The name itself last: while it is there, the rest is found again.
+  for (const table of ['quarantine', 'ranges', 'writers', 'grids', 'names']) {
     await database.query(`DELETE FROM wide_cache_${table} WHERE name = ?`, [name])
   }
 }

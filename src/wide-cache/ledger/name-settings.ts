@@ -10,8 +10,8 @@ import { SHARED } from './grid-record.js'
 /** Data of visits that is kept in SQL: rows and sums, or sums alone. */
 export type Keep = 'rows' | 'sums'
 
-/** Use of a name, as its processes give it. */
-export interface Use {
+/** What processes record of a name: its kind, and settings that others must know. */
+export interface NameSettings {
   /** Kind of its rows. The first process decides. */
   readonly kind: string
   /** Seconds that cells live. The longest counts. */
@@ -39,7 +39,7 @@ export interface Use {
 }
 
 /** A name whose frames go through shared caches. */
-export interface SharedUse extends Use, Geometry {
+export interface SharedName extends NameSettings, Geometry {
   readonly name: string
 }
 
@@ -55,13 +55,13 @@ export class KindDiffersError extends Error {
         `process uses it for kind "${own}". ` +
         'Give this process another name, or another database. Until then it commits nothing ' +
         'and holds its rows, up to maxOutboxBytes. ' +
-        `If no process uses kind "${recorded}" any more, run: DELETE FROM wide_cache_uses ` +
+        `If no process uses kind "${recorded}" any more, run: DELETE FROM wide_cache_names ` +
         `WHERE name = '${name}'`,
     )
   }
 }
 
-const TABLE = 'wide_cache_uses'
+const TABLE = 'wide_cache_names'
 const COLUMNS = [
   'kind',
   'cell_ttl_seconds',
@@ -72,35 +72,39 @@ const COLUMNS = [
   'keeps',
 ] as const
 
-/** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
-export async function enterUse(database: Queryable, name: string, use: Use): Promise<void> {
+/** Records the settings that a process has for a name. @throws KindDiffersError; DatabaseError */
+export async function enterName(
+  database: Queryable,
+  name: string,
+  own: NameSettings,
+): Promise<void> {
   const row = [
     name,
-    use.kind,
-    use.cellTtlSeconds,
-    use.vanishedSeconds,
-    use.keepSeconds,
-    use.historyDays,
-    use.repeatSeconds,
-    use.keep,
+    own.kind,
+    own.cellTtlSeconds,
+    own.vanishedSeconds,
+    own.keepSeconds,
+    own.historyDays,
+    own.repeatSeconds,
+    own.keep,
   ] as const
-  let recorded = await useOf(database, name)
+  let recorded = await readNameSettings(database, name)
   if (!recorded) {
     // Of several that come at once, the first one's stays.
     await table(TABLE, ['name'], ...COLUMNS).upsert(database, [row])
-    recorded = await useOf(database, name)
+    recorded = await readNameSettings(database, name)
   }
   if (!recorded) {
-    throw new Error(`wide-cache: the use of "${name}" was deleted while it was recorded`)
+    throw new Error(`wide-cache: the row of "${name}" was deleted while it was recorded`)
   }
-  if (recorded.kind !== use.kind) throw new KindDiffersError(name, recorded.kind, use.kind)
-  const repeatDiffers = use.repeatSeconds > 0 && recorded.repeatSeconds !== use.repeatSeconds
-  const keepDiffers = use.keep !== '' && recorded.keep !== use.keep
+  if (recorded.kind !== own.kind) throw new KindDiffersError(name, recorded.kind, own.kind)
+  const repeatDiffers = own.repeatSeconds > 0 && recorded.repeatSeconds !== own.repeatSeconds
+  const keepDiffers = own.keep !== '' && recorded.keep !== own.keep
   if (
-    recorded.cellTtlSeconds >= use.cellTtlSeconds &&
-    recorded.vanishedSeconds >= use.vanishedSeconds &&
-    recorded.keepSeconds >= use.keepSeconds &&
-    recorded.historyDays >= use.historyDays &&
+    recorded.cellTtlSeconds >= own.cellTtlSeconds &&
+    recorded.vanishedSeconds >= own.vanishedSeconds &&
+    recorded.keepSeconds >= own.keepSeconds &&
+    recorded.historyDays >= own.historyDays &&
     !repeatDiffers &&
     !keepDiffers
   ) {
@@ -119,40 +123,43 @@ export async function enterUse(database: Queryable, name: string, use: Use): Pro
   ).upsert(database, [row])
 }
 
-/** Returns the recorded use of a name; `undefined`: no process has recorded one. */
-export async function useOf(queryable: Queryable, name: string): Promise<Use | undefined> {
+/** Returns the recorded settings of a name; `undefined`: no process has recorded one. */
+export async function readNameSettings(
+  queryable: Queryable,
+  name: string,
+): Promise<NameSettings | undefined> {
   const {
     rows: [row],
   } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM ${TABLE} WHERE name = ?`, [name])
-  return row && useIn(row)
+  return row && settingsIn(row)
 }
 
 /**
  * Returns all names whose frames go through shared caches, each with the shape of the grid that was
  * used last.
  */
-export async function sharedUses(queryable: Queryable): Promise<SharedUse[]> {
+export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
   const { rows } = await queryable.query(
     `SELECT u.name, ${COLUMNS.join(', ')}, width, layer_seconds ` +
       `FROM ${TABLE} AS u JOIN wide_cache_grids AS g ON g.name = u.name ` +
       'WHERE g.private_to = ? ORDER BY u.name, g.used_at, g.id',
     [SHARED],
   )
-  const uses = new Map(
+  const names = new Map(
     rows.map((row) => [
       String(row['name']),
       {
         name: String(row['name']),
-        ...useIn(row),
+        ...settingsIn(row),
         width: Number(row['width']),
         layerSeconds: Number(row['layer_seconds']),
       },
     ]),
   )
-  return [...uses.values()]
+  return [...names.values()]
 }
 
-function useIn(row: SqlRow): Use {
+function settingsIn(row: SqlRow): NameSettings {
   return {
     kind: String(row['kind']),
     cellTtlSeconds: Number(row['cell_ttl_seconds']),

@@ -7,8 +7,14 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { SILENT } from '../../support/logger.js'
-import { openRows, type OwnUse } from '../row-recorder.fixture.js'
-import { enterUse, KindDiffersError, sharedUses, type Use, useOf } from './use.js'
+import { openRows, type OwnSettings } from '../row-recorder.fixture.js'
+import {
+  enterName,
+  KindDiffersError,
+  sharedNames,
+  type NameSettings,
+  readNameSettings,
+} from './name-settings.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 /** A cache that several processes may share. */
@@ -25,7 +31,7 @@ async function site() {
   await database.query(
     'CREATE TABLE taken (place INTEGER PRIMARY KEY, kind TEXT NOT NULL, row TEXT NOT NULL)',
   )
-  const open = (kind: string | undefined, own?: OwnUse, logger = SILENT) =>
+  const open = (kind: string | undefined, own?: OwnSettings, logger = SILENT) =>
     openRows<unknown>(
       {
         name: 'test',
@@ -83,7 +89,7 @@ test('a process of another kind is refused everywhere, and commits none of its r
   assert.equal((await clicks.ledger()).issued, 1)
 
   // As the error says.
-  await database.query("DELETE FROM wide_cache_uses WHERE name = 'test'")
+  await database.query("DELETE FROM wide_cache_names WHERE name = 'test'")
   await orders.flush()
   await orders.drain({ all: true })
   assert.deepEqual(await taken(), [
@@ -112,7 +118,7 @@ test('a frame of another kind goes to quarantine, and its writer commits its row
   const clicks = open('clicks')
   clicks.append('a')
   await clicks.flush()
-  await database.query("UPDATE wide_cache_uses SET kind = 'orders'")
+  await database.query("UPDATE wide_cache_names SET kind = 'orders'")
   const orders = open('orders')
   assert.equal((await orders.drain({ all: true })).frames, 0)
   assert.deepEqual(await taken(), [])
@@ -141,7 +147,7 @@ for (const [what, openDatabase] of DATABASES) {
     const database = await openDatabase()
     after(() => database.close())
     await database.migrate(['wide-cache'])
-    const use = (more: Partial<Use>): Use => ({
+    const use = (more: Partial<NameSettings>): NameSettings => ({
       kind: 'hits',
       cellTtlSeconds: 100,
       vanishedSeconds: 100,
@@ -152,19 +158,19 @@ for (const [what, openDatabase] of DATABASES) {
       ...more,
     })
     const name = `use-${what}`
-    await database.query('DELETE FROM wide_cache_uses WHERE name = ?', [name])
-    assert.equal(await useOf(database, name), undefined)
+    await database.query('DELETE FROM wide_cache_names WHERE name = ?', [name])
+    assert.equal(await readNameSettings(database, name), undefined)
     const kinds = ['hits', 'activity', 'hits', 'rows']
     const entered = await Promise.allSettled(
-      kinds.map((kind) => enterUse(database, name, use({ kind }))),
+      kinds.map((kind) => enterName(database, name, use({ kind }))),
     )
-    const { kind } = (await useOf(database, name))!
+    const { kind } = (await readNameSettings(database, name))!
     assert.deepEqual(
       entered.map(({ status }) => status === 'fulfilled'),
       kinds.map((given) => given === kind),
     )
 
-    const steps: [Partial<Use>, Partial<Use>][] = [
+    const steps: [Partial<NameSettings>, Partial<NameSettings>][] = [
       [
         { keepSeconds: 500, repeatSeconds: 60 },
         { keepSeconds: 500, repeatSeconds: 60 },
@@ -188,14 +194,14 @@ for (const [what, openDatabase] of DATABASES) {
       [{ keep: 'rows' }, { ...steps.at(-1)![1], keep: 'rows' }],
     )
     for (const [given, recorded] of steps) {
-      await enterUse(database, name, use({ kind, ...given }))
-      assert.deepEqual(await useOf(database, name), use({ kind, ...recorded }))
+      await enterName(database, name, use({ kind, ...given }))
+      assert.deepEqual(await readNameSettings(database, name), use({ kind, ...recorded }))
     }
     await assert.rejects(
-      enterUse(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })),
+      enterName(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })),
       KindDiffersError,
     )
-    assert.deepEqual(await useOf(database, name), use({ kind, ...steps.at(-1)![1] }))
+    assert.deepEqual(await readNameSettings(database, name), use({ kind, ...steps.at(-1)![1] }))
   })
 }
 
@@ -226,7 +232,7 @@ test('names come with the shape of their newest shared grid, never of private on
   })
   const test = open('clicks')
   for (const each of [wide, own, test]) await each.migrate()
-  assert.deepEqual(await sharedUses(database), [
+  assert.deepEqual(await sharedNames(database), [
     {
       name: 'test',
       kind: 'clicks',
