@@ -22,8 +22,8 @@ export const WIDE_CACHE: Contender = {
 export const CONTENDERS: readonly Contender[] = [
   WIDE_CACHE,
   {
-    peer: 'original',
-    label: 'the original',
+    peer: 'get-and-set',
+    label: 'get and set',
     table: 'visits',
     collector: 'worker',
     about:

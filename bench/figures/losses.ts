@@ -4,8 +4,8 @@ import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { FAULTS } from '../faults/faults.js'
 import {
   APPEND as APPENDING,
-  ORIGINAL,
-  ORIGINAL_WIDTH,
+  GET_AND_SET,
+  FIRST_WIDTH,
   WIDE_CACHE as OURS,
 } from '../loss/batches.js'
 import { number } from '../harness/table.js'
@@ -17,10 +17,10 @@ const LOST = metric('lost, % of recorded')
 const TWICE = metric('duplicated, % of recorded')
 const CAUGHT_UP = metric('s until caught up')
 
-/** By the width of the grid: the original at each rate, and the worst of the others at any rate. */
+/** By the width of the grid: get and set at each rate, and the worst of the others at any rate. */
 export const losses: Figures = (read) => {
   const measured = read('loss')
-  const settings = settingsOf(measured, ORIGINAL.label).filter(
+  const settings = settingsOf(measured, GET_AND_SET.label).filter(
     (setting) => !setting.includes('fast cache'),
   )
   const distinct = (pattern: RegExp): string[] => [
@@ -34,7 +34,10 @@ export const losses: Figures = (read) => {
       ...Object.fromEntries(
         rates.map((rate) => [
           `get and set, ${rate}/s`,
-          shown(measured.samples.spread(ORIGINAL.label, `${rate}/s, width ${width}`, LOST), loss),
+          shown(
+            measured.samples.spread(GET_AND_SET.label, `${rate}/s, width ${width}`, LOST),
+            loss,
+          ),
         ]),
       ),
       'one `append` per visit, at any rate': most(
@@ -51,15 +54,15 @@ export const losses: Figures = (read) => {
   }
 }
 
-/** With the width that the original had, on a cache that answers at once. */
+/** With the width of the first design, on a cache that answers at once. */
 export const lossesOnFastCache: Figures = (read) => {
   const measured = read('loss')
   return {
-    rows: settingsOf(measured, ORIGINAL.label)
-      .filter((setting) => setting.endsWith(`width ${ORIGINAL_WIDTH}, fast cache`))
+    rows: settingsOf(measured, GET_AND_SET.label)
+      .filter((setting) => setting.endsWith(`width ${FIRST_WIDTH}, fast cache`))
       .map((setting) => ({
         'visits/s': setting.replace(/\/s.*$/, ''),
-        'get and set': shown(measured.samples.spread(ORIGINAL.label, setting, LOST), loss),
+        'get and set': shown(measured.samples.spread(GET_AND_SET.label, setting, LOST), loss),
         'one `append` per visit': most(measured, APPENDING.label, [setting]),
         '**wide-cache**': most(measured, OURS.label, [setting]),
       })),
@@ -148,7 +151,7 @@ function boundRow([fault, seen]: readonly [string, Seen]): Record<string, string
 const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender])[] = [
   ['wide-cache', overhead.WIDE_CACHE],
   ['INSERT per visit', overhead.INSERT],
-  ['the original', overhead.ORIGINAL],
+  ['get and set', overhead.GET_AND_SET],
   ['append per visit', overhead.APPEND],
   ['Redis list', overhead.REDIS],
   ['10 s buffer', overhead.BUFFER],

@@ -1,4 +1,4 @@
-/** The wide cache's relatives beside their naive twins: the part `relatives`. */
+/** Counters, sequence, map and hits beside plain SQL: the part `relatives`. */
 import { number } from '../harness/table.js'
 import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apart.js'
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
@@ -9,7 +9,7 @@ const CALLERS = ['64 callers', '32 callers']
 const ALONE = '1 caller'
 const NO_LOG = ', no binary log'
 
-const PAIRS: readonly (readonly [ours: string, twin: string, metric: string])[] = [
+const PAIRS: readonly (readonly [ours: string, baseline: string, metric: string])[] = [
   ['ShardedCounter, 20 shards', 'single-row UPDATE', 'increments/s'],
   [`ShardedCounter, 20 shards${NO_LOG}`, `single-row UPDATE${NO_LOG}`, 'increments/s'],
   ['20 shards, without coalescing', 'single-row UPDATE', 'increments/s'],
@@ -34,13 +34,13 @@ export const relatives: Figures = (read) => {
 
 function row(
   { result, samples }: Measured,
-  [ours, twin, name]: (typeof PAIRS)[number],
+  [ours, baseline, name]: (typeof PAIRS)[number],
 ): Record<string, string> {
   const of = (contender: string): string[] =>
     result.measures.flatMap((measure) =>
       measure.contender === contender && measure.metric === name ? measure.setting : [],
     )
-  const both = of(ours).filter((setting) => of(twin).includes(setting))
+  const both = of(ours).filter((setting) => of(baseline).includes(setting))
   const callers = CALLERS.find((setting) => both.includes(setting)) ?? CALLERS[0]!
   const speed = metric(name)
   const rate = (contender: string): string =>
@@ -52,15 +52,17 @@ function row(
       .join(', ')
   return {
     relative: ours,
-    beside: twin,
+    beside: baseline,
     callers: callers.replace(/ .*$/, ''),
     unit: name,
     does: rate(ours),
-    'the other does': rate(twin),
+    'the other does': rate(baseline),
     'p50 and p99 of a call, ms': latency(ours),
-    'of the other': latency(twin),
-    times: shown(samples.ratio(ours, twin, callers, speed)),
-    'times, 1 caller': both.includes(ALONE) ? shown(samples.ratio(ours, twin, ALONE, speed)) : '',
+    'of the other': latency(baseline),
+    times: shown(samples.ratio(ours, baseline, callers, speed)),
+    'times, 1 caller': both.includes(ALONE)
+      ? shown(samples.ratio(ours, baseline, ALONE, speed))
+      : '',
   }
 }
 

@@ -1,5 +1,5 @@
 /** Costs of a request: the parts `overhead` and `micro`. */
-import { CASES, TWIN, WELL } from '../overhead/outages.js'
+import { CASES, REPEATED, WELL } from '../overhead/outages.js'
 import {
   APPEND,
   BUFFER,
@@ -10,7 +10,7 @@ import {
   INSERT,
   MORGAN,
   NOTHING,
-  ORIGINAL,
+  GET_AND_SET,
   P50,
   P99,
   PINO,
@@ -30,7 +30,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   [WIDE_CACHE.label, '**wide-cache**'],
   [EMPTY_HOOK.label, 'an empty `finish` hook'],
   [INSERT.label, 'one `INSERT` per visit'],
-  [ORIGINAL.label, 'get and set of an array in memcached'],
+  [GET_AND_SET.label, 'get and set of an array in memcached'],
   [APPEND.label, 'one memcached `append` per visit'],
   [REDIS.label, '`RPUSH` to a Redis list'],
   [BUFFER.label, 'a buffer in the process, 10 s'],
@@ -80,7 +80,7 @@ export const overheadBehind: Figures = (read) => {
 
 export const outages: Figures = (read) => {
   const measured = read('overhead')
-  const setting = settingsOf(measured, TWIN.label)[0] ?? ''
+  const setting = settingsOf(measured, REPEATED.label)[0] ?? ''
   const { samples } = measured
   return {
     rows: CASES.map(({ label }) => ({

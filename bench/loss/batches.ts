@@ -2,15 +2,15 @@
 import type { Bench } from '../harness/part.js'
 
 export interface Contender {
-  readonly peer: 'original' | 'append-per-visit' | 'wide-cache'
+  readonly peer: 'get-and-set' | 'append-per-visit' | 'wide-cache'
   readonly label: string
   /** The table its visits come to. */
   readonly table: 'visits' | 'activities'
 }
 
-export const ORIGINAL: Contender = {
-  peer: 'original',
-  label: 'the original: get, push, set',
+export const GET_AND_SET: Contender = {
+  peer: 'get-and-set',
+  label: 'get and set',
   table: 'visits',
 }
 export const APPEND: Contender = {
@@ -23,7 +23,7 @@ export const WIDE_CACHE: Contender = {
   label: 'wide-cache',
   table: 'activities',
 }
-export const CONTENDERS = [ORIGINAL, APPEND, WIDE_CACHE] as const
+export const CONTENDERS = [GET_AND_SET, APPEND, WIDE_CACHE] as const
 
 /** A contender at a rate and width; several copies of it have grids of their own. */
 export interface Setting {
@@ -46,8 +46,8 @@ export interface Batch {
   readonly settings: readonly Setting[]
 }
 
-/** The width the original had. */
-export const ORIGINAL_WIDTH = 15
+/** The width of the first design. */
+export const FIRST_WIDTH = 15
 
 export function batches(bench: Bench): Batch[] {
   const widths = bench.setting<readonly number[]>('widths', {
@@ -67,7 +67,7 @@ export function batches(bench: Bench): Batch[] {
       full: 15,
     }),
   }
-  const copies = bench.setting('copies of the original at 35/s', { quick: 2, normal: 4 })
+  const copies = bench.setting('copies of get and set at 35/s', { quick: 2, normal: 4 })
   const fast = bench.setting('seconds on a fast cache (all rates at once)', {
     quick: 1,
     normal: 5,
@@ -85,7 +85,7 @@ export function batches(bench: Bench): Batch[] {
         contender,
         rate,
         width,
-        copies: contender === ORIGINAL ? copies : 1,
+        copies: contender === GET_AND_SET ? copies : 1,
         slow: true,
         collect: false,
       })),
@@ -94,7 +94,7 @@ export function batches(bench: Bench): Batch[] {
     CONTENDERS.map((contender) => ({
       contender,
       rate,
-      width: ORIGINAL_WIDTH,
+      width: FIRST_WIDTH,
       copies: 1,
       slow: false,
       collect: false,
@@ -120,7 +120,7 @@ export function batches(bench: Bench): Batch[] {
         {
           contender: WIDE_CACHE,
           rate: 2000,
-          width: ORIGINAL_WIDTH,
+          width: FIRST_WIDTH,
           copies: 1,
           slow: false,
           collect: true,

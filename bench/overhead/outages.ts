@@ -38,7 +38,7 @@ export interface Case {
 
 export const WELL: Case = { contender: WIDE_CACHE, label: WIDE_CACHE.label }
 /** The noise: the difference between two equal sites. */
-export const TWIN: Case = {
+export const REPEATED: Case = {
   contender: WIDE_CACHE,
   label: `${WIDE_CACHE.label}, a second such site`,
 }
@@ -64,7 +64,7 @@ export const CASES: readonly Case[] = [
     label: contender.label,
   })),
   WELL,
-  TWIN,
+  REPEATED,
   ...DOWN,
 ]
 

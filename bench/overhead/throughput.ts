@@ -36,7 +36,7 @@ export const INSERT: Contender = {
   label: '(d) one INSERT a visit',
   counts: 'requests in SQL',
 }
-export const ORIGINAL: Contender = { peer: 'original', label: '(e) get + set of an array' }
+export const GET_AND_SET: Contender = { peer: 'get-and-set', label: '(e) get + set of an array' }
 export const APPEND: Contender = { peer: 'append-per-visit', label: '(f) one append a visit' }
 export const REDIS: Contender = {
   peer: 'redis-list',
@@ -76,7 +76,7 @@ export const CONTENDERS = [
   EMPTY_TWIN,
   WIDE_CACHE,
   INSERT,
-  ORIGINAL,
+  GET_AND_SET,
   APPEND,
   REDIS,
   BUFFER,

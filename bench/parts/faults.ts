@@ -191,7 +191,7 @@ function table(
 function lost(faults: readonly Fault[], results: readonly Result[]): Table {
   const each = Math.round(median(results.map((result) => total([result]).recorded)))
   return table(
-    `Visits lost, and those that came twice (of about ${number(each)} each; the original's ` +
+    `Visits lost, and those that came twice (of about ${number(each)} each; those of get and set ` +
       'own collisions are among its losses)',
     faults,
     results,

@@ -1,5 +1,5 @@
 /**
- * Losses when many write to one cache at once: the experiment the original wide cache began with
+ * Losses when many write to one cache at once: the experiment that the wide cache began with
  * (350 of 6,800 visits lost at 35 a second, on slow requests), with its loss beside the collision
  * model, and beside wide-cache.
  */
@@ -13,8 +13,8 @@ import {
   batches,
   type Contender,
   CONTENDERS,
-  ORIGINAL,
-  ORIGINAL_WIDTH,
+  GET_AND_SET,
+  FIRST_WIDTH,
   type Setting,
   WIDE_CACHE,
 } from '../loss/batches.js'
@@ -22,7 +22,7 @@ import { lostShare } from '../loss/model.js'
 import { type Outcome, outcomes, total } from '../loss/outcome.js'
 import { type Job, Writers } from '../loss/writers.js'
 import * as append from '../peers/append-per-visit.js'
-import * as original from '../peers/original.js'
+import * as getAndSet from '../peers/get-and-set.js'
 import * as wideCache from '../peers/wide-cache.js'
 
 const RATES = [35, 350, 2000] as const
@@ -151,7 +151,7 @@ async function collect(
     await collector.close()
     return
   }
-  const worker = await (contender === ORIGINAL ? original : append).startWorker(env)
+  const worker = await (contender === GET_AND_SET ? getAndSet : append).startWorker(env)
   await worker.drain()
   await worker.close()
 }
@@ -235,11 +235,11 @@ function hundredths(ratio: number): string {
 }
 
 /**
- * Returns the points of the picture: all copies of the original at one rate and width, on a slow
+ * Returns the points of the picture: all copies of get and set at one rate and width, on a slow
  * cache.
  */
 function points(found: readonly Found[], rate: number) {
-  const of = found.filter((one) => one.contender === ORIGINAL && one.rate === rate && one.slow)
+  const of = found.filter((one) => one.contender === GET_AND_SET && one.rate === rate && one.slow)
   return [...new Set(of.map(({ width }) => width))]
     .sort((a, b) => a - b)
     .map((width) => {
@@ -258,7 +258,7 @@ function byWidth(found: readonly Found[]): Table {
   const rates = RATES.map((rate) => ({ rate, of: points(found, rate) }))
   return {
     title:
-      'Lost by the original on a slow cache (95 % interval; what the collision model says of ' +
+      'Lost by get and set on a slow cache (95 % interval; what the collision model says of ' +
       'the window measured)',
     rows: rates[0]!.of.map(({ width }) => ({
       width,
@@ -284,7 +284,7 @@ function regime(found: readonly Found[]): Table {
             one.contender === contender &&
             one.rate === rate &&
             one.slow === slow &&
-            one.width === ORIGINAL_WIDTH &&
+            one.width === FIRST_WIDTH &&
             !one.collect,
         )
         const ms = (of.reduce((sum, one) => sum + one.windowSeconds, 0) / of.length) * 1000
@@ -299,7 +299,7 @@ function regime(found: readonly Found[]): Table {
   )
   return {
     title:
-      `Width ${ORIGINAL_WIDTH}, as the original had (it lost 350 of 6,800, 5.1 %, at ` +
+      `Width ${FIRST_WIDTH}, as the first design had (it lost 350 of 6,800, 5.1 %, at ` +
       '35/s on a slow cache)',
     rows,
   }
@@ -318,7 +318,7 @@ function chart(found: readonly Found[]): LineChart {
         const of = points(found, rate)
         return [
           {
-            name: `the original, ${number(rate)}/s`,
+            name: `get and set, ${number(rate)}/s`,
             points: of.map(({ width, outcome }) => {
               const { low, high } = wilson(outcome.lost, outcome.recorded)
               return {

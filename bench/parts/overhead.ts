@@ -3,7 +3,7 @@
  * that costs nothing and one that costs 2 ms; at a modest rate, with cache and database away. The
  * site has a core for itself. Targets are those of the project's issues about cost.
  */
-import { CASES, DOWN, outages, TWIN, WELL } from '../overhead/outages.js'
+import { CASES, DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
 import { renderingsIn } from '../overhead/page.js'
 import {
   ACCEPTED,
@@ -16,7 +16,7 @@ import {
   EMPTY_HOOK,
   INSERT,
   NOTHING,
-  ORIGINAL,
+  GET_AND_SET,
   P50,
   P99,
   RATE,
@@ -175,7 +175,7 @@ function claimThroughput({ claim, samples }: Bench): void {
     `${HELLO.name}: and at least 94 % of that of no middleware (here ${percent(kept(NOTHING))})`,
     kept(NOTHING) >= 0.94,
   )
-  for (const other of [INSERT, ORIGINAL]) {
+  for (const other of [INSERT, GET_AND_SET]) {
     claim(
       `${HELLO.name}: at least 1.5 times the throughput of ${other.label.slice(4)} (here ` +
         `${number(kept(other))})`,
@@ -189,7 +189,7 @@ function claimThroughput({ claim, samples }: Bench): void {
  * and moments.
  */
 function claimCalm({ claim, samples }: Bench, setting: string): void {
-  const noise = samples.ratio(TWIN.label, WELL.label, setting, P99)
+  const noise = samples.ratio(REPEATED.label, WELL.label, setting, P99)
   const most = Math.max(noise.high, 1 / noise.low)
   for (const { label } of DOWN) {
     const ratio = samples.ratio(label, WELL.label, setting, P99)
@@ -212,7 +212,8 @@ function busyTable({ samples }: Bench, setting: string): Table {
       'CPU µs/request': shown(CPU),
       '… over (b)': withSpread(samples.difference(label, EMPTY_HOOK.label, setting, CPU)),
       // What only lies in cells has not come to SQL.
-      '… and until in SQL': contender === ORIGINAL || contender === APPEND ? '' : shown(CPU_WHOLE),
+      '… and until in SQL':
+        contender === GET_AND_SET || contender === APPEND ? '' : shown(CPU_WHOLE),
       'requests/s': shown(RATE),
       '% of (a)': of(NOTHING),
       '% of (b)': contender === NOTHING ? '' : of(EMPTY_HOOK),

@@ -1,5 +1,5 @@
 /**
- * The wide cache's relatives, each beside its naive twin, on one memcached and one MariaDB that is
+ * Counters, sequence, map and hits, each beside plain SQL, on one memcached and one MariaDB that is
  * as durable as MySQL 8 is by default: at each commit both the log of InnoDB and the binary log are
  * on the disk. MariaDB by default has no binary log, so what hangs on it most is raced on a second
  * server, without.
@@ -32,7 +32,7 @@ import {
 import {
   COALESCING,
   shardedCounter,
-  TWIN,
+  BASELINE,
   UNLOGGED,
   UNSHARED,
 } from '../relatives/sharded-counter.js'
@@ -208,7 +208,7 @@ function claims(bench: Bench): void {
       `ShardedCounter does at least 10 times what a single-row UPDATE does under ${CALLERS} ` +
         'callers',
       COALESCING,
-      TWIN,
+      BASELINE,
       10,
     ],
     [
@@ -285,13 +285,13 @@ function chart(bench: Bench, laps: readonly Lap[]): LineChart {
   const lines = laps
     .filter(({ callers }) => callers.length > 1)
     .map(({ race, callers }) => {
-      const [twin, ours] = race.contenders
+      const [baseline, ours] = race.contenders
       return {
         name: race.name,
         points: callers.map((count) => {
           const { median, low, high } = bench.samples.ratio(
             ours!.name,
-            twin!.name,
+            baseline!.name,
             of(count),
             race.metric,
           )
@@ -301,7 +301,7 @@ function chart(bench: Bench, laps: readonly Lap[]): LineChart {
     })
   return {
     kind: 'lines',
-    title: 'Times the throughput of the naive twin',
+    title: 'Times the throughput of plain SQL',
     x: { name: 'callers', log: true },
     y: { name: 'times', log: true },
     lines,

@@ -19,7 +19,7 @@ interface Queue {
 
 export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
   const exported = new Set<number>()
-  const twin = await start({
+  const baseline = await start({
     mysqlUrl,
     connections: CONNECTIONS,
     exporter: (entries: { value: string }[]) =>
@@ -33,12 +33,12 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
     exporter: (entries) => entries.forEach(({ value }) => exported.add(value)),
   })
   await queue.migrate()
-  bench.after(() => Promise.all([twin.close(), database.close()]))
+  bench.after(() => Promise.all([baseline.close(), database.close()]))
   return {
     name: 'ExportQueue',
     metric: { metric: 'entries/s', better: 'more' },
     contenders: [
-      contender('outbox table, one reader', twin, exported),
+      contender('outbox table, one reader', baseline, exported),
       contender(
         'ExportQueue',
         {

@@ -28,7 +28,7 @@ export async function globalCounter(
   bench: Bench,
   { database, mysqlUrl, memcachedAddress }: Servers,
 ): Promise<Race> {
-  const twin = await startLastInsertId({
+  const baseline = await startLastInsertId({
     mysqlUrl,
     connections: CONNECTIONS,
     table: 'bench_global',
@@ -38,14 +38,14 @@ export async function globalCounter(
   const safe = new GlobalCounter({ name: 'safe', database, cache })
   const lax = new GlobalCounter({ name: 'lax', database, cache, chanceToWrite: 0.01 })
   bench.after(async () => {
-    await Promise.all([twin.close(), bare.close(), safe.close(), lax.close()])
+    await Promise.all([baseline.close(), bare.close(), safe.close(), lax.close()])
     await cache.close()
   })
   return {
     name: 'GlobalCounter',
     metric: NUMBERS,
     contenders: [
-      numbering(`${LAST_INSERT_ID}, a counter`, () => twin.next()),
+      numbering(`${LAST_INSERT_ID}, a counter`, () => baseline.next()),
       numbering('GlobalCounter', () => safe.increment()),
       numbering('GlobalCounter, chanceToWrite 0.01', () => lax.increment()),
       numbering('bare memcached increment (a flush loses all)', () => bare.next()),
@@ -57,7 +57,7 @@ export async function sequence(
   bench: Bench,
   { database, mysqlUrl, memcachedAddress }: Servers,
 ): Promise<Race> {
-  const twin = await startLastInsertId({
+  const baseline = await startLastInsertId({
     mysqlUrl,
     connections: CONNECTIONS,
     table: 'bench_sequence',
@@ -66,14 +66,14 @@ export async function sequence(
   const small = new Sequence({ name: 'small', database, cache })
   const large = new Sequence({ name: 'large', database, cache, block: 1000 })
   bench.after(async () => {
-    await Promise.all([twin.close(), small.close(), large.close()])
+    await Promise.all([baseline.close(), small.close(), large.close()])
     await cache.close()
   })
   return {
     name: 'Sequence',
     metric: NUMBERS,
     contenders: [
-      numbering(LAST_INSERT_ID, () => twin.next()),
+      numbering(LAST_INSERT_ID, () => baseline.next()),
       numbering(SEQUENCE, () => small.next()),
       numbering(LARGER_SEQUENCE, () => large.next()),
     ],

@@ -1,5 +1,5 @@
 /**
- * A race: a class of ours beside its naive twin, the same callers for the same time, each waiting
+ * A race: a class of ours beside plain SQL, the same callers for the same time, each waiting
  * for its own answer.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -28,7 +28,7 @@ export interface Race {
   /** The class. */
   readonly name: string
   readonly metric: Metric
-  /** The first is the naive twin, the second the one that the picture shows. */
+  /** The first is plain SQL, the second the one that the picture shows. */
   readonly contenders: readonly Contender[]
   /** Looks once more at all that was counted, after the last round. */
   check?(): Promise<void>

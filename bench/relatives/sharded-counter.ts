@@ -9,7 +9,7 @@ import type { Bench } from '../harness/part.js'
 import { start } from '../peers/update-one-row.js'
 import { adding, type Contender, type Race } from './race.js'
 
-export const TWIN = 'single-row UPDATE'
+export const BASELINE = 'single-row UPDATE'
 export const COALESCING = 'ShardedCounter, 20 shards'
 export const UNSHARED = {
   one: '1 shard, without coalescing',
@@ -27,14 +27,14 @@ export async function shardedCounter(
   mysqlUrl: string,
   suffix: '' | typeof UNLOGGED = '',
 ): Promise<Race> {
-  const twin = await start({ mysqlUrl, connections: CONNECTIONS })
+  const baseline = await start({ mysqlUrl, connections: CONNECTIONS })
   const counter = new ShardedCounter({ name: 'shared', database, cache: 'memory:' })
-  bench.after(() => Promise.all([twin.close(), counter.close()]))
+  bench.after(() => Promise.all([baseline.close(), counter.close()]))
   return {
     name: `ShardedCounter${suffix}`,
     metric: { metric: 'increments/s', better: 'more' },
     contenders: [
-      adding(TWIN + suffix, { add: () => twin.increment(), total: () => twin.total() }),
+      adding(BASELINE + suffix, { add: () => baseline.increment(), total: () => baseline.total() }),
       adding(COALESCING + suffix, {
         add: () => counter.increment(),
         total: () => counter.get({ exact: true }),

@@ -20,7 +20,7 @@ export interface Lap {
 }
 
 export function table(bench: Bench, { race, callers }: Lap): Table {
-  const [twin] = race.contenders
+  const [baseline] = race.contenders
   const shown = shownOf(callers)
   const rows = race.contenders.map((contender) => ({
     [`${race.name}, ${race.metric.metric} (times the first row)`]: contender.name,
@@ -29,8 +29,8 @@ export function table(bench: Bench, { race, callers }: Lap): Table {
         if (contender.callers?.includes(count) === false) return [of(count), '']
         const { median } = bench.samples.spread(contender.name, of(count), race.metric)
         const ratio = (): Spread =>
-          bench.samples.ratio(contender.name, twin!.name, of(count), race.metric)
-        const times = contender === twin ? '' : ` (${withSpread(ratio())})`
+          bench.samples.ratio(contender.name, baseline!.name, of(count), race.metric)
+        const times = contender === baseline ? '' : ` (${withSpread(ratio())})`
         return [of(count), `${number(Math.round(median))}${times}`]
       }),
     ),

@@ -58,7 +58,7 @@ const MAX_LOSSES = 100
  *
  * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a
  * value is never given out twice and no acknowledged increment is lost, whatever the cache forgets
- * and whenever. The original had two gaps; they are closed so:
+ * and whenever. `add` and `increment` alone leave two gaps. They are closed so:
  * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new
  *   generation, with a key that holds a random token. One transaction locks the counter's rows,
  *   takes the maximum, seeds the new key and commits, so a key is seeded exactly once, before

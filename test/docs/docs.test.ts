@@ -216,7 +216,7 @@ const FAULTS: [what: string, markdown: string, complaint: RegExp][] = [
   ],
   [
     'a file that is not there',
-    '```sh\nnode examples/relatives/sequences.js\n```',
+    '```sh\nnode examples/classes/sequences.js\n```',
     /there is no such file/,
   ],
   ['a program that nobody knows', '```sh\nwidecache collect\n```', /no test knows this command/],

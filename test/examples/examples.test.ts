@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const FOLDER = new URL('../../examples/relatives/', import.meta.url)
+const FOLDER = new URL('../../examples/classes/', import.meta.url)
 const LIMIT_MS = 60_000
 
 const examples = readdirSync(FOLDER).filter((file) => file.endsWith('.js'))
@@ -24,7 +24,7 @@ for (const example of examples) {
     const file = fileURLToPath(new URL(example, FOLDER))
     assert.match(
       readFileSync(file, 'utf8'),
-      new RegExp(`node examples/relatives/${example.replace('.', '\\.')}`),
+      new RegExp(`node examples/classes/${example.replace('.', '\\.')}`),
       'its first lines say how it is run',
     )
     const { stdout, stderr } = await run(process.execPath, [file], {

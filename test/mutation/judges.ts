@@ -137,9 +137,9 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   'export-queue': MAP_JUDGES,
   buckets: MAP_JUDGES,
   'wide-cache': [
-    simulation('heart', 0, 50),
+    simulation('protocol', 0, 50),
     units(HEART, TOGETHER),
-    simulation('heart', 50, 550),
+    simulation('protocol', 50, 550),
     onServers(HEART, TOGETHER),
   ],
   metrics: [

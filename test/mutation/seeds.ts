@@ -1,6 +1,6 @@
 /**
- * Runs seeds of a simulation until one breaks a promise. The arguments: `heart` or `sequence`, the
- * first seed, how many.
+ * Runs seeds of a simulation until one breaks a promise. The arguments: `protocol` or `sequence`,
+ * the first seed, how many.
  */
 import { fileURLToPath } from 'node:url'
 
@@ -11,7 +11,7 @@ const [of, from, count] = process.argv.slice(2)
 
 let next = Number(from)
 const end = next + Number(count)
-const simulate = of === 'heart' ? await heart() : await sequence()
+const simulate = of === 'protocol' ? await protocol() : await sequence()
 await Promise.all(
   Array.from({ length: LANES }, async () => {
     while (next < end) {
@@ -26,12 +26,12 @@ await Promise.all(
   }),
 )
 
-async function heart(): Promise<(seed: number) => Promise<unknown>> {
-  const [{ loadHeart }, { simulate }] = await Promise.all([
-    import('../simulation/heart.js'),
+async function protocol(): Promise<(seed: number) => Promise<unknown>> {
+  const [{ loadProtocol }, { simulate }] = await Promise.all([
+    import('../simulation/protocol.js'),
     import('../simulation/simulate.js'),
   ])
-  const loaded = await loadHeart(SOURCE)
+  const loaded = await loadProtocol(SOURCE)
   return (seed) => simulate(loaded, seed)
 }
 

@@ -19,7 +19,7 @@ import {
   uniqueName,
 } from './recorded.js'
 
-test('writers, collectors and relatives move between two hosts, and all is once', async () => {
+test('writers, collectors and counters move between two hosts, and all is once', async () => {
   const direct = await sharedMysqlUrl()
   const { port, username, password, pathname } = new URL(direct)
   const relays = [await startRelay(Number(port)), await startRelay(Number(port))] as const

@@ -171,7 +171,7 @@ describe('one memcached', { concurrency: true }, () => {
     })
   }
 
-  test('processes of other shapes fill grids of their own; one collector drains all', async () => {
+  test('other geometries fill grids of their own; one collector drains all', async () => {
     const cache = `memcached://${await sharedMemcached()}`
     const name = uniqueName()
     const sql = mysql(await sharedMysqlUrl())

@@ -2,7 +2,7 @@ import { SILENT } from '../../src/support/logger.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import { WatchedDatabase } from './watched-database.js'
-import type { Heart } from './heart.js'
+import type { Protocol } from './protocol.js'
 import type { WideCacheProcess } from './process.js'
 import { MAX_OUTBOX_BYTES, type Records, ROW_ID_BYTES, type RowTruth } from './records.js'
 import type { Scenario } from './scenario.js'
@@ -16,7 +16,7 @@ export interface SimulatedRow {
   readonly size: number
 }
 
-type SimulatedWideCache = InstanceType<Heart['RowRecorder']>
+type SimulatedWideCache = InstanceType<Protocol['RowRecorder']>
 
 /** The name that all processes give. */
 const NAME = 'sim'
@@ -46,18 +46,18 @@ export class Actor {
     process: WideCacheProcess,
     writes: boolean,
     line: string | false | undefined,
-    parts: { heart: Heart; world: World; scenario: Scenario; records: Records },
+    parts: { protocol: Protocol; world: World; scenario: Scenario; records: Records },
   ) {
-    const { heart, world, scenario, records } = parts
+    const { protocol, world, scenario, records } = parts
     this.process = process
     this.writes = writes
     this.scheduled = line !== false
     const say = (text: string) => world.note(`${process.name}: ${text}`)
     const options: WideCacheOptions<unknown> = {
       name: NAME,
-      cache: new WatchedCache(process, process.servers, scenario, heart),
-      database: new WatchedDatabase(process, scenario.packetBytes, heart),
-      ...process.shape,
+      cache: new WatchedCache(process, process.servers, scenario, protocol),
+      database: new WatchedDatabase(process, scenario.packetBytes, protocol),
+      ...process.geometry,
       drainAfterLayers: scenario.drainAfterLayers,
       cellTtlSeconds: scenario.cellTtlSeconds,
       confirmSeconds: scenario.confirmSeconds,
@@ -98,9 +98,9 @@ export class Actor {
         await tx.query(COMMIT_AND_CHAIN)
       },
     }
-    const settings = heart.settingsOf<unknown, unknown>(options)
-    const engine = heart.rowEngine(settings, process.environment)
-    this.wideCache = new heart.RowRecorder<unknown>(engine, settings.read)
+    const settings = protocol.settingsOf<unknown, unknown>(options)
+    const engine = protocol.rowEngine(settings, process.environment)
+    this.wideCache = new protocol.RowRecorder<unknown>(engine, settings.read)
   }
 
   get name(): string {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Frame } from '../../src/wide-cache/frame.js'
 import type { WideCacheProcess } from './process.js'
 
-/** The frames that the heart brings to a transaction of its ledger. */
+/** The frames that the protocol brings to a transaction of its ledger. */
 export interface Brought {
   readonly frames: readonly Frame[]
   /** A collector brings them, out of cells; otherwise their writer does. */

@@ -12,7 +12,7 @@ const MAX_BEHIND_MS = MAX_AHEAD_MS - 10_000
 export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameTruth): boolean {
   const { process, closedAt, skew } = frame
   const quiet =
-    scenario.twin === 'none' &&
+    scenario.otherSite === 'none' &&
     scenario.databaseStepMs === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
     scenario.serverBytes === Infinity &&
@@ -37,8 +37,8 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
  * whose clock is ahead makes it so much earlier.
  */
 function livesLongEnough({ processes }: Records, scenario: Scenario): boolean {
-  const { shapes, drainAfterLayers, collectEveryMs, jitterMs, cellTtlSeconds } = scenario
-  const layerSeconds = Math.max(...shapes.map((shape) => shape.layerSeconds))
+  const { geometries, drainAfterLayers, collectEveryMs, jitterMs, cellTtlSeconds } = scenario
+  const layerSeconds = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
   const drainAgeMs = (drainAfterLayers + 1) * layerSeconds * 1000
   const aheadMs = Math.max(...processes.map(({ skew }) => skew))
   return cellTtlSeconds * 1000 > aheadMs + drainAgeMs + collectEveryMs + jitterMs

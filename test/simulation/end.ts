@@ -75,7 +75,7 @@ async function checkCacheFirst(run: Run, alive: readonly Actor[]): Promise<void>
 /** A clone and its original have found out about each other. */
 function checkParted({ world, scenario, sites: [one, other], servers }: Run): void {
   if (
-    scenario.twin !== 'clone' ||
+    scenario.otherSite !== 'clone' ||
     !servers.every((server) => server.up) ||
     scenario.differentLists ||
     scenario.itemLimit < 2200 ||

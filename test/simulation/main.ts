@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { loadHeart } from './heart.js'
+import { loadProtocol } from './protocol.js'
 import { firstSeeds, runSeeds } from './seeds.js'
 import { simulate } from './simulate.js'
 
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 })
 const source = values.source ?? fileURLToPath(new URL('../../src', import.meta.url))
 if (values.seed !== undefined) {
-  const outcome = await simulate(await loadHeart(source), Number(values.seed), { verbose: true })
+  const outcome = await simulate(await loadProtocol(source), Number(values.seed), { verbose: true })
   console.log(outcome)
 } else {
   const began = performance.now()

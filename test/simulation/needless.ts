@@ -21,7 +21,7 @@ function isQuiet(scenario: Scenario): boolean {
     scenario.serverBytes === Infinity &&
     !scenario.cachePerHost &&
     // A process that has not heard yet of its grid's new id places by the old one.
-    scenario.twin !== 'clone' &&
+    scenario.otherSite !== 'clone' &&
     !scenario.differentLists
   )
 }
@@ -81,7 +81,7 @@ export function wasNeedless(world: World, scenario: Scenario, frame: FrameTruth)
   return gridsOf(process.site.database.look)
     .filter(
       ({ width, layerSeconds }) =>
-        width === process.shape.width && layerSeconds === process.shape.layerSeconds,
+        width === process.geometry.width && layerSeconds === process.geometry.layerSeconds,
     )
     .every(({ id, width, layerSeconds }) => {
       const layerMs = layerSeconds * 1000

@@ -1,5 +1,5 @@
 import { type Brought, bringing } from './brought.js'
-import type { Heart } from './heart.js'
+import type { Protocol } from './protocol.js'
 import { askingForLife } from './sign-of-life.js'
 import { seedOf } from '../simulated-world/simulated-process.js'
 import { keyOf, type Records } from './records.js'
@@ -8,14 +8,14 @@ import { keyOf, type Records } from './records.js'
  * Lets the records of each run see what its writers hold and let go of, and which frames come to
  * the ledger.
  */
-export function observe(heart: Heart, runs: ReadonlyMap<number, Records>): void {
-  observeOutboxes(heart, runs)
-  observeLedgers(heart)
-  observeReaders(heart)
+export function observe(protocol: Protocol, runs: ReadonlyMap<number, Records>): void {
+  observeOutboxes(protocol, runs)
+  observeLedgers(protocol)
+  observeReaders(protocol)
 }
 
 function observeOutboxes(
-  { Outbox: { prototype } }: Heart,
+  { Outbox: { prototype } }: Protocol,
   runs: ReadonlyMap<number, Records>,
 ): void {
   const { add, remove, makeRoom } = prototype
@@ -38,7 +38,7 @@ function observeOutboxes(
   }
 }
 
-function observeLedgers({ Ledger: { prototype } }: Heart): void {
+function observeLedgers({ Ledger: { prototype } }: Protocol): void {
   const { commit, quarantine } = prototype
   prototype.commit = function (frames, options) {
     return observed({ frames, drained: options?.settledHere !== undefined }, () =>
@@ -52,7 +52,7 @@ function observeLedgers({ Ledger: { prototype } }: Heart): void {
   }
 }
 
-function observeReaders({ CellReader: { prototype } }: Heart): void {
+function observeReaders({ CellReader: { prototype } }: Protocol): void {
   const { forgetSilence } = prototype
   prototype.forgetSilence = function (silent) {
     return askingForLife(() => forgetSilence.call(this, silent))

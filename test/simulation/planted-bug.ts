@@ -1,4 +1,4 @@
-/** One replacement in the heart's text. */
+/** One replacement in the protocol's text. */
 export interface Replacement {
   /** Path from `src/wide-cache`. */
   readonly file: string
@@ -15,8 +15,8 @@ export const SMALL_BATCHES: Replacement = {
 }
 
 /**
- * Bugs of the kind that a change could bring, each as one replacement in the heart's text, and what
- * must tell.
+ * Bugs of the kind that a change could bring, each as one replacement in the protocol's text, and
+ * what must tell.
  */
 export interface PlantedBug extends Replacement {
   readonly name: string

@@ -198,7 +198,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 2,
   },
   {
-    name: 'collectors drain grids of their own shape only',
+    name: 'collectors drain grids of their own geometry only',
     file: 'collector/name-drain.ts',
     find: 'for (const known of this.#known.values()) await',
     replace:

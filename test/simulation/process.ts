@@ -2,7 +2,7 @@ import type { SimulatedCacheServer } from '../simulated-world/simulated-cache-se
 import { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import type { World } from '../simulated-world/world.js'
 import type { FrameTruth, RowTruth } from './records.js'
-import type { Shape } from './scenario.js'
+import type { Geometry } from './scenario.js'
 import type { Site } from './site.js'
 
 /** The last answer that a process had about a cell: its value, nothing, or no answer. */
@@ -18,7 +18,7 @@ export class WideCacheProcess extends SimulatedProcess {
   readonly site: Site
   /** Its list of cache servers. */
   readonly servers: readonly SimulatedCacheServer[]
-  readonly shape: Shape
+  readonly geometry: Geometry
   readonly startedAt: number
   /** It collects. */
   collects = false
@@ -45,14 +45,14 @@ export class WideCacheProcess extends SimulatedProcess {
     own: {
       readonly site: Site
       readonly servers: readonly SimulatedCacheServer[]
-      readonly shape: Shape
+      readonly geometry: Geometry
       readonly skew: number
     },
   ) {
     super(world, index, { skew: own.skew })
     this.site = own.site
     this.servers = own.servers
-    this.shape = own.shape
+    this.geometry = own.geometry
     this.startedAt = world.now
   }
 }

@@ -116,7 +116,7 @@ export function checkOwnReport(run: Run, actor: Actor, report: LedgerReport): vo
     (other) => other.writes && other.process.site === site && other.process.rows.length > 0,
   )
   if (
-    run.scenario.twin === 'clone' ||
+    run.scenario.otherSite === 'clone' ||
     !writers.every(
       (other) =>
         other.inOrder &&

@@ -5,7 +5,7 @@ import { close } from './close.js'
 import { ScheduledDrains } from './scheduled-drains.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
 import { HoldUps } from './hold-ups.js'
-import type { Heart } from './heart.js'
+import type { Protocol } from './protocol.js'
 import { WideCacheProcess } from './process.js'
 import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
 import type { Scenario } from './scenario.js'
@@ -30,7 +30,7 @@ const AILMENTS: readonly Ailment[] = [
  * One run: its databases, caches and processes, and all that happens until the world is well again.
  */
 export class Run {
-  readonly heart: Heart
+  readonly protocol: Protocol
   readonly world: World
   readonly scenario: Scenario
   readonly records: Records
@@ -43,13 +43,13 @@ export class Run {
   readonly #holdUps: HoldUps
   #pausedUntil = 0
 
-  constructor(heart: Heart, world: World, scenario: Scenario) {
-    this.heart = heart
+  constructor(protocol: Protocol, world: World, scenario: Scenario) {
+    this.protocol = protocol
     this.world = world
     this.scenario = scenario
     this.records = new Records(world)
     this.#holdUps = new HoldUps(this)
-    this.sites = (scenario.twin === 'none' ? ['A'] : ['A', 'B']).map(
+    this.sites = (scenario.otherSite === 'none' ? ['A'] : ['A', 'B']).map(
       (name) => new Site(name, world, scenario, this.records),
     )
     this.hosts = (scenario.cachePerHost ? ['cache', 'other'] : ['cache']).map((host) =>
@@ -72,8 +72,8 @@ export class Run {
     const { random } = world
     const [first, second] = sites
     this.#populate(first!)
-    if (second && scenario.twin === 'stranger') this.#populate(second)
-    if (second && scenario.twin === 'clone') {
+    if (second && scenario.otherSite === 'stranger') this.#populate(second)
+    if (second && scenario.otherSite === 'clone') {
       world.after(random.between(5000, scenario.faultsMs / 2), () => this.#clone(first!, second))
     }
     if (scenario.databaseStepMs !== 0) {
@@ -237,8 +237,8 @@ export class Run {
     const host = this.hosts[actors.length % this.hosts.length]!
     const servers =
       scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
-    const shape = scenario.shapes[actors.length % scenario.shapes.length]!
-    const process = new WideCacheProcess(world, index, { site, servers, shape, skew })
+    const geometry = scenario.geometries[actors.length % scenario.geometries.length]!
+    const process = new WideCacheProcess(world, index, { site, servers, geometry, skew })
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))

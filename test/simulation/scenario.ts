@@ -1,7 +1,7 @@
 import type { Random } from '../simulated-world/random.js'
 
 /** Width and layer length of a grid. */
-export interface Shape {
+export interface Geometry {
   readonly width: number
   readonly layerSeconds: number
 }
@@ -11,8 +11,8 @@ export interface Shape {
  * statement.
  */
 export interface Scenario {
-  /** Shapes of the processes; of two, each takes one. */
-  readonly shapes: readonly Shape[]
+  /** Geometries of the processes; of two, each takes one. */
+  readonly geometries: readonly Geometry[]
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
@@ -38,7 +38,7 @@ export interface Scenario {
    * Another database beside the first, with the same cache servers, or from some moment on a copy
    * of the first.
    */
-  readonly twin: 'none' | 'stranger' | 'clone'
+  readonly otherSite: 'none' | 'stranger' | 'clone'
   /** Every second process has cache servers of its own, though the database is one. */
   readonly cachePerHost: boolean
   readonly servers: number
@@ -81,11 +81,11 @@ const DAY_MS = 24 * HOUR_MS
 export function scenarioOf(random: Random): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
   const drainAfterLayers = random.pick([2, 2, 2, 3])
-  const shapes: Shape[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
+  const geometries: Geometry[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
   if (random.chance(0.12)) {
-    shapes.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 20, 20]) })
+    geometries.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 20, 20]) })
   }
-  const longest = Math.max(...shapes.map((shape) => shape.layerSeconds))
+  const longest = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
   const drainAge = (drainAfterLayers + 1) * longest
   const leastConfirm = drainAge + 30
   const [databaseStepMs, databaseStepForMs] = random.pick([
@@ -112,7 +112,7 @@ export function scenarioOf(random: Random): Scenario {
   const often = (probability: number, rates: readonly number[]) =>
     random.chance(probability) ? random.pick(rates) : 0
   const pauseMs = random.pick([0, 0, 0, 0, 0, 0, 0, HOUR_MS, 25 * HOUR_MS])
-  const twin = random.pick([
+  const otherSite = random.pick([
     'none',
     'none',
     'none',
@@ -126,9 +126,9 @@ export function scenarioOf(random: Random): Scenario {
   ] as const)
   // What such a step leaves behind is clear only if nothing else misleads collectors.
   const clearly = databaseStepMs === SHORT_STEP_MS
-  const few = twin !== 'none'
+  const few = otherSite !== 'none'
   return {
-    shapes,
+    geometries,
     drainAfterLayers,
     // What is left in cells is to be there at the end.
     cellTtlSeconds: Math.max(
@@ -147,7 +147,7 @@ export function scenarioOf(random: Random): Scenario {
     jitterMs: random.pick([0, 10, 5000]),
     pauseMs,
     holdsThroughPause: pauseMs > 0 && random.chance(0.4),
-    twin,
+    otherSite,
     cachePerHost: !clearly && random.chance(0.06),
     servers: random.between(1, 3),
     refusesAtOnce: random.chance(0.5),

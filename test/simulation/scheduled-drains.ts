@@ -28,7 +28,7 @@ export class ScheduledDrains {
   }
 
   async #collect(): Promise<void> {
-    const { world, collectorsAwayUntil, heart } = this.#run
+    const { world, collectorsAwayUntil, protocol } = this.#run
     const { process, wideCache } = this.#actor
     const away = collectorsAwayUntil - world.now
     if (away > 0) return this.#after(away)
@@ -48,7 +48,9 @@ export class ScheduledDrains {
           !['AssertionError', 'TypeError', 'WatermarkMoved'].includes(error.name),
         () => `drain() throws ${error instanceof Error ? error.stack : error}`,
       )
-      if (error instanceof heart.DatabaseError && error.kind === 'lock') this.#checkAllTried(began)
+      if (error instanceof protocol.DatabaseError && error.kind === 'lock') {
+        this.#checkAllTried(began)
+      }
     }
     if (world.random.chance(0.2)) this.#checkRanges()
     this.soon()

@@ -1,5 +1,5 @@
 /**
- * All that the simulation knows of the heart's tables and keys: what a statement does, what a
+ * All that the simulation knows of the protocol's tables and keys: what a statement does, what a
  * cell's key says, and what stands in the ledger. Nothing else here names a table or takes a key
  * apart.
  */

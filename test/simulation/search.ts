@@ -1,5 +1,5 @@
 /** Runs seeds on one source, for tests: called in a plain process. */
-import { loadHeart } from './heart.js'
+import { loadProtocol } from './protocol.js'
 import { type Outcome, simulate } from './simulate.js'
 
 /** The first seed that breaks a promise, and what the world says of it. */
@@ -12,10 +12,10 @@ export async function firstBroken(
   source: string,
   seeds: readonly number[],
 ): Promise<Broken | undefined> {
-  const heart = await loadHeart(source)
+  const protocol = await loadProtocol(source)
   for (const seed of seeds) {
     try {
-      await simulate(heart, seed)
+      await simulate(protocol, seed)
     } catch (error) {
       return { seed, told: String(error) }
     }
@@ -29,10 +29,10 @@ export async function outcomesOf(
   seeds: number,
   way: 'alone' | 'at once',
 ): Promise<Outcome[]> {
-  const heart = await loadHeart(source)
+  const protocol = await loadProtocol(source)
   const all = Array.from({ length: seeds }, (_, seed) => seed)
-  if (way === 'at once') return Promise.all(all.map((seed) => simulate(heart, seed)))
+  if (way === 'at once') return Promise.all(all.map((seed) => simulate(protocol, seed)))
   const outcomes = []
-  for (const seed of all) outcomes.push(await simulate(heart, seed))
+  for (const seed of all) outcomes.push(await simulate(protocol, seed))
   return outcomes
 }

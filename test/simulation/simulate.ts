@@ -1,6 +1,6 @@
 import { checkAtEnd } from './end.js'
 import { runCronOnVirtualTime } from '../simulated-world/cron.js'
-import type { Heart } from './heart.js'
+import type { Protocol } from './protocol.js'
 import { observe } from './observe.js'
 import { Random } from '../simulated-world/random.js'
 import type { Records } from './records.js'
@@ -18,24 +18,24 @@ export interface Outcome {
 
 /** The records of each run under way, by its seed. */
 const runs = new Map<number, Records>()
-const watched = new WeakSet<Heart>()
+const watched = new WeakSet<Protocol>()
 
 runCronOnVirtualTime()
 
 /** Runs one seed. @throws BrokenPromise */
 export async function simulate(
-  heart: Heart,
+  protocol: Protocol,
   seed: number,
   { verbose = false } = {},
 ): Promise<Outcome> {
-  if (!watched.has(heart)) {
-    watched.add(heart)
-    observe(heart, runs)
+  if (!watched.has(protocol)) {
+    watched.add(protocol)
+    observe(protocol, runs)
   }
   const random = new Random(seed)
   const scenario = scenarioOf(random)
   if (verbose) console.log(scenario)
-  const run = new Run(heart, new World(seed, random, verbose), scenario)
+  const run = new Run(protocol, new World(seed, random, verbose), scenario)
   runs.set(seed, run.records)
   try {
     await run.play()

@@ -180,7 +180,7 @@ export class Truth {
   /** This database has found out about another that uses the id of one of its grids. */
   hasParted(id: string): void {
     this.#world.check(
-      this.#scenario.twin === 'clone',
+      this.#scenario.otherSite === 'clone',
       () => `database ${this.name} takes another for a clone of itself`,
     )
     this.#records.givenUp.set(id, this.#world.now)
@@ -226,7 +226,7 @@ export class Truth {
     const { awaySince, awayUntil } = row.process.site.database
     const mayNotTell = at >= awaySince && at < awayUntil
     this.#world.check(
-      this.#scenario.twin === 'clone' && (mayNotShow || mayNotTell || !knew),
+      this.#scenario.otherSite === 'clone' && (mayNotShow || mayNotTell || !knew),
       () =>
         `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is ` +
         'not its own',

@@ -1,6 +1,6 @@
 import { SimulatedDatabase } from '../simulated-world/simulated-database.js'
 import { takeBrought } from './brought.js'
-import type { Heart } from './heart.js'
+import type { Protocol } from './protocol.js'
 import type { WideCacheProcess } from './process.js'
 import { keyOf } from './records.js'
 import { INSERT_ROWS } from './watched-database-server.js'
@@ -10,7 +10,7 @@ import { WatchedTransaction } from './watched-transaction.js'
 export class WatchedDatabase extends SimulatedDatabase<WatchedTransaction> {
   readonly #process: WideCacheProcess
 
-  constructor(process: WideCacheProcess, maxStatementBytes: number, errors: Heart) {
+  constructor(process: WideCacheProcess, maxStatementBytes: number, errors: Protocol) {
     super(process, {
       server: process.site.database,
       begin: () => begun(process),

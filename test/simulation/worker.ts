@@ -1,5 +1,5 @@
 /** One process of a run of many seeds: see seeds.ts. */
-import { loadHeart } from './heart.js'
+import { loadProtocol } from './protocol.js'
 import { type Failure, MAX_FAILURES, type Progress, type Share } from './seeds.js'
 import { simulate } from './simulate.js'
 
@@ -8,7 +8,7 @@ const LANES = 4
 
 process.once('message', async (message) => {
   const { source, seeds } = message as Share
-  const heart = await loadHeart(source)
+  const protocol = await loadProtocol(source)
   const failures: Failure[] = []
   let done = 0
   let rows = 0
@@ -18,7 +18,7 @@ process.once('message', async (message) => {
     for (const seed of waiting) {
       if (failures.length >= MAX_FAILURES) return
       try {
-        const outcome = await simulate(heart, seed)
+        const outcome = await simulate(protocol, seed)
         rows += outcome.rows
       } catch (error) {
         failures.push({

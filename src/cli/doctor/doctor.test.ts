@@ -70,7 +70,7 @@ async function site({ visits = 3, cache }: { visits?: number; cache?: string } =
 
 async function nothingLeft(database: Database): Promise<void> {
   for (const [table, of] of [
-    ['uses', 'name'],
+    ['names', 'name'],
     ['grids', 'name'],
     ['writers', 'name'],
     ['quarantine', 'name'],

@@ -16,14 +16,16 @@ async function records() {
   return { database, record }
 }
 
-test('each name and each shape has a grid and a mark of its own', async () => {
+test('each name and each geometry has a grid and a mark of its own', async () => {
   const { database, record } = await records()
-  const shapes = [
+  const geometries = [
     { width: 15, layerSeconds: 3 },
     { width: 4, layerSeconds: 3 },
     { width: 15, layerSeconds: 1 },
   ]
-  const all = ['one', 'other'].flatMap((name) => shapes.map((shape) => record(name, shape)))
+  const all = ['one', 'other'].flatMap((name) =>
+    geometries.map((geometry) => record(name, geometry)),
+  )
   for (const [index, one] of all.entries()) {
     await one.enter(database, DAY_MS, 0)
     await database.query('UPDATE wide_cache_grids SET mark = ? WHERE id = ?', [

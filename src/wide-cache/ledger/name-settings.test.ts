@@ -205,7 +205,7 @@ for (const [what, openDatabase] of DATABASES) {
   })
 }
 
-test('names come with the shape of their newest shared grid, never of private ones', async () => {
+test('names come with the geometry of their newest shared grid, not of private ones', async () => {
   const { open, database, cache } = await site()
   const wide = openRows<unknown>(
     {

@@ -135,8 +135,8 @@ export async function readNameSettings(
 }
 
 /**
- * Returns all names whose frames go through shared caches, each with the shape of the grid that was
- * used last.
+ * Returns all names whose frames go through shared caches, each with the geometry of the grid
+ * that was used last.
  */
 export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
   const { rows } = await queryable.query(

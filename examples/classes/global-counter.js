@@ -1,5 +1,5 @@
 // A counter that gives each caller its own number. It lives in the cache, and what the cache
-// forgets comes back from SQL. Runs with no service: node examples/relatives/global-counter.js
+// forgets comes back from SQL. Runs with no service: node examples/classes/global-counter.js
 // (after npm run build).
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // Order numbers that are unique and grow, from two shop servers at once: `npm run build`, then
-// `node examples/relatives/sequence.js`. It needs no service: without a cache the numbers come from
+// `node examples/classes/sequence.js`. It needs no service: without a cache the numbers come from
 // SQL alone, here an SQLite file. With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or
 // MEMCACHE_SERVERS and DATABASE_URL), the very same lines count in memcached.
 import { mkdtemp, rm } from 'node:fs/promises'

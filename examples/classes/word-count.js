@@ -1,7 +1,7 @@
 // Documents change, the counts of their words follow, and a table elsewhere is kept up: no
 // transaction waits for another one's words, and nothing is counted twice or forgotten. Runs
 // without any service, on SQLite in a folder of its own, after npm run build:
-// node examples/relatives/word-count.js
+// node examples/classes/word-count.js
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

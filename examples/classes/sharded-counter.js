@@ -1,5 +1,5 @@
 // A counter that many processes raise at once: N rows, one of them changed at random, their sum
-// read. Runs with no service: node examples/relatives/sharded-counter.js (after npm run build).
+// read. Runs with no service: node examples/classes/sharded-counter.js (after npm run build).
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

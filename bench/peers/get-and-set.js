@@ -1,9 +1,9 @@
-// (e) The original wide cache: read the cell's array, push, write it back. Layers of 3 s, 15
+// (e) Get and set: read the cell's array, push, write it back. Layers of 3 s, 15
 // columns. Two visits that meet in a cell overwrite each other.
 import { connect, startCells, startCellWorker } from './cells.js'
 import { tracker } from './express.js'
 
-const NAME = 'original'
+const NAME = 'get-and-set'
 
 export function start({ memcached, name = NAME, width, layerMs }) {
   const client = connect(memcached)

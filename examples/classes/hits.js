@@ -1,5 +1,5 @@
 // How often each article has been read, in a shop window of an Express site: `npm run build`, then
-// `node examples/relatives/hits.js`. It needs no service: the hits gather in memory and are counted
+// `node examples/classes/hits.js`. It needs no service: the hits gather in memory and are counted
 // in an SQLite file. With WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL set (or MEMCACHE_SERVERS
 // and DATABASE_URL), the very same lines count in memcached and MySQL, on any number of servers.
 import { once } from 'node:events'

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
  * The modules under test, of `src` or of a folder like it with a bug planted. Each folder has its
  * own error classes.
  */
-export interface Heart {
+export interface Protocol {
   readonly RowRecorder: typeof import('../../src/wide-cache/wide-cache.js').RowRecorder
   readonly rowEngine: typeof import('../../src/wide-cache/wide-cache.js').rowEngine
   readonly settingsOf: typeof import('../../src/wide-cache/options.js').settingsOf
@@ -16,8 +16,8 @@ export interface Heart {
   readonly DatabaseError: typeof import('../../src/database/database.js').DatabaseError
 }
 
-/** Loads the heart from a folder that is, or is like, `src`. */
-export async function loadHeart(source: string): Promise<Heart> {
+/** Loads the protocol from a folder that is, or is like, `src`. */
+export async function loadProtocol(source: string): Promise<Protocol> {
   const load = (file: string) => import(pathToFileURL(join(source, file)).href)
   const { RowRecorder, rowEngine } = await load('wide-cache/wide-cache.js')
   const { settingsOf } = await load('wide-cache/options.js')
