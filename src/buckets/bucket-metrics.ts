@@ -10,8 +10,7 @@ import {
   type Reading,
   readingsOf,
 } from '../metrics/metric.js'
-import { type MetricsMeter, observeBy } from '../metrics/open-telemetry.js'
-import { prometheusText } from '../metrics/prometheus.js'
+import type { Measured } from '../metrics/telemetry.js'
 import { shared } from '../support/shared.js'
 import type { Queue } from './queue.js'
 
@@ -69,11 +68,10 @@ export interface QueueMetrics<Stored extends MetricTable> {
   ): Promise<Readonly<Record<keyof Stored, number>>>
 }
 
-export class BucketMetrics {
+export class BucketMetrics implements Measured {
   readonly #queue: Queue<unknown, unknown>
   readonly #metrics: QueueMetrics<MetricTable>
   readonly #figures: LastKnown<Readonly<Record<string, number>>>
-  readonly #observed: (() => void)[] = []
   #runs = 0
   #failures = 0
   #taken = 0
@@ -113,27 +111,16 @@ export class BucketMetrics {
     }
   }
 
-  async text(): Promise<string> {
-    return prometheusText(await this.#readings())
-  }
-
-  /** @throws TypeError */
-  instrument(meter: MetricsMeter): void {
+  get metrics(): readonly Metric[] {
     const { stored, process } = this.#metrics
-    const metrics = [
+    return [
       ...Object.values(stored),
       ...Object.values(process),
       ...(this.#queue.errors ? DATABASE_ERROR_METRICS : []),
     ]
-    this.#observed.push(observeBy(meter, metrics, () => this.#readings()))
   }
 
-  /** Ends what {@link instrument} has begun. */
-  end(): void {
-    for (const end of this.#observed) end()
-  }
-
-  async #readings(): Promise<Reading[]> {
+  async readings(): Promise<Reading[]> {
     const { stored, process } = this.#metrics
     const {
       id,

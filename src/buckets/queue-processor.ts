@@ -1,5 +1,6 @@
 import type { MetricTable } from '../metrics/metric.js'
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
+import { Telemetry } from '../metrics/telemetry.js'
 import { keptAlive } from '../support/environment.js'
 import { BucketMetrics, type QueueMetrics } from './bucket-metrics.js'
 import { eachBucket } from './each-bucket.js'
@@ -19,6 +20,7 @@ export abstract class QueueProcessor {
   readonly #queue: Queue<unknown, unknown>
   readonly #processBucket: (bucket: number) => Promise<number>
   readonly #metrics: BucketMetrics
+  readonly #telemetry: Telemetry
   readonly #processing: Processing
 
   /** @internal */
@@ -26,6 +28,7 @@ export abstract class QueueProcessor {
     this.#queue = queue
     this.#processBucket = processBucket
     this.#metrics = new BucketMetrics(queue, metrics)
+    this.#telemetry = new Telemetry([this.#metrics])
     this.#processing = new Processing({
       every,
       names: queue.tables,
@@ -39,8 +42,7 @@ export abstract class QueueProcessor {
   }
 
   /**
-   * Metrics behind {@link metrics} and {@link instrument}, for an owner that ends them before the
-   * map.
+   * Metrics behind {@link metrics} and {@link instrument}, for an owner that tells of them itself.
    *
    * @internal
    */
@@ -78,7 +80,7 @@ export abstract class QueueProcessor {
    */
   metrics(): Promise<string> {
     const { connections, environment } = this.#queue
-    return connections.run(() => keptAlive(environment, () => this.#metrics.text()))
+    return connections.run(() => keptAlive(environment, () => this.#telemetry.text()))
   }
 
   /**
@@ -88,7 +90,7 @@ export abstract class QueueProcessor {
    */
   instrument(meter: MetricsMeter): void {
     this.#queue.connections.check()
-    this.#metrics.instrument(meter)
+    this.#telemetry.instrument(meter)
   }
 
   /**
@@ -120,7 +122,7 @@ export abstract class QueueProcessor {
    */
   close(): Promise<void> {
     return this.#queue.connections.close(() => {
-      this.#metrics.end()
+      this.#telemetry.end()
       return this.#queue.connections.finish(this.#processing.stop())
     })
   }

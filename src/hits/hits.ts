@@ -1,8 +1,6 @@
 import type { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { Connections } from '../connections/connections.js'
 import { CountingDatabase } from '../connections/counting.js'
-import type { MetricsMeter } from '../metrics/open-telemetry.js'
-import { joinMetrics } from '../metrics/prometheus.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
@@ -219,14 +217,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       got: 'a hit has',
       withPrivateCache: 'count the hits of one viewer several times',
     })
-    super(engine, {
-      forwarded: () => views.forwarded(),
-      end: () => {
-        // The map is not closed: a commit under way may need it.
-        map.bucketMetrics.end()
-        return views.end()
-      },
-    })
+    // The map is never closed: a commit under way may need it.
+    super(engine, views, [map.bucketMetrics])
     this.#settings = settings
     this.#engine = engine
     this.#logger = logger
@@ -326,16 +318,6 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
         return report
       }),
     )
-  }
-
-  override metrics(): Promise<string> {
-    const ofGrid = (): Promise<string> => super.metrics()
-    return this.#engine.connections.run(() => joinMetrics({ metrics: ofGrid }, this.#map))
-  }
-
-  override instrument(meter: MetricsMeter): void {
-    super.instrument(meter)
-    this.#map.instrument(meter)
   }
 
   #count(item: unknown, identity: string | undefined, userAgent: string | undefined): void {

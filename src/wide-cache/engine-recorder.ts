@@ -1,5 +1,5 @@
-import { observeBy, type MetricsMeter } from '../metrics/open-telemetry.js'
-import { prometheusText } from '../metrics/prometheus.js'
+import type { MetricsMeter } from '../metrics/open-telemetry.js'
+import { type Measured, Telemetry } from '../metrics/telemetry.js'
 import { keptAlive } from '../support/environment.js'
 import type { DrainReport } from './collector/grid-drain.js'
 import { letCommandsCollect } from './commands.js'
@@ -21,11 +21,13 @@ export interface Incoming {
 export abstract class EngineRecorder<Row> implements Recorder {
   readonly #engine: Engine<Row>
   readonly #incoming: Incoming | undefined
-  readonly #observed: (() => void)[] = []
+  readonly #telemetry: Telemetry
 
-  constructor(engine: Engine<Row>, incoming?: Incoming) {
+  /** @param measured what has metrics beside the engine */
+  constructor(engine: Engine<Row>, incoming?: Incoming, measured: readonly Measured[] = []) {
     this.#engine = engine
     this.#incoming = incoming
+    this.#telemetry = new Telemetry([engine.operations, ...measured])
     letCommandsCollect(this, {
       collectBy: (line) => {
         engine.connections.check()
@@ -55,13 +57,12 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   metrics(): Promise<string> {
-    return this.#run(async () => prometheusText(await this.#engine.operations.readings()))
+    return this.#run(() => this.#telemetry.text())
   }
 
   instrument(meter: MetricsMeter): void {
-    const { connections, operations } = this.#engine
-    connections.check()
-    this.#observed.push(observeBy(meter, operations.metrics, () => operations.readings()))
+    this.#engine.connections.check()
+    this.#telemetry.instrument(meter)
   }
 
   health(): Health {
@@ -78,7 +79,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   async #close(): Promise<CloseReport> {
-    for (const end of this.#observed) end()
+    this.#telemetry.end()
     // Where nothing comes in between, the engine takes no more rows from this tick on.
     if (this.#incoming) await this.#incoming.end()
     return this.#engine.close()
