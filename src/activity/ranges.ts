@@ -3,16 +3,16 @@ import { integer, onlyKnown, wrongType, wrongValue } from '../support/options.js
 import { HOURS_A_DAY } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import {
+  DEFAULT_VALUES,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
+  MAX_VALUES,
+  type Moment,
   type Period,
   type PeriodRange,
+  rangeOf,
   startOfDay,
-  wholePeriods,
 } from '../support/periods.js'
-
-/** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */
-export type Moment = Date | number | string
 
 /** Query of {@link Activity.history}. */
 export interface HistoryQuery {
@@ -34,21 +34,14 @@ export interface TopQuery {
   n?: number | undefined
 }
 
-/** Values of one answer. */
-const MAX_VALUES = 1_000
-const DEFAULT_VALUES = 10
-
 const MOMENT = 'a Date, milliseconds since 1970, or an ISO 8601 text such as "2026-05-17T12:00Z"'
-
-/** The latest moment that a Date can be. */
-const MAX_MOMENT = 8.64e15
 
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRange } {
   onlyKnown('history', query, ['from', 'to', 'by'])
   const { by } = query
   if (by !== 'hour' && by !== 'day') throw wrongValue('by', by, '"hour" or "day"')
-  return { by, range: rangeOf(query, by, MAX_PERIODS[by]) }
+  return { by, range: checkedRange(query, by, MAX_PERIODS[by]) }
 }
 
 /**
@@ -58,14 +51,14 @@ export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRa
  */
 export function exportQuery(query: HistoryQuery): { range: PeriodRange } {
   const max = query.by === 'hour' ? MAX_HOURS_OF_DAYS : MAX_PERIODS.day
-  return { range: rangeOf(query, query.by, max) }
+  return { range: checkedRange(query, query.by, max) }
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function topQuery(query: TopQuery): { range: PeriodRange; n: number } {
   onlyKnown('top', query, ['from', 'to', 'n'])
   const n = integer('n', query.n ?? DEFAULT_VALUES, 1, MAX_VALUES, 'values')
-  return { range: rangeOf(query, 'hour', MAX_HOURS_OF_DAYS), n }
+  return { range: checkedRange(query, 'hour', MAX_HOURS_OF_DAYS), n }
 }
 
 /**
@@ -81,24 +74,17 @@ export function wholeDays({ from, to }: PeriodRange, keptFrom: number): PeriodRa
   return { from: floor(from), to: floor(to) >= keptFrom ? to : floor(to + HOURS_A_DAY - 1) }
 }
 
-function rangeOf(query: { from: Moment; to: Moment }, by: Period, max: number): PeriodRange {
-  const [from, to] = [momentOf('from', query.from), momentOf('to', query.to)]
-  if (from > to) throw wrongValue('from', query.from, 'a moment that is not after "to"')
-  const range = wholePeriods(from, to, by, max)
-  if (range) return range
-  throw wrongValue('from', query.from, `at most ${max} ${by}s before "to"`)
-}
-
-function momentOf(option: string, given: unknown): number {
-  const ms = given instanceof Date ? given.getTime() : given
-  if (typeof ms === 'number') return checked(option, given, ms)
-  if (typeof ms === 'string') return checked(option, given, Date.parse(ms))
-  throw wrongType(option, given, MOMENT)
-}
-
-function checked(option: string, given: unknown, ms: number): number {
-  if (ms >= 0 && ms <= MAX_MOMENT) return ms
-  throw wrongValue(option, given, MOMENT)
+/** @throws TypeError, RangeError naming the field that is wrong */
+function checkedRange(
+  query: { readonly from: unknown; readonly to: unknown },
+  by: Period,
+  max: number,
+): PeriodRange {
+  return rangeOf(query, by, max, (end, allowed = MOMENT) => {
+    const given = query[end]
+    const isMoment = given instanceof Date || ['number', 'string'].includes(typeof given)
+    return (isMoment ? wrongValue : wrongType)(end, given, allowed)
+  })
 }
 
 /**

@@ -65,6 +65,8 @@ async function* topText(
 
 /** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */
 function fileName(name: string, what: string, { from, to }: Range): string {
-  const [first, last] = [from, to - 1].map((time) => new Date(time).toISOString().slice(0, 10))
+  const [first, last] = [from, Math.max(from, to - 1)].map((time) =>
+    new Date(time).toISOString().slice(0, 10),
+  )
   return `${`${name}-${what}`.replace(/[^A-Za-z0-9_.-]/g, '_')}-${first}-${last}.csv`
 }

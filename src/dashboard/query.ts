@@ -1,12 +1,14 @@
 /** The query of a request, read and checked. What is wrong is named, with what is allowed. */
 import { DAY_MS } from '../support/clock.js'
 import {
+  DEFAULT_VALUES,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
+  MAX_VALUES,
+  momentOf,
   type Period,
   PERIOD_MS,
-  startOfDay,
-  wholePeriods,
+  rangeOf,
 } from '../support/periods.js'
 import type { Range } from './source.js'
 
@@ -27,22 +29,19 @@ export class QueryError extends Error {
 }
 
 const DEFAULT_DAYS = 30
-const DEFAULT_N = 10
-const MAX_N = 1_000
 const MAX_SHOWN = 80
-const LAST_TIME = Date.UTC(9999, 11, 31)
-
 const TIMES =
   'a date such as 2026-11-01, a time with its zone such as 2026-11-01T12:00:00Z, ' +
   'or milliseconds since 1970'
-const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 const MILLISECONDS = /^\d{1,15}$/
+/** A date is in UTC. A time of day without a zone would be in that of this machine. */
+const DATE_OR_ZONED = /^\d{4}-\d{2}-\d{2}$|(?:Z|[+-]\d{2}:\d{2})$/
 
 /** `from`, `to` and `by`, widened to whole hours or whole UTC days. */
 export function historyQuery(url: string, now: number): Range & { readonly by: Period } {
   const query = parametersOf(url, ['from', 'to', 'by'])
   const by = periodOf(query.get('by'))
-  return { ...rangeOf(query, now, by, MAX_PERIODS[by]), by }
+  return { ...timeOf(query, now, by, MAX_PERIODS[by]), by }
 }
 
 /** `dimension`, `from`, `to` and `n`; the range is widened to whole hours. */
@@ -57,7 +56,7 @@ export function topQuery(
     throw new QueryError('dimension', dimension, dimensions.join(', '))
   }
   return {
-    ...rangeOf(query, now, 'hour', MAX_HOURS_OF_DAYS),
+    ...timeOf(query, now, 'hour', MAX_HOURS_OF_DAYS),
     dimension,
     n: countOf(query.get('n')),
   }
@@ -90,34 +89,31 @@ function periodOf(value: string | null): Period {
   return value
 }
 
-function rangeOf(query: URLSearchParams, now: number, by: Period, max: number): Range {
-  const until = timeOf('to', query.get('to')) ?? now
-  const since = timeOf('from', query.get('from')) ?? Math.max(0, until - DEFAULT_DAYS * DAY_MS)
-  if (since >= until) {
-    throw new QueryError(
-      'from',
-      query.get('from'),
-      `a time before "to", which is ${new Date(until).toISOString()}`,
-    )
-  }
-  const ms = PERIOD_MS[by]
-  const range = wholePeriods(since, until, by, max)
-  if (range) return { from: range.from * ms, to: range.to * ms }
-  throw new QueryError('from', query.get('from'), `at most ${(max * ms) / DAY_MS} days before "to"`)
+/** The range that is asked for, or the last days. */
+function timeOf(query: URLSearchParams, now: number, by: Period, max: number): Range {
+  const to = momentIn(query.get('to')) ?? now
+  const from = momentIn(query.get('from')) ?? Math.max(0, to - DEFAULT_DAYS * DAY_MS)
+  const range = rangeOf(
+    { from, to },
+    by,
+    max,
+    (end, allowed = TIMES) => new QueryError(end, query.get(end), allowed),
+  )
+  return { from: range.from * PERIOD_MS[by], to: range.to * PERIOD_MS[by] }
 }
 
-function timeOf(parameter: string, value: string | null): number | undefined {
+/** Returns `NaN` for what is no moment. */
+function momentIn(value: string | null): number | undefined {
   if (value === null) return undefined
-  const time = MILLISECONDS.test(value) ? Number(value) : ISO.test(value) ? Date.parse(value) : NaN
-  // Date.parse takes 2026-02-31 for a day in March.
-  const exists = !ISO.test(value) || startOfDay(value.slice(0, 10)) !== undefined
-  if (!(time >= 0 && time <= LAST_TIME) || !exists) throw new QueryError(parameter, value, TIMES)
-  return time
+  if (MILLISECONDS.test(value)) return Number(value)
+  return (DATE_OR_ZONED.test(value) ? momentOf(value) : undefined) ?? NaN
 }
 
 function countOf(value: string | null): number {
-  if (value === null) return DEFAULT_N
+  if (value === null) return DEFAULT_VALUES
   const n = /^\d{1,7}$/.test(value) ? Number(value) : 0
-  if (n < 1 || n > MAX_N) throw new QueryError('n', value, `a whole number from 1 to ${MAX_N}`)
+  if (n < 1 || n > MAX_VALUES) {
+    throw new QueryError('n', value, `a whole number from 1 to ${MAX_VALUES}`)
+  }
   return n
 }

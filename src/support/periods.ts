@@ -1,4 +1,4 @@
-/** Hours and UTC days: ranges of them, and days written as text. */
+/** Hours and UTC days: ranges of them, and moments and days written as text. */
 import { DAY_MS, HOUR_MS } from './clock.js'
 
 /** A length of time that history is divided by. */
@@ -12,22 +12,55 @@ export interface PeriodRange {
 
 export const PERIOD_MS: Readonly<Record<Period, number>> = { hour: HOUR_MS, day: DAY_MS }
 
+/** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */
+export type Moment = Date | number | string
+
 /** Periods of one answer: a year of hours, ten years of days. */
 export const MAX_PERIODS: Readonly<Record<Period, number>> = { hour: 8_784, day: 3_660 }
 
 /** Hours of one answer whose cost grows with its days: as long a time as days. */
 export const MAX_HOURS_OF_DAYS = (MAX_PERIODS.day * DAY_MS) / HOUR_MS
 
-/** Widens a time between two moments to whole hours or days. `undefined`: more than `max`. */
-export function wholePeriods(
-  from: number,
-  to: number,
+/** Values of one answer. */
+export const MAX_VALUES = 1_000
+export const DEFAULT_VALUES = 10
+
+const LAST_MOMENT = Date.UTC(9999, 11, 31)
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
+
+/**
+ * Widens a time between two moments to whole hours or days, `max` at most.
+ *
+ * @param wrong makes the error that tells which end is wrong, and what is allowed; `undefined`: a
+ * moment
+ */
+export function rangeOf(
+  { from, to }: { readonly from: unknown; readonly to: unknown },
   by: Period,
   max: number,
-): PeriodRange | undefined {
+  wrong: (end: 'from' | 'to', allowed?: string) => Error,
+): PeriodRange {
+  const [since, until] = [momentOf(from), momentOf(to)]
+  if (until === undefined) throw wrong('to')
+  if (since === undefined) throw wrong('from')
+  if (since > until) throw wrong('from', 'a moment that is not after "to"')
   const ms = PERIOD_MS[by]
-  const range = { from: Math.floor(from / ms), to: Math.ceil(to / ms) }
-  return range.to - range.from <= max ? range : undefined
+  const range = { from: Math.floor(since / ms), to: Math.ceil(until / ms) }
+  if (range.to - range.from <= max) return range
+  throw wrong('from', `at most ${(max * ms) / DAY_MS} days before "to"`)
+}
+
+/** Returns the milliseconds since the Unix epoch of a {@link Moment}; `undefined`: it is none. */
+export function momentOf(given: unknown): number | undefined {
+  const ms = given instanceof Date ? given.getTime() : given
+  const moment = typeof ms === 'string' ? momentIn(ms) : ms
+  return typeof moment === 'number' && moment >= 0 && moment <= LAST_MOMENT ? moment : undefined
+}
+
+function momentIn(text: string): number | undefined {
+  // Date.parse takes 2026-02-31 for a day in March.
+  const exists = ISO.test(text) && startOfDay(text.slice(0, 10)) !== undefined
+  return exists ? Date.parse(text) : undefined
 }
 
 /** The start of a UTC day that is written as `2026-05-17`; `undefined` for what is no day. */
