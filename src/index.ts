@@ -25,7 +25,7 @@ export { memory, type MemoryOptions } from './cache/memory.js'
 export {
   type Database,
   DatabaseError,
-  type DatabaseErrorKind,
+  type DatabaseErrorCategory,
   type Dialect,
   type Queryable,
   type QueryResult,

@@ -96,7 +96,7 @@ async function keepDifference(
     )
     return affectedRows > 0
   } catch (error) {
-    if (error instanceof DatabaseError && error.kind === 'lock') return false
+    if (error instanceof DatabaseError && error.category === 'lock') return false
     throw error
   }
 }

@@ -38,7 +38,7 @@ async function commit(database: Database, name: string, visits: readonly Visit[]
     try {
       return await database.transaction((tx) => commitVisits([...visits], tx, { now, name }))
     } catch (error) {
-      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+      if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
     }
   }
 }

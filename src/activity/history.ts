@@ -29,7 +29,7 @@ const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
 
 /** Numbers of visitors of each open day, by the hours in which they came. */
 const OPEN_VISITORS =
-  "SELECT 'visitors' AS kind, day AS at, COUNT(*) AS n, hours FROM activity_visitors " +
+  "SELECT 'visitors' AS unit, day AS at, COUNT(*) AS n, hours FROM activity_visitors " +
   `WHERE name = ? AND day >= ? AND day < ? AND day >= ${OPEN_DAY} GROUP BY day, hours`
 
 /** The figures of each period of `range`, without gaps. */
@@ -58,7 +58,7 @@ interface Figures {
 
 async function readHours(queryable: Queryable, name: string, range: PeriodRange): Promise<Figures> {
   const { rows } = await queryable.query(
-    "SELECT 'hour' AS kind, hour AS at, views AS n, visitors AS hours FROM activity_hours " +
+    "SELECT 'hour' AS unit, hour AS at, views AS n, visitors AS hours FROM activity_hours " +
       `WHERE name = ? AND hour >= ? AND hour < ? UNION ALL ${OPEN_VISITORS}`,
     [name, range.from, range.to, name, dayOf(range.from), dayOf(range.to - 1) + 1, name],
   )
@@ -75,7 +75,7 @@ async function readHours(queryable: Queryable, name: string, range: PeriodRange)
 
 async function readDays(queryable: Queryable, name: string, range: PeriodRange): Promise<Figures> {
   const { rows } = await queryable.query(
-    "SELECT 'day' AS kind, day AS at, views AS n, visitors AS hours FROM activity_days " +
+    "SELECT 'day' AS unit, day AS at, views AS n, visitors AS hours FROM activity_days " +
       "WHERE name = ? AND day >= ? AND day < ? UNION ALL SELECT 'hour', hour, views, 0 " +
       'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ? AND ' +
       `hour >= ${HOURS_A_DAY} * ${OPEN_DAY} UNION ALL ${OPEN_VISITORS}`,
@@ -112,23 +112,23 @@ interface Row {
   readonly hours: number
 }
 
-/** The rows by their kind; visitors as [hours, visitors] by their day. */
+/** The rows by their unit; visitors as [hours, visitors] by their day. */
 function sorted(rows: readonly SqlRow[]): {
   readonly hour: readonly Row[]
   readonly day: readonly Row[]
   readonly groups: ReadonlyMap<number, [hours: number, visitors: number][]>
 } {
-  const ofKind = (kind: string): Row[] =>
+  const ofUnit = (unit: string): Row[] =>
     rows.flatMap((row) =>
-      row['kind'] === kind
+      row['unit'] === unit
         ? [{ at: Number(row['at']), n: Number(row['n']), hours: Number(row['hours'] ?? 0) }]
         : [],
     )
   const groups = new Map<number, [hours: number, visitors: number][]>()
-  for (const { at, n, hours } of ofKind('visitors')) {
+  for (const { at, n, hours } of ofUnit('visitors')) {
     groups.set(at, [...(groups.get(at) ?? []), [hours, n]])
   }
-  return { hour: ofKind('hour'), day: ofKind('day'), groups }
+  return { hour: ofUnit('hour'), day: ofUnit('day'), groups }
 }
 
 function dayOf(hour: number): number {

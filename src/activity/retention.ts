@@ -97,7 +97,7 @@ function secondsRemoval(database: Database, name: string, keepFrom: number): Rem
     try {
       await database.transaction((tx) => removeSeconds(tx, name, seconds))
     } catch (error) {
-      if (error instanceof DatabaseError && error.kind === 'lock') return false
+      if (error instanceof DatabaseError && error.category === 'lock') return false
       throw error
     }
     from = seconds.at(-1)! + 1

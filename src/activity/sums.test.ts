@@ -49,7 +49,7 @@ async function commit(
     try {
       return await database.transaction((tx) => commitVisits(visits, tx, { now, name }))
     } catch (error) {
-      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+      if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
     }
   }
 }

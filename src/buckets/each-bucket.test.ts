@@ -71,14 +71,14 @@ test('a failing bucket does not stop the others; the first failure is thrown', a
 })
 
 test('without a database, or with a full one, it ends at once', async () => {
-  for (const kind of ['unreachable', 'capacity'] as const) {
+  for (const category of ['unreachable', 'capacity'] as const) {
     let seen = 0
     await assert.rejects(
       eachBucket(bucketsWith(0, 1, 3), { random: () => 0 }, async () => {
         seen++
-        throw new DatabaseError('TEST', kind, kind)
+        throw new DatabaseError('TEST', category, category)
       }),
-      { kind },
+      { category },
     )
     assert.equal(seen, 1)
   }

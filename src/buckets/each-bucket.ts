@@ -30,7 +30,7 @@ export async function eachBucket(
       } catch (error) {
         if (
           error instanceof DatabaseError &&
-          (error.kind === 'unreachable' || error.kind === 'capacity')
+          (error.category === 'unreachable' || error.category === 'capacity')
         ) {
           throw error
         }

@@ -153,7 +153,7 @@ class CollectedNames {
       this.#blind = undefined
       this.#burst.recovered('look', 'wide-cache: the database answers again')
     } catch (error) {
-      if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
+      if (!(error instanceof DatabaseError) || error.category === 'usage') throw error
       this.#blind = 'the database does not answer'
       this.#burst.warn(
         'look',
@@ -167,7 +167,7 @@ class CollectedNames {
   async #refuseMissingRights(): Promise<void> {
     if (this.#mayWrite) return
     for (const { error } of await refusedRights(this.#database, WRITTEN)) {
-      if (error.kind === 'usage') throw error
+      if (error.category === 'usage') throw error
     }
     this.#mayWrite = true
   }

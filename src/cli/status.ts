@@ -50,7 +50,7 @@ export async function status(
         await show()
         burst.recovered('status', 'wide-cache: the database answers again')
       } catch (error) {
-        if (!(error instanceof DatabaseError) || error.kind === 'usage') throw error
+        if (!(error instanceof DatabaseError) || error.category === 'usage') throw error
         burst.warn('status', `wide-cache: the status is asked for again: ${messageOf(error)}`)
       }
     }

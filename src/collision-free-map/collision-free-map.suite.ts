@@ -787,7 +787,7 @@ export function mapSuite(under: MapUnderTest): void {
     ]) {
       await assert.rejects(
         call(),
-        (error) => error instanceof DatabaseError && error.kind === 'unreachable',
+        (error) => error instanceof DatabaseError && error.category === 'unreachable',
       )
     }
     gone = false

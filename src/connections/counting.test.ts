@@ -28,8 +28,8 @@ function database() {
   return { failure, clock, counting: CountingDatabase.of(real, clock) }
 }
 
-const refused = (kind: DatabaseError['kind'], server?: string): DatabaseError =>
-  new DatabaseError('CODE', kind, 'broken', { server })
+const refused = (category: DatabaseError['category'], server?: string): DatabaseError =>
+  new DatabaseError('CODE', category, 'broken', { server })
 
 test('failures are counted by server, by every method', async () => {
   const { failure, counting } = database()
@@ -59,8 +59,8 @@ test('failures are counted by server, by every method', async () => {
 
 test('locks of others are conflicts; refused rows and a closed database no failures', async () => {
   const { failure, counting } = database()
-  for (const kind of ['lock', 'lock', 'data'] as const) {
-    failure.error = refused(kind)
+  for (const category of ['lock', 'lock', 'data'] as const) {
+    failure.error = refused(category)
     await assert.rejects(counting.query('SELECT 1'), failure.error)
   }
   failure.error = undefined

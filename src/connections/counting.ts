@@ -137,8 +137,8 @@ export class CountingDatabase implements Database {
 
   #failed(error: unknown): void {
     if (!(error instanceof DatabaseError) || error.code === 'DATABASE_CLOSED') return
-    if (error.kind === 'lock') this.errors.conflict()
-    if (ANSWERS.includes(error.kind)) this.errors.succeeded()
+    if (error.category === 'lock') this.errors.conflict()
+    if (ANSWERS.includes(error.category)) this.errors.succeeded()
     else this.errors.failed(error.server ?? this.dialect)
   }
 }

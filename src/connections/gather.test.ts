@@ -85,7 +85,7 @@ test('what waits is bounded', async () => {
   const waiting = Array.from({ length: MAX_WAITING }, (_, i) => gather.add(i))
   await assert.rejects(gather.add(0), {
     code: 'DATABASE_QUEUE_FULL',
-    kind: 'capacity',
+    category: 'capacity',
     message: /100000 increments are waiting/,
   })
   release()

@@ -63,7 +63,7 @@ test('after a table was missing the next use migrates, after other errors not', 
   await database.migrate()
   await inner.query('DROP TABLE sequence_generations')
   await inner.query('DELETE FROM wide_cache_migrations')
-  await assert.rejects(database.query(READ), { kind: 'usage' })
+  await assert.rejects(database.query(READ), { category: 'usage' })
   await database.query(READ)
   assert.equal(counts.migrations, 2)
   await assert.rejects(
@@ -119,7 +119,7 @@ test('a transaction is not retried, and the clock and other parts are those insi
   }
   await assert.rejects(database.transaction(work), locked)
   assert.deepEqual([tries, counts.migrations], [1, 1])
-  await assert.rejects(database.query('SELECT * FROM hits_counts'), { kind: 'usage' })
+  await assert.rejects(database.query('SELECT * FROM hits_counts'), { category: 'usage' })
   await database.migrate(['hits'])
   await database.query('SELECT * FROM hits_counts')
   assert.equal(database.maxStatementBytes, inner.maxStatementBytes)

@@ -80,7 +80,7 @@ export class PreparedDatabase implements Database {
 
   /**
    * Runs `work` once the tables are there. After a failure to prepare them, and after an error of
-   * kind `usage` such as a missing table, the next call prepares them again.
+   * category `usage` such as a missing table, the next call prepares them again.
    */
   async #whenReady<T>(work: () => Promise<T>): Promise<T> {
     this.#ready ??= this.#prepare()
@@ -91,7 +91,7 @@ export class PreparedDatabase implements Database {
       isReady = true
       return await work()
     } catch (error) {
-      const isUsage = error instanceof DatabaseError && error.kind === 'usage'
+      const isUsage = error instanceof DatabaseError && error.category === 'usage'
       if ((!isReady || isUsage) && this.#ready === ready) this.#ready = undefined
       throw error
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
+import { type DatabaseErrorCategory, DatabaseError } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
 import { retried } from './retry.js'
@@ -53,16 +53,16 @@ function waiting(): Environment & { readonly waits: number[]; readonly kept: { a
 }
 
 const connected = async () => assert.fail('nobody has to connect who was not refused')
-const failing = (kind: DatabaseErrorKind, message = kind as string) =>
-  new DatabaseError('TEST', kind, message)
+const failing = (category: DatabaseErrorCategory, message = category as string) =>
+  new DatabaseError('TEST', category, message)
 
 test('a passing failure is retried for 10 s, with waits from 50 ms to 1 s', async () => {
-  for (const kind of ['unreachable', 'lock', 'capacity'] as const) {
+  for (const category of ['unreachable', 'lock', 'capacity'] as const) {
     const world = waiting()
     let tries = 0
     await assert.rejects(
-      retried(world, connected, () => Promise.reject(failing(kind, `try ${++tries}`))),
-      kind === 'unreachable' ? /^DatabaseError: try 1$/ : /^DatabaseError: try 14$/,
+      retried(world, connected, () => Promise.reject(failing(category, `try ${++tries}`))),
+      category === 'unreachable' ? /^DatabaseError: try 1$/ : /^DatabaseError: try 14$/,
     )
     assert.deepEqual(world.waits, [50, 100, 200, 400, 800, ...Array<number>(9).fill(1_000)])
     assert.equal(world.kept.alive, 0)

@@ -2,7 +2,7 @@
  * Waits for a database that does not answer: retries for ten seconds, and keeps track of whether
  * any try may have been carried out.
  */
-import { type DatabaseErrorKind, DatabaseError } from '../database/database.js'
+import { type DatabaseErrorCategory, DatabaseError } from '../database/database.js'
 import { sleep, type Timer } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
@@ -12,7 +12,7 @@ const FIRST_WAIT_MS = 50
 const LAST_WAIT_MS = 1_000
 
 /** Kinds of failure that pass by themselves. */
-const PASSING: readonly DatabaseErrorKind[] = ['unreachable', 'lock', 'capacity']
+const PASSING: readonly DatabaseErrorCategory[] = ['unreachable', 'lock', 'capacity']
 
 /**
  * Error codes that mean that there was no connection, so nothing was sent. For databases that do
@@ -30,7 +30,7 @@ function isUnsent(error: unknown): boolean {
 export function mayBeDone(error: unknown): error is DatabaseError {
   return (
     error instanceof DatabaseError &&
-    (error.kind === 'unreachable' || error.code === 'DATABASE_CLOSED') &&
+    (error.category === 'unreachable' || error.code === 'DATABASE_CLOSED') &&
     !isUnsent(error)
   )
 }
@@ -39,7 +39,8 @@ export function mayBeDone(error: unknown): error is DatabaseError {
  * Resolves with the result of `work`, but waits {@link ANSWER_MS} at most. Work that takes longer
  * goes on, and its outcome makes no difference.
  *
- * @throws what `late` returns if it takes longer; by default a DatabaseError of kind `unreachable`
+ * @throws what `late` returns if it takes longer; by default a DatabaseError of category
+ * `unreachable`
  */
 export async function answered<T>(
   environment: Environment,
@@ -64,8 +65,8 @@ export async function answered<T>(
  * without a connection, the next one begins only when `connect` has resolved, which changes
  * nothing. So an outcome stays known however long connecting takes.
  *
- * @throws DatabaseError of kind `unreachable` if the outcome of any try is unknown, whatever came
- * after it; otherwise what `work` threw
+ * @throws DatabaseError of category `unreachable` if the outcome of any try is unknown, whatever
+ * came after it; otherwise what `work` threw
  */
 export async function retried<T>(
   environment: Environment,
@@ -87,7 +88,7 @@ export async function retried<T>(
       } catch (error) {
         if (trying || isUnsent(error)) failure = error
         if (trying && mayBeDone(error)) unknown ??= error
-        if (!(error instanceof DatabaseError && PASSING.includes(error.kind))) {
+        if (!(error instanceof DatabaseError && PASSING.includes(error.category))) {
           throw unknown ?? error
         }
       } finally {

@@ -16,7 +16,9 @@ export async function unlocked<T>(environment: Environment, work: () => Promise<
     try {
       return await work()
     } catch (error) {
-      if (tries >= TRIES || !(error instanceof DatabaseError) || error.kind !== 'lock') throw error
+      if (tries >= TRIES || !(error instanceof DatabaseError) || error.category !== 'lock') {
+        throw error
+      }
     }
     const { clock, random } = environment
     await keptAlive(environment, () => sleep(clock, wait * (0.5 + random())))

@@ -15,7 +15,7 @@ export function warnOfFailure(
   error: unknown,
   message: string,
 ): void {
-  if (error instanceof DatabaseError && error.kind === 'lock') {
+  if (error instanceof DatabaseError && error.category === 'lock') {
     logger.warnLasting(trouble, CONFLICTS, message)
   } else {
     logger.warn(trouble, message)

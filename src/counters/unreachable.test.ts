@@ -50,7 +50,7 @@ test('an increment that only waited for a connection was not counted, and says s
     const notCounted = {
       name: 'DatabaseError',
       code: 'ETIMEDOUT',
-      kind: 'unreachable',
+      category: 'unreachable',
       unsent: true,
     }
     await Promise.all(

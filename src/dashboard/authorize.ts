@@ -6,7 +6,7 @@
 import type { Request } from '../page-views/express.js'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
-import { kindOf } from '../visitors/guard.js'
+import { describe } from '../visitors/guard.js'
 import type { Authorize } from './options.js'
 import { answerWithin } from '../support/shared.js'
 
@@ -46,9 +46,9 @@ export function gate(
       const asked: unknown = await answerWithin(clock, TIMEOUT_MS, async () => authorize(req))
       answer = asked
     } catch (error) {
-      return refuse(`threw ${kindOf(error)}`)
+      return refuse(`threw ${describe(error)}`)
     }
-    if (typeof answer !== 'boolean') return refuse(`returned ${kindOf(answer)}, not a boolean`)
+    if (typeof answer !== 'boolean') return refuse(`returned ${describe(answer)}, not a boolean`)
     return answer ? 'allowed' : 'refused'
   }
 }

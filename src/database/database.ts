@@ -42,8 +42,8 @@ export interface Queryable {
   /**
    * The most bytes that one statement may have, its SQL text with its values in it. MySQL's comes
    * from `max_allowed_packet`: in a transaction that of its connection; elsewhere the smallest that
-   * any connection has had so far, and a cautious 32 KiB before the first.
-   * A longer statement is refused with kind `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
+   * any connection has had so far, and a cautious 32 KiB before the first. A longer statement is
+   * refused with category `data`. `statementsOf` in `bulk.ts` cuts rows to fit.
    */
   readonly maxStatementBytes: number
   /** Runs one statement. Each `?` in it stands for one of the parameters, in their order. */
@@ -64,8 +64,8 @@ export interface Queryable {
 export interface Transaction extends Queryable {
   /**
    * Inserts rows faster than INSERT does, all of them or none. Where it cannot, it rejects with
-   * kind `data`. Reads `rows` later, some at a time, so a source may reuse one array for all. Not
-   * given where the database has no such way, or does not allow it.
+   * category `data`. Reads `rows` later, some at a time, so a source may reuse one array for all.
+   * Not given where the database has no such way, or does not allow it.
    */
   readonly load?:
     | ((
@@ -116,7 +116,7 @@ export interface QueryResult {
  * constraint, wrong type). `usage`: anything else: a missing table, a missing right, wrong SQL,
  * closed. All but `data` say nothing about the rows at hand.
  */
-export type DatabaseErrorKind = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
+export type DatabaseErrorCategory = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
 
 /** A failure of the database. Its message never has credentials or parameter values. */
 export class DatabaseError extends Error {
@@ -129,22 +129,22 @@ export class DatabaseError extends Error {
    * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
    */
   readonly code: string
-  /** The kind of failure, which is the same for all databases. */
-  readonly kind: DatabaseErrorKind
-  /** There was no connection, so nothing was sent: the outcome is known, whatever the kind. */
+  /** The category of failure, which is the same for all databases. */
+  readonly category: DatabaseErrorCategory
+  /** There was no connection, so nothing was sent: the outcome is known, whatever the category. */
   readonly unsent: boolean
   /** `host:port` or the socket of the server that has failed, where there is one. */
   readonly server: string | undefined
 
   constructor(
     code: string,
-    kind: DatabaseErrorKind,
+    category: DatabaseErrorCategory,
     message: string,
     options: ErrorOptions & { unsent?: boolean; server?: string | undefined } = {},
   ) {
     super(message, options)
     this.code = code
-    this.kind = kind
+    this.category = category
     this.unsent = options.unsent ?? false
     this.server = options.server
   }

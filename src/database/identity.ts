@@ -28,7 +28,7 @@ export async function identityOf(query: Queryable['query']): Promise<string | un
     return row && String(row['id'])
   } catch (error) {
     // There is no table yet.
-    if (error instanceof DatabaseError && error.kind === 'usage') return undefined
+    if (error instanceof DatabaseError && error.category === 'usage') return undefined
     throw error
   }
 }

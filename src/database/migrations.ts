@@ -45,7 +45,7 @@ export interface AppliedPart {
 
 /** A database that lets one caller at a time, of all processes, change its tables. */
 export interface MigrationHost extends Pick<Queryable, 'query'> {
-  /** Rejects with kind `lock` when others hold the tables too long. */
+  /** Rejects with category `lock` when others hold the tables too long. */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T>
 }
 
@@ -103,8 +103,8 @@ export async function migrate(
  * Tells whether another process has the lock, or has just recorded the same migration: the nodes of
  * a Galera cluster do not know of each other's locks.
  */
-function isOthers({ kind, code }: DatabaseError): boolean {
-  return kind === 'lock' || code === 'ER_DUP_ENTRY'
+function isOthers({ category, code }: DatabaseError): boolean {
+  return category === 'lock' || code === 'ER_DUP_ENTRY'
 }
 
 /** Tells whether a process that knows `migrations` can use the tables of a part as they are. */
@@ -176,11 +176,11 @@ export async function appliedParts(
 }
 
 /**
- * Ignores an error of kind `usage`: there is no table yet, or it may not be read. Migrating shows
- * which.
+ * Ignores an error of category `usage`: there is no table yet, or it may not be read. Migrating
+ * shows which.
  */
 function noneYet(error: unknown): undefined {
-  if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
+  if (!(error instanceof DatabaseError && error.category === 'usage')) throw error
 }
 
 function newer(part: string, current: number, known: number): DatabaseError {

@@ -48,7 +48,7 @@ test('who has waited too long never gets it, and the next one does', async (cont
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { events, run, end } = bench()
   const first = run('a')
-  const late = assert.rejects(run('b'), { code: 'DATABASE_QUEUE_FULL', kind: 'capacity' })
+  const late = assert.rejects(run('b'), { code: 'DATABASE_QUEUE_FULL', category: 'capacity' })
   context.mock.timers.tick(WAIT_TIMEOUT_MS - 1)
   const patient = run('c')
   context.mock.timers.tick(1)

@@ -128,7 +128,7 @@ test('a transaction without a statement for 10 s rolls back; a slow one stays', 
   context.mock.timers.tick(1)
   await assert.rejects(failed, {
     code: 'DATABASE_TRANSACTION_IDLE',
-    kind: 'usage',
+    category: 'usage',
     message: /no statement for 10 s/,
   })
   await query('late')

@@ -36,7 +36,7 @@ export async function refusedRights(
       try {
         await queryable.query(PROBES[right](table, column))
       } catch (error) {
-        if (!(error instanceof DatabaseError) || error.kind === 'unreachable') throw error
+        if (!(error instanceof DatabaseError) || error.category === 'unreachable') throw error
         refusals.push({ table, right, error })
       }
     }

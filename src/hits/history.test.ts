@@ -29,7 +29,7 @@ async function commit(database: Database, name: string, hits: readonly Hit[]): P
         commitHits(hits, tx, { name, repeatMs: 1_800_000, now: NOW, add: async () => {} }),
       )
     } catch (error) {
-      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+      if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
     }
   }
 }
@@ -39,7 +39,7 @@ async function move(tx: Transaction, name: string, from: string, to: string | un
   const { sql, values } = itemPeriods(name, from)
   const { rows } = await tx.query(sql, values)
   const periods = rows.map((row) => ({
-    kind: row['kind'] === 'day' ? ('day' as const) : ('hour' as const),
+    unit: row['unit'] === 'day' ? ('day' as const) : ('hour' as const),
     period: Number(row['period']),
     hits: Number(row['hits']),
   }))

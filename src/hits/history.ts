@@ -82,15 +82,15 @@ export async function writeHistory(
 
 /** The hits of an item in one hour or day. */
 export interface ItemPeriod {
-  readonly kind: 'hour' | 'day'
+  readonly unit: 'hour' | 'day'
   readonly period: number
   readonly hits: number
 }
 
-/** Selects `kind`, `period` and `hits` of all hours and days of an item. */
+/** Selects `unit`, `period` and `hits` of all hours and days of an item. */
 export function itemPeriods(name: string, item: string): Statement {
   const of = ({ table, period }: typeof HOURS): string =>
-    `SELECT '${period}' AS kind, ${period} AS period, hits FROM ${table.name} ` +
+    `SELECT '${period}' AS unit, ${period} AS period, hits FROM ${table.name} ` +
     'WHERE name = ? AND item = ?'
   const key = [name, Buffer.from(item)]
   return { sql: `${of(HOURS)} UNION ALL ${of(DAYS)}`, values: [...key, ...key] }
@@ -109,7 +109,7 @@ export async function moveHistory(
 ): Promise<void> {
   for (const part of [HOURS, DAYS]) {
     const ofPart = periods
-      .filter(({ kind }) => kind === part.period)
+      .filter(({ unit }) => unit === part.period)
       .sort((a, b) => a.period - b.period)
     for (const { period, hits } of ofPart) {
       // One that has been removed for its age meanwhile has nothing to be taken off.

@@ -43,17 +43,17 @@ export const hitCodec: Codec<Hit> = {
 
   /** Strict: an item that its column does not take would stop its bucket of the map for ever. */
   decode(bytes) {
-    const kind = bytes[0]
-    const itemAt = 1 + TIME_BYTES + (kind === WITH_VIEWER ? VISITOR_BYTES : 0)
+    const format = bytes[0]
+    const itemAt = 1 + TIME_BYTES + (format === WITH_VIEWER ? VISITOR_BYTES : 0)
     assert(
-      (kind === WITHOUT_VIEWER || kind === WITH_VIEWER) && bytes.length > itemAt,
+      (format === WITHOUT_VIEWER || format === WITH_VIEWER) && bytes.length > itemAt,
       'bytes that are no hit',
     )
     const item = bytes.toString('utf8', itemAt)
     assert(isItem(item), 'a hit of an item that is too long')
     return {
       time: bytes.readUIntBE(1, TIME_BYTES),
-      viewer: kind === WITH_VIEWER ? bytes.subarray(1 + TIME_BYTES, itemAt) : null,
+      viewer: format === WITH_VIEWER ? bytes.subarray(1 + TIME_BYTES, itemAt) : null,
       item,
     }
   },

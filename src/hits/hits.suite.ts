@@ -670,7 +670,7 @@ export function hitsSuite(pair: Pair): void {
         ]) {
           await assert.rejects(
             asked,
-            (error) => error instanceof DatabaseError && error.kind === 'unreachable',
+            (error) => error instanceof DatabaseError && error.category === 'unreachable',
           )
         }
         cacheDown = true
@@ -792,7 +792,7 @@ export function hitsSuite(pair: Pair): void {
               commitHits(hits, tx, { name, repeatMs: WINDOW_MS, now, add }),
             )
           } catch (error) {
-            if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+            if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
             onDeadlock?.()
           }
         }

@@ -7,7 +7,7 @@ import { type Environment, keptAlive, systemEnvironment } from '../support/envir
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer, onlyKnown } from '../support/options.js'
-import { identityOf, kindOf } from '../visitors/guard.js'
+import { identityOf, describe } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
@@ -348,7 +348,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   }
 
   #refused(field: string, value: unknown, wanted: string, instead: string): void {
-    const what = typeof value === 'string' && value !== '' ? 'a longer text' : kindOf(value)
+    const what = typeof value === 'string' && value !== '' ? 'a longer text' : describe(value)
     this.#views.refused(field, value, wanted, instead, what)
   }
 }

@@ -1,7 +1,7 @@
 import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { Request, RequestHandler, Response } from '../page-views/express.js'
-import { Guard, identityOf, kindOf } from '../visitors/guard.js'
+import { Guard, identityOf, describe } from '../visitors/guard.js'
 import { type Count, pageViews } from '../page-views/middleware.js'
 import type { HitsSettings } from './options.js'
 
@@ -104,7 +104,7 @@ export function hitsMiddleware(
       if (answer === undefined || answer === null || answer === '') return false
       guard.say(
         'owner',
-        `the function given as "owner" returned ${kindOf(answer)}, not a text, a number or a ` +
+        `the function given as "owner" returned ${describe(answer)}, not a text, a number or a ` +
           'boolean',
         COUNTED,
       )

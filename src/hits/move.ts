@@ -71,9 +71,9 @@ async function readItem(
   let hits = 0
   const periods: ItemPeriod[] = []
   for (const row of rows) {
-    const { kind } = row
-    if (kind !== 'hour' && kind !== 'day') hits += Number(row['hits'])
-    else periods.push({ kind, period: Number(row['period']), hits: Number(row['hits']) })
+    const { unit } = row
+    if (unit !== 'hour' && unit !== 'day') hits += Number(row['hits'])
+    else periods.push({ unit, period: Number(row['period']), hits: Number(row['hits']) })
   }
   return { hits: checkedCount(hits), periods }
 }

@@ -50,7 +50,7 @@ export function itemCounts(name: string, map: string, item: string): Statement {
   const key = Buffer.from(item)
   return {
     sql:
-      "SELECT 'count' AS kind, 0 AS period, hits FROM hits_counts WHERE name = ? AND item = ? " +
+      "SELECT 'count' AS unit, 0 AS period, hits FROM hits_counts WHERE name = ? AND item = ? " +
       "UNION ALL SELECT 'queued', 0, SUM(CAST(map_value AS DECIMAL(20))) " +
       'FROM collision_free_map_queue WHERE map = ? AND hash = ? AND map_key = ?',
     values: [name, key, map, hashOf(key), key],

@@ -40,7 +40,7 @@ export async function removeOldHits(
     }
     return true
   } catch (error) {
-    if (error instanceof DatabaseError && error.kind === 'lock') return false
+    if (error instanceof DatabaseError && error.category === 'lock') return false
     throw error
   }
 }

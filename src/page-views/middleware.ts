@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from './express.js'
 import type { BurstLogger } from '../support/logger.js'
-import { Guard, kindOf } from '../visitors/guard.js'
+import { Guard, describe } from '../visitors/guard.js'
 import { Mount } from './mount.js'
 import { Bots, asksForPrivacy, isPage, isPrefetch, isWhole } from './page-view.js'
 
@@ -154,7 +154,7 @@ export function pageViews<Subject>(
       } catch (error) {
         guard.say(
           'middleware',
-          `a visit could not be looked at (${kindOf(error)})`,
+          `a visit could not be looked at (${describe(error)})`,
           'it is not counted',
         )
       }

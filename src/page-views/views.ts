@@ -5,7 +5,7 @@
 import type { Cache } from '../cache/cache.js'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
-import { Guard, kindOf } from '../visitors/guard.js'
+import { Guard, describe } from '../visitors/guard.js'
 import { type Forward, Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from './last-responses.js'
 import type { Count } from './middleware.js'
@@ -55,7 +55,7 @@ export class Views<Subject> {
     value: unknown,
     wanted: string,
     instead: string,
-    what = kindOf(value),
+    what = describe(value),
   ): void {
     this.#guard.say(`record ${field}`, `${this.#got} ${what} as "${field}", not ${wanted}`, instead)
   }

@@ -290,5 +290,5 @@ export class Numbers {
 /** Tells whether a failure may be over soon. The others are mistakes in the set-up, or the end. */
 function passing(error: unknown): boolean {
   if (error instanceof CacheError) return error.code !== 'CACHE_CLOSED'
-  return error instanceof DatabaseError && error.kind !== 'data' && error.kind !== 'usage'
+  return error instanceof DatabaseError && error.category !== 'data' && error.category !== 'usage'
 }

@@ -460,7 +460,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     )
     try {
       await delay(600)
-      await assert.rejects(sequence.next(), { name: 'DatabaseError', kind: 'usage' })
+      await assert.rejects(sequence.next(), { name: 'DatabaseError', category: 'usage' })
     } finally {
       await bench.database.query(
         'ALTER TABLE sequence_generations_gone RENAME TO sequence_generations',

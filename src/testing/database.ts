@@ -8,7 +8,7 @@ import { testDialect } from './database-dialect.js'
 import { testTransactions } from './database-transactions.js'
 import { testValues } from './database-values.js'
 import { column, counters, type DatabaseTest, elsewhere } from './on-database.js'
-import { assertKind, rejects } from './rejects.js'
+import { assertCategory, rejects } from './rejects.js'
 import type { RegisterTest } from './runner.js'
 
 /** Abilities and limits of a database that the port leaves open. */
@@ -79,7 +79,7 @@ export function testDatabase({
       const refused = results.filter(({ status }) => status === 'rejected')
       assert.ok(refused.length >= 150 && refused.length <= 200, `${refused.length} refused`)
       for (const { reason } of refused as PromiseRejectedResult[]) {
-        assertKind(reason, 'capacity', 'DATABASE_QUEUE_FULL')
+        assertCategory(reason, 'capacity', 'DATABASE_QUEUE_FULL')
       }
       assert.deepEqual(
         await column(database, 'SELECT n FROM counters'),

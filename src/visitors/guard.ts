@@ -42,7 +42,7 @@ export class Guard {
     if (identity === undefined) {
       this.say(
         option,
-        `the function given as "${option}" returned ${kindOf(called.answer)}, not a text or ` +
+        `the function given as "${option}" returned ${describe(called.answer)}, not a text or ` +
           'a number',
         instead,
       )
@@ -66,7 +66,7 @@ export class Guard {
   #noText(option: string, instead: string, answer: unknown): undefined {
     this.say(
       option,
-      `the function given as "${option}" returned ${kindOf(answer)}, not a text`,
+      `the function given as "${option}" returned ${describe(answer)}, not a text`,
       instead,
     )
     return undefined
@@ -81,7 +81,7 @@ export class Guard {
     } catch (error) {
       this.say(
         option,
-        `the function given as "${option}" threw ${kindOf(error)}${sourceLineOf(error)}`,
+        `the function given as "${option}" threw ${describe(error)}${sourceLineOf(error)}`,
         instead,
       )
       return undefined
@@ -99,7 +99,7 @@ export function identityOf(value: unknown): string | undefined {
 }
 
 /** Describes a value without showing it. */
-export function kindOf(value: unknown): string {
+export function describe(value: unknown): string {
   if (value === '') return 'an empty text'
   if (value === undefined || value === null) return String(value)
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)

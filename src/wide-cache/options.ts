@@ -33,7 +33,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
    * Writes rows to their tables, inside the transaction that enters their frames in the ledger.
    * Each row is handed over in exactly one transaction that commits. It may run again after a
    * rollback, so it must do nothing outside `tx`. An error about the rows themselves (thrown, or a
-   * database error of kind `data`) sends their frame to quarantine, after three tries alone.
+   * database error of category `data`) sends their frame to quarantine, after three tries alone.
    */
   commit(rows: Row[], tx: Transaction, context: CommitContext): Promise<void>
   /**

@@ -198,7 +198,7 @@ test('with both down append never throws, flush says why, and the rows come late
   wide.append('a')
   await assert.rejects(
     wide.flush(),
-    (error) => error instanceof DatabaseError && error.kind === 'unreachable',
+    (error) => error instanceof DatabaseError && error.category === 'unreachable',
   )
   wide.append('b')
   broken.database = false
@@ -305,7 +305,7 @@ test('a failed statement says whether rows are to blame, whatever commit throws'
   await wide.flush()
   await assert.rejects(
     wide.drain({ all: true }),
-    (error) => error instanceof DatabaseError && error.kind === 'usage',
+    (error) => error instanceof DatabaseError && error.category === 'usage',
   )
   assert.deepEqual(await wide.ledger(), { ...NOTHING, issued: 1, outstanding: 1 })
 })

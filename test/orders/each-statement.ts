@@ -51,7 +51,7 @@ export async function unlocked<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+      if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
     }
   }
 }

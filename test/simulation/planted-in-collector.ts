@@ -113,7 +113,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a lock stops the batches behind the one that it concerns',
     file: 'collector/grid-drain.ts',
-    find: "if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error",
+    find: "if (!(error instanceof DatabaseError && error.category === 'lock')) throw error",
     replace: 'if (error) throw error',
     with: SMALL_BATCHES,
     told: /stops at a lock before/,

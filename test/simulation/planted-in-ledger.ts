@@ -95,7 +95,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'any error sends a frame to quarantine',
     file: 'ledger/settle.ts',
-    find: "(error instanceof DatabaseError && error.kind === 'data')",
+    find: "(error instanceof DatabaseError && error.category === 'data')",
     replace: '(error instanceof DatabaseError)',
     told: /nothing is wrong with its rows/,
     seed: 36,

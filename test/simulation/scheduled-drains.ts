@@ -48,7 +48,7 @@ export class ScheduledDrains {
           !['AssertionError', 'TypeError', 'WatermarkMoved'].includes(error.name),
         () => `drain() throws ${error instanceof Error ? error.stack : error}`,
       )
-      if (error instanceof protocol.DatabaseError && error.kind === 'lock') {
+      if (error instanceof protocol.DatabaseError && error.category === 'lock') {
         this.#checkAllTried(began)
       }
     }

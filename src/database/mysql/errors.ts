@@ -5,10 +5,10 @@
  * there is no `cause`.
  */
 import { closedError } from '../closed.js'
-import { DatabaseError, type DatabaseErrorKind } from '../database.js'
+import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
 
 /** Server errors by number, where the SQLSTATE does not tell. */
-const KINDS: Readonly<Record<Exclude<DatabaseErrorKind, 'usage'>, readonly number[]>> = {
+const CATEGORIES: Readonly<Record<Exclude<DatabaseErrorCategory, 'usage'>, readonly number[]>> = {
   // lock-wait timeout, deadlock, NOWAIT, user-lock deadlock, row changed since read (snapshot
   // isolation)
   lock: [1205, 1213, 3572, 3058, 1020],
@@ -103,7 +103,7 @@ export function silence(timeoutMs: number): DatabaseError {
  */
 export function unsent(error: unknown): unknown {
   return error instanceof DatabaseError
-    ? new DatabaseError(error.code, error.kind, error.message, {
+    ? new DatabaseError(error.code, error.category, error.message, {
         unsent: true,
         server: error.server,
       })
@@ -119,7 +119,7 @@ export function withHolder(error: unknown, holder: string | undefined): unknown 
   ) {
     return error
   }
-  return new DatabaseError(error.code, error.kind, `${error.message}. ${holder}`)
+  return new DatabaseError(error.code, error.category, `${error.message}. ${holder}`)
 }
 
 /** Returns the server's own message, if the error is the server's. It may quote values. */
@@ -140,24 +140,24 @@ export function mysqlError(error: unknown): DatabaseError {
   }
   if (message === 'Pool is closed.') return closedError()
   if (sqlMessage === undefined || errno === undefined) {
-    const kind = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
-    return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', kind, message)
+    const category = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
+    return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', category, message)
   }
   // mysql2 has MySQL's names only, where this number is another error's.
   const isCheck = errno === 4025 && sqlState === '23000'
   const name = isCheck ? 'ER_CONSTRAINT_FAILED' : (code ?? `ER_${errno}`)
   return new DatabaseError(
     name,
-    kindOf(errno, sqlState),
+    categoryOf(errno, sqlState),
     `${name}: ` +
       (QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)) +
       (REMEDIES.get(errno) ?? ''),
   )
 }
 
-function kindOf(errno: number, sqlState: string): DatabaseErrorKind {
-  for (const kind of ['lock', 'unreachable', 'capacity', 'data'] as const) {
-    if (KINDS[kind].includes(errno)) return kind
+function categoryOf(errno: number, sqlState: string): DatabaseErrorCategory {
+  for (const category of ['lock', 'unreachable', 'capacity', 'data'] as const) {
+    if (CATEGORIES[category].includes(errno)) return category
   }
   return /^2[23]/.test(sqlState) ? 'data' : 'usage'
 }

@@ -145,9 +145,9 @@ function left(host: MysqlSessions): DatabaseError {
 function allFailed(failures: readonly DatabaseError[]): DatabaseError {
   const [first] = failures as [DatabaseError]
   if (failures.length === 1) return first
-  const { code, kind } = failures.find((failure) => failure.kind !== 'usage') ?? first
+  const { code, category } = failures.find((failure) => failure.category !== 'usage') ?? first
   const messages = failures.map(({ message }) => message).join('; ')
-  return new DatabaseError(code, kind, `No host of the database can be used: ${messages}`, {
+  return new DatabaseError(code, category, `No host of the database can be used: ${messages}`, {
     unsent: failures.every((failure) => failure.unsent),
     server: failures.find((failure) => failure.server !== undefined)?.server,
   })

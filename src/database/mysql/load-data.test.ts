@@ -10,7 +10,9 @@ const COLUMNS = ['n', 'text', 'bytes']
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
 
 const isNotLoaded = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code === 'DATABASE_NOT_LOADED' && error.kind === 'data'
+  error instanceof DatabaseError &&
+  error.code === 'DATABASE_NOT_LOADED' &&
+  error.category === 'data'
 
 test('LOAD DATA stores rows as they are, or none, and then INSERTs are sent', async () => {
   const server = await startMariadb(['--local-infile=1'])

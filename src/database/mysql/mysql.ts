@@ -12,7 +12,7 @@ import { closedError } from '../closed.js'
 import {
   DatabaseError,
   type Database,
-  type DatabaseErrorKind,
+  type DatabaseErrorCategory,
   type Queryable,
   type QueryResult,
   type SqlValue,
@@ -43,7 +43,7 @@ export type { MysqlOptions } from './options.js'
  */
 const CHANGE_TIMEOUT_MS = 3_600_000
 /** Failures that say nothing about the statement. */
-const PASSING: readonly DatabaseErrorKind[] = ['lock', 'capacity']
+const PASSING: readonly DatabaseErrorCategory[] = ['lock', 'capacity']
 const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
 
 /**
@@ -91,7 +91,8 @@ export class MysqlDatabase implements Database, MigrationHost {
         // A statement alone rolls back alone, so a server that has answered keeps its connection,
         // unless it is the wrong server.
         const useless =
-          (error instanceof DatabaseError && error.kind === 'unreachable') || condemnsOthers(error)
+          (error instanceof DatabaseError && error.category === 'unreachable') ||
+          condemnsOthers(error)
         if (useless) this.#sessions.end(session, error)
         else this.#lifetime.track(session.recycle())
         throw error
@@ -161,7 +162,7 @@ export class MysqlDatabase implements Database, MigrationHost {
       try {
         return await load()
       } catch (error) {
-        const passes = error instanceof DatabaseError && PASSING.includes(error.kind)
+        const passes = error instanceof DatabaseError && PASSING.includes(error.category)
         if (!passes) this.#loads = false
         throw error
       }

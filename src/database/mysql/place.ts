@@ -74,7 +74,7 @@ export function placeOf({
 
 /** The error of a connection that could not be made. */
 export function connectionError(error: unknown, place: Place): DatabaseError {
-  const { code, kind, message } = mysqlError(error)
+  const { code, category, message } = mysqlError(error)
   const said = serverSays(error)
   if (said === undefined) {
     const check =
@@ -84,29 +84,38 @@ export function connectionError(error: unknown, place: Place): DatabaseError {
         : code === 'HANDSHAKE_SSL_ERROR'
           ? `${message}. ${CHECK[code]}`
           : (CHECK[code] ?? message)
-    return new DatabaseError(code, kind, `${place.name} cannot be reached (${code}): ${check}`, {
-      unsent: true,
-      server: place.server,
-    })
+    return new DatabaseError(
+      code,
+      category,
+      `${place.name} cannot be reached (${code}): ${check}`,
+      {
+        unsent: true,
+        server: place.server,
+      },
+    )
   }
   // At this point the server has seen names and no values.
   const whom = /\buser\b/.test(said) ? '' : ` (user "${place.user ?? ''}")`
   const remedy = REMEDY[code]?.(place)
   return new DatabaseError(
     code,
-    kind,
+    category,
     `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`,
     { unsent: true, server: place.server },
   )
 }
 
 /**
- * Adds the server to the error of a statement; to its message, too, if it is of kind `unreachable`.
+ * Adds the server to the error of a statement; to its message, too, if it is of category
+ * `unreachable`.
  */
 export function located(
-  { code, kind, message, unsent }: DatabaseError,
+  { code, category, message, unsent }: DatabaseError,
   { name, server }: Pick<Place, 'name' | 'server'>,
 ): DatabaseError {
-  const isTold = kind !== 'unreachable' || message.includes(name)
-  return new DatabaseError(code, kind, isTold ? message : `${name}: ${message}`, { unsent, server })
+  const isTold = category !== 'unreachable' || message.includes(name)
+  return new DatabaseError(code, category, isTold ? message : `${name}: ${message}`, {
+    unsent,
+    server,
+  })
 }

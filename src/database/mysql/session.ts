@@ -279,8 +279,8 @@ export class MysqlSession {
 
   /**
    * Returns the function that sends rows by `LOAD DATA LOCAL`. The server cuts and skips what does
-   * not fit, even in strict mode, and only counts it. So the function fails with kind `data` unless
-   * the server has stored all rows as they are, and where the server does not know it.
+   * not fit, even in strict mode, and only counts it. So the function fails with category `data`
+   * unless the server has stored all rows as they are, and where the server does not know it.
    */
   load(
     table: string,
@@ -298,7 +298,7 @@ export class MysqlSession {
         )
         if (affectedRows === count && warningStatus === 0) return { rows: [], affectedRows }
       } catch (error) {
-        if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
+        if (!(error instanceof DatabaseError && error.category === 'usage')) throw error
       } finally {
         stream.destroy()
       }

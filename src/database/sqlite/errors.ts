@@ -2,7 +2,7 @@
  * Translates errors of SQLite into a DatabaseError. Their messages name tables and columns, and
  * never values, because these are bound.
  */
-import { DatabaseError, type DatabaseErrorKind } from '../database.js'
+import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
 
 /** Failure as the thread reports it. */
 export interface SqliteFailure {
@@ -13,7 +13,7 @@ export interface SqliteFailure {
 }
 
 /** By primary result code, https://sqlite.org/rescode.html */
-const KINDS = new Map<number, DatabaseErrorKind>([
+const CATEGORIES = new Map<number, DatabaseErrorCategory>([
   [5, 'lock'], // BUSY
   [6, 'lock'], // LOCKED
   [7, 'capacity'], // NOMEM
@@ -34,22 +34,26 @@ const KINDS = new Map<number, DatabaseErrorKind>([
 const TOO_MANY = /^too many SQL variables|^too many terms/
 
 export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {
-  const kind =
+  const category =
     code === 'SQLITE_CANTOPEN'
       ? 'capacity'
       : TOO_MANY.test(message)
         ? 'data'
-        : (KINDS.get(raw & 0xff) ?? 'usage')
-  return new DatabaseError(code, kind, code.startsWith('SQLITE_') ? `${code}: ${message}` : message)
+        : (CATEGORIES.get(raw & 0xff) ?? 'usage')
+  return new DatabaseError(
+    code,
+    category,
+    code.startsWith('SQLITE_') ? `${code}: ${message}` : message,
+  )
 }
 
 /** The error of a file that cannot be opened, or of the driver that is missing. */
 export function openingError(failure: SqliteFailure, file: string): DatabaseError {
-  const { code, kind, message } = sqliteError(failure)
-  if (!code.startsWith('SQLITE_')) return new DatabaseError(code, kind, message)
+  const { code, category, message } = sqliteError(failure)
+  if (!code.startsWith('SQLITE_')) return new DatabaseError(code, category, message)
   return new DatabaseError(
     code,
-    kind,
+    category,
     `sqlite:${file} cannot be opened (${message}). Check that the folder is there and that ` +
       'this process may write in it',
   )

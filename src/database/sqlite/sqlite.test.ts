@@ -376,7 +376,7 @@ test('without the package libsql the error says how to get it', async () => {
   const [reply] = await once(worker, 'message')
   const error = sqliteError(reply.failure)
   assert.deepEqual(
-    [error.code, error.kind, reply.opened],
+    [error.code, error.category, reply.opened],
     ['DATABASE_DRIVER_MISSING', 'usage', false],
   )
   assert.match(error.message, /npm install libsql/)

@@ -270,7 +270,7 @@ export class Collector {
 }
 
 function isConflict(error: unknown): boolean {
-  return error instanceof DatabaseError && error.kind === 'lock'
+  return error instanceof DatabaseError && error.category === 'lock'
 }
 
 /** Tells whether this process commits nothing any more, and should let others collect. */

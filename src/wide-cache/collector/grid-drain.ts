@@ -289,7 +289,7 @@ export class GridDrain {
         report.duplicate += settled.duplicate
         report.quarantined += settled.quarantined
       } catch (error) {
-        if (!(error instanceof DatabaseError && error.kind === 'lock')) throw error
+        if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
         locked = error
       }
     }

@@ -281,7 +281,7 @@ for (const [where, open] of databases) {
       await b.database.query('DROP TABLE taken')
       await assert.rejects(
         settle(b.ledger, [frame], b.logger),
-        (error) => error instanceof DatabaseError && error.kind === 'usage',
+        (error) => error instanceof DatabaseError && error.category === 'usage',
       )
       assert.deepEqual(await b.report(), {
         issued: 0,
@@ -421,7 +421,7 @@ test('MariaDB: eight connections commit overlapping frames, and each row once', 
               await settle(b.ledger, batch, b.logger)
               break
             } catch (error) {
-              if (!(error instanceof DatabaseError) || error.kind !== 'lock') throw error
+              if (!(error instanceof DatabaseError) || error.category !== 'lock') throw error
               retried++
             }
           }

@@ -13,7 +13,7 @@ test('reading the ledger makes no tables, and says how to make them', async () =
   const database = sqlite(':memory:')
   for (let tries = 0; tries < 2; tries++) {
     await assert.rejects(read(database), (error) => {
-      assert(error instanceof DatabaseError && error.kind === 'usage')
+      assert(error instanceof DatabaseError && error.category === 'usage')
       assert.match(
         error.message,
         /no such table.*ledger of "test".*migrate\(\).*wide-cache migrate/,

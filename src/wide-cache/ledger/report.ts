@@ -76,11 +76,11 @@ async function writerRows(database: Database, name: string): Promise<readonly Sq
     const { rows } = await database.query(WRITER_SUMS, [now, now, name])
     return rows
   } catch (error) {
-    if (!(error instanceof DatabaseError && error.kind === 'usage')) throw error
+    if (!(error instanceof DatabaseError && error.category === 'usage')) throw error
     if (error.code === 'DATABASE_CLOSED') throw error
     throw new DatabaseError(
       error.code,
-      error.kind,
+      error.category,
       `${error.message} (while the ledger of "${name}" was read; if its tables are missing, make ` +
         'them with migrate() or the command "wide-cache migrate")',
       { cause: error, unsent: error.unsent },

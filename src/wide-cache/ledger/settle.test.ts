@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DatabaseErrorKind, DatabaseError } from '../../database/database.js'
+import { type DatabaseErrorCategory, DatabaseError } from '../../database/database.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import type { Frame } from '../frame.js'
@@ -18,8 +18,8 @@ const frame = (sequence: number): Frame => ({
   rowCount: 2,
   bytes: Buffer.alloc(0),
 })
-const refused = (kind: DatabaseErrorKind = 'data'): DatabaseError =>
-  new DatabaseError('ER_TEST', kind, 'a message that quotes a row')
+const refused = (category: DatabaseErrorCategory = 'data'): DatabaseError =>
+  new DatabaseError('ER_TEST', category, 'a message that quotes a row')
 
 /** A ledger that takes frames unless `fails` has an error for their sequence numbers. */
 class FakeLedger implements FrameLedger {
@@ -117,11 +117,13 @@ test('a frame that SQL takes at a later try is committed', async () => {
 })
 
 test('an error that is not about the rows is passed on, and quarantines no frame', async () => {
-  for (const kind of ['unreachable', 'lock', 'capacity', 'usage'] as const) {
+  for (const category of ['unreachable', 'lock', 'capacity', 'usage'] as const) {
     // In the whole batch; in a half of it; with a frame alone, at each of its tries.
     for (let at = 1; at <= 6; at++) {
-      const ledger = new FakeLedger((_, attempt) => (attempt === at ? refused(kind) : refused()))
-      await assert.rejects(settled(ledger, 4), { kind }, `${kind} at ${at}`)
+      const ledger = new FakeLedger((_, attempt) =>
+        attempt === at ? refused(category) : refused(),
+      )
+      await assert.rejects(settled(ledger, 4), { category }, `${category} at ${at}`)
       assert.deepEqual(ledger.quarantined.length, at > 5 ? 1 : 0)
     }
   }

@@ -79,7 +79,7 @@ async function settleAlone(
 
 /** Tells whether an error says that rows are refused, and not that the database cannot work. */
 export function isAboutRows(error: unknown): error is RowsError | DatabaseError {
-  return error instanceof RowsError || (error instanceof DatabaseError && error.kind === 'data')
+  return error instanceof RowsError || (error instanceof DatabaseError && error.category === 'data')
 }
 
 /** Returns the reason of a refusal. Names and codes only: a foreign message may quote a row. */

@@ -164,7 +164,7 @@ test('a single conflict with another transaction is not worth a line', async () 
 })
 
 const BEGIN = /commits frames of "hits" directly: the cache is down; nothing is lost/
-const DOWN = { kind: 'down', why: 'the cache is down' }
+const DOWN = { code: 'down', why: 'the cache is down' }
 
 test('the log says once why frames are committed directly, and 20 s later how many', async () => {
   const { clock, log, direct, frames } = bench()
@@ -191,8 +191,8 @@ test('the log says once why frames are committed directly, and 20 s later how ma
 test('a new reason of direct commits is said too', () => {
   const { log, direct, frames } = bench()
   direct.tell(frames.slice(0, 1), DOWN)
-  direct.tell(frames.slice(0, 1), { kind: 'full', why: 'the cache is full' })
-  direct.tell(frames.slice(0, 1), { kind: 'full', why: 'the cache is full' })
+  direct.tell(frames.slice(0, 1), { code: 'full', why: 'the cache is full' })
+  direct.tell(frames.slice(0, 1), { code: 'full', why: 'the cache is full' })
   assert.equal(log.lines.length, 2)
   assert.match(log.lines[1]!, /the cache is full/)
 })

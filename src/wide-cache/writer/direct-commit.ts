@@ -14,9 +14,9 @@ const BACKOFF_LAST_MS = 30_000
 /** Time without a direct commit before the log says that they are over. */
 const QUIET_MS = 20_000
 
-/** Reason of direct commits: `kind` tells one from another, `why` puts it in words. */
+/** Reason of direct commits: `code` tells one from another, `why` puts it in words. */
 export interface Reason {
-  readonly kind: string
+  readonly code: string
   readonly why: string
 }
 
@@ -40,7 +40,7 @@ export class DirectCommit {
   #rows = 0
   #backoff = 0
   #notBefore = 0
-  /** Kind of the direct commits that the log has told of, and is to tell the end of. */
+  /** Code of the reason that the log has told of, and is to tell the end of. */
   #told: string | undefined
   #toldFrames = 0
   #toldRows = 0
@@ -116,15 +116,15 @@ export class DirectCommit {
    * Says in the log that frames were committed directly, and why: once, until the reason changes or
    * there were none for 20 s.
    */
-  tell(frames: readonly HeldFrame[], { kind, why }: Reason): void {
+  tell(frames: readonly HeldFrame[], { code, why }: Reason): void {
     const { environment, logger, name } = this.#parts
-    if (kind !== this.#told) {
+    if (code !== this.#told) {
       logger.warn(
-        `direct commits: ${kind}`,
+        `direct commits: ${code}`,
         `wide-cache: this process commits frames of "${name}" directly: ${why}; nothing is lost`,
       )
     }
-    this.#told = kind
+    this.#told = code
     this.#toldFrames += frames.length
     for (const { rowCount } of frames) this.#toldRows += rowCount
     this.#quiet?.cancel()

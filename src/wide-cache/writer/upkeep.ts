@@ -173,11 +173,11 @@ export class Upkeep {
   /** Returns the reason why frames are committed directly. */
   #reason(due: readonly HeldFrame[]): Reason {
     if (this.#parts.apart() || !due.every((frame) => frame.placed)) {
-      return { kind: 'unplaced', why: this.#parts.placer.why }
+      return { code: 'unplaced', why: this.#parts.placer.why }
     }
     const why =
       `they waited ${this.#parts.confirmSeconds} s in the cache and no collector ` +
       'brought them: the cache has lost them, or no collector runs'
-    return { kind: 'unconfirmed', why }
+    return { code: 'unconfirmed', why }
   }
 }
