@@ -193,14 +193,14 @@ test('a name whose removal fails is found again until all of it is removed', asy
         await parts.ledger.keepForeign([Buffer.from('no frame')])
       })
       const left = () =>
-        ['uses', 'grids', 'marks', 'writers', 'ranges', 'quarantine'].filter(
+        ['names', 'grids', 'marks', 'writers', 'ranges', 'quarantine'].filter(
           (table) => orders.look(`SELECT 1 FROM wide_cache_${table}`).length > 0,
         )
-      assert.deepEqual(left(), ['uses', 'grids', 'marks', 'writers', 'quarantine'])
+      assert.deepEqual(left(), ['names', 'grids', 'marks', 'writers', 'quarantine'])
       await orders.together({
         operator: () => removeName(database, cache, NAME).catch(() => undefined),
       })
-      assert(left().length === 0 || left().includes('uses'), left().join())
+      assert(left().length === 0 || left().includes('names'), left().join())
       assert(!left().includes('marks') || left().includes('grids'), left().join())
       await orders.alone(() => removeName(database, cache, NAME))
       assert.deepEqual(left(), [])
