@@ -12,14 +12,8 @@ const [output, projectFolder = join(HERE, '../..')] = process.argv.slice(2)
 const ROOT = resolve(projectFolder)
 const OUT = resolve(output ?? join(ROOT, 'docs/api'))
 
-/** Types of parameters that only the tests hand in. Such parameters are left out. */
-const HANDED_IN_BY_TESTS = ['Environment']
-
 /** Types that users need not name, because what they write is inferred to be of them. */
 const INTERNAL_TYPES = ['InstrumentCallback', 'InstrumentDescription', 'RemoveOld', 'Request']
-
-/** Bases of public types that are not exported: their methods are shown in what inherits them. */
-const BASES = ['BucketOptions', 'Recorder', 'EngineRecorder', 'RowRecorder']
 
 /** Endings of option names, each with the unit that the text of such an option must name. */
 const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }
@@ -109,12 +103,6 @@ function leaveOut({ project }) {
     // The first entry, whose source is src/index.ts.
     if (module.name === 'index') module.name = packageName
   }
-  for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter)) {
-    if (!HANDED_IN_BY_TESTS.includes(parameter.type?.name)) continue
-    const { parent } = parameter
-    parent.parameters = parent.parameters.filter((one) => one !== parameter)
-    project.removeReflection(parameter)
-  }
   // The name of an error is that of its class.
   for (const property of project.getReflectionsByKind(ReflectionKind.Property)) {
     if (property.name === 'name' && property.parent.name.endsWith('Error')) {
@@ -123,9 +111,13 @@ function leaveOut({ project }) {
   }
 }
 
-/** Leaves out that something comes from a base that is not exported. */
+/**
+ * Leaves out that something comes from a base that is not exported: its members are shown as those
+ * of what inherits them.
+ */
 function leaveOutBases({ project }) {
-  const isOfBase = (type) => type && BASES.includes(type.name.replace(/<.*|\..*/, ''))
+  const isOfBase = (type) =>
+    type && !type.reflection && [packageName, undefined].includes(type.package)
   for (const reflection of project.getReflectionsByKind(ReflectionKind.All)) {
     for (const key of ['inheritedFrom', 'overwrites', 'implementationOf']) {
       if (isOfBase(reflection[key])) reflection[key] = undefined

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import { MapOfParts, mapParts } from '../collision-free-map/collision-free-map.js'
 import { MAP_METRICS } from '../collision-free-map/metrics.js'
 import { DATABASE_ERROR_METRICS } from '../connections/error-metrics.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { ExportQueue } from '../export-queue/export-queue.js'
+import { ExportQueue, ExportQueueIn } from '../export-queue/export-queue.js'
 import { EXPORT_METRICS } from '../export-queue/metrics.js'
 import type { MetricTable } from '../metrics/metric.js'
 import { systemClock } from '../support/clock.js'
@@ -55,18 +55,20 @@ for (const [where, open] of databases) {
   test(`${where}: a map tells what waits, what is parked, what its process did`, async () => {
     const database = await open()
     const { time, environment } = movable()
-    const map = new CollisionFreeMap(
-      {
-        id: 'mine',
-        database,
-        every: false,
-        logger: SILENT,
-        combine(key: string, sum: number | undefined, updates: readonly number[]) {
-          if (key === 'bad') throw new Error('not combined')
-          return updates.reduce((a, b) => a + b, sum ?? 0)
+    const map = new MapOfParts(
+      mapParts(
+        {
+          id: 'mine',
+          database,
+          every: false,
+          logger: SILENT,
+          combine(key: string, sum: number | undefined, updates: readonly number[]) {
+            if (key === 'bad') throw new Error('not combined')
+            return updates.reduce((a, b) => a + b, sum ?? 0)
+          },
         },
-      },
-      environment,
+        environment,
+      ),
     )
     const values = async () => {
       time.aheadMs += 11_000
@@ -87,7 +89,7 @@ for (const [where, open] of databases) {
     const database = await open()
     const { time, environment } = movable()
     let fails = true
-    const queue = new ExportQueue<string, number>(
+    const queue = new ExportQueueIn<string, number>(
       {
         id: 'mine',
         database,
@@ -130,9 +132,8 @@ test('every metric is on the page; SQL is read once in 10 s; errors have a serve
   const { time, environment } = movable()
   const database = breakable(sqlite(':memory:'), broken)
   const combine = (_key: string, sum: number | undefined) => sum ?? 0
-  const map = new CollisionFreeMap(
-    { id: 'mine', database, every: false, logger: SILENT, combine },
-    environment,
+  const map = new MapOfParts(
+    mapParts({ id: 'mine', database, every: false, logger: SILENT, combine }, environment),
   )
   const names = (page: string) => [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
   await map.migrate()

@@ -1,16 +1,17 @@
-import type { MetricTable } from '../metrics/metric.js'
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { Telemetry } from '../metrics/telemetry.js'
 import { keptAlive } from '../support/environment.js'
-import { BucketMetrics, type QueueMetrics } from './bucket-metrics.js'
+import type { BucketMetrics } from './bucket-metrics.js'
 import { eachBucket } from './each-bucket.js'
 import { bucketsOf } from './options.js'
 import { Processing } from './processing.js'
 import type { Queue } from './queue.js'
 
-interface Parts {
+/** What a processor is made of. */
+export interface ProcessorParts {
+  readonly queue: Queue<unknown, unknown>
   readonly every: number | string | false
-  readonly metrics: QueueMetrics<MetricTable>
+  readonly metrics: BucketMetrics
   /** Processes a bucket, and returns how many it has taken from the queue. */
   readonly processBucket: (bucket: number) => Promise<number>
 }
@@ -23,12 +24,11 @@ export abstract class QueueProcessor {
   readonly #telemetry: Telemetry
   readonly #processing: Processing
 
-  /** @internal */
-  constructor(queue: Queue<unknown, unknown>, { every, metrics, processBucket }: Parts) {
+  constructor({ queue, every, metrics, processBucket }: ProcessorParts) {
     this.#queue = queue
     this.#processBucket = processBucket
-    this.#metrics = new BucketMetrics(queue, metrics)
-    this.#telemetry = new Telemetry([this.#metrics])
+    this.#metrics = metrics
+    this.#telemetry = new Telemetry([metrics])
     this.#processing = new Processing({
       every,
       names: queue.tables,
@@ -39,15 +39,6 @@ export abstract class QueueProcessor {
       environment: queue.environment,
       logger: queue.logger,
     })
-  }
-
-  /**
-   * Metrics behind {@link metrics} and {@link instrument}, for an owner that tells of them itself.
-   *
-   * @internal
-   */
-  get bucketMetrics(): BucketMetrics {
-    return this.#metrics
   }
 
   /**

@@ -37,7 +37,7 @@ export function withKind<T>(
   if (kind === VISITS.kind) return use(VISITS)
   if (kind !== 'hits' || !gridName.startsWith(GRID_NAME_START)) return undefined
   const name = gridName.slice(GRID_NAME_START.length)
-  const map = countingMap(database, { name, gridName, logger }, systemEnvironment)
+  const { map } = countingMap(database, { name, gridName, logger }, systemEnvironment)
   const commit = hitsCommit({ name, gridName, repeatSeconds: 0 }, map)
   return use<Hit>({ kind, codec: hitCodec, commit, describe: describeHit })
 }

@@ -1,6 +1,7 @@
+import { BucketMetrics } from '../buckets/bucket-metrics.js'
 import { hashOf } from '../buckets/encoding.js'
 import { Queue } from '../buckets/queue.js'
-import { QueueProcessor } from '../buckets/queue-processor.js'
+import { type ProcessorParts, QueueProcessor } from '../buckets/queue-processor.js'
 import { bytesOf, type Encoded } from '../buckets/statements.js'
 import { transactionOf } from '../buckets/waiting.js'
 import type { Transaction } from '../database/database.js'
@@ -27,57 +28,32 @@ const MAX_UPDATES_A_CALL = 100_000
 /** Queued updates of one key that `get` takes into account; with more, processing is far behind. */
 const MAX_QUEUED_IN_GET = 100_000
 
-/**
- * A map for many writers: an update is queued, in the writer's own transaction and without touching
- * the value, so writers never wait for each other, however often they write the same key;
- * `process()` combines what is queued into the values later, in bulk, and tells `onUpdate` of what
- * has changed, in the same transaction. After Fluo Recipes, "CollisionFreeMap" and "Combine Queue"
- * (Apache Fluo, 2015), on SQL.
- *
- * - A new value derives from all updates of its key committed before the transaction that makes it
- *   began. Updates come to `combine` in an order in which none comes before one that its
- *   transaction could have seen.
- * - In `onUpdate`, the `oldValue` of a change equals the `newValue` of the previous change of the
- *   key. It differs from the `newValue` of the same change.
- * - Each update counts once, through any crash, and in any number of processes that call
- *   `process()`.
- *
- * In TypeScript keys are strings and values are numbers, unless the parameters of `combine` say
- * otherwise, as in
- * `combine: (id: number, current: Cart | undefined, updates: readonly Cart[]) => …`.
- *
- * @example
- * ```js
- * import { CollisionFreeMap } from 'wide-cache/collision-free-map'
- *
- * const stock = new CollisionFreeMap({
- *   id: 'stock',
- *   combine: (item, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
- * })
- * await stock.update([['apples', -3], ['pears', 12]])
- * await stock.process()
- * await stock.get('pears') // 12
- * await stock.close()
- * ```
- */
-export class CollisionFreeMap<K = string, V = number> extends QueueProcessor {
+/** What a map is made of. */
+export interface MapParts<K, V> extends Omit<ProcessorParts, 'processBucket'> {
+  readonly queue: Queue<K, V>
+  readonly combining: Combining<K, V>
+}
+
+/** Makes the parts of a map. @throws TypeError, RangeError naming the option */
+export function mapParts<K, V>(
+  options: CollisionFreeMapOptions<K, V>,
+  environment: Environment,
+): MapParts<K, V> {
+  const settings = mapSettings(options)
+  const queue = new Queue('CollisionFreeMap', TABLES, settings, environment)
+  const combining = new Combining(queue, settings.combine, settings.onUpdate)
+  const metrics = new BucketMetrics(queue, MAP_METRICS)
+  return { queue, combining, metrics, every: settings.every }
+}
+
+/** {@link CollisionFreeMap}, over parts that hits or tests may own. */
+export class MapOfParts<K, V> extends QueueProcessor {
   readonly #queue: Queue<K, V>
   readonly #combining: Combining<K, V>
 
-  /** @throws TypeError, RangeError naming the option */
-  constructor(
-    options: CollisionFreeMapOptions<K, V>,
-    environment: Environment = systemEnvironment,
-  ) {
-    const settings = mapSettings(options)
-    const queue = new Queue('CollisionFreeMap', TABLES, settings, environment)
-    const combining = new Combining(queue, settings.combine, settings.onUpdate)
-    super(queue, {
-      every: settings.every,
-      metrics: MAP_METRICS,
-      processBucket: (bucket) => combining.process(bucket),
-    })
-    this.#queue = queue
+  constructor({ combining, ...parts }: MapParts<K, V>) {
+    super({ ...parts, processBucket: (bucket) => combining.process(bucket) })
+    this.#queue = parts.queue
     this.#combining = combining
   }
 
@@ -168,5 +144,45 @@ export class CollisionFreeMap<K = string, V = number> extends QueueProcessor {
       [this.#queue.id],
     )
     return Number(row?.['n'])
+  }
+}
+
+/**
+ * A map for many writers: an update is queued, in the writer's own transaction and without touching
+ * the value, so writers never wait for each other, however often they write the same key;
+ * `process()` combines what is queued into the values later, in bulk, and tells `onUpdate` of what
+ * has changed, in the same transaction. After Fluo Recipes, "CollisionFreeMap" and "Combine Queue"
+ * (Apache Fluo, 2015), on SQL.
+ *
+ * - A new value derives from all updates of its key committed before the transaction that makes it
+ *   began. Updates come to `combine` in an order in which none comes before one that its
+ *   transaction could have seen.
+ * - In `onUpdate`, the `oldValue` of a change equals the `newValue` of the previous change of the
+ *   key. It differs from the `newValue` of the same change.
+ * - Each update counts once, through any crash, and in any number of processes that call
+ *   `process()`.
+ *
+ * In TypeScript keys are strings and values are numbers, unless the parameters of `combine` say
+ * otherwise, as in
+ * `combine: (id: number, current: Cart | undefined, updates: readonly Cart[]) => …`.
+ *
+ * @example
+ * ```js
+ * import { CollisionFreeMap } from 'wide-cache/collision-free-map'
+ *
+ * const stock = new CollisionFreeMap({
+ *   id: 'stock',
+ *   combine: (item, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
+ * })
+ * await stock.update([['apples', -3], ['pears', 12]])
+ * await stock.process()
+ * await stock.get('pears') // 12
+ * await stock.close()
+ * ```
+ */
+export class CollisionFreeMap<K = string, V = number> extends MapOfParts<K, V> {
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: CollisionFreeMapOptions<K, V>) {
+    super(mapParts(options, systemEnvironment))
   }
 }

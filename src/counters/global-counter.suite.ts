@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
-import { GlobalCounter } from './global-counter.js'
+import { GlobalCounter, GlobalCounterIn } from './global-counter.js'
 import {
   hurried,
   type Pair,
@@ -109,7 +109,7 @@ export function globalCounterSuite(
       const counters = Array.from(
         { length: 3 },
         () =>
-          new GlobalCounter(
+          new GlobalCounterIn(
             {
               name: `unsure${seed}`,
               database: new FaultyDatabase(site.database(), faulty),
@@ -276,7 +276,7 @@ export function globalCounterSuite(
 
   it('get() believes a generation that is over for a second at most', async (site) => {
     const environment = hurried()
-    const stale = new GlobalCounter(
+    const stale = new GlobalCounterIn(
       { name: 'test', database: site.database(), cache: memory() },
       environment,
     )
@@ -400,7 +400,7 @@ export function globalCounterSuite(
       hurried(),
     ]
     const [reader, writer] = [
-      new GlobalCounter({ name: 'test', database, cache }, environment),
+      new GlobalCounterIn({ name: 'test', database, cache }, environment),
       open(site),
     ]
     assert.equal(await writer.increment(3), 3)
@@ -493,7 +493,7 @@ export function globalCounterSuite(
   it('with only the cache down get() reads SQL; with SQL down all calls reject', async (site) => {
     let [sql, cached] = [true, true]
     const environment = hurried()
-    const counter = new GlobalCounter(
+    const counter = new GlobalCounterIn(
       {
         name: 'test',
         database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')),
@@ -521,7 +521,7 @@ export function globalCounterSuite(
     let fault: DatabaseFault = 'none'
     const environment = hurried()
     const database = new FaultyDatabase(site.database(), () => fault)
-    const counter = new GlobalCounter(
+    const counter = new GlobalCounterIn(
       {
         name: 'test',
         database,

@@ -51,48 +51,8 @@ const RECENT_MS = 1_000
 /** Losses in the cache that one increment goes through. */
 const MAX_LOSSES = 100
 
-/**
- * A number that only rises, shared by any number of processes, and that gives each caller its own
- * value. It lives in the cache, where an increment is one operation, and is persisted in SQL as the
- * maximum over random rows. (After "Efficient Global Counters, revisited", Jens Scheffler, 2009.)
- *
- * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a
- * value is never given out twice and no acknowledged increment is lost, whatever the cache forgets
- * and whenever. `add` and `increment` alone leave two gaps. They are closed so:
- * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new
- *   generation, with a key that holds a random token. One transaction locks the counter's rows,
- *   takes the maximum, seeds the new key and commits, so a key is seeded exactly once, before
- *   anybody can know it. An old key that comes back is out of use.
- * - *A loss between increment and persisting.* The rows carry the generation, and a value is
- *   persisted into its own or refused. When it is refused, the value with which the next generation
- *   began tells whether the increment is contained in it (then it is acknowledged) or was lost
- *   (then it is done again): never twice.
- *
- * Increments of over 2^32 are counted in SQL, each in a transaction.
- *
- * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that.
- * A loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at
- * most ⌈1/chanceToWrite⌉ - 1, and what was counted while a value was on its way to SQL (or that
- * never came there, because a process died or SQL was down): these values are given out again. So
- * may be values of a cache server that is lost and comes back with its old memory, for a second. An
- * increment of over 2^32 takes back what is counted in the cache at the same moment.
- *
- * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
- * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that
- * is right, but costs a transaction at every change of process; with less it is wrong. Restoring
- * memcached to an earlier state, as from a snapshot of its machine, is not detected: it gives out
- * numbers again.
- *
- * @example
- * ```js
- * import { GlobalCounter } from 'wide-cache/counters'
- *
- * const tickets = new GlobalCounter({ name: 'tickets' })
- * await tickets.increment() // 1, and no other call gets it
- * await tickets.close()
- * ```
- */
-export class GlobalCounter {
+/** {@link GlobalCounter}, in an environment that tests may own. */
+export class GlobalCounterIn {
   readonly #connections: Connections
   readonly #database: PreparedDatabase
   readonly #cache: Cache
@@ -110,7 +70,7 @@ export class GlobalCounter {
   #reached = 0
 
   /** @throws TypeError, RangeError naming the option */
-  constructor(options: GlobalCounterOptions, environment: Environment = systemEnvironment) {
+  constructor(options: GlobalCounterOptions, environment: Environment) {
     onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])
     const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
     this.#name = identifier('name', name)
@@ -278,6 +238,54 @@ export class GlobalCounter {
 
   #askPersisted(): Promise<number> {
     return answered(this.#environment, () => this.#generations.persisted())
+  }
+}
+
+/**
+ * A number that only rises, shared by any number of processes, and that gives each caller its own
+ * value. It lives in the cache, where an increment is one operation, and is persisted in SQL as the
+ * maximum over random rows. (After "Efficient Global Counters, revisited", Jens Scheffler, 2009.)
+ *
+ * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a
+ * value is never given out twice and no acknowledged increment is lost, whatever the cache forgets
+ * and whenever. `add` and `increment` alone leave two gaps. They are closed so:
+ * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new
+ *   generation, with a key that holds a random token. One transaction locks the counter's rows,
+ *   takes the maximum, seeds the new key and commits, so a key is seeded exactly once, before
+ *   anybody can know it. An old key that comes back is out of use.
+ * - *A loss between increment and persisting.* The rows carry the generation, and a value is
+ *   persisted into its own or refused. When it is refused, the value with which the next generation
+ *   began tells whether the increment is contained in it (then it is acknowledged) or was lost
+ *   (then it is done again): never twice.
+ *
+ * Increments of over 2^32 are counted in SQL, each in a transaction.
+ *
+ * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that.
+ * A loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at
+ * most ⌈1/chanceToWrite⌉ - 1, and what was counted while a value was on its way to SQL (or that
+ * never came there, because a process died or SQL was down): these values are given out again. So
+ * may be values of a cache server that is lost and comes back with its old memory, for a second. An
+ * increment of over 2^32 takes back what is counted in the cache at the same moment.
+ *
+ * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
+ * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that
+ * is right, but costs a transaction at every change of process; with less it is wrong. Restoring
+ * memcached to an earlier state, as from a snapshot of its machine, is not detected: it gives out
+ * numbers again.
+ *
+ * @example
+ * ```js
+ * import { GlobalCounter } from 'wide-cache/counters'
+ *
+ * const tickets = new GlobalCounter({ name: 'tickets' })
+ * await tickets.increment() // 1, and no other call gets it
+ * await tickets.close()
+ * ```
+ */
+export class GlobalCounter extends GlobalCounterIn {
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: GlobalCounterOptions) {
+    super(options, systemEnvironment)
   }
 }
 

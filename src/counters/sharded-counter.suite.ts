@@ -14,7 +14,7 @@ import {
 } from './pairs.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { ShardedCounter } from './sharded-counter.js'
+import { ShardedCounter, ShardedCounterIn } from './sharded-counter.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 40
@@ -171,7 +171,7 @@ export function shardedCounterSuite(
       const counters = Array.from(
         { length: 3 },
         () =>
-          new ShardedCounter(
+          new ShardedCounterIn(
             {
               name: `unsure${seed}`,
               database: new FaultyDatabase(site.database(), (sql) =>
@@ -227,7 +227,7 @@ export function shardedCounterSuite(
       silent = false
       return 'not begun'
     })
-    const counter = new ShardedCounter(
+    const counter = new ShardedCounterIn(
       { name: 'test', database, cache: site.cache(), shards: 1 },
       hurried(),
     )
@@ -246,7 +246,7 @@ export function shardedCounterSuite(
   it('a silent database: the increment rejects as unknown, and later ones work', async (site) => {
     let fault: DatabaseFault = 'none'
     const database = new FaultyDatabase(site.database(), (sql) => (commits(sql) ? fault : 'none'))
-    const counter = new ShardedCounter(
+    const counter = new ShardedCounterIn(
       { name: 'test', database, cache: site.cache(), shards: 1 },
       hurried(),
     )
@@ -266,7 +266,7 @@ export function shardedCounterSuite(
 
   it('a database that was never reached has counted nothing, and says so', async (site) => {
     let fault: DatabaseFault = 'not begun'
-    const counter = new ShardedCounter(
+    const counter = new ShardedCounterIn(
       {
         name: 'test',
         database: new FaultyDatabase(site.database(), () => fault),
@@ -283,7 +283,7 @@ export function shardedCounterSuite(
 
   it('an increment that got no connection was not counted, and its error says so', async (site) => {
     let fault: DatabaseFault = 'none'
-    const counter = new ShardedCounter(
+    const counter = new ShardedCounterIn(
       {
         name: 'test',
         database: new FaultyDatabase(site.database(), () => fault),
@@ -319,7 +319,7 @@ export function shardedCounterSuite(
 
   it('a counter that is almost full and grows takes what fits, exactly', async (site) => {
     // Always the last shard: one that is new after growing, while the old ones hold all.
-    const counter = new ShardedCounter(
+    const counter = new ShardedCounterIn(
       { name: 'test', database: site.database(), cache: site.cache(), shards: 2 },
       { ...systemEnvironment, random: () => 0.99 },
     )
@@ -419,7 +419,10 @@ export function shardedCounterSuite(
       operation === 'append' ? 'down' : 'none',
     )
     const database = new FaultyDatabase(site.database())
-    const reader = new ShardedCounter({ name: 'test', database, cache: site.cache() }, environment)
+    const reader = new ShardedCounterIn(
+      { name: 'test', database, cache: site.cache() },
+      environment,
+    )
     await reader.increment(3)
     assert.equal(
       await new ShardedCounter({ name: 'test', database: site.database(), cache: broken }).get(),
@@ -547,7 +550,10 @@ export function shardedCounterSuite(
       )
     }
     const environment = hurried()
-    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache() }, environment)
+    const counter = new ShardedCounterIn(
+      { name: 'test', database, cache: site.cache() },
+      environment,
+    )
     const lanes = async (): Promise<number> =>
       Number(
         (await database.query('SELECT COUNT(*) AS n FROM sharded_counter_lanes')).rows[0]?.['n'],
@@ -566,7 +572,7 @@ export function shardedCounterSuite(
     let fault: DatabaseFault = 'none'
     const environment = hurried()
     const database = new FaultyDatabase(site.database(), () => fault)
-    const counter = new ShardedCounter(
+    const counter = new ShardedCounterIn(
       {
         name: 'test',
         database,

@@ -47,28 +47,8 @@ const MAX_BATCH = 10_000
 /** Callers join a reading under way that is no older. */
 const JOIN_MS = 1_000
 
-/**
- * A number that any number of processes raise and lower at once. It is the sum of N rows, and each
- * transaction updates one of them, chosen at random. (After "Sharding Counters", Joe Gregorio,
- * 2008.)
- *
- * An increment resolves when it is committed. Those of one process that come while a transaction is
- * under way share the next. The number stays within ±(2^53-1), exactly.
- *
- * With the cache down totals are read from SQL; with the database down increments reject, and
- * totals come from the cache as long as it has them.
- *
- * @example
- * ```js
- * import { ShardedCounter } from 'wide-cache/counters'
- *
- * const downloads = new ShardedCounter({ name: 'downloads' })
- * await downloads.increment()
- * await downloads.get() // 1
- * await downloads.close()
- * ```
- */
-export class ShardedCounter {
+/** {@link ShardedCounter}, in an environment that tests may own. */
+export class ShardedCounterIn {
   readonly #connections: Connections
   readonly #database: PreparedDatabase
   readonly #cache: Cache
@@ -81,7 +61,7 @@ export class ShardedCounter {
   readonly #recentTotal: Shared<number>
 
   /** @throws TypeError, RangeError naming the option */
-  constructor(options: ShardedCounterOptions, environment: Environment = systemEnvironment) {
+  constructor(options: ShardedCounterOptions, environment: Environment) {
     onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])
     const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
     this.#name = identifier('name', name)
@@ -198,6 +178,34 @@ export class ShardedCounter {
     const id = await answered(this.#environment, () => this.#shards.id())
     if (id) this.#key = `wide-cache:sharded-counter:${this.#name}:${id.toString('hex')}`
     return this.#key
+  }
+}
+
+/**
+ * A number that any number of processes raise and lower at once. It is the sum of N rows, and each
+ * transaction updates one of them, chosen at random. (After "Sharding Counters", Joe Gregorio,
+ * 2008.)
+ *
+ * An increment resolves when it is committed. Those of one process that come while a transaction is
+ * under way share the next. The number stays within ±(2^53-1), exactly.
+ *
+ * With the cache down totals are read from SQL; with the database down increments reject, and
+ * totals come from the cache as long as it has them.
+ *
+ * @example
+ * ```js
+ * import { ShardedCounter } from 'wide-cache/counters'
+ *
+ * const downloads = new ShardedCounter({ name: 'downloads' })
+ * await downloads.increment()
+ * await downloads.get() // 1
+ * await downloads.close()
+ * ```
+ */
+export class ShardedCounter extends ShardedCounterIn {
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: ShardedCounterOptions) {
+    super(options, systemEnvironment)
   }
 }
 

@@ -11,9 +11,9 @@ import { mysql } from '../database/mysql/mysql.js'
 import { systemClock } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { flushPromises } from '../support/manual-clock.fixture.js'
-import { GlobalCounter } from './global-counter.js'
+import { GlobalCounterIn } from './global-counter.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
-import { ShardedCounter } from './sharded-counter.js'
+import { ShardedCounterIn } from './sharded-counter.js'
 
 /**
  * A world in which an answer is waited for a second longer than for a connection: long enough for
@@ -34,8 +34,8 @@ test('an increment that only waited for a connection was not counted, and says s
   url.host = proxy.address
   const database = mysql(url.href)
   const cache = new FaultyCache(memory())
-  const sharded = new ShardedCounter({ name: 'swallowed', database, cache }, environment)
-  const global = new GlobalCounter({ name: 'swallowed', database, cache }, environment)
+  const sharded = new ShardedCounterIn({ name: 'swallowed', database, cache }, environment)
+  const global = new GlobalCounterIn({ name: 'swallowed', database, cache }, environment)
   try {
     await Promise.all([sharded.increment(), global.increment()])
     // It knows its key for a second. Without the number there, the increment is for SQL.

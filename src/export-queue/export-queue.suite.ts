@@ -8,7 +8,12 @@ import { systemEnvironment } from '../support/environment.js'
 import type { Clock } from '../support/clock.js'
 import type { MapUnderTest } from '../collision-free-map/collision-free-map.suite.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
+import {
+  type ExportEntry,
+  ExportQueue,
+  ExportQueueIn,
+  type ExportQueueOptions,
+} from './export-queue.js'
 import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 
 type Entries = readonly ExportEntry<string, number>[]
@@ -79,8 +84,8 @@ export function exportSuite(under: MapUnderTest): void {
         await body({
           database,
           url,
-          open: (exporter, options, environment) =>
-            new ExportQueue<string, number>(
+          open: (exporter, options, environment = systemEnvironment) =>
+            new ExportQueueIn<string, number>(
               { database, id: 'out', exporter, every: false, ...options },
               environment,
             ),

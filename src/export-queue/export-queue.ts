@@ -1,3 +1,4 @@
+import { BucketMetrics } from '../buckets/bucket-metrics.js'
 import { Queue } from '../buckets/queue.js'
 import { QueueProcessor } from '../buckets/queue-processor.js'
 import type { Transaction } from '../database/database.js'
@@ -17,6 +18,39 @@ const TABLES = {
   owner: 'queue',
   key: 'entry_key',
   value: 'entry_value',
+}
+
+/** {@link ExportQueue}, in an environment that tests may own. */
+export class ExportQueueIn<K, V> extends QueueProcessor {
+  readonly #queue: Queue<K, V>
+
+  /** @throws TypeError, RangeError naming the option */
+  constructor(options: ExportQueueOptions<K, V>, environment: Environment) {
+    const settings = exportSettings(options)
+    const queue = new Queue('ExportQueue', TABLES, settings, environment)
+    const exporting = new Exporting(queue, settings.exporter)
+    super({
+      queue,
+      every: settings.every,
+      metrics: new BucketMetrics(queue, EXPORT_METRICS),
+      processBucket: (bucket) => exporting.process(bucket),
+    })
+    this.#queue = queue
+  }
+
+  /**
+   * Adds an entry in the caller's transaction. It is inserted just before the commit, so that
+   * entries of two transactions that change the same row come in the order of the commits. The
+   * tables must be there by then: call `migrate()` at start.
+   *
+   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too
+   * long or cannot be encoded; DatabaseError
+   */
+  add(key: K, value: V, tx: Transaction): Promise<void> {
+    return this.#queue.connections.run(async () => {
+      this.#queue.add([this.#queue.encode(key, value)], tx)
+    })
+  }
 }
 
 /**
@@ -54,33 +88,9 @@ const TABLES = {
  * await database.close()
  * ```
  */
-export class ExportQueue<K, V> extends QueueProcessor {
-  readonly #queue: Queue<K, V>
-
+export class ExportQueue<K, V> extends ExportQueueIn<K, V> {
   /** @throws TypeError, RangeError naming the option */
-  constructor(options: ExportQueueOptions<K, V>, environment: Environment = systemEnvironment) {
-    const settings = exportSettings(options)
-    const queue = new Queue('ExportQueue', TABLES, settings, environment)
-    const exporting = new Exporting(queue, settings.exporter)
-    super(queue, {
-      every: settings.every,
-      metrics: EXPORT_METRICS,
-      processBucket: (bucket) => exporting.process(bucket),
-    })
-    this.#queue = queue
-  }
-
-  /**
-   * Adds an entry in the caller's transaction. It is inserted just before the commit, so that
-   * entries of two transactions that change the same row come in the order of the commits. The
-   * tables must be there by then: call `migrate()` at start.
-   *
-   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too
-   * long or cannot be encoded; DatabaseError
-   */
-  add(key: K, value: V, tx: Transaction): Promise<void> {
-    return this.#queue.connections.run(async () => {
-      this.#queue.add([this.#queue.encode(key, value)], tx)
-    })
+  constructor(options: ExportQueueOptions<K, V>) {
+    super(options, systemEnvironment)
   }
 }

@@ -2,7 +2,8 @@
  * The map that adds hits up, and the commit that tells it which hits count. Whoever commits hits, a
  * process of the site or a command, does it with these.
  */
-import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { Measured } from '../metrics/telemetry.js'
+import { MapOfParts, mapParts } from '../collision-free-map/collision-free-map.js'
 import type { Database, Transaction } from '../database/database.js'
 import type { Environment } from '../support/environment.js'
 import type { Logger } from '../support/logger.js'
@@ -13,13 +14,15 @@ import { type Hit, itemCodec } from './hit.js'
 import { DEFAULT_REPEAT_SECONDS, type HitsSettings } from './options.js'
 import { addUp, writeCounts } from './write-counts.js'
 
-/** The map that adds up the hits of a name. It processes nothing by itself. */
+export type CountingMap = MapOfParts<string, number>
+
+/** The map that adds up the hits of a name. It processes nothing by itself. And its metrics. */
 export function countingMap(
   database: Database,
   { name, gridName, logger }: { name: string; gridName: string; logger: Logger },
   environment: Environment,
-): CollisionFreeMap<string, number> {
-  return new CollisionFreeMap<string, number>(
+): { map: CountingMap; metrics: Measured } {
+  const parts = mapParts<string, number>(
     {
       database,
       id: gridName,
@@ -31,12 +34,13 @@ export function countingMap(
     },
     environment,
   )
+  return { map: new MapOfParts(parts), metrics: parts.metrics }
 }
 
 /** The `commit` of the wide cache of hits, with {@link countingMap} as `map`. */
 export function hitsCommit(
   { name, gridName, repeatSeconds }: Pick<HitsSettings, 'name' | 'gridName' | 'repeatSeconds'>,
-  map: CollisionFreeMap<string, number>,
+  map: CountingMap,
 ): (hits: Hit[], tx: Transaction, context: CommitContext) => Promise<void> {
   return async (hits, tx, { now }) =>
     commitHits(hits, tx, {

@@ -1,4 +1,3 @@
-import type { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { Connections } from '../connections/connections.js'
 import { CountingDatabase } from '../connections/counting.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
@@ -17,7 +16,7 @@ import { START_COMMAND } from '../wide-cache/options.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
-import { countingMap, hitsCommit } from './counting.js'
+import { countingMap, type CountingMap, hitsCommit } from './counting.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
@@ -150,7 +149,7 @@ export interface Hits extends Recorder {
 
 /**
  * Counts the views of items, so that no request touches the database: through a wide cache of its
- * own, and a {@link CollisionFreeMap}. Hits reach SQL exactly once, as the rows of a
+ * own, and a `CollisionFreeMap`. Hits reach SQL exactly once, as the rows of a
  * {@link WideCache} do, and there a viewer counts once per item and window of `repeatSeconds`,
  * whatever process saw them, and in whatever order.
  *
@@ -189,7 +188,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   readonly #engine: Engine<Hit>
   readonly #logger: BurstLogger
   readonly #views: Views<string>
-  readonly #map: CollisionFreeMap<string, number>
+  readonly #map: CountingMap
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
     const { name, gridName } = settings
@@ -201,7 +200,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       logger: settings.logger,
       through: (opened) => CountingDatabase.of(opened, clock),
     })
-    const map = countingMap(database, settings, environment)
+    const { map, metrics } = countingMap(database, settings, environment)
     const engine = new Engine(
       connections,
       { ...engineSettings(settings, map, logger), database },
@@ -218,7 +217,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       withPrivateCache: 'count the hits of one viewer several times',
     })
     // The map is never closed: a commit under way may need it.
-    super(engine, views, [map.bucketMetrics])
+    super(engine, views, [metrics])
     this.#settings = settings
     this.#engine = engine
     this.#logger = logger
@@ -360,7 +359,7 @@ function isNobody(value: unknown): boolean {
 /** Returns what hits hand in to their engine. */
 function engineSettings(
   settings: HitsSettings,
-  map: CollisionFreeMap<string, number>,
+  map: CountingMap,
   logger: BurstLogger,
 ): EngineSettings<Hit> {
   const { name, gridName, repeatSeconds, keepSeconds } = settings
@@ -385,11 +384,7 @@ function engineSettings(
 }
 
 /** Adds up what has come since the last time. Never rejects. */
-async function processed(
-  map: CollisionFreeMap<string, number>,
-  name: string,
-  logger: BurstLogger,
-): Promise<void> {
+async function processed(map: CountingMap, name: string, logger: BurstLogger): Promise<void> {
   try {
     await map.process()
     logger.recovered('process', 'wide-cache: processing hits again')

@@ -10,7 +10,7 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { faster } from './faster.fixture.js'
-import { Sequence, type SequenceOptions } from './sequence.js'
+import { Sequence, SequenceIn, type SequenceOptions } from './sequence.js'
 
 /** A cache and a database of a test's own, or shared under names of its own. */
 export interface Pair {
@@ -312,7 +312,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     async (bench) => {
       const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
       const log = keptLog()
-      const sequence = new Sequence(
+      const sequence = new SequenceIn(
         {
           name: bench.name,
           cache,
@@ -348,7 +348,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     async (bench) => {
       const SPEED = 3
       const log = keptLog()
-      const sequence = new Sequence(
+      const sequence = new SequenceIn(
         {
           name: bench.name,
           cache: bench.cache,
@@ -433,7 +433,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       const cache = new FaultyCache(bench.cache, () => 'none', 'shared')
       let down = false
       const database = new FaultyDatabase(bench.database, () => (down ? 'refused' : 'none'))
-      const sequence = new Sequence({ name: bench.name, cache, database }, faster(5))
+      const sequence = new SequenceIn({ name: bench.name, cache, database }, faster(5))
       try {
         const numbers = await bench.counting(sequence)
         cache.fault = () => 'timeout'

@@ -36,37 +36,8 @@ export interface SequenceOptions {
 
 const MAX_BLOCK = 1_000_000_000
 
-/**
- * Numbers 1, 2, 3, … for any number of processes: unique always, and greater for everyone who calls
- * after an answer, on whatever process. After "Implementing Sequences with Google AppEngine", with
- * the questions it leaves open answered: a loss of the cache (flush, eviction, restart, and the 30
- * days that memcached keeps a value at most) skips at most `block` numbers and takes about 0.7 s,
- * during which calls wait; while the cache lives, the only numbers skipped are those on their way
- * to a process that has died, and those whose answer was lost by a time-out or a broken connection
- * (as many as shared the operation: up to `block`, or 100 if that is more, and never over 1,000).
- *
- * With a cache a number costs a share of one cache operation, and SQL one write per half a block.
- * Without one it costs a share of one transaction, and the only numbers skipped are those of a
- * transaction whose reply was lost, or whose process was killed before it answered its callers (up
- * to 1,000). While the cache is silent calls wait; after 5 s of silence, or the third lost counter
- * within 10 s, numbers come from SQL alone, and the log says so. The cache is used again when a
- * counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away numbers
- * go on for up to half a second, then calls wait. A call that has waited 10 s rejects.
- *
- * The guarantees are the database's: one that loses committed transactions (a power cut with
- * relaxed durability, a failover to a replica that lags behind, a restored backup) may give numbers
- * again.
- *
- * @example
- * ```js
- * import { Sequence } from 'wide-cache/sequence'
- *
- * const orders = new Sequence({ name: 'orders' })
- * await orders.next() // 1
- * await orders.close()
- * ```
- */
-export class Sequence {
+/** {@link Sequence}, in an environment that tests may own. */
+export class SequenceIn {
   readonly #connections: Connections
   readonly #database: PreparedDatabase
   readonly #numbers: Numbers
@@ -74,7 +45,7 @@ export class Sequence {
   /**
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
-  constructor(options: SequenceOptions, environment: Environment = systemEnvironment) {
+  constructor(options: SequenceOptions, environment: Environment) {
     onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'logger'])
     const { logger = console, ...rest } = given(options)
     const name = identifier('name', rest.name)
@@ -121,5 +92,44 @@ export class Sequence {
       this.#numbers.close()
       return this.#connections.finish()
     })
+  }
+}
+
+/**
+ * Numbers 1, 2, 3, … for any number of processes: unique always, and greater for everyone who calls
+ * after an answer, on whatever process. After "Implementing Sequences with Google AppEngine", with
+ * the questions it leaves open answered: a loss of the cache (flush, eviction, restart, and the 30
+ * days that memcached keeps a value at most) skips at most `block` numbers and takes about 0.7 s,
+ * during which calls wait; while the cache lives, the only numbers skipped are those on their way
+ * to a process that has died, and those whose answer was lost by a time-out or a broken connection
+ * (as many as shared the operation: up to `block`, or 100 if that is more, and never over 1,000).
+ *
+ * With a cache a number costs a share of one cache operation, and SQL one write per half a block.
+ * Without one it costs a share of one transaction, and the only numbers skipped are those of a
+ * transaction whose reply was lost, or whose process was killed before it answered its callers (up
+ * to 1,000). While the cache is silent calls wait; after 5 s of silence, or the third lost counter
+ * within 10 s, numbers come from SQL alone, and the log says so. The cache is used again when a
+ * counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away numbers
+ * go on for up to half a second, then calls wait. A call that has waited 10 s rejects.
+ *
+ * The guarantees are the database's: one that loses committed transactions (a power cut with
+ * relaxed durability, a failover to a replica that lags behind, a restored backup) may give numbers
+ * again.
+ *
+ * @example
+ * ```js
+ * import { Sequence } from 'wide-cache/sequence'
+ *
+ * const orders = new Sequence({ name: 'orders' })
+ * await orders.next() // 1
+ * await orders.close()
+ * ```
+ */
+export class Sequence extends SequenceIn {
+  /**
+   * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
+   */
+  constructor(options: SequenceOptions) {
+    super(options, systemEnvironment)
   }
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   BucketsDifferError,
-  CollisionFreeMap,
+  type CollisionFreeMap,
+  MapOfParts,
+  mapParts,
 } from '../../src/collision-free-map/collision-free-map.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { SILENT } from '../../src/support/logger.js'
@@ -12,21 +14,26 @@ const MAP = { tables: 'collision-free-map' }
 /** Opens a map of sums on an actor's ports. What `onUpdate` hears stands in a table. */
 function open(orders: Orders, process: string, buckets = 1): CollisionFreeMap {
   const { database, environment } = orders.actor(process)
-  return new CollisionFreeMap(
-    {
-      id: 'law',
-      database,
-      buckets,
-      every: false,
-      logger: SILENT,
-      combine: (_, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
-      async onUpdate(changes, tx) {
-        for (const { oldValue, newValue } of changes) {
-          await tx.query('INSERT INTO changes VALUES (?, ?)', [oldValue ?? null, newValue ?? null])
-        }
+  return new MapOfParts(
+    mapParts<string, number>(
+      {
+        id: 'law',
+        database,
+        buckets,
+        every: false,
+        logger: SILENT,
+        combine: (_, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
+        async onUpdate(changes, tx) {
+          for (const { oldValue, newValue } of changes) {
+            await tx.query('INSERT INTO changes VALUES (?, ?)', [
+              oldValue ?? null,
+              newValue ?? null,
+            ])
+          }
+        },
       },
-    },
-    environment,
+      environment,
+    ),
   )
 }
 

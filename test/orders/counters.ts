@@ -1,6 +1,6 @@
 /** Counters for the laws of orders. */
-import { GlobalCounter } from '../../src/counters/global-counter.js'
-import { ShardedCounter } from '../../src/counters/sharded-counter.js'
+import { GlobalCounter, GlobalCounterIn } from '../../src/counters/global-counter.js'
+import { ShardedCounter, ShardedCounterIn } from '../../src/counters/sharded-counter.js'
 import type { Ports } from '../simulated-world/explorer.js'
 
 /** Opens a sharded counter on an actor's ports. It has one row, so that all increments meet. */
@@ -8,7 +8,7 @@ export function openShardedCounter(
   { cache, database, environment }: Ports,
   options: { shards?: number; cacheSeconds?: number } = {},
 ): ShardedCounter {
-  return new ShardedCounter({ name: 'law', cache, database, shards: 1, ...options }, environment)
+  return new ShardedCounterIn({ name: 'law', cache, database, shards: 1, ...options }, environment)
 }
 
 /** Opens a global counter on an actor's ports. */
@@ -16,5 +16,5 @@ export function openGlobalCounter(
   { cache, database, environment }: Ports,
   options: { shards?: number; chanceToWrite?: number } = {},
 ): GlobalCounter {
-  return new GlobalCounter({ name: 'law', cache, database, shards: 1, ...options }, environment)
+  return new GlobalCounterIn({ name: 'law', cache, database, shards: 1, ...options }, environment)
 }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ExportEntry, ExportQueue } from '../../src/export-queue/export-queue.js'
+import {
+  type ExportEntry,
+  ExportQueue,
+  ExportQueueIn,
+} from '../../src/export-queue/export-queue.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { SILENT } from '../../src/support/logger.js'
 
@@ -28,7 +32,7 @@ class World {
     exports: () => Promise<void> = async () => undefined,
   ): Promise<ExportQueue<string, number>> {
     const { cache, database, environment } = this.#orders.actor(process)
-    const queue = new ExportQueue<string, number>(
+    const queue = new ExportQueueIn<string, number>(
       {
         id: 'law',
         database,

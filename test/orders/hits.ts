@@ -1,7 +1,6 @@
 /** Hits for the laws of orders: committed, moved and processed by the parts that do it. */
-import type { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import type { Database } from '../../src/database/database.js'
-import { countingMap, hitsCommit } from '../../src/hits/counting.js'
+import { countingMap, type CountingMap, hitsCommit } from '../../src/hits/counting.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { moveHits } from '../../src/hits/move.js'
 import { readCounts } from '../../src/hits/read-counts.js'
@@ -25,17 +24,14 @@ export class HitsActor {
   readonly #database: Database
   readonly #name: string
   readonly #gridName: string
-  readonly map: CollisionFreeMap<string, number>
+  readonly map: CountingMap
 
   constructor({ database, environment }: Pick<Ports, 'database' | 'environment'>, name = NAME) {
     this.#database = database
     this.#name = name
     this.#gridName = `hits.${name}`
-    this.map = countingMap(
-      database,
-      { name, gridName: this.#gridName, logger: SILENT },
-      environment,
-    )
+    const settings = { name, gridName: this.#gridName, logger: SILENT }
+    this.map = countingMap(database, settings, environment).map
   }
 
   commit(hits: readonly Hit[], now = EPOCH): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Sequence } from '../../src/sequence/sequence.js'
+import { Sequence, SequenceIn } from '../../src/sequence/sequence.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { SILENT } from '../../src/support/logger.js'
 
@@ -35,7 +35,7 @@ class Processes {
 
   #open(process: string): Sequence {
     const { cache, database, environment } = this.#orders.actor(process)
-    return new Sequence(
+    return new SequenceIn(
       { name: 'law', cache, database, block: this.#block, logger: SILENT },
       environment,
     )

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Sequence } from '../../src/sequence/sequence.js'
+import type { SequenceIn } from '../../src/sequence/sequence.js'
 import { SILENT } from '../../src/support/logger.js'
 import type { ErrorClasses } from '../simulated-world/errors.js'
 import { Random } from '../simulated-world/random.js'
@@ -23,14 +23,14 @@ import { SimulatedTransaction } from '../simulated-world/simulated-transaction.j
 
 /** The classes under test, of `src` or of a folder like it with a bug planted. */
 export interface Loaded extends ErrorClasses {
-  readonly Sequence: typeof Sequence
+  readonly SequenceIn: typeof SequenceIn
 }
 
 export async function load(source: string): Promise<Loaded> {
   const at = (file: string) => import(pathToFileURL(join(source, file)).href)
   const files = ['sequence/sequence.js', 'cache/cache.js', 'database/database.js']
-  const [{ Sequence }, { CacheError }, { DatabaseError }] = await Promise.all(files.map(at))
-  return { Sequence, CacheError, DatabaseError }
+  const [{ SequenceIn }, { CacheError }, { DatabaseError }] = await Promise.all(files.map(at))
+  return { SequenceIn, CacheError, DatabaseError }
 }
 
 /** Faults of a run. */
@@ -125,7 +125,7 @@ function cacheFaults(lost: number, late: number, refusesAtOnce: boolean): CacheF
 interface Running {
   readonly process: SimulatedProcess
   readonly cache: SimulatedCache
-  readonly sequence: Sequence
+  readonly sequence: SequenceIn
 }
 
 /** @throws BrokenPromise */
@@ -192,7 +192,7 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
       block: scenario.block,
       logger: silent,
     }
-    const sequence = new loaded.Sequence(options, process.environment)
+    const sequence = new loaded.SequenceIn(options, process.environment)
     const one = { process, cache, sequence }
     running.push(one)
     for (let i = 0; i < CALLERS; i++) {
