@@ -4,7 +4,7 @@
  */
 import { assignment, openRecorded } from './recorded.js'
 
-const TICK_MS = 10
+const TICK_MS = 50
 /** Duration of recording, if nothing is in the way. */
 const SECONDS = 8
 
