@@ -9,6 +9,7 @@ export const INTERRUPT_BUDGET: readonly string[] = process.execArgv.filter((arg)
 /** Arguments of Node with which a child process runs TypeScript, from any working directory. */
 export const TYPESCRIPT = [
   ...INTERRUPT_BUDGET,
+  '--expose-internals',
   '--import',
   new URL('./register.js', import.meta.url).href,
 ]

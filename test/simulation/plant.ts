@@ -19,7 +19,7 @@ const LINKED = ['package.json', 'node_modules']
 /**
  * Makes a folder like `src` with something replaced, for as long as `use` runs. All other files are
  * links. Imports do not follow these, so that each module belongs to the folder: see
- * `scripts/typescript/hooks.js`.
+ * `scripts/typescript/source.js`.
  */
 export async function withReplaced<T>(
   replacements: readonly Replacement[],
