@@ -78,7 +78,7 @@ export class Placer {
   #asking: Promise<void> | undefined
   #isHurried = false
   #hurry = (): void => {}
-  #why = ''
+  #why = 'no cache server has answered yet'
 
   constructor(parts: PlacerParts) {
     this.#parts = parts

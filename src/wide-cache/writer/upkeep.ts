@@ -172,9 +172,9 @@ export class Upkeep {
 
   /** Returns the reason why frames are committed directly. */
   #reason(due: readonly HeldFrame[]): Reason {
-    if (this.#parts.apart() || !due.every((frame) => frame.placed)) {
-      return { code: 'unplaced', why: this.#parts.placer.why }
-    }
+    const { apart, placer } = this.#parts
+    if (apart()) return { code: 'apart', why: 'the collectors use another cache' }
+    if (!due.every((frame) => frame.placed)) return { code: 'unplaced', why: placer.why }
     const why =
       `they waited ${this.#parts.confirmSeconds} s in the cache and no collector ` +
       'brought them: the cache has lost them, or no collector runs'

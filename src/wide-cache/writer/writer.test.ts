@@ -19,7 +19,9 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
   const [clock, log] = [new ManualClock(0), keptLog()]
   const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 10 })
   const world = {
-    cache: 'up' as 'up' | 'down' | 'full',
+    cache: 'up' as 'up' | 'down' | 'full' | 'silent',
+    /** The collectors use another cache. */
+    apart: false,
     database: true,
     prefix: -1,
     quarantined: new Set<number>(),
@@ -41,6 +43,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
     if (world.cache === 'down') {
       return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no cache'))
     }
+    if (world.cache === 'silent') return new Promise(() => undefined)
     if (world.cache === 'up') placed.push(bytes.length)
     return Promise.resolve(world.cache === 'up')
   }
@@ -62,7 +65,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       hasPassed: () => false,
     },
     grid: () => grid,
-    apart: () => false,
+    apart: () => world.apart,
     ledger: {
       commit,
       quarantine: commit,
@@ -264,6 +267,24 @@ test('with the cache down frames are committed directly in seconds, and it is lo
   await clock.advance(1_000)
   assert.equal(committed.length, 1)
   assert.match(log.lines.join('\n'), /directly: no cache server answers/)
+})
+
+test('with a cache that never answers frames are committed directly, with that reason', async () => {
+  const { visit, world, clock, committed, log } = bench()
+  world.cache = 'silent'
+  await visit()
+  await clock.advance(6_000)
+  assert.equal(committed.length, 1)
+  assert.match(log.lines.join('\n'), /directly: no cache server has answered yet;/)
+})
+
+test('a process with another cache than the collectors commits directly, and says why', async () => {
+  const { visit, world, clock, committed, log } = bench()
+  world.apart = true
+  await visit()
+  await clock.advance(1_000)
+  assert.equal(committed.length, 1)
+  assert.match(log.lines.join('\n'), /directly: the collectors use another cache;/)
 })
 
 test('if a cache does not store frames, they are committed directly after 5 s', async () => {
