@@ -269,7 +269,7 @@ test('with the cache down frames are committed directly in seconds, and it is lo
   assert.match(log.lines.join('\n'), /directly: no cache server answers/)
 })
 
-test('with a cache that never answers frames are committed directly, with that reason', async () => {
+test('with a cache that never answers, frames are committed directly for that reason', async () => {
   const { visit, world, clock, committed, log } = bench()
   world.cache = 'silent'
   await visit()
@@ -278,7 +278,7 @@ test('with a cache that never answers frames are committed directly, with that r
   assert.match(log.lines.join('\n'), /directly: no cache server has answered yet;/)
 })
 
-test('a process with another cache than the collectors commits directly, and says why', async () => {
+test('a process with another cache than the collectors commits directly, and tells', async () => {
   const { visit, world, clock, committed, log } = bench()
   world.apart = true
   await visit()
