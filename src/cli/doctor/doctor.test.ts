@@ -189,7 +189,8 @@ describe('a site in trouble', () => {
       ['\u001b[2J', Buffer.from('x')],
     )
     await database.query(
-      'UPDATE wide_cache_grids SET watermark = watermark - 1000, moved_at = moved_at - 1000000',
+      'UPDATE wide_cache_grids SET watermark = watermark - 1000, ' +
+        'complete_to = complete_to - 3000000, moved_at = moved_at - 1000000',
     )
     const { status, of, printed } = await run({ database: url, cache: await sharedMemcached() })
     assert.equal(status, 1)

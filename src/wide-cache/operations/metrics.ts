@@ -48,7 +48,7 @@ export const NAME_METRICS = {
   lag: gauge(
     'lag_seconds',
     's',
-    'Age of the end of the newest drained layer, of the slowest grid.',
+    'Age of the moment up to which SQL has all rows, of the slowest grid.',
   ),
   layersWaiting: gauge(
     'layers_waiting',

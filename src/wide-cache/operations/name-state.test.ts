@@ -210,6 +210,18 @@ for (const [where, open] of databases) {
     assert.deepEqual((await grids())[0]!.run, run, 'a run that failed is no run')
   })
 
+  stateTest('layers that are read early are no lag', async (database) => {
+    await enterName(database, 'test', SETTINGS)
+    const record = gridOf(1)
+    await record.enter(database, NOW, 1_200)
+    assert(await record.lease(database, NOW, 3))
+    await record.release(database, { at: NOW, rows: 0, ms: 1 })
+    const lagMs = async () => (await readNameState(database, 'test', NOW))!.grids[0]!.lagMs
+    assert.equal(await lagMs(), 1_197_000)
+    await record.completeTo(database, record.grid!, NOW - 3_000)
+    assert.equal(await lagMs(), 3_000)
+  })
+
   stateTest(
     'a watermark in the future is no lag, and leaves no layer waiting',
     async (database) => {

@@ -36,8 +36,9 @@ export interface GridFigures {
   /** The end of that layer. */
   readonly drainedTo: number
   /**
-   * Milliseconds since the end of that layer; never negative. Before the first run has ended, at
-   * most about the age of the grid.
+   * Age of the moment up to which SQL has all rows of the grid, in milliseconds; never negative.
+   * That moment is the end of the newest drained layer, or later where younger layers are read
+   * early. Before the first run has ended, at most about the age of the grid.
    */
   readonly lagMs: number
   /** Layers that have ended and are not drained. */
@@ -141,16 +142,17 @@ async function readGrids(
   now: number,
 ): Promise<readonly GridFigures[]> {
   const { rows } = await queryable.query(
-    'SELECT width, layer_seconds, private_to, watermark, moved_at, used_at, lease_until, ' +
-      'period_seconds, run_at, run_rows, run_ms FROM wide_cache_grids WHERE name = ? ' +
-      `ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at DESC, id LIMIT ${MAX_GRIDS}`,
+    'SELECT width, layer_seconds, private_to, watermark, complete_to, moved_at, used_at, ' +
+      'lease_until, period_seconds, run_at, run_rows, run_ms FROM wide_cache_grids ' +
+      `WHERE name = ? ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at DESC, id ` +
+      `LIMIT ${MAX_GRIDS}`,
     [name, SHARED],
   )
   return rows.map((row) => gridFigures(row, now))
 }
 
 /** Returns the figures of a row of `wide_cache_grids` at `now`. */
-export function gridFigures(row: SqlRow, now: number): GridFigures {
+function gridFigures(row: SqlRow, now: number): GridFigures {
   const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
   const layers = new Layers(geometry.layerSeconds)
   const privateTo = row['private_to']
@@ -165,7 +167,7 @@ export function gridFigures(row: SqlRow, now: number): GridFigures {
     watermark,
     drainedTo: layers.endOf(watermark),
     // A database clock that was ahead leaves a watermark in the future.
-    lagMs: Math.max(0, now - layers.endOf(drained)),
+    lagMs: Math.max(0, now - Math.max(layers.endOf(drained), Number(row['complete_to']))),
     layersWaiting: Math.max(0, layers.at(now) - 1 - drained),
     movedAt,
     usedAt: Number(row['used_at']),
