@@ -205,6 +205,9 @@ describe('a site in trouble', () => {
       of('collectors')[0]!,
       /^warning: the grid of "activity" .* its last .* ended never/,
     )
+    await database.query('UPDATE wide_cache_grids SET period_seconds = 3600')
+    const collectedHourly = await run({ database: url, cache: await sharedMemcached() })
+    assert.deepEqual(collectedHourly.of('collectors'), ['ok: no name of 1 is behind'])
   })
 
   test('tables of another version, of another program, or none', async () => {

@@ -7,8 +7,11 @@ import { SHARED } from '../../wide-cache/ledger/grid-record.js'
 import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
 import { type Finding, findingsOf } from './finding.js'
 
-/** Past this a grid that is in use is late. By default collectors come each second. */
+/** Lag, beyond the layers and the collecting period, past which a grid that is in use is late. */
 const LATE_MS = 120_000
+
+/** Age of a layer when it is drained by default, in layers and rounded up. */
+const DRAIN_LAYERS = 3
 
 /** Lifetime of collectors' marks in the cache, less an hour, in ms. */
 const MARKS_MS = 23 * 3_600_000
@@ -44,9 +47,10 @@ export async function checkCollectors(database: Database): Promise<Finding[]> {
     // The last used comes first.
     const used = state?.grids.find(({ privateTo }) => privateTo === null)
     if (!state || !used || state.ledger.writersSeen === 0) continue
-    const { lagMs, movedAt, run } = used
+    const { lagMs, movedAt, run, layerSeconds, periodSeconds } = used
+    const lateMs = LATE_MS + (DRAIN_LAYERS * layerSeconds + (periodSeconds ?? 0)) * 1000
     // A new grid begins with a watermark of long ago.
-    if (lagMs <= LATE_MS || now - movedAt <= LATE_MS) continue
+    if (lagMs <= lateMs || now - movedAt <= LATE_MS) continue
     const last = run ? `${Math.round((now - run.at) / 1000)} s ago` : 'never'
     findings.push(
       warning(
