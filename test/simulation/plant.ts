@@ -17,9 +17,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LINKED = ['package.json', 'node_modules']
 
 /**
- * Makes a folder like `src` with something replaced, for as long as `use` runs. All other files are
- * links. Imports do not follow these, so that each module belongs to the folder: see
- * `scripts/typescript/source.js`.
+ * Makes a folder like `src` with `replacements`, for as long as `use` runs. All other files are
+ * links; without replacements, `src` itself is one. Imports do not follow links, so that each
+ * module belongs to the folder: see `scripts/typescript/source.js`.
  */
 export async function withReplaced<T>(
   replacements: readonly Replacement[],

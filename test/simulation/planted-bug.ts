@@ -1,3 +1,5 @@
+import type { Protocol } from './protocol.js'
+
 /** One replacement in the protocol's text. */
 export interface Replacement {
   /** Path from `src/wide-cache`. */
@@ -14,11 +16,8 @@ export const SMALL_BATCHES: Replacement = {
   replace: 'const BATCH_FRAMES = 2',
 }
 
-/**
- * Bugs of the kind that a change could bring, each as one replacement in the protocol's text, and
- * what must tell.
- */
-export interface PlantedBug extends Replacement {
+/** A bug of the kind that a change could bring, and what must tell. */
+interface Bug {
   readonly name: string
   /** A further change, so that the bug can show. */
   readonly with?: Replacement
@@ -26,6 +25,22 @@ export interface PlantedBug extends Replacement {
   readonly told: RegExp
   /** A seed that finds it, where the first one is late. It is tried before all others. */
   readonly seed?: number
+}
+
+/** A bug at a public method of the protocol. It survives changes to the method's text. */
+interface BugAtSeam extends Bug {
+  /** Replaces methods of a protocol that has been loaded for this bug alone. */
+  plant(protocol: Protocol): void
+}
+
+/** A bug inside a function or a private method, as a replacement in its text. */
+interface BugInText extends Bug, Replacement {}
+
+export type PlantedBug = BugAtSeam | BugInText
+
+/** The replacements that a bug needs in the text. */
+export function replacementsOf(bug: PlantedBug): Replacement[] {
+  return [...('plant' in bug ? [] : [bug]), ...(bug.with ? [bug.with] : [])]
 }
 
 /** Matches what any of `patterns` matches. */

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { PlainProcess } from '../simulated-world/plain-process.js'
 import { ALL } from '../scale.js'
 import { withReplaced } from './plant.js'
-import type { PlantedBug } from './planted-bug.js'
+import { type PlantedBug, replacementsOf } from './planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import type { Broken } from './search.js'
 import { firstSeeds } from './seeds.js'
@@ -26,12 +26,13 @@ function seedsOf({ seed }: PlantedBug): number[] {
 
 for (const bug of PLANTED_BUGS) {
   test(`the simulation finds it when ${bug.name}`, (t) =>
-    withReplaced([bug, ...(bug.with ? [bug.with] : [])], async (source) => {
+    withReplaced(replacementsOf(bug), async (source) => {
       const broken = await simulation.call<Broken | undefined>(
         SEARCH,
         'firstBroken',
         source,
         seedsOf(bug),
+        bug.name,
       )
       assert(broken, `${SEEDS} seeds pass`)
       assert.match(broken.told, bug.told, `seed ${broken.seed}`)

@@ -14,20 +14,33 @@ const FEW_RESTARTS: Replacement = {
   replace: 'const MAX_RESTARTS = 1',
 }
 
+/** No layer of a scenario is longer. */
+const LONGEST_LAYER_MS = 20_000
+
 /** Bugs of collectors: which cells they read, delete and pass, and whose they are. */
 export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'cells are deleted before their frames are committed',
-    file: 'collector/grid-drain.ts',
-    find: 'await this.#settle(read, report, raise)',
-    replace: 'await this.#delete(read)\n      await this.#settle(read, report, raise)',
+    plant({ CountingCache: { prototype } }) {
+      const { getMany } = prototype
+      prototype.getMany = async function (keys, onUnanswered) {
+        const cells = await getMany.call(this, keys, onUnanswered)
+        await Promise.allSettled([...cells.keys()].map((key) => this.delete(key)))
+        return cells
+      }
+    },
     told: /deletes .* though frame/,
   },
   {
     name: 'the watermark is set without comparing it',
-    file: 'ledger/grid-record.ts',
-    find: 'WHERE id = ? AND watermark = ?',
-    replace: 'WHERE id = ? AND (watermark = ? OR 1)',
+    plant({ GridRecord: { prototype } }) {
+      const { raise } = prototype
+      prototype.raise = async function (tx, raised, now) {
+        const states = await this.states(tx)
+        const from = states.find(({ grid }) => grid.id.equals(raised.grid.id))!.watermark
+        await raise.call(this, tx, { ...raised, from }, now)
+      }
+    },
     told: /watermark falls/,
     seed: 6,
   },
@@ -41,23 +54,32 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'layers are drained that are not old enough',
-    file: 'collector/grid-drain.ts',
-    find: 'const newest = this.#grid.layers.at(now) - this.#parts.drainAfterLayers',
-    replace: 'const newest = this.#grid.layers.at(now) - this.#parts.drainAfterLayers + 1',
+    plant({ GridDrain: { prototype } }) {
+      const { drain } = prototype
+      prototype.drain = function (now, ...others) {
+        return drain.call(this, now + LONGEST_LAYER_MS, ...others)
+      }
+    },
     told: /not old enough|has not read|whose server has been silent/,
   },
   {
-    name: 'the oldest layer above the watermark is left out',
-    file: 'collector/grid-drain.ts',
-    find: 'this.#againFrom ?? watermark + 1',
-    replace: 'this.#againFrom ?? watermark + 2',
+    name: 'the oldest layer that a drain is to read is left out',
+    plant({ CellReader: { prototype } }) {
+      const { read } = prototype
+      prototype.read = function (from, to, silent) {
+        return read.call(this, from + 1, to, silent)
+      }
+    },
     told: /which it has not read|whose server has been silent/,
   },
   {
     name: 'a silent server is passed at once',
-    file: 'collector/cell-reader.ts',
-    find: 'elapsed - silence.since >= SERVER_PATIENCE_MS',
-    replace: 'elapsed - silence.since >= 0',
+    plant({ CellReader: { prototype } }) {
+      const { read } = prototype
+      prototype.read = async function (...layers) {
+        return { ...(await read.apply(this, layers)), unanswered: 0, firstUnanswered: Infinity }
+      }
+    },
     told: /whose server has been silent/,
   },
   {
@@ -91,9 +113,13 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: "a clone's marks are not looked at",
-    file: 'collector/marks.ts',
-    find: "if (await this.#foreign(keys, list, mark)) return 'foreign'",
-    replace: '',
+    plant({ Marks: { prototype } }) {
+      const { put } = prototype
+      prototype.put = async function (keys, now) {
+        const mark = await put.call(this, keys, now)
+        return mark === 'foreign' ? undefined : mark
+      }
+    },
     told: /has come to database|use one grid/,
     seed: 30,
   },
@@ -129,9 +155,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
-    file: 'collector/chores.ts',
-    find: 'this.#parts.watch.agreedMs >= AGREED_MS',
-    replace: 'this.#parts.watch.agreedMs >= 0',
+    plant({ ClockWatch: { prototype } }) {
+      Object.defineProperty(prototype, 'agreedMs', { get: () => Infinity })
+    },
     told: anyOf(
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has|the ledger keeps/,
@@ -148,20 +174,22 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a halved batch is forgotten when a half of it fails',
-    file: 'collector/settled-here.ts',
-    find: `await this.#ledger.quarantine(frames, reason, options)
-    this.#remember(frames)`,
-    replace: 'await this.#ledger.quarantine(frames, reason, options)',
+    plant({ SettledHere: { prototype } }) {
+      const { quarantine } = prototype
+      prototype.quarantine = async function (frames, ...others) {
+        const settled = await quarantine.call(this, frames, ...others)
+        this.forget(frames)
+        return settled
+      }
+    },
     told: /duplicate rows, and/,
     seed: 62,
   },
   {
     name: 'a process whose cache no collector reads goes on using it',
-    file: 'collector/marks.ts',
-    find: `  get apart(): boolean {
-    return this.#apart`,
-    replace: `  get apart(): boolean {
-    return this.#apart && this.#missing.length < 0`,
+    plant({ Marks: { prototype } }) {
+      Object.defineProperty(prototype, 'apart', { get: () => false })
+    },
     told: /in a cache that no collector reads/,
     seed: 41,
   },
@@ -175,36 +203,41 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'figures say that they are complete up to long layers that nobody has read',
-    file: 'collector/name-drain.ts',
-    find: 'if (!(await drain.commitEarly(newest, now, report))) return',
-    replace: '',
+    plant({ GridDrain: { prototype } }) {
+      prototype.commitEarly = async () => true
+    },
     told: /though figures were complete/,
     seed: 620,
   },
   {
     name: 'a grid is complete though only some of its long layers have been read',
-    file: 'collector/grid-drain.ts',
-    find: 'const to = this.#grid.layers.at(now) + LAYERS_AHEAD',
-    replace: 'const to = this.#grid.layers.at(now) - 1',
+    plant({ GridDrain: { prototype } }) {
+      const { commitEarly } = prototype
+      prototype.commitEarly = function (newest, now, report) {
+        return commitEarly.call(this, newest, now - 3 * LONGEST_LAYER_MS, report)
+      }
+    },
     told: /though figures were complete/,
     seed: 620,
   },
   {
     name: 'long layers that nobody uses make all figures old',
-    file: 'collector/name-drain.ts',
-    find: 'if (grid.layerSeconds === finest.layerSeconds) return',
-    replace: 'if (grid.layerSeconds >= finest.layerSeconds) return',
+    plant({ GridDrain: { prototype } }) {
+      prototype.commitEarly = async () => false
+    },
     told: /is complete only up to/,
     seed: 2,
   },
   {
     name: 'collectors drain grids of their own geometry only',
-    file: 'collector/name-drain.ts',
-    find: 'for (const known of this.#known.values()) await',
-    replace:
-      'for (const known of this.#known.values()) if (known.state.grid === ' +
-      'this.#parts.record.grid) await',
+    plant({ GridRecord: { prototype } }) {
+      const { states } = prototype
+      prototype.states = async function (database) {
+        const all = await states.call(this, database)
+        return all.filter(({ grid }) => grid === this.grid)
+      }
+    },
     told: /layers behind|has been forgotten|is complete only up to/,
-    seed: 2,
+    seed: 14,
   },
 ]

@@ -4,16 +4,25 @@ import { anyOf, type PlantedBug } from './planted-bug.js'
 export const IN_LEDGER: readonly PlantedBug[] = [
   {
     name: 'the ledger does not look whether a frame is there already',
-    file: 'ledger/writer-entry.ts',
-    find: 'if (sequence <= this.prefix) return false',
-    replace: 'if (sequence < 0) return false',
+    plant({ WriterEntry: { prototype } }) {
+      const { take } = prototype
+      prototype.take = function (frame) {
+        if (!take.call(this, frame)) this.taken += frame.rowCount
+        return true
+      }
+    },
     told: /committed twice|ranges are above/,
   },
   {
     name: 'the ledger looks above the prefix only',
-    file: 'ledger/writer-entry.ts',
-    find: 'if (sequence <= this.prefix) return false',
-    replace: 'if (this.prefix < -1) return false',
+    plant({ WriterEntry: { prototype } }) {
+      const { take } = prototype
+      prototype.take = function (frame) {
+        if (frame.sequence > this.prefix) return take.call(this, frame)
+        this.taken += frame.rowCount
+        return true
+      }
+    },
     told: /committed twice|ranges are above/,
     seed: 2,
   },
@@ -30,38 +39,54 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'the prefix counts a gap as settled',
-    file: 'ledger/writer-entry.ts',
-    find:
-      'while (this.#ranges[0]?.first === this.prefix + 1) this.prefix = ' +
-      'this.#ranges.shift()!.last',
-    replace: 'while (this.#ranges[0]) this.prefix = this.#ranges.shift()!.last',
+    plant({ WriterEntry: { prototype } }) {
+      const { compact } = prototype
+      prototype.compact = function (...times) {
+        const { removed, changed } = compact.apply(this, times)
+        for (const { last } of changed) this.prefix = last
+        return { removed, changed: [] }
+      }
+    },
     told: /let go as confirmed/,
   },
   {
     name: 'the watermark rises though nothing has been committed, when rows are refused',
-    file: 'ledger/settle.ts',
-    find:
-      '  const settled = await isolate(ledger, frames, logger, { settledHere })\n  if (raise) ' +
-      'await ledger.commit([], { raise })',
-    replace:
-      '  if (raise) await ledger.commit([], { raise })\n  const settled = await ' +
-      'isolate(ledger, frames, logger, { settledHere })',
+    plant({ SettledHere: { prototype }, isAboutRows }) {
+      const { commit } = prototype
+      prototype.commit = async function (frames, options) {
+        try {
+          return await commit.call(this, frames, options)
+        } catch (error) {
+          if (options?.raise && isAboutRows(error)) await commit.call(this, [], options)
+          throw error
+        }
+      }
+    },
     told: /raises the watermark over .* though frame/,
     seed: 6,
   },
   {
     name: 'what is missing below a floor is lost at once',
-    file: 'ledger/writer-entry.ts',
-    find: 'now - this.agingSince > ttl',
-    replace: 'now - this.agingSince >= 0',
+    plant({ WriterEntry: { prototype } }) {
+      const { compact } = prototype
+      prototype.compact = function (now, _ttl, maySettle) {
+        return compact.call(this, now, -1, maySettle)
+      }
+    },
     told: anyOf(/though frame .* is not settled|let go as confirmed/, /more is lost than missing/),
     seed: 122,
   },
   {
     name: 'lost rows are miscounted',
-    file: 'ledger/writer-entry.ts',
-    find: 'let issued = this.#settled + this.taken + this.lost',
-    replace: 'let issued = this.#settled + this.taken',
+    plant({ WriterEntry: { prototype } }) {
+      const { compact } = prototype
+      prototype.compact = function (...times) {
+        const { lost } = this
+        const ranges = compact.apply(this, times)
+        if (this.lost > lost) this.lost += lost
+        return ranges
+      }
+    },
     told: /does not add up|more is lost than missing|has lost/,
     seed: 1,
   },
@@ -85,18 +110,32 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'a frame goes to quarantine because of its neighbours',
-    file: 'ledger/settle.ts',
-    find: 'if (only && frames.length === 1) return',
-    replace:
-      "if (only && frames.length > 1) return ledger.quarantine(frames, 'all')\n  if (only) return",
+    plant({ Ledger: { prototype }, isAboutRows }) {
+      const { commit } = prototype
+      prototype.commit = async function (frames, options) {
+        try {
+          return await commit.call(this, frames, options)
+        } catch (error) {
+          if (frames.length === 1 || !isAboutRows(error)) throw error
+          return this.quarantine(frames, 'all', options)
+        }
+      }
+    },
     told: /nothing is wrong with its rows/,
     seed: 6,
   },
   {
     name: 'any error sends a frame to quarantine',
-    file: 'ledger/settle.ts',
-    find: "(error instanceof DatabaseError && error.category === 'data')",
-    replace: '(error instanceof DatabaseError)',
+    plant({ Ledger: { prototype }, DatabaseError }) {
+      const { commit } = prototype
+      prototype.commit = async function (frames, options) {
+        try {
+          return await commit.call(this, frames, options)
+        } catch (error) {
+          throw error instanceof DatabaseError ? new DatabaseError(error.code, 'data', '') : error
+        }
+      }
+    },
     told: /nothing is wrong with its rows/,
     seed: 36,
   },
@@ -116,9 +155,12 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'a collector confirms one frame too many',
-    file: 'ledger/ledger.ts',
-    find: "return Number(row?.['prefix'] ?? -1)",
-    replace: "return Number(row?.['prefix'] ?? -1) + 1",
+    plant({ Ledger: { prototype } }) {
+      const { prefixOf } = prototype
+      prototype.prefixOf = async function (writer) {
+        return (await prefixOf.call(this, writer)) + 1
+      }
+    },
     told: /let go as confirmed/,
   },
   {
@@ -139,9 +181,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'rows count as lost by a clock that is ahead',
-    file: 'ledger/ledger.ts',
-    find: 'const maySettle = this.#watch.steadyMs >= ttl',
-    replace: 'const maySettle = true',
+    plant({ ClockWatch: { prototype } }) {
+      Object.defineProperty(prototype, 'steadyMs', { get: () => Infinity })
+    },
     told: anyOf(
       /is not settled|let go as confirmed|have not come to SQL/,
       /more is lost|more is missing/,
@@ -150,11 +192,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'young frames count as duplicates when their cells are drained',
-    file: 'ledger/ledger.ts',
-    find: `if (settledHere.has(key) && !again.has(key)) again.add(key)
-      else entry`,
-    replace: `if (settledHere.has(key) && again.has(key)) again.add(key)
-      else entry`,
+    plant({ SettledHere: { prototype } }) {
+      Object.defineProperty(prototype, 'keys', { get: () => new Set() })
+    },
     told: /duplicate rows, and/,
     seed: 6,
   },

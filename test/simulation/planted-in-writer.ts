@@ -4,25 +4,34 @@ import { anyOf, type PlantedBug } from './planted-bug.js'
 export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'a writer takes frames for confirmed from the prefix on',
-    file: 'writer/outbox.ts',
-    find: 'frame.sequence > prefix) return',
-    replace: 'frame.sequence < prefix) return',
+    plant({ Outbox: { prototype } }) {
+      prototype.confirm = function (writer, prefix) {
+        for (const frame of this.frames()) {
+          if (frame.writer === writer && frame.sequence >= prefix) this.remove(frame)
+        }
+      }
+    },
     told: /let go as confirmed/,
   },
   {
     name: 'a writer takes one frame more for confirmed',
-    file: 'writer/outbox.ts',
-    find: 'frame.sequence > prefix) return',
-    replace: 'frame.sequence > prefix + 1) return',
+    plant({ Outbox: { prototype } }) {
+      const { confirm } = prototype
+      prototype.confirm = function (writer, prefix) {
+        confirm.call(this, writer, prefix + 1)
+      }
+    },
     told: /let go as confirmed/,
   },
   {
     name: 'the floor is above what the writer holds',
-    file: 'writer/numbering.ts',
-    find:
-      'floor: oldest?.sequence ?? this.#sequence,\n      floorIssued: oldest?.issued ?? ' +
-      'this.#issued,',
-    replace: 'floor: this.#sequence,\n      floorIssued: this.#issued,',
+    plant({ Numbering: { prototype } }) {
+      const { next } = prototype
+      prototype.next = function (rowCount, oldest) {
+        const header = next.call(this, rowCount, oldest)
+        return { ...header, floor: header.sequence, floorIssued: header.issued }
+      }
+    },
     told: /let go as confirmed|committed twice/,
     seed: 5,
   },
@@ -37,49 +46,68 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'unplaced frames are not committed directly',
-    file: 'writer/upkeep.ts',
-    find:
-      'return ( apart || age >= confirmSeconds * 1000 || (!frame.placed && (age >= ' +
-      'UNPLACED_MS || placer.down)) )',
-    replace: 'return frame.placed && age >= confirmSeconds * 1000',
+    plant({ DirectCommit: { prototype } }) {
+      const { attempt } = prototype
+      prototype.attempt = function (frames, afterwards) {
+        const placed = frames.filter((frame) => frame.placed)
+        return attempt.call(this, placed, afterwards)
+      }
+    },
     told: /have not come to SQL|rows long ago/,
     seed: 1,
   },
   {
     name: 'unconfirmed frames are not committed directly',
-    file: 'writer/upkeep.ts',
-    find: 'return ( apart || age >= confirmSeconds * 1000 || (',
-    replace: 'return ( apart || age < 0 || (',
+    plant({ DirectCommit: { prototype } }) {
+      const { attempt } = prototype
+      prototype.attempt = function (frames, afterwards) {
+        const unplaced = frames.filter((frame) => !frame.placed)
+        return attempt.call(this, unplaced, afterwards)
+      }
+    },
     told: /have not come to SQL|rows long ago|the run does not end/,
-    seed: 2,
+    seed: 5,
   },
   {
     name: 'a failed direct commit is taken for a good one',
-    file: 'writer/direct-commit.ts',
-    find: '      const { prefixes } = await settle(',
-    replace: `      for (const frame of batch) this.#outbox.remove(frame)
-      const { prefixes } = await settle(`,
+    plant({ Ledger: { prototype } }) {
+      const { commit } = prototype
+      prototype.commit = async function (frames, options) {
+        try {
+          return await commit.call(this, frames, options)
+        } catch (error) {
+          if (options?.settledHere) throw error
+          return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map() }
+        }
+      }
+    },
     told: /let go as confirmed/,
   },
   {
     name: 'the outbox lets go of unplaced frames at its bound',
-    file: 'writer/outbox.ts',
-    find: 'for (const frame of this.#placed) {',
-    replace: 'for (const frame of this.#frames.values()) {',
+    plant({ Outbox: { prototype } }) {
+      const { makeRoom } = prototype
+      prototype.makeRoom = function (bytes) {
+        while (!makeRoom.call(this, bytes)) this.remove(this.oldest!)
+        return true
+      }
+    },
     told: /no cache has acknowledged/,
   },
   {
     name: 'the outbox has no bound',
-    file: 'writer/outbox.ts',
-    find: 'if (this.#bytes + bytes <= this.#maxBytes) return true\n    for',
-    replace: 'if (bytes > 0) return true\n    for',
+    plant({ Outbox: { prototype } }) {
+      prototype.makeRoom = () => true
+    },
     told: /an outbox holds/,
   },
   {
     name: 'cells are overwritten instead of appended to',
-    file: '../cache/append-or-add.ts',
-    find: '(await cache.append(key, value)) || (await cache.add(',
-    replace: '(await cache.set(',
+    plant({ CountingCache: { prototype } }) {
+      prototype.append = function (key, value) {
+        return this.set(key, value, 3600)
+      }
+    },
     told: /overwrites/,
   },
   {
@@ -91,32 +119,42 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'two frames get one number',
-    file: 'writer/numbering.ts',
-    find: '    this.#sequence++\n',
-    replace: '    if (this.#sequence % 7 !== 3) this.#sequence++\n',
+    plant({ Numbering: { prototype } }) {
+      const { next } = prototype
+      prototype.next = function (rowCount, oldest) {
+        const header = next.call(this, rowCount, oldest)
+        if (header.sequence % 7 !== 4) return header
+        const sequence = header.sequence - 1
+        return { ...header, sequence, floor: Math.min(header.floor, sequence) }
+      }
+    },
     told: /two frames are numbered/,
   },
   {
     name: 'dropped rows are not counted',
-    file: 'writer/numbering.ts',
-    find: 'this.#dropped += rows',
-    replace: 'this.#dropped += rows > 1 ? rows : 0',
+    plant({ Numbering: { prototype } }) {
+      prototype.drop = () => undefined
+    },
     told: /dropped/,
     seed: 1,
   },
   {
     name: 'append() throws when a row cannot be encoded',
-    file: 'writer/writer.ts',
-    find: `warn('encode', 'wide-cache: a row that its codec cannot write is dropped and counted')`,
-    replace: `noSuchMethod('a row that its codec cannot write')`,
+    plant({ BurstLogger: { prototype } }) {
+      const { warn } = prototype
+      prototype.warn = function (trouble, message) {
+        if (trouble === 'encode') throw new TypeError(message)
+        warn.call(this, trouble, message)
+      }
+    },
     told: /append\(\) throws/,
     seed: 6,
   },
   {
     name: 'a writer whose clock is behind places by it all the same',
-    file: 'published-watermark.ts',
-    find: 'return isTooFar ? own : Math.max(own, present)',
-    replace: 'return isTooFar ? own : own',
+    plant({ PublishedWatermark: { prototype } }) {
+      prototype.layerOf = (grid, moment) => grid.layers.at(moment)
+    },
     told: /though figures were complete/,
     seed: 99,
   },
@@ -130,9 +168,13 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'a writer that holds frames takes a new id',
-    file: 'writer/numbering.ts',
-    find: 'this.#restedMs > REST_MS && !holdsFrames && ',
-    replace: 'this.#restedMs > REST_MS && ',
+    plant({ Numbering: { prototype } }) {
+      const { next } = prototype
+      prototype.next = function (rowCount, oldest) {
+        this.drop(0, false)
+        return next.call(this, rowCount, oldest)
+      }
+    },
     told: anyOf(
       /Assertion|two frames|has let go|let go as confirmed|have not come to SQL/,
       /closes with|not all that was|close\(\) has said|floor/,
@@ -165,25 +207,25 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'close() counts rows in quarantine as committed',
-    file: 'writer/closing.ts',
-    find: "this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'",
-    replace: "this.#quarantined.has(-1) ? 'quarantined' : 'committed'",
+    plant({ Ledger: { prototype } }) {
+      prototype.quarantinedOf = async () => new Set()
+    },
     told: /closes with .* where/,
     seed: 61,
   },
   {
     name: 'rows appended while all is being closed are not reported',
-    file: 'writer/writer.ts',
-    find: 'while (this.#numbering.hasUnreported) await this.#numbering.report()',
-    replace: '',
+    plant({ Writer: { prototype } }) {
+      prototype.end = async () => undefined
+    },
     told: /not all that was dropped/,
     seed: 276,
   },
   {
     name: 'a process that ends waits for SQL before a frame is placed',
-    file: 'writer/placer.ts',
-    find: '    this.#isHurried = true\n    this.#hurry()',
-    replace: '',
+    plant({ Placer: { prototype } }) {
+      prototype.hurry = () => undefined
+    },
     with: {
       file: 'writer/placer.ts',
       find: 'const ASK_MS = 500',

@@ -3,37 +3,56 @@ import { pathToFileURL } from 'node:url'
 
 /**
  * The modules under test, of `src` or of a folder like it with a bug planted. Each folder has its
- * own error classes.
+ * own classes.
  */
-export interface Protocol {
-  readonly RowRecorder: typeof import('../../src/wide-cache/wide-cache.js').RowRecorder
-  readonly rowEngine: typeof import('../../src/wide-cache/wide-cache.js').rowEngine
-  readonly settingsOf: typeof import('../../src/wide-cache/options.js').settingsOf
-  readonly Outbox: typeof import('../../src/wide-cache/writer/outbox.js').Outbox
-  readonly Ledger: typeof import('../../src/wide-cache/ledger/ledger.js').Ledger
-  readonly CellReader: typeof import('../../src/wide-cache/collector/cell-reader.js').CellReader
-  readonly CacheError: typeof import('../../src/cache/cache.js').CacheError
-  readonly DatabaseError: typeof import('../../src/database/database.js').DatabaseError
-}
+export type Protocol = typeof import('../../src/cache/cache.js') &
+  typeof import('../../src/connections/counting.js') &
+  typeof import('../../src/database/database.js') &
+  typeof import('../../src/support/logger.js') &
+  typeof import('../../src/wide-cache/clock-watch.js') &
+  typeof import('../../src/wide-cache/collector/cell-reader.js') &
+  typeof import('../../src/wide-cache/collector/grid-drain.js') &
+  typeof import('../../src/wide-cache/collector/marks.js') &
+  typeof import('../../src/wide-cache/collector/settled-here.js') &
+  typeof import('../../src/wide-cache/ledger/grid-record.js') &
+  typeof import('../../src/wide-cache/ledger/ledger.js') &
+  typeof import('../../src/wide-cache/ledger/settle.js') &
+  typeof import('../../src/wide-cache/ledger/writer-entry.js') &
+  typeof import('../../src/wide-cache/options.js') &
+  typeof import('../../src/wide-cache/published-watermark.js') &
+  typeof import('../../src/wide-cache/wide-cache.js') &
+  typeof import('../../src/wide-cache/writer/direct-commit.js') &
+  typeof import('../../src/wide-cache/writer/numbering.js') &
+  typeof import('../../src/wide-cache/writer/outbox.js') &
+  typeof import('../../src/wide-cache/writer/placer.js') &
+  typeof import('../../src/wide-cache/writer/writer.js')
+
+const MODULES = [
+  'cache/cache.js',
+  'connections/counting.js',
+  'database/database.js',
+  'support/logger.js',
+  'wide-cache/clock-watch.js',
+  'wide-cache/collector/cell-reader.js',
+  'wide-cache/collector/grid-drain.js',
+  'wide-cache/collector/marks.js',
+  'wide-cache/collector/settled-here.js',
+  'wide-cache/ledger/grid-record.js',
+  'wide-cache/ledger/ledger.js',
+  'wide-cache/ledger/settle.js',
+  'wide-cache/ledger/writer-entry.js',
+  'wide-cache/options.js',
+  'wide-cache/published-watermark.js',
+  'wide-cache/wide-cache.js',
+  'wide-cache/writer/direct-commit.js',
+  'wide-cache/writer/numbering.js',
+  'wide-cache/writer/outbox.js',
+  'wide-cache/writer/placer.js',
+  'wide-cache/writer/writer.js',
+]
 
 /** Loads the protocol from a folder that is, or is like, `src`. */
 export async function loadProtocol(source: string): Promise<Protocol> {
-  const load = (file: string) => import(pathToFileURL(join(source, file)).href)
-  const { RowRecorder, rowEngine } = await load('wide-cache/wide-cache.js')
-  const { settingsOf } = await load('wide-cache/options.js')
-  const { Outbox } = await load('wide-cache/writer/outbox.js')
-  const { Ledger } = await load('wide-cache/ledger/ledger.js')
-  const { CellReader } = await load('wide-cache/collector/cell-reader.js')
-  const { CacheError } = await load('cache/cache.js')
-  const { DatabaseError } = await load('database/database.js')
-  return {
-    RowRecorder,
-    rowEngine,
-    settingsOf,
-    Outbox,
-    Ledger,
-    CellReader,
-    CacheError,
-    DatabaseError,
-  }
+  const modules = MODULES.map((file) => import(pathToFileURL(join(source, file)).href))
+  return Object.assign({}, ...(await Promise.all(modules))) as Protocol
 }

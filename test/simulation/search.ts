@@ -1,4 +1,5 @@
 /** Runs seeds on one source, for tests: called in a plain process. */
+import { PLANTED_BUGS } from './planted-bugs.js'
 import { loadProtocol } from './protocol.js'
 import { type Outcome, simulate } from './simulate.js'
 
@@ -8,11 +9,15 @@ export interface Broken {
   readonly told: string
 }
 
+/** `bug`: the name of the one that is to be found. `source` has it already if it is in the text. */
 export async function firstBroken(
   source: string,
   seeds: readonly number[],
+  bug: string,
 ): Promise<Broken | undefined> {
   const protocol = await loadProtocol(source)
+  const planted = PLANTED_BUGS.find(({ name }) => name === bug)!
+  if ('plant' in planted) planted.plant(protocol)
   for (const seed of seeds) {
     try {
       await simulate(protocol, seed)
