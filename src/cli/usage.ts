@@ -29,7 +29,7 @@ Flags of collect. What is not given is as the web processes have recorded it in 
                               (default: all in the database, also those that come later)
   --width <columns>
   --layer-seconds <seconds>
-  --drain-after-layers <n>    (default: 3)
+  --drain-after-layers <n>    (default: 2, or 3 with layers of 1 s)
   --cell-ttl-seconds <s>
   --retention-hours <hours>   of visits; the longest time that a process gives counts
   --collect <cron>            when to collect, a cron line such as "*/10 * * * * *"

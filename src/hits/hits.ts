@@ -122,7 +122,7 @@ export interface Hits extends Recorder {
    * once; `top` follows with the next processing. Hits that come to SQL later count for the item
    * anew, and so do viewers in their next window.
    *
-   * Exact while others record, collect and process. Hits on their way to SQL (2 to 3 s) are left;
+   * Exact while others record, collect and process. Hits on their way to SQL (3 to 6 s) are left;
    * `drain({ all: true })` first brings those that have reached the cache. If it rejects because
    * the outcome is unknown, call it again.
    *

@@ -1,4 +1,4 @@
-/** What the functions of a use get beside rows and database. */
+/** What the functions that activity, hits or a WideCache hand in get beside rows and database. */
 
 /** Context that `commit` gets beside its rows. */
 export interface CommitContext {

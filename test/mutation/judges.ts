@@ -61,7 +61,7 @@ const SEQUENCE = filesOf('src/sequence')
 const MAPS = ['collision-free-map', 'export-queue', 'buckets'].flatMap((folder) =>
   filesOf(`src/${folder}`),
 )
-const HEART = filesOf('src/wide-cache')
+const WIDE_CACHE = filesOf('src/wide-cache')
 const HITS = filesOf('src/hits')
 const CACHE = filesOf('src/cache')
 const DATABASE = filesOf('src/database')
@@ -138,9 +138,9 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   buckets: MAP_JUDGES,
   'wide-cache': [
     simulation('protocol', 0, 50),
-    units(HEART, TOGETHER),
+    units(WIDE_CACHE, TOGETHER),
     simulation('protocol', 50, 550),
-    onServers(HEART, TOGETHER),
+    onServers(WIDE_CACHE, TOGETHER),
   ],
   metrics: [
     units([
