@@ -27,6 +27,8 @@ const app = await Application.bootstrapWithPlugins({
   tsconfig: join(ROOT, 'tsconfig.build.json'),
   plugin: ['typedoc-plugin-markdown'],
   logLevel: 'Warn',
+  // The types have been checked by the compiler of the project.
+  skipErrorChecking: true,
   out: OUT,
   router: 'module',
   alwaysCreateEntryPointModule: true,

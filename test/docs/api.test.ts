@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { INTERRUPT_BUDGET } from '../../scripts/typescript/exec-argv.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { API_REFERENCE, docs } from './markdown.js'
 
@@ -19,8 +20,10 @@ after(() => removeFolder(folder))
 function generate(...args: readonly string[]): Promise<{ status: number; said: string }> {
   const script = join(ROOT, 'scripts/api/main.js')
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [script, ...args], (_error, stdout, stderr) =>
-      resolve({ status: child.exitCode ?? -1, said: stdout + stderr }),
+    const child = execFile(
+      process.execPath,
+      [...INTERRUPT_BUDGET, script, ...args],
+      (_error, stdout, stderr) => resolve({ status: child.exitCode ?? -1, said: stdout + stderr }),
     )
   })
 }
