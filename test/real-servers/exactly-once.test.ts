@@ -84,9 +84,14 @@ describe('exactly once', { concurrency: SITES_AT_ONCE }, () => {
     { slowCommit: true },
   )
 
-  exactlyOnce('the database is restarted', async ({ mariadb }) => {
-    await mariadb.restart()
-  })
+  exactlyOnce(
+    'the database is restarted',
+    async ({ mariadb }) => {
+      assert(mariadb)
+      await mariadb.restart()
+    },
+    { ownMariadb: true },
+  )
 
   test('SIGTERM makes a writer lose nothing, though memcached is killed right after', async () => {
     const site = await startSite()

@@ -19,10 +19,9 @@ const LONG_AGO_MS = 2 * 3600 * 1000
 
 test('memcached is flushed, a writer killed: the ledger reports its missing rows', async () => {
   const site = await startSite()
-  const url = site.mariadb.url('site')
-  const sql = mysql(url)
+  const sql = mysql(site.database)
   const reader = openRecorded(
-    { cache: `memcached://${site.memcached[0]!.address}`, database: url, collect: false },
+    { cache: `memcached://${site.memcached[0]!.address}`, database: site.database, collect: false },
     {
       readTtlSeconds: 1,
       read: async (_, { asOf }) => asOf,

@@ -10,6 +10,7 @@ import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { fewOrMany } from '../scale.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
+import { sharedMysqlUrl } from '../servers/shared.js'
 import { countRecorded, createRecorded, openRecorded } from './recorded.js'
 
 export const WRITERS = 4
@@ -38,14 +39,18 @@ export interface Outcome {
 
 export type Site = Awaited<ReturnType<typeof startSite>>
 
-export async function startSite({ memcachedServers = 1, slowCommit = false } = {}) {
+/** With `ownMariadb` its database is on a server that no other test uses, and may be restarted. */
+export async function startSite({
+  memcachedServers = 1,
+  slowCommit = false,
+  ownMariadb = false,
+} = {}) {
   const memcached = await Promise.all(
     Array.from({ length: memcachedServers }, () => startMemcached()),
   )
-  const mariadb = await startMariadb()
-  await mariadb.createDatabase('site')
+  const mariadb = ownMariadb ? await startMariadb() : undefined
+  const database = mariadb?.url() ?? (await sharedMysqlUrl())
   const cache = `memcached://${memcached.map(({ address }) => address).join(',')}`
-  const database = mariadb.url('site')
   const sql = mysql(database)
   await createRecorded(sql)
   const children: ChildProcess[] = []
@@ -97,6 +102,7 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
   return {
     memcached,
     mariadb,
+    database,
     collectors,
     writers,
 
@@ -149,7 +155,7 @@ export async function startSite({ memcachedServers = 1, slowCommit = false } = {
       for (const child of children) child.kill('SIGKILL')
       await Promise.all(children.map(gone))
       await sql.close()
-      await Promise.all([...memcached.map((server) => server.kill()), mariadb.stop()])
+      await Promise.all([...memcached.map((server) => server.kill()), mariadb?.stop()])
     },
   }
 }
