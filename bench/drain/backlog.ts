@@ -8,17 +8,17 @@ import { packDimensions } from '../../src/activity/packed-dimensions.js'
 import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'
+import { gridSettings } from '../../src/wide-cache/grid-options.js'
 import { dimensionsAt, PROCESSES, RATE, visitAt } from './visits.js'
 
 /** Stamp of the frames of `createActivity`, with its defaults. */
 const STAMP = stampOf('activity')
-const WIDTH = 15
-export const LAYER_SECONDS = 1
-const FLUSH_MS = 50
-const CELL_TTL_SECONDS = 3600
+
+/** The options that a site has by default. */
+export const { width, layerSeconds, flushMs, cellTtlSeconds } = gridSettings({})
 
 /** Visits of all processes that become frames at one time. */
-const VISITS_A_FLUSH = (RATE * FLUSH_MS) / 1000
+const VISITS_A_FLUSH = (RATE * flushMs) / 1000
 
 /**
  * So far back does the youngest frame lie: old enough to be drained, as a collector finds it that
@@ -34,7 +34,7 @@ export interface Backlog {
 
 /** Returns the time of the first of `count` visits, if the last one lies far enough back. */
 export function startOf(count: number): number {
-  const layerMs = LAYER_SECONDS * 1000
+  const layerMs = layerSeconds * 1000
   return Math.floor((Date.now() - (count * 1000) / RATE - AGE_MS) / layerMs) * layerMs
 }
 
@@ -49,7 +49,7 @@ export async function fill(
   count: number,
   dimensions: boolean,
 ): Promise<Backlog> {
-  const grid = new Grid(gridId, { width: WIDTH, layerSeconds: LAYER_SECONDS })
+  const grid = new Grid(gridId, { width, layerSeconds })
   const writers = Array.from({ length: PROCESSES }, () => ({
     id: randomBytes(16),
     sequence: 0,
@@ -63,13 +63,13 @@ export async function fill(
       cells.map(async (cell, column) => {
         if (
           cell.length > 0 &&
-          !(await cache.set(grid.keys.cell(layer, column), Buffer.concat(cell), CELL_TTL_SECONDS))
+          !(await cache.set(grid.keys.cell(layer, column), Buffer.concat(cell), cellTtlSeconds))
         ) {
           throw new Error('memcached does not store a cell: give it more memory')
         }
       }),
     )
-    cells = Array.from({ length: WIDTH }, () => [])
+    cells = Array.from({ length: width }, () => [])
   }
   await store()
   for (let first = 0; first < count; first += VISITS_A_FLUSH) {
@@ -100,7 +100,7 @@ export async function fill(
       )
       writer.sequence++
       writer.issued += rows.length
-      cells[Math.floor(Math.random() * WIDTH)]!.push(bytes)
+      cells[Math.floor(Math.random() * width)]!.push(bytes)
       frames++
     }
   }

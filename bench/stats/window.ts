@@ -5,9 +5,9 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Activity, createActivity } from '../../src/activity/activity.js'
 import type { Cache } from '../../src/cache/cache.js'
 import type { Database } from '../../src/database/database.js'
+import { gridSettings } from '../../src/wide-cache/grid-options.js'
 
 export const WINDOW_SECONDS = 600
-const LAYER_SECONDS = 1
 const PAGES = 500
 
 /** Time for the newest visits to be old enough for the window's end, on a slow machine too. */
@@ -130,7 +130,8 @@ export async function analyze(sql: Connection): Promise<void> {
 /** Returns when the window begins, in milliseconds since the Unix epoch. */
 export async function windowStart(sql: Connection): Promise<number> {
   const [[row]] = await sql.query<RowDataPacket[]>('SELECT watermark FROM wide_cache_grids')
-  return (Number(row!['watermark']) + 1 - WINDOW_SECONDS / LAYER_SECONDS) * LAYER_SECONDS * 1000
+  const { layerSeconds } = gridSettings({})
+  return ((Number(row!['watermark']) + 1) * layerSeconds - WINDOW_SECONDS) * 1000
 }
 
 const FROM_WINDOW = `FROM activities WHERE name = 'activity' AND created_at >= ?`
