@@ -17,13 +17,13 @@ import type { DrainReport } from './grid-drain.js'
 const RENEW_MS = LEASE_MS / 2
 
 /** Interval at which a process looks whether the lease is free. */
-const LOOK_MS = 17_000
+const LOOK_MS = 15_000
 
 /**
  * One in this many looks asks SQL in any case, which mostly takes a new connection. The others do
  * so only if the cache shows no watermark: then the collector has gone, or has another cache.
  */
-const LOOKS_IN_SQL = 15
+const LOOKS_IN_SQL = 20
 
 /** Longest wait from a moment of the cron line until a layer ends. */
 const MAX_WAIT_MS = 3_000
