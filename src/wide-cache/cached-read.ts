@@ -3,7 +3,10 @@ import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
 /** Time for which a process uses the figures that it has read before it asks the cache again. */
-export const MEMO_MS = 1_000
+export const MEMO_MS = 500
+
+/** Time for which a process asks neither SQL nor the cache again after SQL has failed. */
+const AFTER_FAILURE_MS = 1_000
 
 /** Lifetime in the cache of the last good figures, which are used while SQL is away. */
 const LAST_GOOD_SECONDS = 24 * 3600
@@ -167,11 +170,12 @@ export class CachedRead<Figures> {
 
   /** Returns the newest figures there are. @throws `error` if there are none */
   async #lastGood(error: unknown): Promise<Figures> {
-    const found = this.#knownKeyStart === undefined ? undefined : await this.#recall(MEMO_MS)
+    const found =
+      this.#knownKeyStart === undefined ? undefined : await this.#recall(AFTER_FAILURE_MS)
     if (found && found !== 'none') return found.figures
-    if (this.#memo) return this.#remember(this.#memo.figures, MEMO_MS)
+    if (this.#memo) return this.#remember(this.#memo.figures, AFTER_FAILURE_MS)
     // Or each request would ask a database that is in trouble.
-    this.#failure = { error, until: this.#environment.clock.elapsed() + MEMO_MS }
+    this.#failure = { error, until: this.#environment.clock.elapsed() + AFTER_FAILURE_MS }
     throw error
   }
 
