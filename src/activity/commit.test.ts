@@ -80,3 +80,23 @@ for (const keeps of ['rows', 'sums']) {
     )
   })
 }
+
+test('a statement that fails, whichever it is, fails the commit', async () => {
+  const transaction = transactionOf('rows')
+  const commit = async (failing: number): Promise<number> => {
+    let statements = 0
+    const query: Transaction['query'] = async (sql, values) => {
+      const statement = statements++
+      const answer = await transaction.query(sql, values)
+      if (statement === failing) throw new Error(`statement ${statement} fails`)
+      return answer
+    }
+    await commitVisits(visitsOf(10), { ...transaction, query }, { now: NOW, name: 'activity' })
+    return statements
+  }
+  const statements = await commit(-1)
+  assert(statements > 5, `${statements}`)
+  for (let failing = 0; failing < statements; failing++) {
+    await assert.rejects(commit(failing), { message: `statement ${failing} fails` })
+  }
+})

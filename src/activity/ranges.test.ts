@@ -38,3 +38,13 @@ test('history() and top() take every range that the dashboard lets through', () 
   )
   assert(taken > 0)
 })
+
+test('a moment that is none is refused by its name: of a wrong type, or of a wrong value', () => {
+  const of = (from: unknown) => () => historyQuery({ by: 'hour', from: from as number, to: NOW })
+  for (const from of [NaN, Infinity, 'yesterday', new Date(NaN)]) {
+    assert.throws(of(from), { name: 'RangeError', message: /option "from" is/ })
+  }
+  for (const from of [null, true, {}]) {
+    assert.throws(of(from), { name: 'TypeError', message: /option "from" is/ })
+  }
+})

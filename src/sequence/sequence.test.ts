@@ -111,7 +111,7 @@ test('what waits is bounded', async () => {
   await assert.rejects(callers.join(), {
     name: 'SequenceError',
     code: 'SEQUENCE_QUEUE_FULL',
-    message: /100000 callers wait/,
+    message: /100000 callers wait for a number of sequence "test"/,
   })
   callers.close()
   await waiting

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { removeHours } from '../../src/hits/history.js'
 import { removeOldHits } from '../../src/hits/retention.js'
+import { DatabaseError } from '../../src/database/database.js'
 import { DAY_MS } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
+import { wrapped } from '../servers/wrapped.js'
 import { BOUNDS, hit, NAME, openHits, periodsOf } from './hits.js'
 
 test('hits committed while their item is renamed stay, on the old item and the new', async () => {
@@ -154,3 +156,45 @@ test('a viewing stays known for as long as it is kept, whatever is removed besid
     assert.deepEqual(periodsOf(orders, 'older').days, [1], 'a day stays')
   }, BOUNDS)
 })
+
+test('hours are gone when their removal has ended', async () => {
+  await explore(async (orders) => {
+    const collector = orders.actor('collector')
+    const hits = openHits(orders, 'collector')
+    await orders.alone(() => hits.process())
+    await orders.alone(() => hits.commit([hit('old', 1, EPOCH - 9 * DAY_MS)]))
+    await orders.together({
+      collector: async () => {
+        await removeHours(collector.database, NAME, EPOCH)
+        assert.deepEqual(orders.look('SELECT * FROM hits_hours'), [])
+      },
+    })
+  }, BOUNDS)
+})
+
+for (const category of ['lock', 'capacity'] as const) {
+  const outcome = category === 'lock' ? 'are left for the next run' : 'stay, and the error is told'
+  test(`viewings that cannot be removed (${category}) ${outcome}`, async () => {
+    await explore(async (orders) => {
+      const hits = openHits(orders, 'collector')
+      await orders.alone(() => hits.process())
+      await orders.alone(() => hits.commit([hit('a', 1, EPOCH - 2 * DAY_MS)]))
+      const error = new DatabaseError('CODE', category, 'fails')
+      const real = orders.actor('collector').database
+      const database = wrapped(real, {
+        query: async (sql, values) => {
+          if (sql.startsWith('DELETE FROM hits_seen')) throw error
+          return real.query(sql, values)
+        },
+      })
+      await orders.together({
+        collector: async () => {
+          const removal = removeOldHits(database, NAME, EPOCH)
+          if (category === 'lock') assert.equal(await removal, false)
+          else await assert.rejects(removal, error)
+        },
+      })
+      assert.equal(orders.look('SELECT * FROM hits_seen').length, 1)
+    }, BOUNDS)
+  })
+}

@@ -7,8 +7,10 @@ import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { OTHER } from '../../src/activity/sums.js'
 import { foldValues } from '../../src/activity/dimension-values.js'
+import { DatabaseError } from '../../src/database/database.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { explore, type Ports } from '../simulated-world/explorer.js'
+import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
+import { wrappedDatabase } from '../servers/wrapped.js'
 import { assertBooks, BOUNDS, close, CLOSING, commit, DAY, NAME, START, visit } from './activity.js'
 
 /** Removes all that may be removed at `now`, when days are open for `openDays` more. */
@@ -68,6 +70,32 @@ test('the figures of a closed day stay while its rows and visitors are removed',
     for (const table of gone) assert.deepEqual(orders.look(`SELECT * FROM ${table}`), [], table)
   }, BOUNDS)
 })
+
+for (const category of ['lock', 'capacity'] as const) {
+  const outcome = category === 'lock' ? 'are left for the next run' : 'stay, and the error is told'
+  test(`seconds that cannot be removed (${category}) ${outcome}`, async () => {
+    await explore(async (orders) => {
+      const collector = orders.actor('collector')
+      await orders.alone(() => commit(collector, [visit(START, 1)]))
+      const error = new DatabaseError('CODE', category, 'fails')
+      const database = wrappedDatabase(collector.database, {}, (tx) => ({
+        query: async (sql, values) => {
+          if (sql.startsWith('DELETE FROM activities')) throw error
+          return tx.query(sql, values)
+        },
+      }))
+      await orders.together({
+        collector: async () => {
+          const removal = removeAll({ ...collector, database }, START + 3 * DAY_MS, 9)
+          if (category === 'lock') assert.equal(await removal, false)
+          else await assert.rejects(removal, error)
+        },
+      })
+      assertBooks(orders, 1)
+      assert.equal(orders.look('SELECT * FROM activities').length, 1)
+    }, BOUNDS)
+  })
+}
 
 test('a day closes with all its visitors and values, though old ones go', async () => {
   await explore(async (orders) => {
@@ -129,21 +157,39 @@ test('views of a value that comes while it is removed count under it, or as (oth
 const MOST = 10_000
 const MORE = 3
 
+/** Commits a page view, and brings the values of its hour to `MORE` too many, with a view each. */
+async function overfill(orders: Orders, ports: Ports): Promise<void> {
+  await orders.alone(() => commit(ports, [visit(START, 1)]))
+  orders.look(
+    'INSERT INTO activity_hour_values WITH RECURSIVE n(i) AS ' +
+      `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST + MORE - 1}) ` +
+      "SELECT ?, 'page', ?, CAST('/forged/' || i AS BLOB), 1 FROM n",
+    [NAME, DAY * 24],
+  )
+}
+
+const SUMS = 'SELECT COUNT(*) AS n, SUM(views) AS views FROM activity_hour_values'
+
 test('two collectors fold the smallest values of an hour, and no more than they must', async () => {
   await explore(async (orders) => {
     const [one, two] = [orders.actor('one'), orders.actor('two')]
-    await orders.alone(() => commit(one, [visit(START, 1)]))
-    orders.look(
-      'INSERT INTO activity_hour_values WITH RECURSIVE n(i) AS ' +
-        `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST + MORE - 1}) ` +
-        "SELECT ?, 'page', ?, CAST('/forged/' || i AS BLOB), 1 FROM n",
-      [NAME, DAY * 24],
-    )
+    await overfill(orders, one)
     const fold = ({ database }: Ports) => foldValues(database, NAME)
     await orders.together({ one: () => fold(one), two: () => fold(two) })
-    const [sums] = orders.look(
-      'SELECT COUNT(*) AS n, SUM(views) AS views FROM activity_hour_values',
-    )
-    assert.deepEqual(sums, { n: MOST, views: MOST + MORE })
+    assert.deepEqual(orders.look(SUMS), [{ n: MOST, views: MOST + MORE }])
+  }, BOUNDS)
+})
+
+test('a view of a value that is folded meanwhile is not lost', async () => {
+  await explore(async (orders) => {
+    const [writer, collector] = [orders.actor('writer'), orders.actor('collector')]
+    await overfill(orders, writer)
+    await orders.together({
+      collector: () => foldValues(collector.database, NAME),
+      // Of values with equal views the last goes first.
+      writer: () => commit(writer, [visit(START, 2, '/forged/9999')]),
+    })
+    const [sums] = orders.look(SUMS)
+    assert.equal(sums!['views'], MOST + MORE + 1)
   }, BOUNDS)
 })
