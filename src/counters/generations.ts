@@ -134,7 +134,6 @@ export class Generations {
       [this.#name],
     )
     const persisted = rows.reduce((most, { value }) => Math.max(most, Number(value)), 0)
-    this.refuse(persisted, delta)
     const seed = Math.max(persisted, newest ? await this.#inCache(newest) : 0)
     const value = seed + delta
     this.refuse(seed, delta)

@@ -3,7 +3,7 @@
  * judgement.
  */
 import type { Judge } from './judge.js'
-import { filesOf, testsNear } from './near.js'
+import { filesOf, lawsOf, testsNear } from './near.js'
 
 /**
  * Tests whose names say neither are on SQLite and in memory. Node 20 also asks for the names of the
@@ -194,11 +194,11 @@ export function judgesOf(source: string): readonly Judge[] {
   const near = testsNear(source, NOT_NEAR)
   const kind = folder === 'cli' ? tests : choice
   const atOnce = AT_ONCE.includes(folder) ? TOGETHER : 1
-  const orders = filesOf('test/orders').filter((file) => file.startsWith(`test/orders/${folder}`))
+  const orders = lawsOf(folder)
   const nearest: Judge[] = [
     { ...kind('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
     { ...kind('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
-  const laws = orders.length > 0 ? [slow('laws of order', orders)] : []
+  const laws = orders.length > 0 ? [choice('laws of order', '.', orders)] : []
   return [...nearest, ...laws, ...JUDGES[folder]!]
 }

@@ -6,6 +6,7 @@ import { ALL } from '../scale.js'
 import { Random } from '../simulated-world/random.js'
 import { testsThatCall } from './coverage.js'
 import { choice, JUDGES, judgesOf, tests } from './judges.js'
+import { lawsOf } from './near.js'
 import { type Mutant, mutantsOf } from './mutants.js'
 import { Court, halfSemantic, sampleOf } from './run.js'
 import { isSemantic, SEMANTIC_KINDS } from './semantic.js'
@@ -332,4 +333,17 @@ test('every explained survivor is a mutant of the present source, with its reaso
     explanations.filter(({ why }) => why.length < 20),
     [],
   )
+})
+
+test('the laws of order that use a folder judge it, whatever they are called', () => {
+  for (const [folder, law] of [
+    ['wide-cache', 'ledger'],
+    ['wide-cache', 'draining'],
+    ['activity', 'retention'],
+    ['counters', 'sharded-counter'],
+    ['buckets', 'processing'],
+  ] as const) {
+    assert(lawsOf(folder).includes(`test/orders/${law}.test.ts`), law)
+  }
+  assert(!lawsOf('sequence').includes('test/orders/ledger.test.ts'))
 })

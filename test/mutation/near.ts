@@ -7,6 +7,7 @@ import { isForTests } from '../sources.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The most files that are near: more would not be quick. */
 const MOST = 6
+const LAWS = 'test/orders'
 
 /** Test files below `folder` of the project, in order, without `others`; paths from its root. */
 export function filesOf(folder: string, ...others: readonly string[]): string[] {
@@ -63,6 +64,19 @@ export function testsNear(source: string, others: readonly string[]): string[] {
     seen = new Set([...seen, ...level])
   }
   return []
+}
+
+/** The laws of order of a folder below `src`: the files that import of it, or whose helpers do. */
+export function lawsOf(folder: string): string[] {
+  const importsOf = (file: string): string[] =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/ from '(\.[^']+)\.js'$/gm)].map(
+      ([, from]) => `${normalize(join(dirname(file), from!)).replaceAll('\\', '/')}.ts`,
+    )
+  return filesOf(LAWS).filter((file) =>
+    importsOf(file)
+      .flatMap((one) => (dirname(one) === LAWS ? importsOf(one) : one))
+      .some((one) => one.startsWith(`src/${folder}/`)),
+  )
 }
 
 function testsThatImport(path: string): string[] {

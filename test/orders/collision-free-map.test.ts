@@ -11,6 +11,9 @@ import { SILENT } from '../../src/support/logger.js'
 
 const MAP = { tables: 'collision-free-map' }
 
+/** Updates of more than a portion. */
+const MANY = 2_500
+
 /** Opens a map of sums on an actor's ports. What `onUpdate` hears stands in a table. */
 function open(orders: Orders, process: string, buckets = 1): CollisionFreeMap {
   const { database, environment } = orders.actor(process)
@@ -172,5 +175,49 @@ test('of processes that begin a map with two numbers of buckets one is refused',
     const rows = orders.look('SELECT * FROM collision_free_map_buckets')
     assert.equal(row!['buckets'], rows.length)
     await orders.alone(() => open(orders, 'third', rows.length).migrate())
+  }, MAP)
+})
+
+test('updates that cannot be combined are set aside when they leave the queue', async () => {
+  await explore(async (orders) => {
+    const { database, environment } = orders.actor('process')
+    const map = new MapOfParts(
+      mapParts<string, number>(
+        {
+          id: 'law',
+          database,
+          buckets: 1,
+          every: false,
+          logger: SILENT,
+          combine: () => {
+            throw new Error('x'.repeat(10_000))
+          },
+        },
+        environment,
+      ),
+    )
+    await orders.alone(() => map.migrate())
+    await orders.alone(() =>
+      map.update([
+        ['key', 1],
+        ['other', 2],
+      ]),
+    )
+    await orders.together({ process: () => map.process() })
+    assert.deepEqual(orders.look('SELECT id FROM collision_free_map_queue'), [])
+    const parked = orders.look('SELECT length(reason) AS length FROM collision_free_map_parked')
+    assert.equal(parked.length, 2)
+    for (const { length } of parked) assert(Number(length) < 1_000, `${length}`)
+  }, MAP)
+})
+
+test('one call processes a key with many updates, whatever was queued before', async () => {
+  await explore(async (orders) => {
+    const [map] = await begun(orders, 'process')
+    const updates = Array.from({ length: MANY }, (): [string, number] => ['hot', 1])
+    await orders.alone(() => map!.update(updates))
+    await orders.alone(() => map!.process())
+    assert.deepEqual(orders.look('SELECT id FROM collision_free_map_queue'), [])
+    assert.equal(await orders.alone(() => map!.get('hot')), MANY)
   }, MAP)
 })
