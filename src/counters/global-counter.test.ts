@@ -35,6 +35,9 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
   for (const delta of [0, -1, 1.5, 2 ** 53]) {
     await assert.rejects(counter.increment(delta), RangeError)
   }
-  await assert.rejects(counter.increment('1' as unknown as number), TypeError)
+  await assert.rejects(counter.increment('1' as unknown as number), {
+    name: 'TypeError',
+    message: /option "delta" is/,
+  })
   await counter.close()
 })

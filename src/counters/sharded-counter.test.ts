@@ -49,7 +49,10 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
   for (const delta of [1.5, NaN, 2 ** 53]) {
     await assert.rejects(counter.increment(delta), RangeError)
   }
-  await assert.rejects(counter.increment('1' as unknown as number), TypeError)
+  await assert.rejects(counter.increment('1' as unknown as number), {
+    name: 'TypeError',
+    message: /option "delta" is/,
+  })
   await assert.rejects(counter.increaseShards(0), RangeError)
   await assert.rejects(counter.increaseShards(1001), RangeError)
   await assert.rejects(counter.get({ exakt: true } as object), TypeError)

@@ -197,7 +197,12 @@ test('every folder of the sources has judges, and those near a source come first
   assert.deepEqual(near('activity/certificate.ts'), ['src/activity/certificate.test.ts'])
   assert.deepEqual(
     judgesOf('database/mysql/session.ts').map(({ name }) => name),
-    ['tests near it', 'tests near it, on servers', ...JUDGES['database']!.map(({ name }) => name)],
+    [
+      'tests near it',
+      'tests near it, on servers',
+      'laws of order',
+      ...JUDGES['database']!.map(({ name }) => name),
+    ],
   )
 })
 

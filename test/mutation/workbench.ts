@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const COPIED = ['src', 'test', 'sql', 'docs', 'package.json', 'tsconfig.json']
 
 /** `scripts` has the compiler with its cache, which must outlive a mutant. */
-const LINKED = ['node_modules', 'scripts']
+const LINKED = ['node_modules', 'scripts', 'deploy']
 
 /** Only a browser runs these, and the judges are to be quick. */
 const IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/widget)\.js$/
