@@ -188,8 +188,8 @@ export class Collector {
     const elapsed = this.#elapsed
     if (this.#renewAt !== undefined && elapsed < this.#renewAt) return true
     if (this.#keeps && this.#renewAt === undefined && !(await this.#mayBeFree())) return false
-    this.#toRelease = true
     const now = await watch.recent(database)
+    this.#toRelease = true
     const isOurs = await record.lease(database, now, this.#periodSeconds, this.#run)
     // A later run may begin so long after its moment that the lease would be over.
     const renewMs = Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
