@@ -30,22 +30,24 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
     const sql = mysql(database)
     await createRecorded(sql)
     const name = uniqueName()
-    const [a, b] = await Promise.all([
-      startRecorder({
-        cache: `memcached://${memcached[0].address}`,
-        database,
-        name,
-        collect: EACH_SECOND,
-      }),
-      startRecorder({
-        cache: `memcached://${memcached[1].address}`,
-        database,
-        name,
-        collect: EACH_TWO_SECONDS,
-      }),
-    ])
+    const a = await startRecorder({
+      cache: `memcached://${memcached[0].address}`,
+      database,
+      name,
+      collect: EACH_SECOND,
+    })
+    // A keeps the lease, so B is the host that the collectors do not see.
+    let number = 10
+    await a.append(0, 0, number)
+    await eventually('A collects', async () => (await countRecorded(sql)) >= number)
+    const b = await startRecorder({
+      cache: `memcached://${memcached[1].address}`,
+      database,
+      name,
+      collect: EACH_TWO_SECONDS,
+    })
     try {
-      let number = 0
+      await b.append(1, 0, number)
       const record = async (): Promise<void> => {
         await Promise.all([a.append(0, number, number + 10), b.append(1, number, number + 10)])
         number += 10
