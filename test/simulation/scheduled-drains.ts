@@ -56,14 +56,17 @@ export class ScheduledDrains {
     this.soon()
   }
 
-  /** A lock stops the frames that it concerns, and not those behind them. */
+  /**
+   * A lock stops the frames that it concerns, and not those behind them. Frames that this process
+   * has settled before, out of cells that still stand, are not brought again.
+   */
   #checkAllTried(began: number): void {
     const { process } = this.#actor
     for (const [key, { at, value }] of process.reads) {
       if (at < began || !value) continue
       for (const frame of readCell(value, STAMP).frames) {
         this.#run.world.check(
-          process.broughtNow.has(keyOf(frame)),
+          process.broughtNow.has(keyOf(frame)) || process.readAgain.has(keyOf(frame)),
           () => `${process.name} stops at a lock before frame ${keyOf(frame)} of ${key}`,
         )
       }
