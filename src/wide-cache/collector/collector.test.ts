@@ -17,7 +17,7 @@ import { SimulatedTransaction } from '../../../test/simulated-world/simulated-tr
 import { World } from '../../../test/simulated-world/world.js'
 import type { Reading } from '../../metrics/metric.js'
 import type { WideCacheOptions } from '../options.js'
-import { openEngine } from '../row-recorder.fixture.js'
+import { openEngine, type OwnSettings } from '../row-recorder.fixture.js'
 import type { RowRecorder } from '../wide-cache.js'
 
 runCronOnVirtualTime()
@@ -76,6 +76,7 @@ function published(memcached: SimulatedCacheServer): { key: string; watermark: n
   return { key: entry[0], watermark: Number(entry[1].value.toString()) }
 }
 
+type AfterRun = Pick<OwnSettings, 'afterRun'>
 type Site = ReturnType<typeof site>
 
 /** A site whose time is simulated, and where nothing fails. */
@@ -89,7 +90,7 @@ function site() {
   const taken: { readonly row: unknown; readonly at: number }[] = []
   const processes: SimulatedProcess[] = []
   const start = (
-    options: Partial<WideCacheOptions<unknown>> = {},
+    { afterRun, ...options }: Partial<WideCacheOptions<unknown>> & AfterRun = {},
     skew = 0,
     cacheServer = memcached,
   ) => {
@@ -128,6 +129,7 @@ function site() {
         ...options,
       },
       process.environment,
+      { afterRun },
     )
     return { process, wide, engine }
   }
@@ -241,6 +243,56 @@ test("a run that others' locks stop is tried again after half a second", async (
   }
   end()
 })
+
+for (const seconds of [30, 90]) {
+  test(`drains go on beside a removal of ${seconds} s, and one runs at a time`, async () => {
+    const { world, taken, start, end } = site()
+    let removals = 0
+    let ended = 0
+    let most = 0
+    const { wide } = start({
+      async removeOld() {
+        most = Math.max(most, ++removals - ended)
+        await new Promise<void>((resolve) => void world.after(seconds * 1_000, resolve))
+        ended++
+        return true
+      },
+    })
+    // Nothing is removed before the clocks have agreed for ten minutes.
+    while (removals === 0) {
+      await world.pass(1_000)
+      assert(world.now < 700_000, 'nothing is removed')
+    }
+    for (let i = 0; removals < 4; i++) {
+      wide.append(i)
+      await world.pass(6_100)
+      assert.equal(taken.at(-1)?.row, i, 'not after 6.1 s')
+      assert(i < 100, `${removals} removals`)
+    }
+    assert.equal(most, 1)
+    end()
+  })
+}
+
+for (const [apart, collect, expected] of [
+  ['3 s', '*/3 * * * * *', 5],
+  ['30 s', '*/30 * * * * *', 2],
+] as const) {
+  test(`afterRun is called ${expected} times a minute if runs are ${apart} apart`, async () => {
+    const { world, server, start, end } = site()
+    const calls: number[] = []
+    start({ collect, afterRun: async () => void calls.push(world.now) })
+    await world.pass(60_000 - (server.clock.now % 30_000))
+    calls.length = 0
+    await world.pass(60_000)
+    assert.equal(calls.length, expected)
+    for (let i = 1; i < calls.length; i++) {
+      const ms = calls[i]! - calls[i - 1]!
+      assert(ms >= 10_000, `${ms} ms`)
+    }
+    end()
+  })
+}
 
 test('the shipped alert on slow runs sees them all the time that it asks for', async () => {
   const alert = readFileSync(ALERTS, 'utf8').split('- alert: WideCacheCollectorTooSlow')[1]
