@@ -1,23 +1,39 @@
-import type { Replacement } from '../simulation/planted-bugs.js'
-
-/** A bug of the kind that a change could bring, and what the simulation says when it finds it. */
-export interface SequenceBug extends Replacement {
-  readonly name: string
-  readonly told: RegExp
-}
+import type { PlantedBug } from '../simulation/planted-bug.js'
+import type { Loaded } from './simulate.js'
 
 const TWICE = /handed out twice/
 const SMALLER = /who called after/
 
-export const PLANTED_BUGS: readonly SequenceBug[] = [
+type Generation = Awaited<ReturnType<Loaded['GenerationRecord']['prototype']['read']>>
+
+/** Has all processes learn of a generation what `change` makes of it. */
+function changeGenerations(
+  { GenerationRecord: { prototype } }: Loaded,
+  change: (generation: Generation) => Generation,
+): void {
+  const { read, open } = prototype
+  prototype.read = async function () {
+    return change(await read.call(this))
+  }
+  prototype.open = async function (old, token) {
+    return change(await open.call(this, old, token))
+  }
+}
+
+/** Bugs of the kind that a change could bring, and what the simulation says when it finds them. */
+export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
   {
     name: 'a generation is believed in for ever',
-    file: '../sequence/belief.ts',
-    find: 'askedAt + BELIEF_MS',
-    replace: 'Infinity',
+    plant({ Belief: { prototype } }) {
+      const { renew } = prototype
+      prototype.renew = function (_, reserved) {
+        renew.call(this, Infinity, reserved)
+      }
+    },
     told: SMALLER,
   },
   {
+    // In the text: only the method itself knows the clock.
     name: 'a belief begins with the answer, not with the question',
     file: '../sequence/newest-generation.ts',
     find:
@@ -30,79 +46,110 @@ export const PLANTED_BUGS: readonly SequenceBug[] = [
   },
   {
     name: 'a new generation is used at once',
-    file: '../sequence/generation-record.ts',
-    find: 'established: row.token === null && row.established',
-    replace: 'established: true',
+    plant({ NewestGeneration: { prototype } }) {
+      const { open } = prototype
+      prototype.open = async function (old, token) {
+        await open.call(this, old, token)
+        await this.establish(this.belief!)
+      }
+    },
     told: SMALLER,
   },
   {
     name: 'a new generation is established too early',
-    file: '../sequence/belief.ts',
-    find: 'ESTABLISH_MS = 700',
-    replace: 'ESTABLISH_MS = 100',
+    plant({ Belief: { prototype } }) {
+      const { renew } = prototype
+      prototype.renew = function (...said) {
+        const isNew = this.until === -Infinity
+        if (isNew) Object.assign(this, { since: this.since - 600 })
+        renew.apply(this, said)
+      }
+    },
     told: SMALLER,
   },
   {
     name: 'a new generation begins where the old one began',
-    file: '../sequence/generation-record.ts',
-    find: 'base: row.reserved,',
-    replace: 'base: row.base,',
+    plant: (loaded) => changeGenerations(loaded, (generation) => ({ ...generation, base: 0 })),
     told: TWICE,
   },
   {
     name: 'a new generation begins one number below the reserve',
-    file: '../sequence/generation-record.ts',
-    find: 'base: row.reserved,',
-    replace: 'base: Math.max(0, row.reserved - 1),',
+    plant(loaded) {
+      changeGenerations(loaded, (generation) => ({
+        ...generation,
+        base: Math.max(0, generation.base - 1),
+      }))
+    },
     told: TWICE,
   },
   {
     name: 'an old generation may still raise its reserve',
-    file: '../sequence/generation-record.ts',
-    find: 'WHERE name = ? AND generation = ?',
-    replace: 'WHERE name = ? AND generation >= ?',
+    plant({ GenerationRecord: { prototype } }) {
+      const { raise } = prototype
+      prototype.raise = async function (generation, to) {
+        if (await raise.call(this, generation, to)) return true
+        return raise.call(this, (await this.read()).generation, to)
+      }
+    },
     told: /handed out/,
   },
   {
     name: 'what lies above the reserve is handed out all the same',
-    file: '../sequence/newest-generation.ts',
-    find: 'else belief.end()\n    return raised',
-    replace: 'else belief.end()\n    return true',
+    plant({ NewestGeneration: { prototype } }) {
+      const { reserve } = prototype
+      prototype.reserve = async function (belief, to) {
+        await reserve.call(this, belief, to)
+        return true
+      }
+    },
     told: TWICE,
   },
   {
-    name: 'two processes that miss the counter open a generation each',
-    file: '../sequence/generation-record.ts',
-    find: 'if (row.generation !== old) return row',
-    replace: 'if (row.generation < old) return row',
+    name: 'two processes that miss the counter count with one each',
+    plant({ GenerationRecord: { prototype } }) {
+      const { open } = prototype
+      prototype.open = async function (old, token) {
+        return { ...(await open.call(this, old, token)), token }
+      }
+    },
     told: /handed out/,
   },
   {
     name: 'silence opens a generation',
-    file: '../sequence/numbers.ts',
-    find: 'SILENCE_MS = 5_000',
-    replace: 'SILENCE_MS = 0',
+    plant({ CacheCounters: { prototype } }) {
+      const { raise } = prototype
+      prototype.raise = function (token, count) {
+        return raise.call(this, token, count).catch(() => undefined)
+      }
+    },
     told: /time-outs have opened generation/,
   },
   {
-    name: 'twice the block is reserved ahead',
-    file: '../sequence/numbers.ts',
-    find: 'last + this.#parts.block',
-    replace: 'last + 2 * this.#parts.block',
+    name: 'twice as much is reserved ahead',
+    plant({ NewestGeneration: { prototype } }) {
+      const { reserve } = prototype
+      prototype.reserve = function (belief, to) {
+        return reserve.call(this, belief, to + (to - belief.reserved))
+      }
+    },
     told: /are skipped by/,
   },
   {
     name: 'a take from the row does not ask for its generation',
-    file: '../sequence/generation-record.ts',
-    find: 'if (row?.generation !== generation) return undefined',
-    replace: 'if (!row) return undefined',
+    plant({ GenerationRecord: { prototype } }) {
+      const { take } = prototype
+      prototype.take = async function (generation, count) {
+        const taken = await take.call(this, generation, count)
+        return taken ?? take.call(this, (await this.read()).generation, count)
+      }
+    },
     told: /handed out/,
   },
   {
     name: 'SQL alone serves for ever',
-    file: '../sequence/way-back.ts',
-    find: 'RETURN_MS = 10_000',
-    replace: 'RETURN_MS = 1e9',
+    plant({ WayBack: { prototype } }) {
+      prototype.isDue = ({ generation }) => generation === 0
+    },
     told: /the cache is not used again/,
   },
 ]

@@ -1,4 +1,5 @@
 /** Runs seeds on one source, for tests: called in a plain process. */
+import { PLANTED_BUGS } from './planted-bugs.js'
 import { load, type Outcome, simulate } from './simulate.js'
 
 export interface Found {
@@ -6,9 +7,19 @@ export interface Found {
   readonly broken?: string
 }
 
-/** Runs `seeds` seeds in `lanes` worlds that take turns, until one breaks a promise. */
-export async function run(source: string, seeds: number, lanes: number): Promise<Found> {
+/**
+ * Runs `seeds` seeds in `lanes` worlds that take turns, until one breaks a promise. `bug`: the name
+ * of the one that is to be found. `source` has it already if it is in the text.
+ */
+export async function run(
+  source: string,
+  seeds: number,
+  lanes: number,
+  bug?: string,
+): Promise<Found> {
   const loaded = await load(source)
+  const planted = PLANTED_BUGS.find(({ name }) => name === bug)
+  if (planted && 'plant' in planted) planted.plant(loaded)
   const outcomes: Outcome[] = []
   let broken: string | undefined
   let next = 0

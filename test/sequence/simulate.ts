@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SequenceIn } from '../../src/sequence/sequence.js'
 import { SILENT } from '../../src/support/logger.js'
-import type { ErrorClasses } from '../simulated-world/errors.js'
 import { Random } from '../simulated-world/random.js'
 import { World } from '../simulated-world/world.js'
 import { type CacheFaults, SimulatedCache } from '../simulated-world/simulated-cache.js'
@@ -21,16 +20,30 @@ import {
 import { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import { SimulatedTransaction } from '../simulated-world/simulated-transaction.js'
 
-/** The classes under test, of `src` or of a folder like it with a bug planted. */
-export interface Loaded extends ErrorClasses {
-  readonly SequenceIn: typeof SequenceIn
-}
+/** The modules under test, of `src` or of a folder like it with a bug planted. */
+export type Loaded = typeof import('../../src/cache/cache.js') &
+  typeof import('../../src/database/database.js') &
+  typeof import('../../src/sequence/belief.js') &
+  typeof import('../../src/sequence/cache-counters.js') &
+  typeof import('../../src/sequence/generation-record.js') &
+  typeof import('../../src/sequence/newest-generation.js') &
+  typeof import('../../src/sequence/sequence.js') &
+  typeof import('../../src/sequence/way-back.js')
+
+const MODULES = [
+  'cache/cache.js',
+  'database/database.js',
+  'sequence/belief.js',
+  'sequence/cache-counters.js',
+  'sequence/generation-record.js',
+  'sequence/newest-generation.js',
+  'sequence/sequence.js',
+  'sequence/way-back.js',
+]
 
 export async function load(source: string): Promise<Loaded> {
-  const at = (file: string) => import(pathToFileURL(join(source, file)).href)
-  const files = ['sequence/sequence.js', 'cache/cache.js', 'database/database.js']
-  const [{ SequenceIn }, { CacheError }, { DatabaseError }] = await Promise.all(files.map(at))
-  return { SequenceIn, CacheError, DatabaseError }
+  const modules = MODULES.map((file) => import(pathToFileURL(join(source, file)).href))
+  return Object.assign({}, ...(await Promise.all(modules))) as Loaded
 }
 
 /** Faults of a run. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { fewOrMany } from '../scale.js'
 import { PlainProcess } from '../simulated-world/plain-process.js'
 import { withReplaced } from '../simulation/plant.js'
+import { replacementsOf } from '../simulation/planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import type { Found } from './search.js'
 
@@ -20,8 +21,8 @@ const simulation = new PlainProcess()
 after(() => simulation.end())
 
 /** Runs seeds until one breaks a promise. */
-function run(source: string, seeds: number, lanes = LANES): Promise<Found> {
-  return simulation.call(SEARCH, 'run', source, seeds, lanes)
+function run(source: string, seeds: number, lanes = LANES, bug?: string): Promise<Found> {
+  return simulation.call(SEARCH, 'run', source, seeds, lanes, bug)
 }
 
 test(`${SEEDS} seeds of faults: numbers are unique and grow; few are skipped`, async () => {
@@ -39,8 +40,8 @@ test('same seed, same trace', async () => {
 
 for (const bug of PLANTED_BUGS) {
   test(`the simulation finds it when ${bug.name}`, () =>
-    withReplaced([bug], async (source) => {
-      const { broken } = await run(source, SEEDS_A_BUG)
+    withReplaced(replacementsOf(bug), async (source) => {
+      const { broken } = await run(source, SEEDS_A_BUG, LANES, bug.name)
       assert.match(broken ?? `${SEEDS_A_BUG} seeds pass`, bug.told)
     }))
 }

@@ -28,18 +28,18 @@ interface Bug {
 }
 
 /** A bug at a public method of the protocol. It survives changes to the method's text. */
-interface BugAtSeam extends Bug {
-  /** Replaces methods of a protocol that has been loaded for this bug alone. */
-  plant(protocol: Protocol): void
+interface BugAtSeam<Modules> extends Bug {
+  /** Replaces methods of modules that have been loaded for this bug alone. */
+  plant(modules: Modules): void
 }
 
 /** A bug inside a function or a private method, as a replacement in its text. */
 interface BugInText extends Bug, Replacement {}
 
-export type PlantedBug = BugAtSeam | BugInText
+export type PlantedBug<Modules = Protocol> = BugAtSeam<Modules> | BugInText
 
 /** The replacements that a bug needs in the text. */
-export function replacementsOf(bug: PlantedBug): Replacement[] {
+export function replacementsOf(bug: PlantedBug<never>): Replacement[] {
   return [...('plant' in bug ? [] : [bug]), ...(bug.with ? [bug.with] : [])]
 }
 
