@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Protocol } from './protocol.js'
 
 /** One replacement in the protocol's text. */
@@ -46,4 +47,30 @@ export function replacementsOf(bug: PlantedBug<never>): Replacement[] {
 /** Matches what any of `patterns` matches. */
 export function anyOf(...patterns: readonly RegExp[]): RegExp {
   return new RegExp(patterns.map(({ source }) => source).join('|'))
+}
+
+type ArgumentsOf<Method> = Method extends (...args: infer Args) => unknown ? Args : never
+
+/**
+ * Has `begin` make something for each call of a method. Returns a function that returns what was
+ * made for the call that the code runs in, if it runs in one.
+ */
+export function callsOf<Class extends object, Name extends keyof Class, Made>(
+  prototype: Class,
+  name: Name,
+  begin: (...args: ArgumentsOf<Class[Name]>) => Made,
+): () => Made | undefined {
+  const calls = new AsyncLocalStorage<Made>()
+  const method = prototype[name] as (...args: unknown[]) => unknown
+  const called = function (this: unknown, ...args: ArgumentsOf<Class[Name]>): unknown {
+    return calls.run(begin(...args), () => method.apply(this, args))
+  }
+  Object.assign(prototype, { [name]: called })
+  return () => calls.getStore()
+}
+
+/** Returns a function that tells whether the code runs in a call of a method. */
+export function within<Class extends object>(prototype: Class, name: keyof Class): () => boolean {
+  const isWithin = callsOf(prototype, name, () => true)
+  return () => isWithin() === true
 }

@@ -1,4 +1,13 @@
-import { anyOf, type PlantedBug, type Replacement, SMALL_BATCHES } from './planted-bug.js'
+import { readCell } from '../../src/wide-cache/frame.js'
+import {
+  anyOf,
+  callsOf,
+  type PlantedBug,
+  type Replacement,
+  SMALL_BATCHES,
+  within,
+} from './planted-bug.js'
+import { STAMP } from './schema.js'
 
 /** No bug: databases whose grids have the same id do not find out about each other. */
 const CLONES_UNNOTICED: Replacement = {
@@ -12,6 +21,12 @@ const FEW_RESTARTS: Replacement = {
   file: 'collector/name-drain.ts',
   find: 'const MAX_RESTARTS = 5',
   replace: 'const MAX_RESTARTS = 1',
+}
+
+/** Cuts a cell behind the first of its pieces that are no frames. */
+function upToForeign(cell: Buffer): Buffer {
+  const [piece] = readCell(cell, STAMP).foreign
+  return piece ? cell.subarray(0, piece.byteOffset + piece.length - cell.byteOffset) : cell
 }
 
 /** No layer of a scenario is longer. */
@@ -46,10 +61,20 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'the watermark rises with the first of several batches',
-    file: 'collector/grid-drain.ts',
-    find: 'raise: last && !locked ? raise : undefined',
-    replace: 'raise: index === 0 ? raise : undefined',
-    with: SMALL_BATCHES,
+    plant({ SettledHere: { prototype } }) {
+      const { commit } = prototype
+      prototype.commit = async function (frames, options) {
+        if (!options?.raise || frames.length < 2) return commit.call(this, frames, options)
+        const first = await commit.call(this, frames.slice(0, 1), options)
+        const others = await commit.call(this, frames.slice(1), { ...options, raise: undefined })
+        return {
+          committed: first.committed + others.committed,
+          duplicate: first.duplicate + others.duplicate,
+          quarantined: 0,
+          prefixes: new Map([...first.prefixes, ...others.prefixes]),
+        }
+      }
+    },
     told: /raises the watermark over .* though frame/,
   },
   {
@@ -84,20 +109,27 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'young layers are deleted by drain({ all: true })',
-    file: 'collector/grid-drain.ts',
-    find: `const { frames } = await this.#read(from, last, report, new Set())
-      await this.#commit(frames, report, undefined)`,
-    replace: `const read = await this.#read(from, last, report, new Set())
-      await this.#delete(read)
-      await this.#commit(read.frames, report, undefined)`,
-    told: /deletes .* though frame/,
+    plant({ GridDrain, CountingCache: { prototype } }) {
+      const { getMany } = prototype
+      const isOfYoung = within(GridDrain.prototype, 'commitYounger')
+      prototype.getMany = async function (keys, onUnanswered) {
+        const cells = await getMany.call(this, keys, onUnanswered)
+        if (isOfYoung()) await Promise.allSettled([...cells.keys()].map((key) => this.delete(key)))
+        return cells
+      }
+    },
+    told: /deletes .* though frame|duplicate rows, and/,
     seed: 4,
   },
   {
     name: 'a foreign piece swallows what stands behind it',
-    file: 'frame.ts',
-    find: 'offset = next < 0 ? cell.length : next',
-    replace: 'offset = next < 0 ? cell.length : cell.length',
+    plant({ CountingCache: { prototype } }) {
+      const { getMany } = prototype
+      prototype.getMany = async function (keys, onUnanswered) {
+        const cells = await getMany.call(this, keys, onUnanswered)
+        return new Map([...cells].map(([key, cell]) => [key, upToForeign(cell)]))
+      }
+    },
     told: /though frame .* is not settled|stops at a lock before frame/,
     seed: 2,
   },
@@ -138,20 +170,37 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a lock stops the batches behind the one that it concerns',
-    file: 'collector/grid-drain.ts',
-    find: "if (!(error instanceof DatabaseError && error.category === 'lock')) throw error",
-    replace: 'if (error) throw error',
+    plant({ GridDrain, SettledHere: { prototype }, DatabaseError }) {
+      const { commit } = prototype
+      const draining = callsOf(GridDrain.prototype, 'drain', () => ({ lock: undefined as unknown }))
+      prototype.commit = async function (frames, options) {
+        const drain = draining()
+        if (drain?.lock) throw drain.lock
+        try {
+          return await commit.call(this, frames, options)
+        } catch (error) {
+          if (drain && error instanceof DatabaseError && error.category === 'lock') {
+            drain.lock = error
+          }
+          throw error
+        }
+      }
+    },
     with: SMALL_BATCHES,
     told: /stops at a lock before/,
     seed: 7,
   },
   {
-    name: 'layers below a watermark that lies ahead are not drained',
-    file: 'collector/grid-drain.ts',
-    find: 'this.#againFrom ?? watermark + 1',
-    replace: 'watermark + 1',
+    name: 'layers below the watermark are not read again',
+    plant({ GridDrain, CellReader: { prototype } }) {
+      const { read } = prototype
+      const watermark = callsOf(GridDrain.prototype, 'drain', (_, known) => known)
+      prototype.read = function (from, to, silent) {
+        return read.call(this, Math.max(from, (watermark() ?? -Infinity) + 1), to, silent)
+      }
+    },
     told: /has been forgotten/,
-    seed: 325,
+    seed: 71,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -195,9 +244,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'figures say that they are complete up to layers that no collector has drained',
-    file: 'complete.ts',
-    find: 'Math.min(watermark, grid.layers.at(now) - drainAfterLayers)',
-    replace: 'Math.max(watermark, grid.layers.at(now) - drainAfterLayers)',
+    plant({ Completeness, GridRecord: { prototype } }) {
+      const { states } = prototype
+      const isOfFigures = within(Completeness.prototype, 'read')
+      prototype.states = async function (database) {
+        const all = await states.call(this, database)
+        return isOfFigures() ? all.map((state) => ({ ...state, watermark: Infinity })) : all
+      }
+    },
     told: /though figures were complete/,
     seed: 11,
   },

@@ -1,4 +1,21 @@
-import { anyOf, type PlantedBug } from './planted-bug.js'
+import type { QueryResult, Transaction } from '../../src/database/database.js'
+import type { SettledRange } from '../../src/wide-cache/ledger/writer-entry.js'
+import { anyOf, type PlantedBug, within } from './planted-bug.js'
+import type { Protocol } from './protocol.js'
+
+type Work<T> = (tx: Transaction) => Promise<T>
+type WriterEntry = InstanceType<Protocol['WriterEntry']>
+
+/** Returns a function that tells of which ranges SQL has those of a writer: by their first. */
+function rangesStored(prototype: WriterEntry): (entry: WriterEntry) => number[] {
+  const { load } = prototype
+  const stored = new WeakMap<WriterEntry, number[]>()
+  prototype.load = function (range) {
+    stored.set(this, [...(stored.get(this) ?? []), range.first])
+    load.call(this, range)
+  }
+  return (entry) => stored.get(entry) ?? []
+}
 
 /** Bugs of the ledger: which frames it takes, what it counts, and what it keeps. */
 export const IN_LEDGER: readonly PlantedBug[] = [
@@ -102,9 +119,15 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'a frame in quarantine is not entered in the ledger',
-    file: 'ledger/ledger.ts',
-    find: 'await writeEntries(tx,',
-    replace: "if (outcome === 'committed') await writeEntries(tx,",
+    plant({ Ledger, WriterEntry: { prototype } }) {
+      const { compact } = prototype
+      const isQuarantining = within(Ledger.prototype, 'quarantine')
+      prototype.compact = function (...times) {
+        if (!isQuarantining()) return compact.apply(this, times)
+        this.taken = 0
+        return { removed: [], changed: [] }
+      }
+    },
     told: /the ledger has \d+ rows committed/,
     seed: 6,
   },
@@ -141,16 +164,26 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'compaction deletes ranges that it still needs',
-    file: 'ledger/writer-entry.ts',
-    find: 'filter((first) => !kept.has(first))',
-    replace: 'filter(() => true)',
+    plant({ WriterEntry: { prototype } }) {
+      const storedIn = rangesStored(prototype)
+      const { compact } = prototype
+      prototype.compact = function (...times) {
+        return { ...compact.apply(this, times), removed: storedIn(this) }
+      }
+    },
     told: /committed twice|ranges of/,
   },
   {
     name: 'ranges that have grown are not written',
-    file: 'ledger/writer-entry.ts',
-    find: 'this.#stored.get(first) !== last',
-    replace: 'this.#stored.get(first) === undefined',
+    plant({ WriterEntry: { prototype } }) {
+      const storedIn = rangesStored(prototype)
+      const { compact } = prototype
+      prototype.compact = function (...times) {
+        const { removed, changed } = compact.apply(this, times)
+        const stored = storedIn(this)
+        return { removed, changed: changed.filter(({ first }) => !stored.includes(first)) }
+      }
+    },
     told: /committed twice|ranges of/,
   },
   {
@@ -165,17 +198,30 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'what committed by itself is tried again',
-    file: 'ledger/ledger.ts',
-    find: 'this.#stopped = error',
-    replace: 'void error',
+    plant({ CountingDatabase: { prototype }, DatabaseError }) {
+      const { transaction } = prototype
+      prototype.transaction = async function <T>(work: Work<T>) {
+        try {
+          return (await transaction.call(this, work)) as T
+        } catch (error) {
+          throw error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST'
+            ? new DatabaseError('CONNECTION_LOST', 'unreachable', error.message)
+            : error
+        }
+      }
+    },
     told: /goes on committing/,
     seed: 109,
   },
   {
-    name: 'a frame in quarantine is not cut to what the database takes',
-    file: 'ledger/quarantine.ts',
-    find: 'Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))',
-    replace: 'Math.max(LEAST_PIECE_BYTES, MAX_PIECE_BYTES)',
+    name: 'statements are not cut to what the database takes',
+    plant({ CountingDatabase: { prototype } }) {
+      const { transaction } = prototype
+      prototype.transaction = function <T>(work: Work<T>) {
+        const unbounded: Work<T> = (tx) => work({ ...tx, maxStatementBytes: Infinity })
+        return transaction.call(this, unbounded) as Promise<T>
+      }
+    },
     told: /have not come to SQL|though all is well|layers behind|is not settled/,
     seed: 9,
   },
@@ -200,27 +246,62 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'forgotten writers are not added up',
-    file: 'ledger/retention.ts',
-    find: '[name, FORGOTTEN, issued, committed, duplicate, quarantined, dropped, lost]',
-    replace: '[name, FORGOTTEN, 0, 0, 0, 0, 0, 0]',
+    plant({ Chores, CountingDatabase: { prototype } }) {
+      const { transaction } = prototype
+      const isChore = within(Chores.prototype, 'run')
+      const added: QueryResult = { rows: [], affectedRows: 1 }
+      prototype.transaction = function <T>(work: Work<T>) {
+        const withoutSums: Work<T> = (tx) =>
+          work({
+            ...tx,
+            query: async (sql, values) =>
+              isChore() && sql.startsWith('INSERT') ? added : tx.query(sql, values),
+          })
+        return transaction.call(this, withoutSums) as Promise<T>
+      }
+    },
     told: /totals become|falls from|the ledger has/,
     seed: 14,
   },
   {
-    name: 'any error of a half of a refused batch sends it to quarantine',
-    file: 'ledger/settle.ts',
-    find: 'const first = await settle(ledger, frames.slice(0, middle), logger, options)',
-    replace:
-      'const first = await settle(ledger, frames.slice(0, middle), logger, options).catch(() ' +
-      "=> ledger.quarantine(frames.slice(0, middle), 'any', options))",
+    name: 'any error of a part of a refused batch sends it to quarantine',
+    plant({ Ledger: { prototype }, isAboutRows }) {
+      const { commit } = prototype
+      const refused = new WeakSet<object>()
+      prototype.commit = async function (frames, options) {
+        try {
+          return await commit.call(this, frames, options)
+        } catch (error) {
+          if (isAboutRows(error)) for (const frame of frames) refused.add(frame)
+          else if (frames.length > 0 && frames.every((frame) => refused.has(frame))) {
+            return this.quarantine(frames, 'any', options)
+          }
+          throw error
+        }
+      }
+    },
     told: /nothing is wrong with its rows/,
     seed: 32,
   },
   {
     name: 'each frame above a gap has a range of its own',
-    file: 'ledger/writer-entry.ts',
-    find: 'const joins = before?.last === sequence - 1',
-    replace: 'const joins = before?.last === -5',
+    plant({ WriterEntry: { prototype } }) {
+      const { take, compact } = prototype
+      const taken = new WeakMap<WriterEntry, SettledRange[]>()
+      prototype.take = function (frame) {
+        const isNew = take.call(this, frame)
+        const { sequence, issued, rowCount } = frame
+        const own = { first: sequence, last: sequence, issued, rows: rowCount }
+        if (isNew) taken.set(this, [...(taken.get(this) ?? []), own])
+        return isNew
+      }
+      prototype.compact = function (...times) {
+        const { removed } = compact.apply(this, times)
+        const isPassed = (first: number): boolean => first <= this.prefix
+        const changed = (taken.get(this) ?? []).filter(({ first }) => !isPassed(first))
+        return { removed: removed.filter(isPassed), changed }
+      }
+    },
     told: /ranges of/,
   },
 ]

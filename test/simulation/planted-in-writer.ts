@@ -1,4 +1,4 @@
-import { anyOf, type PlantedBug } from './planted-bug.js'
+import { anyOf, callsOf, type PlantedBug, within } from './planted-bug.js'
 
 /** Bugs of writers: what they hold, let go of, place, bring to SQL themselves, and report. */
 export const IN_WRITER: readonly PlantedBug[] = [
@@ -37,11 +37,13 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'what is committed directly stays in the outbox',
-    file: 'writer/direct-commit.ts',
-    find:
-      '        this.#outbox.remove(frame)\n        ' +
-      'this.#outbox.confirm(frame.writer, prefixes.get(frame.writer) ?? -1)',
-    replace: '        void frame',
+    plant({ DirectCommit, Outbox: { prototype } }) {
+      const { remove } = prototype
+      const isDirect = within(DirectCommit.prototype, 'commit')
+      prototype.remove = function (frame) {
+        if (!isDirect()) remove.call(this, frame)
+      }
+    },
     told: /closes with .* though all is well|has not all that was dropped|has lost .* long ago/,
   },
   {
@@ -112,9 +114,13 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'close() does not commit what is held',
-    file: 'writer/closing.ts',
-    find: 'await direct.commit([...outbox.frames()])',
-    replace: '',
+    plant({ Closing, DirectCommit: { prototype } }) {
+      const { commit } = prototype
+      const isClosing = within(Closing.prototype, 'run')
+      prototype.commit = async function (frames) {
+        if (!isClosing()) await commit.call(this, frames)
+      }
+    },
     told: /closes with .* though all is well/,
   },
   {
@@ -160,9 +166,20 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'one server that is down counts as the whole cache',
-    file: 'writer/placer.ts',
-    find: 'tried < Math.max(grid.width, REFUSALS) && refusals < REFUSALS',
-    replace: 'tried < 1',
+    plant({ Placer, CountingCache: { prototype } }) {
+      const { append } = prototype
+      const placing = callsOf(Placer.prototype, 'place', () => ({ failure: undefined as unknown }))
+      prototype.append = async function (key, value) {
+        const placed = placing()
+        if (placed?.failure) throw placed.failure
+        try {
+          return await append.call(this, key, value)
+        } catch (error) {
+          if (placed) placed.failure = error
+          throw error
+        }
+      }
+    },
     told: /though a cache server would have taken them/,
     seed: 201,
   },
@@ -183,25 +200,40 @@ export const IN_WRITER: readonly PlantedBug[] = [
   },
   {
     name: 'close() without SQL trusts a cell that the cache may have lost',
-    file: 'writer/closing.ts',
-    find: '(isLate || !frame.placed)',
-    replace: '(!isLate && !frame.placed)',
+    plant({ Closing, Placer: { prototype } }) {
+      const { place } = prototype
+      const isClosing = within(Closing.prototype, 'run')
+      prototype.place = async function (frame, ...others) {
+        return isClosing() && frame.placed ? false : place.call(this, frame, ...others)
+      }
+    },
     told: /though the cache is well/,
     seed: 13,
   },
   {
     name: 'close() reports as in the cache what the cache had taken before',
-    file: 'writer/closing.ts',
-    find: "this.#inCache.has(frame) && cache.scope !== 'private'",
-    replace: "frame.placed && cache.scope !== 'private'",
+    plant({ Closing, Placer: { prototype } }) {
+      const { place } = prototype
+      const isClosing = within(Closing.prototype, 'run')
+      prototype.place = async function (frame, ...others) {
+        return (isClosing() && frame.placed) || place.call(this, frame, ...others)
+      }
+    },
     told: /closes with .* where/,
     seed: 32,
   },
   {
     name: 'what no cell has taken waits for SQL',
-    file: 'writer/upkeep.ts',
-    find: "this.#begin('cache', () => this.#placeRest())",
-    replace: "this.#underWay.delete('cache')",
+    plant({ Closing, Placer: { prototype } }) {
+      const { place } = prototype
+      const isClosing = within(Closing.prototype, 'run')
+      const tried = new WeakSet<object>()
+      prototype.place = async function (frame, ...others) {
+        if (tried.has(frame) && !isClosing()) return false
+        tried.add(frame)
+        return place.call(this, frame, ...others)
+      }
+    },
     told: /waits in its process, though the cache would have taken it/,
     seed: 34,
   },

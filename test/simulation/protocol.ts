@@ -11,9 +11,11 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/support/logger.js') &
   typeof import('../../src/wide-cache/clock-watch.js') &
   typeof import('../../src/wide-cache/collector/cell-reader.js') &
+  typeof import('../../src/wide-cache/collector/chores.js') &
   typeof import('../../src/wide-cache/collector/grid-drain.js') &
   typeof import('../../src/wide-cache/collector/marks.js') &
   typeof import('../../src/wide-cache/collector/settled-here.js') &
+  typeof import('../../src/wide-cache/completeness.js') &
   typeof import('../../src/wide-cache/ledger/grid-record.js') &
   typeof import('../../src/wide-cache/ledger/ledger.js') &
   typeof import('../../src/wide-cache/ledger/settle.js') &
@@ -21,6 +23,7 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/wide-cache/options.js') &
   typeof import('../../src/wide-cache/published-watermark.js') &
   typeof import('../../src/wide-cache/wide-cache.js') &
+  typeof import('../../src/wide-cache/writer/closing.js') &
   typeof import('../../src/wide-cache/writer/direct-commit.js') &
   typeof import('../../src/wide-cache/writer/numbering.js') &
   typeof import('../../src/wide-cache/writer/outbox.js') &
@@ -34,9 +37,11 @@ const MODULES = [
   'support/logger.js',
   'wide-cache/clock-watch.js',
   'wide-cache/collector/cell-reader.js',
+  'wide-cache/collector/chores.js',
   'wide-cache/collector/grid-drain.js',
   'wide-cache/collector/marks.js',
   'wide-cache/collector/settled-here.js',
+  'wide-cache/completeness.js',
   'wide-cache/ledger/grid-record.js',
   'wide-cache/ledger/ledger.js',
   'wide-cache/ledger/settle.js',
@@ -44,6 +49,7 @@ const MODULES = [
   'wide-cache/options.js',
   'wide-cache/published-watermark.js',
   'wide-cache/wide-cache.js',
+  'wide-cache/writer/closing.js',
   'wide-cache/writer/direct-commit.js',
   'wide-cache/writer/numbering.js',
   'wide-cache/writer/outbox.js',
