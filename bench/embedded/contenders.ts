@@ -12,12 +12,12 @@ import {
 } from '../../src/index.js'
 import { readStats } from '../../src/activity/stats.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
+import { SILENT } from '../../src/support/logger.js'
 import { fill, startOf } from '../drain/backlog.js'
 import { TABLES } from '../drain/tables.js'
 import { NAME, visitAt } from '../drain/visits.js'
 import { tracker } from '../peers/express.js'
 import { openSqliteVisits } from '../peers/sqlite-visits.js'
-import { silent } from '../micro/stubs.js'
 import type { ContenderName } from './names.js'
 
 export interface Contender {
@@ -88,7 +88,7 @@ async function openActivity(
     cache,
     database,
     collect: false,
-    logger: silent,
+    logger: SILENT,
     keep,
     dimensions: withDimensions ? DIMENSIONS : {},
   })

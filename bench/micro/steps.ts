@@ -16,7 +16,7 @@ import {
   WideCache,
 } from '../../src/index.js'
 import { systemEnvironment } from '../../src/support/environment.js'
-import { BurstLogger } from '../../src/support/logger.js'
+import { BurstLogger, SILENT } from '../../src/support/logger.js'
 import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
 import { pageViews } from '../../src/page-views/middleware.js'
 import {
@@ -30,7 +30,7 @@ import type { Codec } from '../../src/support/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
 import { type Kind, type Visiting, visits } from './requests.js'
-import { noDatabase, silent, takesAll } from './stubs.js'
+import { noDatabase, takesAll } from './stubs.js'
 
 /** Switch of the measurement: only the work between `on` and `off` is measured. */
 export interface Meter {
@@ -84,9 +84,9 @@ export async function steps(bench: Bench): Promise<Step[]> {
     collect: false,
     confirmSeconds: 3600,
     closeTimeoutMs: 100,
-    logger: silent,
+    logger: SILENT,
   } as const
-  const logger = new BurstLogger(silent, () => clock.elapsed())
+  const logger = new BurstLogger(SILENT, () => clock.elapsed())
   const hook = pageViews(
     {
       skip: undefined,

@@ -2,7 +2,7 @@
  * A cache that takes everything at once, and a database that is away: what the request path does
  * not wait for.
  */
-import { type Cache, type Database, DatabaseError, type Logger } from '../../src/index.js'
+import { type Cache, type Database, DatabaseError } from '../../src/index.js'
 
 export const takesAll: Cache = {
   scope: 'shared',
@@ -29,5 +29,3 @@ export const noDatabase: Database = {
   migrate: away,
   close: async () => {},
 }
-
-export const silent: Logger = { info() {}, warn() {}, error() {} }

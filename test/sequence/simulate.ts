@@ -197,13 +197,12 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
       faults: scenario.connection,
     })
     const cacheless = scenario.cacheless && running.length === 0
-    const silent = SILENT
     const options = {
       name: 'test',
       cache: cacheless ? 'memory:' : cache,
       database,
       block: scenario.block,
-      logger: silent,
+      logger: SILENT,
     }
     const sequence = new loaded.SequenceIn(options, process.environment)
     const one = { process, cache, sequence }
