@@ -28,6 +28,9 @@ export interface Assignment {
 
 export type RecordedOptions = Partial<WideCacheOptions<Recorded, number>>
 
+/** The name that all processes give. */
+export const NAME = 'recorded'
+
 /** Rows of one INSERT. */
 const ROWS_A_STATEMENT = 1000
 
@@ -49,7 +52,7 @@ export function openRecordedEngine(
 ) {
   return openEngine<Recorded, number>(
     {
-      name: 'recorded',
+      name: NAME,
       layerSeconds: 1,
       drainAfterLayers: 2,
       confirmSeconds: 28,

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { countWords, WordCount } from './word-count.js'
@@ -16,7 +17,6 @@ import { countWords, WordCount } from './word-count.js'
 const KILLS = 10
 const PROCESSES = 2
 const CHANGES_BETWEEN_KILLS = 15
-const LONGEST_MS = 20_000
 
 const folder = temporaryFolder('word-count')
 after(() => removeFolder(folder))
@@ -59,9 +59,12 @@ async function crashes(database: string, external: string): Promise<void> {
     for (let i = 0; i < PROCESSES; i++) workers.push(start(database, external))
     for (let killed = 0; killed < KILLS; killed++) {
       const victim = workers[killed]!
-      const deadline = performance.now() + LONGEST_MS
-      while (victim.written < CHANGES_BETWEEN_KILLS && performance.now() < deadline) await delay(5)
-      assert(victim.written >= CHANGES_BETWEEN_KILLS, `${victim.written} changes; ${victim.errors}`)
+      await eventually(
+        `${CHANGES_BETWEEN_KILLS} changes`,
+        () => victim.written >= CHANGES_BETWEEN_KILLS,
+      ).catch((cause: unknown) => {
+        throw new Error(`${victim.written} changes; ${victim.errors.join()}`, { cause })
+      })
       await delay(Math.random() * 50)
       await kill(victim)
       workers.push(start(database, external))
@@ -69,7 +72,6 @@ async function crashes(database: string, external: string): Promise<void> {
     await Promise.all(workers.map(kill))
     // What the killed held is free in ten seconds; here at once.
     await words.database.query('UPDATE export_queue_leases SET held_until = 0')
-    const deadline = performance.now() + LONGEST_MS
     const open = async (): Promise<number> => {
       const {
         rows: [row],
@@ -79,11 +81,11 @@ async function crashes(database: string, external: string): Promise<void> {
       )
       return Number(row?.['n'])
     }
-    while ((await open()) > 0 && performance.now() < deadline) {
+    await eventually('nothing is left to process', async () => {
       await words.counts.process()
       await words.exports.process()
-    }
-    assert.equal(await open(), 0)
+      return (await open()) === 0
+    })
     const { rows: documents } = await words.database.query('SELECT body FROM documents')
     const recount = sorted(countWords(documents.map(({ body }) => String(body))))
     const { rows: values } = await words.database.query(
