@@ -133,26 +133,50 @@ function within(path: string): string {
   return path.split('/').slice(1).join('/')
 }
 
+/** `wide-cache/grid.ts` of `../grid.js` in `wide-cache/ledger/ledger.ts`. */
+function targetOf({ file, from }: Import): string {
+  return relative(SRC, normalize(join(SRC, dirname(file), from)))
+    .replaceAll('\\', '/')
+    .replace(/\.js$/, '.ts')
+}
+
+/** The sources that each source imports, for their types alone among them. */
+type Graph = ReadonlyMap<string, readonly string[]>
+
+function graphOf(imports: readonly Import[]): Graph {
+  const graph = new Map<string, string[]>()
+  for (const one of imports.filter(({ from }) => from.startsWith('.'))) {
+    graph.set(one.file, [...(graph.get(one.file) ?? []), targetOf(one)])
+  }
+  return graph
+}
+
 /** All files that importing one brings with it, types among them. */
-function reachedFrom(file: string, reached = new Set<string>()): Set<string> {
+function reachedFrom(file: string, graph: Graph, reached = new Set<string>()): Set<string> {
   if (reached.has(file)) return reached
   reached.add(file)
-  for (const found of imports.filter((one) => one.file === file && one.from.startsWith('.'))) {
-    reachedFrom(
-      relative(SRC, normalize(join(SRC, dirname(file), found.from)))
-        .replaceAll('\\', '/')
-        .replace(/\.js$/, '.ts'),
-      reached,
-    )
-  }
+  for (const target of graph.get(file) ?? []) reachedFrom(target, graph, reached)
   return reached
+}
+
+/** Returns the largest sets of files all of which import each other, directly or not. */
+function circlesIn(imports: readonly Import[]): string[][] {
+  const graph = graphOf(imports)
+  const reached = new Map([...graph.keys()].map((file) => [file, reachedFrom(file, graph)]))
+  const circles = new Map<string, string[]>()
+  for (const [file, files] of reached) {
+    const circle = [...files].filter((other) => reached.get(other)?.has(file)).sort()
+    const importsItself = graph.get(file)!.includes(file)
+    if (circle.length > 1 || importsItself) circles.set(circle.join(), circle)
+  }
+  return [...circles.values()]
 }
 
 /** Returns what is wrong with an import, if anything. */
 function faultOf({ file, from }: Import): string | undefined {
   const folder = folderOf(file)
   if (from.startsWith('.')) {
-    const target = relative(SRC, normalize(join(SRC, dirname(file), from))).replaceAll('\\', '/')
+    const target = targetOf({ file, from })
     if (folderOf(target) !== folder) return directionFault(file, target, FOLDERS)
     const inside = INSIDE[folder]
     return inside && directionFault(within(file), within(target), inside)
@@ -205,7 +229,7 @@ describe('the structure of the sources', () => {
       'export-queue',
       'testing',
     ]) {
-      const reached = reachedFrom(`${folder}/index.ts`)
+      const reached = reachedFrom(`${folder}/index.ts`, graphOf(imports))
       assert(
         reached.has('database/database.ts') && reached.has('support/package-file.ts'),
         `what ${folder} needs is found`,
@@ -261,6 +285,29 @@ describe('the structure of the sources', () => {
       importsIn('x.ts', written).map(({ from }) => from),
       ['./a.js', './b.js', './c.js', './d.js'],
     )
+  })
+
+  test('no sources import each other in a circle, types included', () => {
+    assert.deepEqual(circlesIn(imports), [])
+  })
+
+  test('a circle of imports would be seen', () => {
+    const upwards = "import type { Engine } from '../wide-cache/engine.js'"
+    const [circle = [], ...others] = circlesIn([
+      ...imports,
+      ...importsIn('support/clock.ts', upwards),
+    ])
+    assert.deepEqual(others, [])
+    assert(circle.includes('support/clock.ts') && circle.includes('wide-cache/engine.ts'))
+    assert(!circle.includes('index.ts'), 'what only leads into a circle is not in it')
+    const small: Import[] = [
+      { file: 'a.ts', from: './b.js' },
+      { file: 'b.ts', from: './c.js' },
+      { file: 'c.ts', from: './b.js' },
+      { file: 'c.ts', from: './d.js' },
+      { file: 'd.ts', from: './d.js' },
+    ]
+    assert.deepEqual(circlesIn(small), [['b.ts', 'c.ts'], ['d.ts']])
   })
 
   test('the wide cache takes no clock, timer or chance but those that it is given', () => {
