@@ -11,7 +11,7 @@ import {
 import { number } from '../harness/table.js'
 import * as overhead from '../overhead/throughput.js'
 import { type Figures, loss, type Measured, metric, settingsOf, share, shown } from './measured.js'
-import { HELLO, nameOf } from './requests.js'
+import { contenderName, HELLO } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
 const TWICE = metric('duplicated, % of recorded')
@@ -162,7 +162,7 @@ const TELLING = ['web process killed', 'cache restarted', 'database restarted']
 export const costsAndLosses: Figures = (read) => {
   const [cost, lost] = [read('overhead'), read('faults')]
   const row = (contender: string, lossesIn: (fault: string) => string) => ({
-    'what runs with each request': nameOf(contender),
+    'what runs with each request': contenderName(contender),
     'CPU, µs a request': shown(cost.samples.spread(contender, HELLO, overhead.CPU)),
     'throughput, % of an empty hook': share(
       cost.samples.ratio(contender, overhead.EMPTY_HOOK.label, HELLO, overhead.RATE),

@@ -41,7 +41,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The name of a contender without the letter that it has in the results. */
-export function nameOf(label: string): string {
+export function contenderName(label: string): string {
   return NAMES.get(label) ?? label.replace(/^\(\w\) /, '')
 }
 
@@ -51,7 +51,7 @@ export const overhead: Figures = (read) => {
     share(samples.ratio(label, EMPTY_HOOK.label, setting, RATE))
   return {
     rows: CONTENDERS.map(({ label }) => ({
-      contender: nameOf(label),
+      contender: contenderName(label),
       'CPU, µs a request': shown(samples.spread(label, HELLO, CPU)),
       'µs over an empty hook':
         label === EMPTY_HOOK.label
@@ -71,7 +71,7 @@ export const overheadBehind: Figures = (read) => {
     rows: CONTENDERS.filter(
       (contender) => contender.counts === 'requests in SQL' || contender === NOTHING,
     ).map(({ label }) => ({
-      contender: nameOf(label),
+      contender: contenderName(label),
       'CPU until the answer, µs a request': shown(samples.spread(label, HELLO, CPU)),
       'CPU until the visit is in SQL': shown(samples.spread(label, HELLO, CPU_WHOLE)),
     })),
@@ -87,7 +87,7 @@ export const outages: Figures = (read) => {
       site:
         label === WELL.label
           ? '**wide-cache**, all healthy'
-          : nameOf(label).replace('a second such site', 'all healthy, a second site'),
+          : contenderName(label).replace('a second such site', 'all healthy, a second site'),
       'p50, ms': shown(samples.spread(label, setting, P50)),
       'p99, ms': shown(samples.spread(label, setting, P99)),
       'p99, times the healthy site':

@@ -12,7 +12,7 @@ function results(read: Read): Result[] {
   ]
 }
 
-function nameOf({ part, mode }: Result): string {
+function partName({ part, mode }: Result): string {
   return mode === 'full' ? `${part} --full` : part
 }
 
@@ -39,7 +39,7 @@ export const machine: Figures = (read) => {
 
 export const runs: Figures = (read) => ({
   rows: results(read).map((result) => ({
-    part: nameOf(result),
+    part: partName(result),
     date: result.date.slice(0, 10),
     seconds: number(result.seconds),
     targets: result.claims.length,
@@ -52,7 +52,7 @@ export const missed: Figures = (read) => ({
   rows: results(read).flatMap((result) =>
     result.claims
       .filter(({ holds }) => !holds)
-      .map(({ text }) => ({ part: nameOf(result), 'aimed at, and in brackets measured': text })),
+      .map(({ text }) => ({ part: partName(result), 'aimed at, and in brackets measured': text })),
   ),
 })
 
@@ -60,14 +60,14 @@ export const reached: Figures = (read) => ({
   rows: results(read).flatMap((result) =>
     result.claims
       .filter(({ holds }) => holds)
-      .map(({ text }) => ({ part: nameOf(result), 'aimed at, and measured': text })),
+      .map(({ text }) => ({ part: partName(result), 'aimed at, and measured': text })),
   ),
 })
 
 export const settings: Figures = (read) => ({
   rows: results(read).flatMap((result) =>
     Object.entries(result.settings).map(([setting, value]) => ({
-      part: nameOf(result),
+      part: partName(result),
       setting,
       value: Array.isArray(value) ? value.map(plain).join('; ') : plain(value),
     })),

@@ -105,7 +105,7 @@ export const part: Part = {
       ...webs.map((web, process) => {
         const sites = settings
           .filter((setting) => process < setting.processes)
-          .map((setting) => ({ name: nameOf(setting), options: optionsOf(setting) }))
+          .map((setting) => ({ name: wideCacheName(setting), options: optionsOf(setting) }))
         return web.ask('open', { sites: process === 0 ? [{ name: BEHIND }, ...sites] : sites })
       }),
     ])
@@ -126,7 +126,7 @@ export const part: Part = {
         web.ask<Record<string, Watched>>('recordAll', {
           sites: settings
             .filter((setting) => process < setting.processes)
-            .map((setting) => ({ ...load, ...setting, name: nameOf(setting), process })),
+            .map((setting) => ({ ...load, ...setting, name: wideCacheName(setting), process })),
         }),
       ),
     )
@@ -134,7 +134,11 @@ export const part: Part = {
     const committed = await late.ask<number>('committed', { name: BEHIND })
     bench.samples.add(WIDE_CACHE, BEHIND, METRICS.brought, committed / recorded.length)
     for (const setting of settings) {
-      keep(bench, setting, delaysOf(watched.flatMap((sites) => sites[nameOf(setting)] ?? [])))
+      keep(
+        bench,
+        setting,
+        delaysOf(watched.flatMap((sites) => sites[wideCacheName(setting)] ?? [])),
+      )
     }
     bench.progress('closing')
     await Promise.all(children.map((child) => child.ask('close')))
@@ -143,7 +147,7 @@ export const part: Part = {
   },
 }
 
-function nameOf({ processes, rate, layerSeconds }: Setting): string {
+function wideCacheName({ processes, rate, layerSeconds }: Setting): string {
   return `fresh-${processes}-${rate}-${layerSeconds}`
 }
 
