@@ -47,24 +47,24 @@ async function assertSums(name: string, views: number): Promise<void> {
 }
 
 test('hits committed at any moment of a rename stay with their items', async () => {
-  const nameOf = (statement: number) => `renamed${statement}`
+  const hitsName = (statement: number) => `renamed${statement}`
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      const name = nameOf(statement)
+      const name = hitsName(statement)
       const site = new HitsActor({ database, environment }, name)
       await site.commit([hit('old'), hit('old'), hit('new')])
       const moved = await new HitsActor({ database: stopped, environment }, name).move('old', 'new')
       assert([2, 4].includes(moved), `${moved} hits`)
     },
     (statement) => {
-      const writer = new HitsActor({ database: other, environment }, nameOf(statement))
+      const writer = new HitsActor({ database: other, environment }, hitsName(statement))
       return unlocked(() => writer.commit([hit('old'), hit('new'), hit('old')]))
     },
   )
   assert(statements > 5)
   for (let statement = 1; statement <= statements; statement++) {
-    const name = nameOf(statement)
+    const name = hitsName(statement)
     const [old = 0, renamed = 0] = await new HitsActor({ database, environment }, name).counts(
       'old',
       'new',
@@ -86,12 +86,12 @@ test('hits committed at any moment of a rename stay with their items', async () 
 
 test('late visits committed at any moment of a removal keep rows and sums equal', async () => {
   const now = START + 2 * HOUR_MS
-  const nameOf = (statement: number) => `removed${statement}`
+  const activityName = (statement: number) => `removed${statement}`
   const late = [visit(START, 3), visit(START + 1_000, 4)]
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      const name = nameOf(statement)
+      const name = activityName(statement)
       await commit({ database }, [visit(START, 1), visit(START + 2_000, 2)], now, name)
       await removeOldVisits(
         stopped,
@@ -99,39 +99,39 @@ test('late visits committed at any moment of a removal keep rows and sums equal'
         { rowsMs: 0, valuesDays: 0, vanishedSeconds: 86_400 },
       )
     },
-    (statement) => unlocked(() => commit({ database: other }, late, now, nameOf(statement))),
+    (statement) => unlocked(() => commit({ database: other }, late, now, activityName(statement))),
   )
   assert(statements > 10)
   for (let statement = 1; statement <= statements; statement++) {
-    await assertSums(nameOf(statement), 4)
+    await assertSums(activityName(statement), 4)
   }
 })
 
 test('views committed at any moment of the removal of a value are not lost', async () => {
-  const nameOf = (statement: number) => `value${statement}`
+  const activityName = (statement: number) => `value${statement}`
   const page = '/secret'
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      const name = nameOf(statement)
+      const name = activityName(statement)
       await commit({ database }, [visit(START, 1, page), visit(START, 2)], START, name)
       await removeValue(stopped, name, 'page', page)
     },
     (statement) =>
       unlocked(() =>
-        commit({ database: other }, [visit(START, 3, page)], START, nameOf(statement)),
+        commit({ database: other }, [visit(START, 3, page)], START, activityName(statement)),
       ),
   )
   assert(statements > 8)
   for (let statement = 1; statement <= statements; statement++) {
-    const name = nameOf(statement)
+    const name = activityName(statement)
     await assertSums(name, 3)
     assert.equal(await sumOf('views', 'activity_hour_values', name), 3, `statement ${statement}`)
   }
 })
 
 test('visits committed while keep changes at any moment have rows, or are sums alone', async () => {
-  const nameOf = (statement: number) => `keep${statement}`
+  const activityName = (statement: number) => `keep${statement}`
   const use = (keep: 'rows' | 'sums') => ({
     kind: 'activity',
     cellTtlSeconds: 3_600,
@@ -144,14 +144,14 @@ test('visits committed while keep changes at any moment have rows, or are sums a
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      await enterName(database, nameOf(statement), use('rows'))
-      await commit({ database: stopped }, [visit(START, 1)], START, nameOf(statement))
+      await enterName(database, activityName(statement), use('rows'))
+      await commit({ database: stopped }, [visit(START, 1)], START, activityName(statement))
     },
-    (statement) => enterName(other, nameOf(statement), use('sums')),
+    (statement) => enterName(other, activityName(statement), use('sums')),
   )
   assert(statements > 6)
   for (let statement = 1; statement <= statements; statement++) {
-    const name = nameOf(statement)
+    const name = activityName(statement)
     await assertSums(name, 1)
     const rows = await sumOf('1', 'activities', name)
     assert.equal(rows, 1 - (await sumOf('sums_only', 'activity_seconds', name)))
