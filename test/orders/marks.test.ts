@@ -107,7 +107,7 @@ test('a process compares marks with collectors of its cache, and misses none', a
 })
 
 /** The first run of a collector, and frames that come after it. */
-async function original(orders: Orders, parts: Parts, nameDrain: NameDrain): Promise<void> {
+async function runThenPlace(orders: Orders, parts: Parts, nameDrain: NameDrain): Promise<void> {
   await orders.alone(() => nameDrain.drain())
   const sender = new Sender(WRITER)
   for (const sequence of [0, 1]) {
@@ -117,16 +117,16 @@ async function original(orders: Orders, parts: Parts, nameDrain: NameDrain): Pro
   await orders.pass(3 * LAYER_MS)
 }
 
-test("a clone takes no frame that came after the original's first run since", async () => {
+test("a clone takes no frame that came after the cloned database's first run since", async () => {
   await explore(async (orders) => {
-    const own = partsOf(orders.actor('original'))
+    const own = partsOf(orders.actor('cloned'))
     const copy = partsOf(orders.actor('copy', COPY), BATCHES)
     emptyTable(orders, 'copy')
     await enterGrid(orders, [own])
     orders.clone('copy')
     const [first, second] = [new NameDrain(own), new NameDrain(copy)]
-    await original(orders, own, first)
-    await orders.together({ original: () => first.drain(), copy: () => second.drain() })
+    await runThenPlace(orders, own, first)
+    await orders.together({ cloned: () => first.drain(), copy: () => second.drain() })
     assert.deepEqual(committed(orders, 'copy'), [])
     const [row] = orders.look('SELECT id FROM wide_cache_grids', [], 'copy')
     assert.notDeepEqual(row!['id'], own.record.grid!.id)
@@ -136,11 +136,11 @@ test("a clone takes no frame that came after the original's first run since", as
 test('a collector that has seen a clone drains nothing, though its new id comes late', async () => {
   await explore(
     async (orders) => {
-      const own = partsOf(orders.actor('original'))
+      const own = partsOf(orders.actor('cloned'))
       emptyTable(orders, 'copy')
       await enterGrid(orders, [own])
       orders.clone('copy')
-      await original(orders, own, new NameDrain(own))
+      await runThenPlace(orders, own, new NameDrain(own))
       // The cache answers, and SQL may not.
       const cache = exploredCache(orders.store, async ({ work }) => work())
       const nameDrain = new NameDrain(partsOf({ ...orders.actor('copy', COPY), cache }, BATCHES))

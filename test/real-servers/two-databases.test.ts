@@ -54,7 +54,7 @@ const places: [name: string, open: () => Promise<Place>][] = [
     'SQLite',
     async () => {
       const folder = temporaryFolder('two-databases')
-      const sql = sqlite(join(folder, 'original.db'))
+      const sql = sqlite(join(folder, 'cloned.db'))
       return {
         sql,
         async clone() {
@@ -108,30 +108,30 @@ describe('one memcached', { concurrency: true }, () => {
       const place = await open()
       await createRecorded(place.sql)
       const log = keptLog()
-      const original = openRecorded(
+      const cloned = openRecorded(
         { cache, database: place.sql, collect: EACH_SECOND },
         { name, logger: log },
       )
-      for (const row of rowsOf(0, 0, 300)) original.append(row)
+      for (const row of rowsOf(0, 0, 300)) cloned.append(row)
       await eventually(
         'the first rows are collected',
         async () => (await countRecorded(place.sql)) === 300,
       )
       // The clone is of a moment in which nothing is under way.
       await delay(2_000)
-      const clonedSql = await place.clone()
+      const copySql = await place.clone()
       const copy = openRecorded(
-        { cache, database: clonedSql, collect: EACH_SECOND },
+        { cache, database: copySql, collect: EACH_SECOND },
         { name, logger: log },
       )
       try {
-        // A collecting run of the original after the cloning tells the two apart. What is recorded
+        // A collecting run of the cloned database after that tells the two apart. What is recorded
         // before is in the hands of both collectors.
-        await original.drain()
+        await cloned.drain()
         await copy.drain()
         let number = 0
         const record = (): void => {
-          for (const row of rowsOf(1, number, number + 20)) original.append(row)
+          for (const row of rowsOf(1, number, number + 20)) cloned.append(row)
           for (const row of rowsOf(2, number, number + 20)) copy.append(row)
           number += 20
         }
@@ -151,22 +151,22 @@ describe('one memcached', { concurrency: true }, () => {
           await delay(100)
         }
         await delay(CONFIRMED_MS)
-        await Promise.all([original.close(), copy.close()])
+        await Promise.all([cloned.close(), copy.close()])
         await assertRecorded(
           place.sql,
           [...rowsOf(0, 0, 300), ...rowsOf(1, 0, number)],
-          'the original',
+          'the cloned database',
         )
-        await assertRecorded(clonedSql, [...rowsOf(0, 0, 300), ...rowsOf(2, 0, number)], 'the copy')
-        for (const database of [place.sql, clonedSql]) {
+        await assertRecorded(copySql, [...rowsOf(0, 0, 300), ...rowsOf(2, 0, number)], 'the copy')
+        for (const database of [place.sql, copySql]) {
           const reader = openRecorded({ cache, database, collect: false }, { name })
           assertLedger(await reader.ledger(), 300 + number)
           await reader.close()
         }
         if (told) throw told
       } finally {
-        await Promise.all([original.close(), copy.close()])
-        await Promise.all([place.sql.close(), clonedSql.close()])
+        await Promise.all([cloned.close(), copy.close()])
+        await Promise.all([place.sql.close(), copySql.close()])
       }
     })
   }

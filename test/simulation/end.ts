@@ -72,7 +72,7 @@ async function checkCacheFirst(run: Run, alive: readonly Actor[]): Promise<void>
   await world.pass(CATCH_UP_MS)
 }
 
-/** A clone and its original have found out about each other. */
+/** A clone and the cloned database have found out about each other. */
 function checkParted({ world, scenario, sites: [one, other], servers }: Run): void {
   if (
     scenario.otherSite !== 'clone' ||
@@ -83,7 +83,7 @@ function checkParted({ world, scenario, sites: [one, other], servers }: Run): vo
   ) {
     return
   }
-  world.check(!shareGrid(one!, other), () => 'a clone and its original use one grid')
+  world.check(!shareGrid(one!, other), () => 'a clone and the cloned database use one grid')
 }
 
 function shareGrid(one: Site, other: Site | undefined): boolean {

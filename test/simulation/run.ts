@@ -104,9 +104,9 @@ export class Run {
     for (let i = 0; i < this.scenario.collectors; i++) this.startCollector(site)
   }
 
-  #clone(original: Site, copy: Site): void {
+  #clone(cloned: Site, copy: Site): void {
     this.world.note('the database is cloned')
-    copy.copyFrom(original)
+    copy.copyFrom(cloned)
     this.#populate(copy)
   }
 
