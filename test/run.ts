@@ -38,7 +38,7 @@ const LONGEST = [
   'test/package/package.test.ts',
   'test/chaos/chaos.test.ts',
   'test/simulation/planted-bugs.test.ts',
-  'test/real-servers/one-cache-per-host.test.ts',
+  'test/real-servers/one-cache-per-machine.test.ts',
   'test/docs/docs.test.ts',
   'test/real-servers/small-caches.test.ts',
   'src/cli/main.test.ts',

@@ -31,7 +31,7 @@ export interface Life {
 /** Options of a place. */
 export interface SlotOptions extends UsesOptions {
   readonly name: string
-  readonly host: string
+  readonly machine: string
   readonly records: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
  * The world of the chaos: memcached servers that all share, a MariaDB with two databases, an SQLite
- * file, the hosts of three sites with their processes, and the network routes between them.
+ * file, the machines of three sites with their processes, and the network routes between them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,14 +18,14 @@ const MEMCACHED_SERVERS = 3
  * servers.
  */
 const SLOTS = [
-  { site: 'production', host: 'a', records: true, collects: true },
-  { site: 'production', host: 'b', records: true, collects: false },
-  { site: 'production', host: 'b', records: true, collects: true, otherGeometry: true },
-  { site: 'production', host: 'a', records: false, collects: true },
-  { site: 'production', host: 'c', records: false, collects: true },
-  { site: 'staging', host: 'd', records: true, collects: true },
-  { site: 'embedded', host: 'e', records: true, collects: false },
-  { site: 'embedded', host: 'e', records: false, collects: true },
+  { site: 'production', machine: 'a', records: true, collects: true },
+  { site: 'production', machine: 'b', records: true, collects: false },
+  { site: 'production', machine: 'b', records: true, collects: true, otherGeometry: true },
+  { site: 'production', machine: 'a', records: false, collects: true },
+  { site: 'production', machine: 'c', records: false, collects: true },
+  { site: 'staging', machine: 'd', records: true, collects: true },
+  { site: 'embedded', machine: 'e', records: true, collects: false },
+  { site: 'embedded', machine: 'e', records: false, collects: true },
 ] as const
 
 /** A site's rows may be twice: no unique key hides it. A negative number is refused. */
@@ -99,7 +99,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       for (const place of SLOTS.filter(({ site }) => site === name)) {
         const ofHost = embedded
           ? url
-          : through((await route(`MariaDB from ${place.host}`, mariadb.port)).port, url)
+          : through((await route(`MariaDB from ${place.machine}`, mariadb.port)).port, url)
         const options = {
           ...place,
           otherGeometry: 'otherGeometry' in place && !apart,

@@ -57,14 +57,14 @@ export async function close(run: Run, actor: Actor): Promise<void> {
 
 /** Whether the cache takes each frame. */
 function takesAll({ scenario, servers }: Run): boolean {
-  const { bigRows, itemLimit, serverBytes, cachePerHost, differentLists } = scenario
+  const { bigRows, itemLimit, serverBytes, cachePerMachine, differentLists } = scenario
   return (
     servers.every((server) => server.up) &&
     // A few big frames fill all cells of a layer.
     !bigRows &&
     itemLimit >= MAX_ITEM_BYTES &&
     serverBytes === Infinity &&
-    !cachePerHost &&
+    !cachePerMachine &&
     !differentLists
   )
 }

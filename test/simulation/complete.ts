@@ -20,7 +20,7 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     scenario.orphaned === 0 &&
     !scenario.bigRows &&
     !scenario.commitsImplicitly &&
-    !scenario.cachePerHost &&
+    !scenario.cachePerMachine &&
     !scenario.differentLists
   return (
     quiet &&

@@ -19,7 +19,7 @@ function isQuiet(scenario: Scenario): boolean {
     scenario.late === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
     scenario.serverBytes === Infinity &&
-    !scenario.cachePerHost &&
+    !scenario.cachePerMachine &&
     // A process that has not heard yet of its grid's new id places by the old one.
     scenario.otherSite !== 'clone' &&
     !scenario.differentLists

@@ -136,7 +136,7 @@ function lostOf(actor: Actor) {
  * after that comes there even if it is killed a few seconds later.
  */
 export async function checkApart(run: Run): Promise<void> {
-  const { world, scenario, hosts } = run
+  const { world, scenario, machines } = run
   // Below a watermark that lies ahead none rises, and no mark with it.
   if (scenario.databaseStepMs > 0) return
   // A process that has lost a transaction to a statement of `commit` commits nothing any more.
@@ -144,14 +144,14 @@ export async function checkApart(run: Run): Promise<void> {
   const marksFit =
     scenario.itemLimit >= 2200 && scenario.serverBytes === Infinity && !scenario.differentLists
   if (
-    hosts.length < 2 ||
+    machines.length < 2 ||
     !marksFit ||
-    hosts.some((servers) => servers.some((server) => !server.up))
+    machines.some((servers) => servers.some((server) => !server.up))
   ) {
     return
   }
   const away = run.actors.filter(
-    (actor) => actor.writes && actor.goesOn && actor.process.servers === hosts[1],
+    (actor) => actor.writes && actor.goesOn && actor.process.servers === machines[1],
   )
   if (away.length === 0) return
   for (let ms = 0; ms < 120_000; ms += 5000) {

@@ -36,8 +36,8 @@ export class Run {
   readonly records: Records
   /** The databases; the second may be a later clone of the first. */
   readonly sites: Site[]
-  /** The cache servers of each host. */
-  readonly hosts: SimulatedCacheServer[][]
+  /** The cache servers of each machine. */
+  readonly machines: SimulatedCacheServer[][]
   readonly actors: Actor[] = []
   collectorsAwayUntil = 0
   readonly #holdUps: HoldUps
@@ -52,11 +52,11 @@ export class Run {
     this.sites = (scenario.otherSite === 'none' ? ['A'] : ['A', 'B']).map(
       (name) => new Site(name, world, scenario, this.records),
     )
-    this.hosts = (scenario.cachePerHost ? ['cache', 'other'] : ['cache']).map((host) =>
+    this.machines = (scenario.cachePerMachine ? ['cache', 'other'] : ['cache']).map((machine) =>
       Array.from(
         { length: scenario.servers },
         (_, i) =>
-          new SimulatedCacheServer(`${host}${i}`, world, scenario, (key, added) => {
+          new SimulatedCacheServer(`${machine}${i}`, world, scenario, (key, added) => {
             if (isCell(key)) this.records.stored(key, added)
           }),
       ),
@@ -64,7 +64,7 @@ export class Run {
   }
 
   get servers(): SimulatedCacheServer[] {
-    return this.hosts.flat()
+    return this.machines.flat()
   }
 
   async play(): Promise<void> {
@@ -212,14 +212,14 @@ export class Run {
   }
 
   startCollector(site: Site): Actor {
-    // Of hosts with caches of their own only the first collects: so it is clear whose frames nobody
+    // Of machines with own caches only the first collects: so it is clear whose frames nobody
     // would find.
     if (!this.#mayCollect(this.actors.length)) this.start(site, false, false)
     return this.start(site, false, true)
   }
 
   #mayCollect(index: number): boolean {
-    return index % this.hosts.length === 0
+    return index % this.machines.length === 0
   }
 
   /** Ends a process at once and starts another in its place. */
@@ -234,9 +234,9 @@ export class Run {
     const { random } = world
     const index = actors.length + 1
     const skew = scenario.clocksWrong ? random.between(-MAX_SKEW_MS, MAX_SKEW_MS) : 0
-    const host = this.hosts[actors.length % this.hosts.length]!
+    const machine = this.machines[actors.length % this.machines.length]!
     const servers =
-      scenario.differentLists && index === 1 && host.length > 1 ? host.slice(0, -1) : host
+      scenario.differentLists && index === 1 && machine.length > 1 ? machine.slice(0, -1) : machine
     const geometry = scenario.geometries[actors.length % scenario.geometries.length]!
     const process = new WideCacheProcess(world, index, { site, servers, geometry, skew })
     process.collects = collects !== false

@@ -40,7 +40,7 @@ export interface Scenario {
    */
   readonly otherSite: 'none' | 'stranger' | 'clone'
   /** Every second process has cache servers of its own, though the database is one. */
-  readonly cachePerHost: boolean
+  readonly cachePerMachine: boolean
   readonly servers: number
   /** Requests to a server that is down fail at once. */
   readonly refusesAtOnce: boolean
@@ -148,7 +148,7 @@ export function scenarioOf(random: Random): Scenario {
     pauseMs,
     holdsThroughPause: pauseMs > 0 && random.chance(0.4),
     otherSite,
-    cachePerHost: !clearly && random.chance(0.06),
+    cachePerMachine: !clearly && random.chance(0.06),
     servers: random.between(1, 3),
     refusesAtOnce: random.chance(0.5),
     itemLimit: random.chance(0.3) ? (bigRows ? 700_000 : random.pick([400, 2200])) : 1024 * 1024,

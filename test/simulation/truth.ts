@@ -274,7 +274,7 @@ export class Truth {
    * to begin again.
    */
   get #drainsBelowWatermark(): boolean {
-    const { duplicated, differentLists, cachePerHost } = this.#scenario
+    const { duplicated, differentLists, cachePerMachine } = this.#scenario
     const collects = this.#records.processes.some(
       (process) =>
         process.site.truth === this &&
@@ -283,7 +283,7 @@ export class Truth {
         !process.toldLost &&
         process.startedAt === 0,
     )
-    return duplicated === 0 && !differentLists && !cachePerHost && collects
+    return duplicated === 0 && !differentLists && !cachePerMachine && collects
   }
 
   /**

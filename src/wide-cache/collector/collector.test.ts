@@ -343,7 +343,7 @@ test('a process with a cache of its own is told so within a minute and a half', 
   start()
   await world.pass(5_000)
   const log = keptLog()
-  start({ logger: log }, 0, new SimulatedCacheServer('memcached of another host', world))
+  start({ logger: log }, 0, new SimulatedCacheServer('memcached of another machine', world))
   await world.pass(90_000)
   assert.equal(log.matching(/use another cache than this process/).length, 1)
   end()

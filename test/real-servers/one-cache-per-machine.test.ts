@@ -1,6 +1,6 @@
 /**
- * Promise 1 on real servers: hosts that share a database but have a memcached each are told of it,
- * and lose nothing.
+ * Promise 1 on real servers: machines that share a database but have a memcached each are told of
+ * it, and lose nothing.
  */
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,20 +11,20 @@ import { sharedMysqlUrl } from '../servers/shared.js'
 import { assertRecorded, countRecorded, createRecorded, rowsOf, uniqueName } from './recorded.js'
 import { startRecorder } from './recorder.js'
 
-/** The host that is told collects at times at which the other has just collected. */
+/** The machine that is told collects at times at which the other has just collected. */
 const EACH_SECOND = '* * * * * *'
 const EACH_TWO_SECONDS = '*/2 * * * * *'
 /** Within it, frames that are committed directly are in SQL. Far less than `confirmSeconds`. */
 const DIRECT_MS = 4_000
-/** The remedy: one list of servers for all, or a name for each host. */
+/** The remedy: one list of servers for all, or a name for each machine. */
 const TELLS_THE_REMEDY = new RegExp(
   'one (?:shared )?(?:server )?list|same (?:list|servers)|shared list|' +
-    'name (?:per|for each) host|each host',
+    'name (?:per|for each) machine|each machine',
   'i',
 )
 
-describe('two hosts, each with its own memcached', { concurrency: true }, () => {
-  test('the log names the remedy; a host killed after that loses its open frame only', async () => {
+describe('two machines, each with its own memcached', { concurrency: true }, () => {
+  test('the log names the remedy; one killed after that loses its open frame only', async () => {
     const memcached = [await startMemcached(), await startMemcached()] as const
     const database = await sharedMysqlUrl()
     const sql = mysql(database)
@@ -36,7 +36,7 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
       name,
       collect: EACH_SECOND,
     })
-    // A keeps the lease, so B is the host that the collectors do not see.
+    // A keeps the lease, so B is the machine that the collectors do not see.
     let number = 10
     await a.append(0, 0, number)
     await eventually('A collects', async () => (await countRecorded(sql)) >= number)
@@ -53,7 +53,7 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
         number += 10
       }
       let untold: unknown
-      const told = eventually('the log of host B names the remedy', () =>
+      const told = eventually('the log of machine B names the remedy', () =>
         b.lines.some((line) => TELLS_THE_REMEDY.test(line)),
       ).catch((error: unknown) => {
         untold = error
@@ -72,7 +72,7 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
       await b.kill()
       const all = [...rowsOf(0, 0, number), ...rowsOf(1, 0, number)]
       await eventually(
-        'the rows of both hosts are in SQL',
+        'the rows of both machines are in SQL',
         async () => (await countRecorded(sql)) >= all.length,
       ).catch(() => undefined)
       await a.close()
@@ -91,23 +91,25 @@ describe('two hosts, each with its own memcached', { concurrency: true }, () => 
     const sql = mysql(database)
     await createRecorded(sql)
     const name = uniqueName()
-    const hosts = await Promise.all(
+    const machines = await Promise.all(
       memcached.map(({ address }) =>
         startRecorder({ cache: `memcached://${address}`, database, name, collect: EACH_SECOND }),
       ),
     )
     try {
       for (let from = 0; from < 1500; from += 10) {
-        await Promise.all(hosts.map((host, writer) => host.append(writer, from, from + 10)))
+        await Promise.all(
+          machines.map((machine, writer) => machine.append(writer, from, from + 10)),
+        )
         await delay(100)
       }
-      await Promise.all(hosts.map((host) => host.close()))
+      await Promise.all(machines.map((machine) => machine.close()))
       await assertRecorded(
         sql,
-        hosts.flatMap((_, writer) => rowsOf(writer, 0, 1500)),
+        machines.flatMap((_, writer) => rowsOf(writer, 0, 1500)),
       )
     } finally {
-      await Promise.all(hosts.map((host) => host.kill()))
+      await Promise.all(machines.map((machine) => machine.kill()))
       await sql.close()
       await Promise.all(memcached.map((server) => server.kill()))
     }
