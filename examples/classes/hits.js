@@ -50,7 +50,7 @@ try {
   server.close()
   await once(server, 'close')
 
-  // Collectors do this by themselves, every ten seconds.
+  // The package does this by itself, every three seconds.
   await hits.flush()
   await hits.drain({ all: true })
 
