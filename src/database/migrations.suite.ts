@@ -15,12 +15,12 @@ import { wrapped } from '../../test/servers/wrapped.js'
 import type { RegisterTest } from '../testing/runner.js'
 import { rejects } from '../testing/rejects.js'
 import { type Database, DatabaseError } from './database.js'
-import { migrate, type MigrationHost } from './migrations.js'
+import { migrate, type Migratable } from './migrations.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 /** An adapter whose folder of migrations can be chosen. */
 export type MigratableDatabase = Database &
-  MigrationHost & {
+  Migratable & {
     migrate(parts?: readonly string[], folder?: URL): Promise<void>
   }
 
@@ -240,13 +240,13 @@ async function atEachStatement(
   })
 }
 
-/** `host`, with `before` called before each statement of a migration, with its number. */
-function watched(host: MigrationHost, before: (number: number) => Promise<void>): MigrationHost {
+/** `database`, with `before` called before each statement of a migration, with its number. */
+function watched(database: Migratable, before: (number: number) => Promise<void>): Migratable {
   let number = 0
   return {
-    query: (sql, values) => host.query(sql, values),
+    query: (sql, values) => database.query(sql, values),
     exclusively: (work) =>
-      host.exclusively((queryable) =>
+      database.exclusively((queryable) =>
         work(
           wrapped(queryable, {
             query: async (sql, values) => {

@@ -44,7 +44,7 @@ export interface AppliedPart {
 }
 
 /** A database that lets one caller at a time, of all processes, change its tables. */
-export interface MigrationHost extends Pick<Queryable, 'query'> {
+export interface Migratable extends Pick<Queryable, 'query'> {
   /** Rejects with category `lock` when others hold the tables too long. */
   exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T>
 }
@@ -78,7 +78,7 @@ export function migrationsBusy(): DatabaseError {
  * of one of the names, before anything is written; `DATABASE_MIGRATING`
  */
 export async function migrate(
-  host: MigrationHost,
+  database: Migratable,
   folder: URL,
   parts: readonly string[],
 ): Promise<void> {
@@ -86,12 +86,12 @@ export async function migrate(
     await Promise.all(parts.map(async (part) => [part, await migrationsOf(part, folder)] as const)),
   )
   // First without a lock and without DDL, which the user of a web process may have no right to.
-  const applied = await appliedParts(host).catch(noneYet)
+  const applied = await appliedParts(database).catch(noneYet)
   if (applied && parts.every((part) => isThere(applied.get(part), migrations.get(part)!))) return
   const deadline = performance.now() + MIGRATION_LOCK_SECONDS * 1_000
   for (;;) {
     try {
-      return await host.exclusively((queryable) => bringUp(queryable, migrations))
+      return await database.exclusively((queryable) => bringUp(queryable, migrations))
     } catch (error) {
       if (!(error instanceof DatabaseError) || !isOthers(error)) throw error
       if (performance.now() > deadline) throw migrationsBusy()

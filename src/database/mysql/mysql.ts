@@ -25,7 +25,7 @@ import {
   migrationsFolder,
   PARTS,
   migrationsBusy,
-  type MigrationHost,
+  type Migratable,
 } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
@@ -59,7 +59,7 @@ export function mysql(given: string | MysqlOptions): Database {
   return new MysqlDatabase(given)
 }
 
-export class MysqlDatabase implements Database, MigrationHost {
+export class MysqlDatabase implements Database, Migratable {
   readonly dialect = 'mysql'
   readonly #schema: string
   readonly #sessions: MysqlHosts

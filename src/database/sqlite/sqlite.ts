@@ -18,7 +18,7 @@ import {
   type Transaction,
 } from '../database.js'
 import { databaseNow } from '../dialect.js'
-import { migrate, migrationsFolder, PARTS, type MigrationHost } from '../migrations.js'
+import { migrate, migrationsFolder, PARTS, type Migratable } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { Mutex } from '../mutex.js'
 import { checkedValues } from '../statement-values.js'
@@ -43,7 +43,7 @@ export function sqlite(file: string): Database {
   return new SqliteDatabase(file)
 }
 
-export class SqliteDatabase implements Database, MigrationHost {
+export class SqliteDatabase implements Database, Migratable {
   readonly dialect = 'sqlite'
   readonly maxStatementBytes = MAX_STATEMENT_BYTES
   /** The path of the file, or `:memory:`. */
