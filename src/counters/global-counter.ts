@@ -250,7 +250,7 @@ export class GlobalCounterIn {
  * value is never given out twice and no acknowledged increment is lost, whatever the cache forgets
  * and whenever. `add` and `increment` alone leave two gaps. They are closed so:
  * - *A stale `add`* of an old maximum after an eviction. Here every loss of the key opens a new
- *   generation, with a key that holds a random token. One transaction locks the counter's rows,
+ *   generation, with a key that holds a unique token. One transaction locks the counter's rows,
  *   takes the maximum, seeds the new key and commits, so a key is seeded exactly once, before
  *   anybody can know it. An old key that comes back is out of use.
  * - *A loss between increment and persisting.* The rows carry the generation, and a value is

@@ -1,6 +1,6 @@
 /**
  * The counters of one sequence in the cache, one for each generation. A counter lives under a key
- * with its generation's random token.
+ * with its generation's unique token.
  */
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 

@@ -1,7 +1,7 @@
 /**
  * The protocol of a sequence: numbers from a counter in the cache, made safe by one row in SQL.
  *
- * Why no number is handed out twice. A generation's counter lives under a key with a random token,
+ * Why no number is handed out twice. A generation's counter lives under a key with a unique token,
  * which one process adds once, before anybody knows it; so within a generation `increment` gives
  * each number once. Nothing above `reserved` is handed out before SQL has raised it, which it
  * refuses for any generation but the newest; and the next generation begins at what was reserved.

@@ -1,5 +1,5 @@
 /**
- * The keys of one grid in the cache. The id is random and known to one database only, so databases
+ * The keys of one grid in the cache. The id is unique and known to one database only, so databases
  * that share a cache never share a key.
  */
 export class GridKeys {

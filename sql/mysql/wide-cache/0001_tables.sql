@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- One row a grid. The id is random and part of every cache key, so that databases can share a cache; another width or
+-- One row a grid. The id is unique and part of every cache key, so that databases can share a cache; another width or
 -- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
 -- watermark is the newest drained layer. Collectors read long layers before they are old enough: complete_to is a moment
 -- before which all rows are in SQL by that. mark is the newest mark that a collector has put into the cache, period_seconds

@@ -27,7 +27,7 @@ const MARKS_COMPARED = 6
 const MARKS_MISSING = 3
 
 /**
- * Tells whether database and cache belong together. Each collecting run writes a random mark to SQL
+ * Tells whether database and cache belong together. Each collecting run writes a unique mark to SQL
  * and then appends it to a list in the cache. A mark in the list that SQL never had comes from
  * another database that uses the same grid id: a clone, or this one before it was restored from a
  * backup. Marks of SQL that the list never shows were put into another cache: each machine has a

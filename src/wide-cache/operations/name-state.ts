@@ -27,8 +27,8 @@ export interface GridFigures {
   /** Seconds a layer lasts. */
   readonly layerSeconds: number
   /**
-   * Id of the process that has the grid in its memory (`memory:`), in hexadecimal. The process may
-   * have ended. `null`: the grid is in a shared cache.
+   * Id of the process that has the grid in its memory (`memory:`), in the text of a UUID. The
+   * process may have ended. `null`: the grid is in a shared cache.
    */
   readonly privateTo: string | null
   /** The newest drained layer. */
