@@ -6,7 +6,7 @@
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { skipLocked } from '../database/dialect.js'
-import { table } from '../database/table.js'
+import { type Table, table } from '../database/table.js'
 import { HASHES } from './encoding.js'
 
 /** From the first hash to the last, both within. */
@@ -44,6 +44,8 @@ export class BucketsDifferError extends RangeError {
 export class Buckets {
   readonly #database: PreparedDatabase
   readonly #names: BucketTables
+  readonly #all: Table<readonly [id: string, buckets: number]>
+  readonly #buckets: Table<readonly [id: string, bucket: number, first: number, last: number]>
   readonly #id: string
   readonly #given: number | undefined
   readonly #default: number
@@ -57,7 +59,10 @@ export class Buckets {
     { given, byDefault }: { given: number | undefined; byDefault: number },
   ) {
     this.#database = database
+    const { all, buckets, owner } = names
     this.#names = names
+    this.#all = table(all, [owner], 'buckets')
+    this.#buckets = table(buckets, [owner, 'bucket'], 'first_hash', 'last_hash')
     this.#id = id
     this.#given = given
     this.#default = byDefault
@@ -145,8 +150,7 @@ export class Buckets {
    * other.
    */
   async #lockAll(tx: Transaction): Promise<void> {
-    const { all, owner } = this.#names
-    await table(all, [owner], 'buckets').upsert(tx, [[this.#id, 0]])
+    await this.#all.upsert(tx, [[this.#id, 0]])
   }
 
   async #rewrite(tx: Transaction, count: number): Promise<void> {
@@ -155,7 +159,7 @@ export class Buckets {
     // It waits for the processors that are at a bucket.
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
     const bound = (bucket: number): number => Math.floor((bucket * HASHES) / count)
-    await table(buckets, [owner, 'bucket'], 'first_hash', 'last_hash').insert(
+    await this.#buckets.insert(
       tx,
       Array.from({ length: count }, (_, bucket) => [
         this.#id,

@@ -11,7 +11,7 @@ import {
 } from '../connections/counting.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Transaction } from '../database/database.js'
-import { table } from '../database/table.js'
+import { type Table, table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { Buckets, type BucketTables } from './buckets.js'
@@ -38,6 +38,7 @@ export class Queue<K, V> {
   readonly environment: Environment
   /** Errors of its database; `undefined`: another object reports them. */
   readonly errors: ErrorCounts | undefined
+  readonly #queued: Table<readonly [id: string, hash: number, key: Buffer, value: Buffer]>
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.insert(tx, rows))
 
   /** @param what the class, for errors. @throws TypeError, RangeError naming the option */
@@ -48,7 +49,9 @@ export class Queue<K, V> {
     environment: Environment,
   ) {
     const { id, database, buckets, keyCodec, valueCodec, logger } = settings
+    const { queued, owner, key, value } = tables
     this.tables = tables
+    this.#queued = table(queued, [owner, 'hash', key, value])
     this.id = id
     this.connections = new Connections(what, id, environment)
     this.database = this.connections.openDatabase(database, ['collision-free-map'], {
@@ -81,10 +84,9 @@ export class Queue<K, V> {
 
   /** Inserts `rows` at once. */
   insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
-    const { queued, owner, key, value } = this.tables
-    return table(queued, [owner, 'hash', key, value]).insert(
+    return this.#queued.insert(
       tx,
-      rows.map((row) => [this.id, row.hash, row.key, row.value]),
+      rows.map(({ hash, key, value }) => [this.id, hash, key, value]),
     )
   }
 }

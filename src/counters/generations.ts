@@ -13,6 +13,7 @@ const SHARDS = table(
   ['generation', 'replace'],
   ['value', 'greatest'],
 )
+const GENERATIONS = table('global_counter_generations', ['name', 'generation'], 'token', 'seed')
 
 /** Generations whose beginning is remembered, for increments that are late. */
 const KEPT_GENERATIONS = 10_000
@@ -203,10 +204,7 @@ export class Generations {
         shard === bearer ? value : 0,
       ]),
     )
-    await tx.query(
-      'INSERT INTO global_counter_generations (name, generation, token, seed) VALUES (?, ?, ?, ?)',
-      [this.#name, generation, token, seed],
-    )
+    await GENERATIONS.insert(tx, [[this.#name, generation, token, seed]])
     await tx.query('UPDATE global_counters SET generation = ?, shards = ? WHERE name = ?', [
       generation,
       shards,

@@ -6,6 +6,9 @@ import { DAY_MS } from '../support/clock.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import { placeholders, type RowUpdate } from '../database/dialect.js'
+import { table } from '../database/table.js'
+
+const LANES = table('sharded_counter_lanes', ['lane'], 'sequence', 'created_at')
 
 /** A lane is left for a new one after so long, so that its row is known to be out of use later. */
 export const LANE_MS: number = DAY_MS
@@ -18,10 +21,7 @@ const REMOVED_AT_ONCE = 100
 export async function openLane(database: PreparedDatabase, id: Buffer): Promise<void> {
   await database.migrate()
   const now = await database.now()
-  await database.query(
-    'INSERT INTO sharded_counter_lanes (lane, sequence, created_at) VALUES (?, 0, ?)',
-    [id, now],
-  )
+  await LANES.insert(database, [[id, 0, now]])
   const { rows } = await database.query(
     'SELECT lane FROM sharded_counter_lanes ' +
       `WHERE created_at < ? ORDER BY created_at LIMIT ${REMOVED_AT_ONCE}`,

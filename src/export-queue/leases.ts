@@ -9,7 +9,17 @@
 import type { HashRange } from '../buckets/buckets.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Transaction } from '../database/database.js'
+import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
+
+const LEASES = table(
+  'export_queue_leases',
+  ['queue', 'holder'],
+  'first_hash',
+  'last_hash',
+  'held_until',
+  'failures',
+)
 
 /** After the death of a process its bucket rests so long. */
 const LEASE_MS = 10_000
@@ -50,11 +60,7 @@ export class Leases {
       failures = Math.max(failures, Number(row['failures']))
     }
     const holder = this.#environment.newId()
-    await tx.query(
-      'INSERT INTO export_queue_leases ' +
-        '(queue, holder, first_hash, last_hash, held_until, failures) VALUES (?, ?, ?, ?, ?, ?)',
-      [this.#queue, holder, first, last, now + LEASE_MS, failures],
-    )
+    await LEASES.insert(tx, [[this.#queue, holder, first, last, now + LEASE_MS, failures]])
     return holder
   }
 

@@ -2,12 +2,15 @@ import { appendOrAdd } from '../../cache/append-or-add.js'
 import { type Cache, CacheError } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import { placeholders } from '../../database/dialect.js'
+import { table } from '../../database/table.js'
 import { type Clock, sleep } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { GridKeys } from '../grid-keys.js'
 import type { GridRecord } from '../ledger/grid-record.js'
 import { MARKS_KEPT_MS } from '../ledger/retention.js'
 import { marksIn, marksOf, MAX_MARKS } from './mark-list.js'
+
+const MARKS = table('wide_cache_marks', ['grid_id', 'mark'], 'made_at')
 
 /** Lifetime of the list: half the time for which SQL keeps marks, so that it knows those listed. */
 const LIST_TTL_SECONDS = MARKS_KEPT_MS / 2 / 1000
@@ -78,10 +81,7 @@ export class Marks {
   async put(keys: GridKeys, now: number): Promise<Buffer | 'foreign' | undefined> {
     if (this.#cache.scope === 'private') return undefined
     const mark = this.#newId()
-    await this.#database.query(
-      'INSERT INTO wide_cache_marks (grid_id, mark, made_at) VALUES (?, ?, ?)',
-      [keys.id, mark, now],
-    )
+    await MARKS.insert(this.#database, [[keys.id, mark, now]])
     try {
       if (!(await appendOrAdd(this.#cache, keys.marks, mark, LIST_TTL_SECONDS))) return undefined
       // Read behind the own mark: of two databases, the one that puts its mark later sees that of
