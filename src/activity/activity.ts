@@ -349,7 +349,12 @@ function engineSettings(
   return {
     ...settings.grid,
     name,
-    nameSettings: { kind: 'activity', keepSeconds, historyDays, keep, repeatSeconds: 0 },
+    kind: 'activity',
+    nameSettings: {
+      keepSeconds: { value: keepSeconds, counts: 'longest' },
+      historyDays: { value: historyDays, counts: 'longest' },
+      keep: { value: keep, counts: 'last' },
+    },
     tables: ['activity'],
     codec: visitCodec,
     commit: commitVisits,

@@ -4,18 +4,17 @@
  * commits what was in quarantine.
  */
 import type { Queryable } from '../database/database.js'
-import {
-  type Keep,
-  type NameSettings,
-  readNameSettings,
-} from '../wide-cache/ledger/name-settings.js'
+import { type NameSettings, readNameSettings } from '../wide-cache/ledger/name-settings.js'
+
+/** Data of visits that is kept in SQL: rows and sums, or sums alone. */
+export type Keep = 'rows' | 'sums'
 
 /** Part of the visits of a name that is kept from now on. */
 export async function keptOf(queryable: Queryable, name: string): Promise<Keep> {
   return keptBy(await readNameSettings(queryable, name))
 }
 
-/** Reads that from a recorded use: rows, unless a process has given another value. */
-export function keptBy(use: NameSettings | undefined): Keep {
-  return use?.keep || 'rows'
+/** Reads that from recorded settings: rows, unless a process has given another value. */
+export function keptBy(settings: NameSettings | undefined): Keep {
+  return settings?.keep === 'sums' ? 'sums' : 'rows'
 }

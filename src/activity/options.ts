@@ -9,7 +9,7 @@ import {
 } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
-import type { Keep } from '../wide-cache/ledger/name-settings.js'
+import type { Keep } from './keep.js'
 import {
   GRID_OPTIONS,
   type GridOptions,

@@ -14,7 +14,8 @@ import {
 } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
-import { enterName, type Keep } from '../wide-cache/ledger/name-settings.js'
+import { enterName } from '../wide-cache/ledger/name-settings.js'
+import type { Keep } from './keep.js'
 import { commitVisits } from './commit.js'
 import { recount } from './recount.js'
 import { removeOldVisits } from './retention.js'
@@ -169,14 +170,12 @@ async function assertRecounted(database: Database, name: string): Promise<number
 
 /** A process enters that gives the option `keep`. */
 const keep = (database: Database, name: string, kept: Keep) =>
-  enterName(database, name, {
+  enterName(database, {
+    name,
     kind: 'activity',
     cellTtlSeconds: 3600,
     vanishedSeconds: 3600,
-    keepSeconds: 86_400,
-    historyDays: 8,
-    repeatSeconds: 0,
-    keep: kept,
+    nameSettings: { keep: { value: kept, counts: 'last' } },
   })
 
 const visits = fc.array(

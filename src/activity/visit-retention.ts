@@ -2,10 +2,10 @@ import type { Database } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
-import { type Keep, readNameSettings } from '../wide-cache/ledger/name-settings.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { watchBalance } from './balance.js'
 import { type ActivityCertificate, certificateLine } from './certificate.js'
-import { keptBy } from './keep.js'
+import { type Keep, keptBy } from './keep.js'
 import type { ActivitySettings } from './options.js'
 import { removeOldVisits } from './retention.js'
 
@@ -42,12 +42,12 @@ export class VisitRetention {
     const began = clock.elapsed()
     const until = began + this.#durationMs(began)
     await watchBalance(database, name, logger)
-    const use = await readNameSettings(database, name)
-    this.#compareKeep(keptBy(use))
+    const recorded = await readNameSettings(database, name)
+    this.#compareKeep(keptBy(recorded))
     const kept = {
-      rowsMs: 1000 * this.#keptSeconds(use?.keepSeconds),
-      valuesDays: Math.max(historyDays, use?.historyDays ?? 0),
-      vanishedSeconds: use?.vanishedSeconds ?? vanishedSeconds,
+      rowsMs: 1000 * this.#keptSeconds(recorded?.keepSeconds),
+      valuesDays: Math.max(historyDays, recorded?.historyDays ?? 0),
+      vanishedSeconds: recorded?.vanishedSeconds ?? vanishedSeconds,
     }
     const onCertified = (certificate: ActivityCertificate): void => {
       const line = certificateLine(name, certificate)

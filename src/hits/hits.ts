@@ -366,7 +366,11 @@ function engineSettings(
   return {
     ...settings.grid,
     name: gridName,
-    nameSettings: { kind: 'hits', keepSeconds, historyDays: 0, repeatSeconds, keep: '' },
+    kind: 'hits',
+    nameSettings: {
+      keepSeconds: { value: keepSeconds, counts: 'longest' },
+      repeatSeconds: { value: repeatSeconds, counts: 'last' },
+    },
     tables: ['hits', 'collision-free-map'],
     codec: hitCodec,
     commit: hitsCommit(settings, map),

@@ -10,7 +10,6 @@ import { entering } from './entering.js'
 import { stampOf } from './frame.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
-import type { NameSettings } from './ledger/name-settings.js'
 import { DrainTurns } from './collector/drain-turns.js'
 import { PublishedWatermark } from './published-watermark.js'
 import type { CloseReport } from './writer/closing.js'
@@ -21,16 +20,15 @@ export function engineParts<Row>(
   settings: EngineSettings<Row>,
   environment: Environment,
 ) {
-  const { name, cellTtlSeconds, vanishedSeconds } = settings
+  const { name, layerSeconds } = settings
   const { clock, newId } = environment
-  const nameSettings: NameSettings = { ...settings.nameSettings, cellTtlSeconds, vanishedSeconds }
   const cache = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = cache
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
   const watch = new ClockWatch(clock, logger)
   const owner = newId()
   const record = new GridRecord({ name, geometry: settings, owner, scope, newId })
-  const enter = entering({ ...settings, nameSettings, scope, clock, watch, record })
+  const enter = entering({ own: settings, layerSeconds, scope, clock, watch, record })
   const tables = ['wide-cache', ...settings.tables]
   const database = connections.openDatabase(settings.database, tables, {
     logger: settings.logger,
@@ -42,7 +40,7 @@ export function engineParts<Row>(
     ...ports,
     watch,
     record,
-    stamp: stampOf(nameSettings.kind),
+    stamp: stampOf(settings.kind),
     turns: new DrainTurns(environment),
   }
   const marks = new Marks(parts)

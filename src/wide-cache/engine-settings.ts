@@ -3,16 +3,13 @@ import type { Codec } from '../support/codec.js'
 import type { RetentionContext } from './contexts.js'
 import type { GridSettings } from './grid-options.js'
 import type { Commit } from './ledger/rows.js'
-import type { NameSettings } from './ledger/name-settings.js'
+import type { OwnName } from './ledger/name-settings.js'
 import type { AddedMetrics } from './operations/name-state.js'
 
 export type RemoveOld = (database: Database, context: RetentionContext) => Promise<boolean | void>
 
 /** Settings of an engine: those of its grid, and what activity, hits or a WideCache hand in. */
-export interface EngineSettings<Row> extends GridSettings {
-  readonly name: string
-  /** What SQL records of the name. */
-  readonly nameSettings: Omit<NameSettings, 'cellTtlSeconds' | 'vanishedSeconds'>
+export interface EngineSettings<Row> extends GridSettings, OwnName {
   /** Parts of the package whose tables it needs. */
   readonly tables: readonly string[]
   readonly codec: Codec<Row>

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { ClockWatch } from './clock-watch.js'
 import type { GridRecord } from './ledger/grid-record.js'
-import { enterName, type NameSettings } from './ledger/name-settings.js'
+import { enterName, type OwnName } from './ledger/name-settings.js'
 
 /**
  * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
@@ -15,16 +15,14 @@ const NEW_GRID_SECONDS = 300
  * runs whenever the tables have been migrated, and takes the database as it is by then.
  */
 export function entering({
-  name,
-  nameSettings,
+  own,
   layerSeconds,
   scope,
   clock,
   watch,
   record,
 }: {
-  readonly name: string
-  readonly nameSettings: NameSettings
+  readonly own: OwnName
   readonly layerSeconds: number
   readonly scope: 'shared' | 'private'
   readonly clock: Clock
@@ -33,12 +31,12 @@ export function entering({
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
-    await enterName(database, name, nameSettings)
+    await enterName(database, own)
     const now = await watch.now(database)
     const ageMs = clock.elapsed() - createdAt
     // A private cache has no cells older than this process.
     const oldest = scope === 'private' ? ageMs / 1000 + layerSeconds : NEW_GRID_SECONDS
-    const seconds = Math.min(oldest, nameSettings.cellTtlSeconds)
+    const seconds = Math.min(oldest, own.cellTtlSeconds)
     await record.enter(database, now, seconds, Math.floor(now - ageMs))
   }
 }

@@ -17,7 +17,8 @@ test('what is not given has its default, also where it is given as undefined', (
   })
   assert.deepEqual(figures, {
     name: 'test',
-    nameSettings: { kind: 'rows', keepSeconds: 0, historyDays: 0, repeatSeconds: 0, keep: '' },
+    kind: 'rows',
+    nameSettings: {},
     tables: [],
     afterRun: undefined,
     metrics: undefined,

@@ -117,13 +117,8 @@ export function settingsOf<Row, Figures>(
   return Object.freeze({
     ...gridSettings(grid),
     name: identifier('name', name),
-    nameSettings: {
-      kind: kindOf(kind),
-      keepSeconds: 0,
-      historyDays: 0,
-      repeatSeconds: 0,
-      keep: '' as const,
-    },
+    kind: kindOf(kind),
+    nameSettings: {},
     tables: [],
     codec,
     commit,

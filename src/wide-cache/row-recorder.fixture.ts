@@ -6,8 +6,12 @@ import { settingsOf, type WideCacheOptions } from './options.js'
 import { RowRecorder, rowEngine } from './wide-cache.js'
 
 /** Settings beside the options of a WideCache. */
-export type OwnSettings = Partial<EngineSettings<never>['nameSettings']> &
-  Partial<Pick<EngineSettings<never>, 'tables' | 'afterRun' | 'metrics' | 'collectorRemedy'>>
+export type OwnSettings = Partial<
+  Pick<
+    EngineSettings<never>,
+    'kind' | 'nameSettings' | 'tables' | 'afterRun' | 'metrics' | 'collectorRemedy'
+  >
+>
 
 export function openEngine<Row, Figures = unknown>(
   options: WideCacheOptions<Row, Figures>,
@@ -15,14 +19,7 @@ export function openEngine<Row, Figures = unknown>(
   own: OwnSettings = {},
 ): { wide: RowRecorder<Row, Figures>; engine: Engine<Row> } {
   const settings = settingsOf(options)
-  const { tables = [], afterRun, metrics, collectorRemedy = settings.collectorRemedy } = own
-  const { kind, keepSeconds, historyDays, repeatSeconds, keep } = {
-    ...settings.nameSettings,
-    ...own,
-  }
-  const nameSettings = { kind, keepSeconds, historyDays, repeatSeconds, keep }
-  const whole = { ...settings, nameSettings, tables, afterRun, metrics, collectorRemedy }
-  const engine = rowEngine(whole, environment)
+  const engine = rowEngine({ ...settings, ...own }, environment)
   return { wide: new RowRecorder(engine, settings.read), engine }
 }
 

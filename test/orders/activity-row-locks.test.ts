@@ -132,22 +132,20 @@ test('views committed at any moment of the removal of a value are not lost', asy
 
 test('visits committed while keep changes at any moment have rows, or are sums alone', async () => {
   const activityName = (statement: number) => `keep${statement}`
-  const use = (keep: 'rows' | 'sums') => ({
+  const own = (name: string, keep: 'rows' | 'sums') => ({
+    name,
     kind: 'activity',
     cellTtlSeconds: 3_600,
     vanishedSeconds: 3_600,
-    keepSeconds: 0,
-    historyDays: 0,
-    repeatSeconds: 0,
-    keep,
+    nameSettings: { keep: { value: keep, counts: 'last' as const } },
   })
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      await enterName(database, activityName(statement), use('rows'))
+      await enterName(database, own(activityName(statement), 'rows'))
       await commit({ database: stopped }, [visit(START, 1)], START, activityName(statement))
     },
-    (statement) => enterName(other, activityName(statement), use('sums')),
+    (statement) => enterName(other, own(activityName(statement), 'sums')),
   )
   assert(statements > 6)
   for (let statement = 1; statement <= statements; statement++) {

@@ -138,19 +138,17 @@ test('visits committed while keep changes have rows or count as sums alone', asy
   const kept = new Set<unknown>()
   await explore(async (orders) => {
     const [writer, other] = [orders.actor('writer'), orders.actor('other')]
-    const use = (keep: 'rows' | 'sums') => ({
+    const own = (keep: 'rows' | 'sums') => ({
+      name: NAME,
       kind: 'activity',
       cellTtlSeconds: 3_600,
       vanishedSeconds: 3_600,
-      keepSeconds: 0,
-      historyDays: 0,
-      repeatSeconds: 0,
-      keep,
+      nameSettings: { keep: { value: keep, counts: 'last' as const } },
     })
-    await orders.alone(() => enterName(other.database, NAME, use('rows')))
+    await orders.alone(() => enterName(other.database, own('rows')))
     await orders.together({
       writer: () => commit(writer, [visit(START, 1), visit(START, 2)]),
-      other: () => enterName(other.database, NAME, use('sums')),
+      other: () => enterName(other.database, own('sums')),
     })
     assertBooks(orders, 2)
     kept.add(orders.look('SELECT COUNT(*) AS n FROM activities')[0]?.['n'])

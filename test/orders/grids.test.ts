@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { GridKeys } from '../../src/wide-cache/grid-keys.js'
 import {
   enterName,
+  type GivenSetting,
   KindDiffersError,
-  type NameSettings,
+  type OwnName,
   readNameSettings,
 } from '../../src/wide-cache/ledger/name-settings.js'
 import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
@@ -19,14 +20,12 @@ const MONTH_MS = 31 * 24 * 3600 * 1000
 const FEW_LAYERS = { width: 1, layerSeconds: 300 }
 const LEASE_MS = 20_000
 const WRITER = Buffer.alloc(16, 1)
-const USE: NameSettings = {
+const OWN: OwnName = {
+  name: NAME,
   kind: 'a',
   cellTtlSeconds: 100,
   vanishedSeconds: 100,
-  keepSeconds: 10,
-  historyDays: 1,
-  keep: '',
-  repeatSeconds: 0,
+  nameSettings: {},
 }
 
 async function enter({ record, database }: Parts): Promise<void> {
@@ -154,7 +153,7 @@ test('of two kinds that processes record for a name at once, one is refused', as
     const refused: string[] = []
     const use = (kind: string) => async () => {
       try {
-        await enterName(orders.actor(kind).database, NAME, { ...USE, kind })
+        await enterName(orders.actor(kind).database, { ...OWN, kind })
       } catch (error) {
         assert(error instanceof KindDiffersError)
         refused.push(kind)
@@ -168,11 +167,12 @@ test('of two kinds that processes record for a name at once, one is refused', as
 
 test('of times that processes record for a name at once, the longest count', async () => {
   await explore(async (orders) => {
-    const use = (actor: string, given: Partial<NameSettings>) => () =>
-      enterName(orders.actor(actor).database, NAME, { ...USE, ...given })
+    const give = (actor: string, given: Partial<OwnName>) => () =>
+      enterName(orders.actor(actor).database, { ...OWN, ...given })
+    const longest = (value: number): GivenSetting => ({ value, counts: 'longest' })
     await orders.together({
-      one: use('one', { cellTtlSeconds: 200, historyDays: 3 }),
-      two: use('two', { keepSeconds: 20, historyDays: 2 }),
+      one: give('one', { cellTtlSeconds: 200, nameSettings: { historyDays: longest(3) } }),
+      two: give('two', { nameSettings: { keepSeconds: longest(20), historyDays: longest(2) } }),
     })
     const found = await orders.alone(() => readNameSettings(orders.actor('').database, NAME))
     const { cellTtlSeconds, keepSeconds, historyDays } = found!
@@ -187,7 +187,7 @@ test('a name whose removal fails is found again until all of it is removed', asy
       const parts = partsOf(orders.actor('process'), { geometry: FEW_LAYERS })
       await enterGrid(orders, [parts])
       await orders.alone(async () => {
-        await enterName(parts.database, NAME, USE)
+        await enterName(parts.database, OWN)
         await parts.marks.put(parts.record.grid!.keys, 0)
         await parts.ledger.commit([new Sender(WRITER).frame(0)])
         await parts.ledger.keepForeign([Buffer.from('no frame')])

@@ -48,14 +48,12 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
     'CREATE TABLE IF NOT EXISTS taken (id ' +
       `${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`,
   )
-  await enterName(database, name, {
+  await enterName(database, {
+    name,
     kind: 'rows',
     cellTtlSeconds: TTL_SECONDS,
     vanishedSeconds: TTL_SECONDS,
-    keepSeconds: 0,
-    historyDays: 0,
-    repeatSeconds: 0,
-    keep: '',
+    nameSettings: {},
   })
   const record = recordOf({ name })
   await record.enter(database, await database.now(), TTL_SECONDS)

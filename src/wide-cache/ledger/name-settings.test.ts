@@ -13,6 +13,7 @@ import {
   KindDiffersError,
   sharedNames,
   type NameSettings,
+  type OwnName,
   readNameSettings,
 } from './name-settings.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
@@ -147,7 +148,25 @@ for (const [what, openDatabase] of DATABASES) {
     const database = await openDatabase()
     after(() => database.close())
     await database.migrate(['wide-cache'])
-    const use = (more: Partial<NameSettings>): NameSettings => ({
+    const name = `use-${what}`
+    const own = ({
+      keepSeconds = 0,
+      repeatSeconds = 0,
+      keep = '',
+      ...others
+    }: Partial<NameSettings>): OwnName => ({
+      name,
+      kind: 'hits',
+      cellTtlSeconds: 100,
+      vanishedSeconds: 100,
+      nameSettings: {
+        keepSeconds: { value: keepSeconds, counts: 'longest' },
+        repeatSeconds: { value: repeatSeconds, counts: 'last' },
+        keep: { value: keep, counts: 'last' },
+      },
+      ...others,
+    })
+    const whole = (recorded: Partial<NameSettings>): NameSettings => ({
       kind: 'hits',
       cellTtlSeconds: 100,
       vanishedSeconds: 100,
@@ -155,14 +174,13 @@ for (const [what, openDatabase] of DATABASES) {
       historyDays: 0,
       repeatSeconds: 0,
       keep: '',
-      ...more,
+      ...recorded,
     })
-    const name = `use-${what}`
     await database.query('DELETE FROM wide_cache_names WHERE name = ?', [name])
     assert.equal(await readNameSettings(database, name), undefined)
     const kinds = ['hits', 'activity', 'hits', 'rows']
     const entered = await Promise.allSettled(
-      kinds.map((kind) => enterName(database, name, use({ kind }))),
+      kinds.map((kind) => enterName(database, own({ kind }))),
     )
     const { kind } = (await readNameSettings(database, name))!
     assert.deepEqual(
@@ -194,14 +212,14 @@ for (const [what, openDatabase] of DATABASES) {
       [{ keep: 'rows' }, { ...steps.at(-1)![1], keep: 'rows' }],
     )
     for (const [given, recorded] of steps) {
-      await enterName(database, name, use({ kind, ...given }))
-      assert.deepEqual(await readNameSettings(database, name), use({ kind, ...recorded }))
+      await enterName(database, own({ kind, ...given }))
+      assert.deepEqual(await readNameSettings(database, name), whole({ kind, ...recorded }))
     }
     await assert.rejects(
-      enterName(database, name, use({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })),
+      enterName(database, own({ kind: 'other', keepSeconds: 10_000, repeatSeconds: 1 })),
       KindDiffersError,
     )
-    assert.deepEqual(await readNameSettings(database, name), use({ kind, ...steps.at(-1)![1] }))
+    assert.deepEqual(await readNameSettings(database, name), whole({ kind, ...steps.at(-1)![1] }))
   })
 }
 
@@ -220,7 +238,14 @@ test('names come with the geometry of their newest shared grid, not of private o
       commit: async () => {},
     },
     undefined,
-    { kind: 'hits', keepSeconds: 9, historyDays: 5, repeatSeconds: 8 },
+    {
+      kind: 'hits',
+      nameSettings: {
+        keepSeconds: { value: 9, counts: 'longest' },
+        historyDays: { value: 5, counts: 'longest' },
+        repeatSeconds: { value: 8, counts: 'last' },
+      },
+    },
   )
   const own = openRows<unknown>({
     name: 'own',

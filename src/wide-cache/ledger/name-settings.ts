@@ -1,46 +1,66 @@
 /**
  * Records in SQL what a name is used for: the kind of its rows, which all processes share, and the
- * settings of recording processes that collectors must know.
+ * settings of recording processes that others must know.
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
 import { table } from '../../database/table.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
 
-/** Data of visits that is kept in SQL: rows and sums, or sums alone. */
-export type Keep = 'rows' | 'sums'
-
-/** What processes record of a name: its kind, and settings that others must know. */
+/**
+ * What SQL has of a name. A setting is the longest, or the last, that a process has given. 0 or
+ * empty: none has given it.
+ */
 export interface NameSettings {
   /** Kind of its rows. The first process decides. */
   readonly kind: string
-  /** Seconds that cells live. The longest counts. */
+  /** Seconds that cells live. */
   readonly cellTtlSeconds: number
   /**
-   * Seconds after which a writer that SQL has not heard of has vanished. The longest counts: then
-   * nothing can come from the cells of any process, nor from a writer that lives and reaches SQL.
+   * Seconds after which a writer that SQL has not heard of has vanished: then nothing can come from
+   * the cells of any process, nor from a writer that lives and reaches SQL.
    */
   readonly vanishedSeconds: number
-  /**
-   * Seconds for which collected data is kept; 0: not given. The longest counts, so that nothing is
-   * removed too early.
-   */
+  /** Seconds that collected data is kept. */
   readonly keepSeconds: number
-  /** Days that values of dimensions are kept by the hour; 0: not given. The most count. */
+  /** An option of activities. */
   readonly historyDays: number
-  /**
-   * Data of visits that is kept; empty: not given, so rows. The last process that gives it decides.
-   */
-  readonly keep: 'rows' | 'sums' | ''
-  /**
-   * Seconds in which a viewer counts once; 0: not given. The last process that gives it decides.
-   */
+  /** An option of activities. */
+  readonly keep: string
+  /** An option of hits. */
   readonly repeatSeconds: number
 }
 
 /** A name whose frames go through shared caches. */
 export interface SharedName extends NameSettings, Geometry {
   readonly name: string
+}
+
+/** The settings, their columns, and what a new row has of one that its process does not give. */
+const SETTINGS = [
+  ['cellTtlSeconds', 'cell_ttl_seconds', 0],
+  ['vanishedSeconds', 'vanished_seconds', 0],
+  ['keepSeconds', 'keep_seconds', 0],
+  ['historyDays', 'history_days', 0],
+  ['repeatSeconds', 'repeat_seconds', 0],
+  ['keep', 'keeps', ''],
+] as const
+
+/** A value that a process gives for a setting. */
+export interface GivenSetting {
+  /** 0 or empty: not given. */
+  readonly value: number | string
+  /** Which of the values counts that processes give. */
+  readonly counts: 'longest' | 'last'
+}
+
+export type GivenSettings = Readonly<Partial<Record<(typeof SETTINGS)[number][0], GivenSetting>>>
+
+/** What a process records of a name. */
+export interface OwnName extends Pick<NameSettings, 'kind' | 'cellTtlSeconds' | 'vanishedSeconds'> {
+  readonly name: string
+  /** Further settings, which depend on the kind. */
+  readonly nameSettings: GivenSettings
 }
 
 /** A process uses a name for another kind of rows than it is recorded for. */
@@ -61,66 +81,43 @@ export class KindDiffersError extends Error {
   }
 }
 
-const TABLE = 'wide_cache_names'
-const COLUMNS = [
-  'kind',
-  'cell_ttl_seconds',
-  'vanished_seconds',
-  'keep_seconds',
-  'history_days',
-  'repeat_seconds',
-  'keeps',
-] as const
+const NAMES = table('wide_cache_names', ['name'], 'kind', ...SETTINGS.map(([, column]) => column))
 
-/** Records the settings that a process has for a name. @throws KindDiffersError; DatabaseError */
-export async function enterName(
-  database: Queryable,
-  name: string,
-  own: NameSettings,
-): Promise<void> {
-  const row = [
-    name,
-    own.kind,
-    own.cellTtlSeconds,
-    own.vanishedSeconds,
-    own.keepSeconds,
-    own.historyDays,
-    own.repeatSeconds,
-    own.keep,
-  ] as const
+/** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
+export async function enterName(database: Queryable, own: OwnName): Promise<void> {
+  const { name, kind } = own
+  const given: GivenSettings = {
+    cellTtlSeconds: { value: own.cellTtlSeconds, counts: 'longest' },
+    vanishedSeconds: { value: own.vanishedSeconds, counts: 'longest' },
+    ...own.nameSettings,
+  }
   let recorded = await readNameSettings(database, name)
   if (!recorded) {
+    const values = SETTINGS.map(([setting, , none]) => given[setting]?.value ?? none)
     // Of several that come at once, the first one's stays.
-    await table(TABLE, ['name'], ...COLUMNS).upsert(database, [row])
+    await NAMES.upsert(database, [[name, kind, ...values]])
     recorded = await readNameSettings(database, name)
   }
   if (!recorded) {
     throw new Error(`wide-cache: the row of "${name}" was deleted while it was recorded`)
   }
-  if (recorded.kind !== own.kind) throw new KindDiffersError(name, recorded.kind, own.kind)
-  const repeatDiffers = own.repeatSeconds > 0 && recorded.repeatSeconds !== own.repeatSeconds
-  const keepDiffers = own.keep !== '' && recorded.keep !== own.keep
-  if (
-    recorded.cellTtlSeconds >= own.cellTtlSeconds &&
-    recorded.vanishedSeconds >= own.vanishedSeconds &&
-    recorded.keepSeconds >= own.keepSeconds &&
-    recorded.historyDays >= own.historyDays &&
-    !repeatDiffers &&
-    !keepDiffers
-  ) {
-    return
+  if (recorded.kind !== kind) throw new KindDiffersError(name, recorded.kind, kind)
+  for (const [setting, column] of SETTINGS) {
+    const one = given[setting]
+    if (!one || !replaces(one, recorded[setting])) continue
+    // Compared in SQL too, because another process may give one meanwhile.
+    const compared = one.counts === 'longest' ? '<' : '<>'
+    await database.query(
+      `UPDATE ${NAMES.name} SET ${column} = ? WHERE name = ? AND ${column} ${compared} ?`,
+      [one.value, name, one.value],
+    )
   }
-  await table(
-    TABLE,
-    ['name'],
-    'kind',
-    ['cell_ttl_seconds', 'greatest'],
-    ['vanished_seconds', 'greatest'],
-    ['keep_seconds', 'greatest'],
-    ['history_days', 'greatest'],
-    repeatDiffers ? ['repeat_seconds', 'replace'] : 'repeat_seconds',
-    keepDiffers ? ['keeps', 'replace'] : 'keeps',
-  ).upsert(database, [row])
+}
+
+/** Tells whether a given value takes the place of the recorded one. */
+function replaces({ value, counts }: GivenSetting, recorded: number | string): boolean {
+  if (value === 0 || value === '') return false
+  return counts === 'longest' ? value > recorded : value !== recorded
 }
 
 /** Returns the recorded settings of a name; `undefined`: no process has recorded one. */
@@ -130,7 +127,10 @@ export async function readNameSettings(
 ): Promise<NameSettings | undefined> {
   const {
     rows: [row],
-  } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM ${TABLE} WHERE name = ?`, [name])
+  } = await queryable.query(
+    `SELECT ${NAMES.columns.join(', ')} FROM ${NAMES.name} WHERE name = ?`,
+    [name],
+  )
   return row && settingsIn(row)
 }
 
@@ -140,9 +140,9 @@ export async function readNameSettings(
  */
 export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
   const { rows } = await queryable.query(
-    `SELECT u.name, ${COLUMNS.join(', ')}, width, layer_seconds ` +
-      `FROM ${TABLE} AS u JOIN wide_cache_grids AS g ON g.name = u.name ` +
-      'WHERE g.private_to = ? ORDER BY u.name, g.used_at, g.id',
+    `SELECT ${NAMES.columns.map((column) => `n.${column}`).join(', ')}, width, layer_seconds ` +
+      `FROM ${NAMES.name} AS n JOIN wide_cache_grids AS g ON g.name = n.name ` +
+      'WHERE g.private_to = ? ORDER BY n.name, g.used_at, g.id',
     [SHARED],
   )
   const names = new Map(
@@ -167,6 +167,6 @@ function settingsIn(row: SqlRow): NameSettings {
     keepSeconds: Number(row['keep_seconds']),
     historyDays: Number(row['history_days']),
     repeatSeconds: Number(row['repeat_seconds']),
-    keep: row['keeps'] === 'rows' || row['keeps'] === 'sums' ? row['keeps'] : '',
+    keep: String(row['keeps']),
   }
 }

@@ -50,14 +50,12 @@ test('a writer of this process that the ledger does not have yet is in the repor
 test('rows of the writer of this process are never owed', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
-  await enterName(database, 'test', {
+  await enterName(database, {
+    name: 'test',
     kind: 'rows',
     cellTtlSeconds: 60,
     vanishedSeconds: 60,
-    keepSeconds: 0,
-    historyDays: 0,
-    repeatSeconds: 0,
-    keep: '',
+    nameSettings: {},
   })
   const writers = table('wide_cache_writers', ['name', 'writer'], 'issued', 'dropped', 'last_seen')
   const [own, vanished] = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)]

@@ -13,14 +13,12 @@ const id = (byte: number): Buffer => Buffer.alloc(16, byte)
 test('writers older than 30 days are forgotten, and nothing else is', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
-  await enterName(database, 'hits', {
+  await enterName(database, {
+    name: 'hits',
     kind: 'rows',
     cellTtlSeconds: 60,
     vanishedSeconds: 60,
-    keepSeconds: 0,
-    historyDays: 0,
-    repeatSeconds: 0,
-    keep: '',
+    nameSettings: {},
   })
   const left = async (table: string, column: string): Promise<unknown[]> =>
     (

@@ -13,14 +13,12 @@ const WRITERS = table('wide_cache_writers', ['name', 'writer'], 'issued', 'commi
 
 /** A process of the name enters. */
 function enter(database: Database, name: string, vanishedSeconds: number): Promise<void> {
-  return enterName(database, name, {
+  return enterName(database, {
+    name,
     kind: 'rows',
     cellTtlSeconds: 10,
     vanishedSeconds,
-    keepSeconds: 0,
-    historyDays: 0,
-    repeatSeconds: 0,
-    keep: '',
+    nameSettings: {},
   })
 }
 

@@ -12,14 +12,12 @@ import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { type LedgerTotals, readNameState, recordedNames } from './name-state.js'
 
 const NOW = 1_800_000_000_000
-const SETTINGS = {
+const NAME = {
+  name: 'test',
   kind: 'rows',
   cellTtlSeconds: 100,
   vanishedSeconds: 100,
-  keepSeconds: 0,
-  historyDays: 0,
-  repeatSeconds: 0,
-  keep: '' as const,
+  nameSettings: {},
 }
 
 const databases: [string, () => Promise<Database>][] = [
@@ -69,14 +67,22 @@ for (const [where, open] of databases) {
   })
 
   stateTest('a name without rows has zeros, and a grid that no collector drains', async (db) => {
-    await enterName(db, 'test', SETTINGS)
+    await enterName(db, NAME)
     await gridOf(1).enter(db, NOW, 30)
     const state = await readNameState(db, 'test', NOW + 4_000)
     const layer = NOW / 3_000
     assert.deepEqual(state, {
       name: 'test',
       readAt: NOW + 4_000,
-      settings: SETTINGS,
+      settings: {
+        kind: 'rows',
+        cellTtlSeconds: 100,
+        vanishedSeconds: 100,
+        keepSeconds: 0,
+        historyDays: 0,
+        repeatSeconds: 0,
+        keep: '',
+      },
       ledger: NOTHING,
       grids: [
         {
@@ -101,7 +107,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('what vanished writers owe is apart from what is decided', async (database) => {
-    await enterName(database, 'test', SETTINGS)
+    await enterName(database, NAME)
     const sums = { issued: 100, committed: 60, duplicate: 3, quarantined: 5, dropped: 7, lost: 15 }
     const writer = (name: string, id: number, agoMs: number) =>
       insert(database, 'wide_cache_writers', {
@@ -139,7 +145,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('no counter falls when a writer is forgotten; what it owed is lost', async (db) => {
-    await enterName(db, 'test', SETTINGS)
+    await enterName(db, NAME)
     await insert(db, 'wide_cache_writers', {
       name: 'test',
       writer: Buffer.alloc(16, 1),
@@ -158,7 +164,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('the quarantine counts frames once, and what is no frame apart', async (database) => {
-    await enterName(database, 'test', SETTINGS)
+    await enterName(database, NAME)
     const piece = (writer: number | null, piece: number, rows: number, at: number, name = 'test') =>
       insert(database, 'wide_cache_quarantine', {
         name,
@@ -180,7 +186,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('a run is known when its lease is given back, and stays so', async (database) => {
-    await enterName(database, 'test', SETTINGS)
+    await enterName(database, NAME)
     const [record, other] = [gridOf(1), gridOf(2, 'private')]
     for (const one of [record, other]) await one.enter(database, NOW, 30)
     const run = { at: NOW + 70, rows: 1_234, ms: 70 }
@@ -211,7 +217,7 @@ for (const [where, open] of databases) {
   })
 
   stateTest('layers that are read early are no lag', async (database) => {
-    await enterName(database, 'test', SETTINGS)
+    await enterName(database, NAME)
     const record = gridOf(1)
     await record.enter(database, NOW, 1_200)
     assert(await record.lease(database, NOW, 3))
@@ -225,7 +231,7 @@ for (const [where, open] of databases) {
   stateTest(
     'a watermark in the future is no lag, and leaves no layer waiting',
     async (database) => {
-      await enterName(database, 'test', SETTINGS)
+      await enterName(database, NAME)
       await gridOf(1).enter(database, NOW, -3_600)
       const [grid] = (await readNameState(database, 'test', NOW))!.grids
       assert.deepEqual([grid!.lagMs, grid!.layersWaiting], [0, 0])
