@@ -1,6 +1,6 @@
 /**
  * The certificate of a day: its figures, what the ledger had to say when it closed, and whether
- * they agree. One statement, so that a commit that is under way is no finding.
+ * they agree. One statement has all figures, so that a commit that is under way is no finding.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
@@ -8,6 +8,7 @@ import { DAY_MS } from '../support/clock.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
 import { ALL_VIEWS, whyUnbalanced } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
+import { type Keep, keptOf } from './keep.js'
 
 /** Rows of the ledger, since the beginning, of all processes. */
 export interface CertifiedLedger {
@@ -96,18 +97,17 @@ export async function readCertificate(
       `(SELECT COALESCE(SUM(views), 0) ${ofHours}) AS hour_views, ` +
       `(SELECT COALESCE(SUM(late), 0) ${ofHours}) AS hour_late, ` +
       '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
-      'v.day >= b.open_day) AS seen, ' +
-      '(SELECT keeps FROM wide_cache_names AS u WHERE u.name = ?) AS keeps ' +
+      'v.day >= b.open_day) AS seen ' +
       `FROM (${LEDGER_SUMS}) AS l ` +
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [name, ...hours, ...hours, day, name, now, now, name, name, name, day, name, day],
+    [name, ...hours, ...hours, day, now, now, name, name, name, day, name, day],
   )
-  return certificateOf(day, rows[0]!)
+  return certificateOf(day, rows[0]!, await keptOf(queryable, name))
 }
 
-function certificateOf(day: number, row: SqlRow): ActivityCertificate {
+function certificateOf(day: number, row: SqlRow, keep: Keep): ActivityCertificate {
   const number = (column: string): number => Number(row[column] ?? 0)
   const closed = day < number('open_day')
   const from = closed ? 'closed_' : ''
@@ -145,7 +145,7 @@ function certificateOf(day: number, row: SqlRow): ActivityCertificate {
     late,
     allPageViews: certified ? balance.allPageViews : null,
     ledger: certified ? ledgerOf(row, from) : null,
-    keep: row['keeps'] === 'sums' ? 'sums' : 'rows',
+    keep,
     layers: equal + unequal > 0 ? equal : null,
     balanced: findings.length === 0,
     findings,

@@ -164,8 +164,8 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
 /** Removes what killed runs of the doctor have left. */
 async function removeLeft(database: Database, cache: Cache): Promise<void> {
   const { rows } = await database.query(
-    'SELECT u.name FROM wide_cache_names AS u LEFT JOIN wide_cache_grids AS g ON g.name = u.name ' +
-      'WHERE u.kind = ? AND COALESCE(g.used_at, 0) < ? LIMIT 10',
+    'SELECT n.name FROM wide_cache_names AS n LEFT JOIN wide_cache_grids AS g ON g.name = n.name ' +
+      'WHERE n.kind = ? AND COALESCE(g.used_at, 0) < ? LIMIT 10',
     [DOCTOR_KIND, (await database.now()) - LEFT_MS],
   )
   for (const { name } of rows) await removeName(database, cache, String(name))

@@ -20,8 +20,8 @@ export const MISSING_SINCE =
 
 /**
  * Tells whether a writer has vanished: SQL has not heard of it for the longest `vanishedSeconds` of
- * the name's processes, so all processes and commands say the same. Without a recorded use none
- * has. Value: the database's clock, in milliseconds since the Unix epoch.
+ * the name's processes, so all processes and commands say the same. None has while the name has
+ * no settings. Value: the database's clock, in milliseconds since the Unix epoch.
  */
 const VANISHED = 'last_seen + 1000 * vanished_seconds < ?'
 
@@ -35,7 +35,7 @@ const SUMS =
   'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost), 0) AS lost, ' +
   `COALESCE(SUM(CASE WHEN ${VANISHED} THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
   `COALESCE(SUM(CASE WHEN ${VANISHED} THEN 0 ELSE 1 END), 0) AS writers_seen ` +
-  'FROM wide_cache_writers AS w LEFT JOIN wide_cache_names AS u ON u.name = w.name WHERE w.name = ?'
+  'FROM wide_cache_writers AS w LEFT JOIN wide_cache_names AS n ON n.name = w.name WHERE w.name = ?'
 
 /** {@link SUMS} of all writers of a name. Values: the database's clock, twice; the name. */
 export const LEDGER_SUMS = `SELECT ${SUMS}`
