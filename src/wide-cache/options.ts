@@ -9,6 +9,7 @@ import {
   wrongValue,
 } from '../support/options.js'
 import { type Codec, jsonCodec } from '../support/codec.js'
+import { PACKAGE_KINDS } from '../support/package-kinds.js'
 import type { CommitContext, ReadContext } from './contexts.js'
 import type { EngineSettings, RemoveOld } from './engine-settings.js'
 import { GRID_OPTIONS, type GridOptions, gridSettings } from './grid-options.js'
@@ -64,16 +65,10 @@ export interface Settings<Row, Figures> extends EngineSettings<Row> {
 
 const DEFAULT_KIND = 'rows'
 
-/** What to do if no process collects: rows of any kind, and those of the package itself. */
+/** What to do if no process collects, for the log. */
 const START_MODULE =
   'leave out collect: false in one of its processes, or start "wide-cache collect --module" with ' +
   'a file that exports it'
-export const START_COMMAND =
-  'start "node_modules/.bin/wide-cache collect" beside the web processes ("npx wide-cache ' +
-  'collect" in a terminal), or leave out collect: false in one of them'
-
-/** Kinds of the package itself, which the command `wide-cache collect` collects. */
-export const PACKAGE_KINDS: readonly string[] = ['activity', 'hits']
 
 /**
  * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
