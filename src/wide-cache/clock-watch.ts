@@ -132,7 +132,7 @@ export class ClockWatch {
   #say(whose: string, step: number): void {
     this.#logger.warn(
       'clock step',
-      `wide-cache: ${whose} stepped by ${seconds(step)} s; visits go on being counted, and ` +
+      `wide-cache: ${whose} stepped by ${seconds(step)} s; rows go on being committed, and ` +
         'nothing old is removed for 10 minutes',
     )
   }

@@ -125,7 +125,7 @@ export class Marks {
     if (apart) {
       this.#logger.error(
         `wide-cache: the collectors of "${this.#name}" use another cache than this process, ` +
-          'so it commits its visits directly; ' +
+          'so it commits its rows directly; ' +
           'give all processes the same list of cache servers, or, if each machine has a ' +
           'memcached of its own, a name per machine',
       )
