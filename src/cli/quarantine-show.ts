@@ -1,5 +1,6 @@
 /** Prints frames for `wide-cache quarantine`. */
 import type { Database } from '../database/database.js'
+import { idText } from '../support/id-text.js'
 import { printable, printableJson } from '../support/printable.js'
 import {
   bytesOf,
@@ -102,8 +103,16 @@ function shown({
   reason,
   createdAt,
 }: QuarantinedFrame) {
-  const told = reason || 'bytes that are no frame of its kind'
-  return { id, name, writer, sequence, rows, reason: told, since: isoOf(createdAt) }
+  return {
+    id,
+    name,
+    writer: writer && idText(writer),
+    sequence,
+    rows,
+    // Pieces of bytes that are no frame: only the first one has it.
+    reason: reason || 'bytes that are no frame of its kind',
+    since: isoOf(createdAt),
+  }
 }
 
 /** Without milliseconds; what is no time of a database is shown as it is. */

@@ -315,6 +315,26 @@ for (const [where, open] of databases) {
     },
   )
 
+  ledgerTest('the frames of a writer in quarantine are its own, each once', async (b) => {
+    const hex = (byte: number): string => `0${byte}`.repeat(16)
+    for (const [name, writer, sequence, piece] of [
+      ['test', 1, 4, 0],
+      ['test', 1, 4, 1],
+      ['test', 1, 7, 0],
+      ['test', 2, 5, 0],
+      ['other', 1, 6, 0],
+    ] as const) {
+      await b.database.query(
+        'INSERT INTO wide_cache_quarantine ' +
+          '(name, writer, sequence, piece, row_count, reason, bytes, created_at) ' +
+          'VALUES (?, ?, ?, ?, 1, ?, ?, 0)',
+        [name, Buffer.from(hex(writer), 'hex'), sequence, piece, 'x', Buffer.alloc(1)],
+      )
+    }
+    assert.deepEqual(await b.ledger.quarantinedOf(hex(1)), new Set([4, 7]))
+    assert.deepEqual(await b.ledger.quarantinedOf(hex(3)), new Set())
+  })
+
   ledgerTest('many frames above a gap are one range, whatever order they come in', async (b) => {
     const sender = new Sender()
     const frames = Array.from({ length: 200 }, (_, sequence) => sender.frame(sequence))

@@ -5,7 +5,7 @@ import type { ClockWatch } from '../clock-watch.js'
 import type { Codec } from '../../support/codec.js'
 import type { Frame } from '../frame.js'
 import type { GridRecord, Raise } from './grid-record.js'
-import { keepForeign, keepFrame, sequencesInQuarantine } from './quarantine.js'
+import { keepRefused } from './quarantine.js'
 import { type Commit, commitRows, decodeRows } from './rows.js'
 import { lockEntries, type Outcome, type WriterEntries, writeEntries } from './writer-entries.js'
 
@@ -121,7 +121,9 @@ export class Ledger<Row> {
     options: CommitOptions = {},
   ): Promise<Settled> {
     return this.#settle('quarantined', frames, options, async (tx, fresh, now) => {
-      for (const frame of fresh) await keepFrame(tx, this.#name, frame, reason, now)
+      for (const frame of fresh) {
+        await keepRefused(tx, { name: this.#name, frame, bytes: frame.bytes, reason }, now)
+      }
     })
   }
 
@@ -188,8 +190,12 @@ export class Ledger<Row> {
   }
 
   /** Returns the sequence numbers of a writer's frames that are in quarantine. */
-  quarantinedOf(writer: string): Promise<ReadonlySet<number>> {
-    return sequencesInQuarantine(this.#database, this.#name, Buffer.from(writer, 'hex'))
+  async quarantinedOf(writer: string): Promise<ReadonlySet<number>> {
+    const { rows } = await this.#database.query(
+      'SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0',
+      [this.#name, Buffer.from(writer, 'hex')],
+    )
+    return new Set(rows.map(({ sequence }) => Number(sequence)))
   }
 
   /**
@@ -203,7 +209,10 @@ export class Ledger<Row> {
   /** Keeps bytes that are no frame, for a human to look at. */
   async keepForeign(pieces: readonly Buffer[]): Promise<void> {
     const now = await this.#watch.now(this.#database)
-    for (const bytes of pieces) await keepForeign(this.#database, this.#name, bytes, now)
+    const reason = 'bytes that are no frame of its kind'
+    for (const bytes of pieces) {
+      await keepRefused(this.#database, { name: this.#name, bytes, reason }, now)
+    }
   }
 }
 

@@ -31,68 +31,37 @@ const STATEMENT_BYTES = 4 * MAX_REASON + 1_000
 /** Most bytes kept of what is no frame. */
 const MAX_FOREIGN_BYTES = 1024 * 1024
 
-/** Keeps a frame, within the transaction that settles it. */
-export function keepFrame(
-  tx: Queryable,
-  name: string,
-  { writer, sequence, rowCount, bytes }: Frame,
-  reason: string,
-  now: number,
-): Promise<void> {
-  return keep(tx, [name, Buffer.from(writer, 'hex'), sequence], rowCount, reason, bytes, now)
+/** Content for the quarantine. */
+export interface Refused {
+  readonly name: string
+  /** The frame; not given: the bytes are no frame of the kind of the name. */
+  readonly frame?: Pick<Frame, 'writer' | 'sequence' | 'rowCount'>
+  readonly bytes: Buffer
+  readonly reason: string
 }
 
-/** Keeps bytes that are no frame of the kind of the name. */
-export function keepForeign(
+/** Keeps what is refused: a frame, within the transaction that settles it. */
+export async function keepRefused(
   queryable: Queryable,
-  name: string,
-  bytes: Buffer,
-  now: number,
-): Promise<void> {
-  return keep(
-    queryable,
-    [name, null, null],
-    0,
-    'bytes that are no frame of its kind',
-    bytes.subarray(0, MAX_FOREIGN_BYTES),
-    now,
-  )
-}
-
-async function keep(
-  queryable: Queryable,
-  key: readonly [name: string, writer: Buffer | null, sequence: number | null],
-  rowCount: number,
-  reason: string,
-  bytes: Buffer,
+  { name, frame, bytes, reason }: Refused,
   now: number,
 ): Promise<void> {
   const room = Math.floor((queryable.maxStatementBytes - STATEMENT_BYTES) / 2)
   const size = Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))
-  for (let piece = 0; piece * size < bytes.length; piece++) {
-    const first = piece === 0
+  const writer = frame ? Buffer.from(frame.writer, 'hex') : null
+  const kept = frame ? bytes : bytes.subarray(0, MAX_FOREIGN_BYTES)
+  for (let piece = 0; piece * size < kept.length; piece++) {
     await QUARANTINE.insert(queryable, [
       [
-        ...key,
+        name,
+        writer,
+        frame?.sequence ?? null,
         piece,
-        first ? rowCount : 0,
-        first ? reason.slice(0, MAX_REASON) : '',
-        bytes.subarray(piece * size, (piece + 1) * size),
+        piece === 0 ? (frame?.rowCount ?? 0) : 0,
+        piece === 0 ? reason.slice(0, MAX_REASON) : '',
+        kept.subarray(piece * size, (piece + 1) * size),
         now,
       ],
     ])
   }
-}
-
-/** Returns the sequence numbers of a writer's frames that are kept. */
-export async function sequencesInQuarantine(
-  database: Queryable,
-  name: string,
-  writer: Buffer,
-): Promise<ReadonlySet<number>> {
-  const { rows } = await database.query(
-    'SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0',
-    [name, writer],
-  )
-  return new Set(rows.map(({ sequence }) => Number(sequence)))
 }

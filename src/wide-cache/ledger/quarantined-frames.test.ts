@@ -180,7 +180,7 @@ onBoth('bytes that are no frame of the kind are not retried, and can be dropped'
   const { database, frame, sums, close } = await bench(db)
   await assert.rejects(retryFrame(database, frame, { ...KIND, kind: 'other' }), RowsError)
   const bytes = await bytesOf(database, frame)
-  for (const other of [{ writer: 'ff'.repeat(16) }, { sequence: 99 }, { writer: null }]) {
+  for (const other of [{ writer: Buffer.alloc(16, 255) }, { sequence: 99 }, { writer: null }]) {
     assert.throws(() => rowsInFrame({ ...frame, ...other }, bytes, KIND), RowsError)
   }
   assert.throws(() => rowsInFrame(frame, Buffer.concat([bytes, bytes]), KIND), RowsError)

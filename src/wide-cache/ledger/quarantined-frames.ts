@@ -4,7 +4,6 @@
  */
 import type { Database, Queryable, SqlRow, SqlValue, Transaction } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
-import { idOfText, idText } from '../../support/id-text.js'
 import type { Codec } from '../../support/codec.js'
 import { readCell, stampOf } from '../frame.js'
 import { FORGOTTEN } from './ledger.js'
@@ -16,8 +15,8 @@ export interface QuarantinedFrame {
   readonly id: number
   /** The name of the wide cache. */
   readonly name: string
-  /** The writer's id in the text of a UUID; `null` where the bytes are no frame. */
-  readonly writer: string | null
+  /** The writer's id; `null` where the bytes are no frame. */
+  readonly writer: Buffer | null
   readonly sequence: number | null
   readonly rowCount: number
   readonly reason: string
@@ -122,7 +121,7 @@ export function rowsInFrame<Row>(
     others.length > 0 ||
     foreign.length > 0 ||
     writer === null ||
-    frame.writer !== idOfText(writer).toString('hex') ||
+    frame.writer !== writer.toString('hex') ||
     frame.sequence !== sequence
   ) {
     throw new RowsError(`bytes that are no frame of kind "${kind}"`)
@@ -170,7 +169,7 @@ async function lockWriter(
   { name, writer }: QuarantinedFrame,
 ): Promise<Buffer | undefined> {
   if (writer === null) return undefined
-  for (const id of [idOfText(writer), FORGOTTEN]) {
+  for (const id of [writer, FORGOTTEN]) {
     const { rows } = await tx.query(
       'SELECT writer FROM wide_cache_writers ' +
         `WHERE name = ? AND writer = ?${forUpdate(tx.dialect)}`,
@@ -185,7 +184,7 @@ async function lockWriter(
 function keyOf({ id, name, writer, sequence }: QuarantinedFrame): [string, SqlValue[]] {
   return writer === null || sequence === null
     ? ['id = ?', [id]]
-    : ['name = ? AND writer = ? AND sequence = ?', [name, idOfText(writer), sequence]]
+    : ['name = ? AND writer = ? AND sequence = ?', [name, writer, sequence]]
 }
 
 function frameIn(row: SqlRow): QuarantinedFrame {
@@ -193,7 +192,7 @@ function frameIn(row: SqlRow): QuarantinedFrame {
   return {
     id: Number(row['id']),
     name: String(row['name']),
-    writer: Buffer.isBuffer(writer) ? idText(writer) : null,
+    writer: Buffer.isBuffer(writer) ? writer : null,
     sequence: sequence === null ? null : Number(sequence),
     rowCount: Number(row['row_count']),
     reason: String(row['reason']),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sqlite } from '../../database/sqlite/sqlite.js'
-import { sequencesInQuarantine } from './quarantine.js'
 import { removeOldEntries } from './retention.js'
 import { enterName } from './name-settings.js'
 import { ledgerReport } from './report.js'
@@ -78,27 +77,5 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
       'totals do not fall, and what a forgotten writer owed is lost',
     )
   }
-  await database.close()
-})
-
-test('the frames of a writer in quarantine are its own, of its own name, each once', async () => {
-  const database = sqlite(':memory:')
-  await database.migrate()
-  for (const [name, writer, sequence, piece] of [
-    ['hits', 1, 4, 0],
-    ['hits', 1, 4, 1],
-    ['hits', 1, 7, 0],
-    ['hits', 2, 5, 0],
-    ['other', 1, 6, 0],
-  ] as const) {
-    await database.query(
-      'INSERT INTO wide_cache_quarantine ' +
-        '(name, writer, sequence, piece, row_count, reason, bytes, created_at) ' +
-        'VALUES (?, ?, ?, ?, 1, ?, ?, 0)',
-      [name, id(writer), sequence, piece, 'x', id(0)],
-    )
-  }
-  assert.deepEqual(await sequencesInQuarantine(database, 'hits', id(1)), new Set([4, 7]))
-  assert.deepEqual(await sequencesInQuarantine(database, 'hits', id(3)), new Set())
   await database.close()
 })
