@@ -7,20 +7,17 @@ import {
   frameInQuarantine,
   framesInQuarantine,
   type QuarantinedFrame,
-  rowsInFrame,
 } from '../wide-cache/ledger/quarantined-frames.js'
 import { RowsError } from '../wide-cache/ledger/rows.js'
-import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { CommandLog } from './log.js'
-import { withKind } from './row-kinds.js'
+import { type FrameKind, kindOfFrame } from './row-kinds.js'
 import { counted, table } from './table.js'
 
 /** Frames that are listed. */
 const MAX_LISTED = 1_000
 
-/** Rows of a frame that are shown, and bytes of one whose kind no command knows. */
+/** Rows of a frame that are shown. */
 const MAX_ROWS_SHOWN = 20
-const MAX_ROW_BYTES = 200
 
 /** Bytes shown of what cannot be read. */
 const MAX_BYTES_SHOWN = 256
@@ -54,14 +51,16 @@ export async function listFrames({ database, name, json, log, print }: Shown): P
 }
 
 /** Prints a frame and its first rows. @throws Error if it is not there */
-export async function showFrame(command: Shown, id: number): Promise<void> {
-  const { database, name, json, print } = command
+export async function showFrame(
+  { database, name, json, log, print }: Shown,
+  id: number,
+): Promise<void> {
   const frame = await frameInQuarantine(database, id, name)
   if (!frame) throw new Error(notThere(id))
   const bytes = await bytesOf(database, frame)
-  const use = await readNameSettings(database, frame.name)
-  const told = { ...shown(frame), kind: use?.kind ?? null, bytes: bytes.length }
-  const { content, more } = contentOf(command, frame, bytes, use?.kind ?? '')
+  const kind = await kindOfFrame(database, frame, log)
+  const told = { ...shown(frame), kind: kind.kind || null, bytes: bytes.length }
+  const { content, more } = contentOf(kind, bytes)
   if (json) {
     print(`${printableJson({ ...told, content, more })}\n`)
     return
@@ -72,18 +71,9 @@ export async function showFrame(command: Shown, id: number): Promise<void> {
 }
 
 /** The first rows of a frame as texts, or its first bytes, and how many more there are. */
-function contentOf(
-  { database, log }: Shown,
-  frame: QuarantinedFrame,
-  bytes: Buffer,
-  kind: string,
-): { content: string[]; more: number } {
-  const textOf = (row: Buffer): string => row.toString('utf8', 0, MAX_ROW_BYTES)
+function contentOf({ textsIn }: FrameKind, bytes: Buffer): { content: string[]; more: number } {
   try {
-    const rows =
-      withKind({ name: frame.name, kind }, database, log, (known) =>
-        rowsInFrame(frame, bytes, known).map((row) => JSON.stringify(known.describe(row))),
-      ) ?? rowsInFrame(frame, bytes, { kind, codec: { encode: () => -1, decode: textOf } })
+    const rows = textsIn(bytes)
     const content = rows.slice(0, MAX_ROWS_SHOWN)
     return { content, more: rows.length - content.length }
   } catch (error) {

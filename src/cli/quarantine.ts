@@ -9,15 +9,13 @@ import {
   frameInQuarantine,
   framesInQuarantine,
   type QuarantinedFrame,
-  retryFrame,
 } from '../wide-cache/ledger/quarantined-frames.js'
 import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
-import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { QuarantineOptions } from './arguments.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { listFrames, notThere, type Shown, showFrame } from './quarantine-show.js'
-import { withKind } from './row-kinds.js'
+import { kindOfFrame } from './row-kinds.js'
 import { counted } from './table.js'
 
 /** Frames that are read at a time. */
@@ -40,37 +38,15 @@ export async function quarantine(
   print: (text: string) => void,
 ): Promise<number> {
   if (name !== undefined) identifier('name', name)
-  return withTables(
-    url,
-    log,
-    ['wide-cache'],
-    async (database) => {
-      if (name !== undefined) await checkName(database, name)
-      const command: Shown = { database, name, json, log, print }
-      switch (action.verb) {
-        case 'list':
-          await listFrames(command)
-          return 0
-        case 'show':
-          await showFrame(command, action.id)
-          return 0
-        case 'retry':
-        case 'drop': {
-          const { verb, ids } = action
-          const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
-          try {
-            await settleAll(command, verb === 'retry' ? retryOne : dropOne, ids, outcome)
-          } finally {
-            // Also where it cannot go on: what it has done by then is done.
-            if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
-            else report(verb, outcome, log)
-          }
-          return outcome.refused.length > 0 ? 1 : 0
-        }
-      }
-    },
-    ['activity', 'hits', 'collision-free-map'],
-  )
+  const work = async (database: Database): Promise<number> => {
+    if (name !== undefined) await checkName(database, name)
+    const command: Shown = { database, name, json, log, print }
+    if (action.verb === 'list') await listFrames(command)
+    else if (action.verb === 'show') await showFrame(command, action.id)
+    else return settleFrames(command, action.verb, action.ids)
+    return 0
+  }
+  return withTables(url, log, ['wide-cache'], work, ['activity', 'hits', 'collision-free-map'])
 }
 
 /** Refuses an unknown name. A removed one may have frames in quarantine. @throws UsageError */
@@ -82,28 +58,44 @@ async function checkName(database: Database, name: string): Promise<void> {
   refuseUnknownName(name, names)
 }
 
-async function settleAll(
-  { database, name, log }: Shown,
-  settle: typeof retryOne,
+async function settleFrames(
+  command: Shown,
+  verb: 'retry' | 'drop',
   ids: readonly number[] | 'all',
-  outcome: Outcome,
-): Promise<void> {
-  const settleOne = async (id: number, frame: QuarantinedFrame | undefined): Promise<void> => {
-    const settled = frame && (await settle(database, frame, log))
-    if (typeof settled === 'number') {
-      outcome.frames++
-      outcome.rows += settled
-    } else if (ids !== 'all' || settled !== undefined) {
-      outcome.refused.push({ id, reason: settled ?? notThere(id) })
+): Promise<number> {
+  const { json, log, print } = command
+  const settle = verb === 'retry' ? retry : drop
+  const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
+  try {
+    for await (const { id, frame } of framesOf(command, ids)) {
+      const settled = frame && (await settle(command, frame))
+      if (typeof settled === 'number') {
+        outcome.frames++
+        outcome.rows += settled
+      } else if (ids !== 'all' || settled !== undefined) {
+        outcome.refused.push({ id, reason: settled ?? notThere(id) })
+      }
     }
+  } finally {
+    // Also where it cannot go on: what it has done by then is done.
+    if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
+    else report(verb, outcome, log)
   }
+  return outcome.refused.length > 0 ? 1 : 0
+}
+
+/** Reads the frames with some ids, or all of them. `frame` is missing where there is none. */
+async function* framesOf(
+  { database, name }: Shown,
+  ids: readonly number[] | 'all',
+): AsyncGenerator<{ readonly id: number; readonly frame?: QuarantinedFrame | undefined }> {
   if (ids !== 'all') {
-    for (const id of ids) await settleOne(id, await frameInQuarantine(database, id, name))
+    for (const id of ids) yield { id, frame: await frameInQuarantine(database, id, name) }
     return
   }
   for (let from = 0; ;) {
     const frames = await framesInQuarantine(database, { name, from, limit: FRAMES_A_READ })
-    for (const frame of frames) await settleOne(frame.id, frame)
+    for (const frame of frames) yield { id: frame.id, frame }
     const last = frames.at(-1)
     if (!last) return
     from = last.id + 1
@@ -111,27 +103,25 @@ async function settleAll(
 }
 
 /** Returns the rows committed, why they are not, or `undefined`: it is no longer there. */
-async function retryOne(
-  database: Database,
+async function retry(
+  { database, log }: Shown,
   frame: QuarantinedFrame,
-  log: CommandLog,
 ): Promise<number | string | undefined> {
   if (frame.writer === null) return 'bytes that are no frame cannot be retried'
-  const use = await readNameSettings(database, frame.name)
-  const kind = use?.kind ?? ''
-  const retried = withKind({ name: frame.name, kind }, database, log, (known) =>
-    unlocked(systemEnvironment, () => retryFrame(database, frame, known)),
-  )
-  if (!retried) return `only the processes of "${frame.name}" can commit rows of kind "${kind}"`
+  const known = await kindOfFrame(database, frame, log)
+  if (!known.retry) {
+    return `only the processes of "${frame.name}" can commit rows of kind "${known.kind}"`
+  }
   try {
-    return await retried
+    return await known.retry()
   } catch (error) {
     if (!isAboutRows(error)) throw error
     return reasonOf(error)
   }
 }
 
-function dropOne(database: Database, frame: QuarantinedFrame): Promise<number | undefined> {
+/** Returns the rows dropped, or `undefined`: it is no longer there. */
+function drop({ database }: Shown, frame: QuarantinedFrame): Promise<number | undefined> {
   return unlocked(systemEnvironment, () => dropFrame(database, frame))
 }
 
