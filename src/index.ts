@@ -6,7 +6,8 @@
 // First, so that a bundle is refused before anything else of it can fail.
 import './support/package-file.js'
 
-export { type Activity, createActivity, type RecordedVisit } from './activity/activity.js'
+export type { Activity, RecordedVisit } from './activity/activity.js'
+export { createActivity } from './activity/site-activity.js'
 export type { ActivityCertificate, CertifiedLedger } from './activity/certificate.js'
 export { campaign } from './activity/dimensions/campaign.js'
 export { country } from './activity/dimensions/country.js'
@@ -37,13 +38,8 @@ export type { Authorize, DashboardOptions } from './dashboard/options.js'
 export type { DashboardHits } from './dashboard/source.js'
 export { mysql, type MysqlHost, type MysqlOptions } from './database/mysql/mysql.js'
 export { sqlite } from './database/sqlite/sqlite.js'
-export {
-  createHits,
-  type HitParties,
-  type Hits,
-  type HitsHistoryOptions,
-  type HitsTopOptions,
-} from './hits/hits.js'
+export type { HitParties, Hits, HitsHistoryOptions, HitsTopOptions } from './hits/hits.js'
+export { createHits } from './hits/item-hits.js'
 export type { HitsDay } from './hits/history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'

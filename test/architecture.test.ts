@@ -49,7 +49,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ],
   ],
   activity: [
-    ['activity', 'router', 'middleware'],
+    ['site-activity', 'activity', 'router', 'middleware'],
     ['visit-retention'],
     [
       'commit',

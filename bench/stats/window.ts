@@ -2,7 +2,8 @@
  * Fills the window of a site's figures with visits, and asks for the figures in the ways there are.
  */
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { type Activity, createActivity } from '../../src/activity/activity.js'
+import type { Activity } from '../../src/activity/activity.js'
+import { createActivity } from '../../src/activity/site-activity.js'
 import type { Cache } from '../../src/cache/cache.js'
 import type { Database } from '../../src/database/database.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'

@@ -14,7 +14,7 @@ import { openDatabase } from '../database/open.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../wide-cache/frame.js'
 import { Grid } from '../wide-cache/grid.js'
-import { createActivity } from './activity.js'
+import { createActivity } from './site-activity.js'
 import { visitCodec } from './visit.js'
 
 const STAMP = stampOf('activity')

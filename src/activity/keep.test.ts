@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SILENT } from '../support/logger.js'
-import { createActivity } from './activity.js'
+import { createActivity } from './site-activity.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import type { ActivityOptions } from './options.js'

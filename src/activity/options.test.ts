@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
-import { createActivity } from './activity.js'
+import { createActivity } from './site-activity.js'
 import { cacheWarning } from '../page-views/views.js'
 import { gridSettings } from '../wide-cache/grid-options.js'
 import { activitySettings, type ActivityOptions } from './options.js'

@@ -3,14 +3,14 @@
  * told to.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { SiteActivity } from '../activity/activity.js'
+import { SiteActivity } from '../activity/site-activity.js'
 import { activitySettings } from '../activity/options.js'
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { refusedRights } from '../database/rights.js'
-import { ItemHits } from '../hits/hits.js'
+import { ItemHits } from '../hits/item-hits.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'

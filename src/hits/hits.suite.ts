@@ -17,7 +17,7 @@ import { commitHits } from './commit.js'
 import { readCounts, readTop } from './read-counts.js'
 import { addUp, writeCounts } from './write-counts.js'
 import { type Hit, itemCodec } from './hit.js'
-import { ItemHits } from './hits.js'
+import { ItemHits } from './item-hits.js'
 import { type HitsOptions, hitsSettings } from './options.js'
 import { removeOldHits } from './retention.js'
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createActivity } from '../activity/activity.js'
+import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
 import { PAIRS } from '../counters/pairs.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { cutOff, expresses } from '../support/http.fixture.js'
 import { SILENT } from '../support/logger.js'
-import { createHits } from './hits.js'
+import { createHits } from './item-hits.js'
 import { hitsSuite } from './hits.suite.js'
 
 for (const pair of PAIRS) hitsSuite(pair)

@@ -8,7 +8,7 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { createHits } from './hits.js'
+import { createHits } from './item-hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { type HitsOptions, hitsSettings } from './options.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
-import { createHits } from './hits.js'
+import { createHits } from './item-hits.js'
 import { cacheWarning } from '../page-views/views.js'
 import { hitsSettings } from './options.js'
 

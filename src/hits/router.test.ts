@@ -7,7 +7,7 @@ import { expresses } from '../support/http.fixture.js'
 import { ManualClock, flushPromises } from '../support/manual-clock.fixture.js'
 import { badgeOf } from './badge.js'
 import { BatchedCounts } from './batched-counts.js'
-import { createHits } from './hits.js'
+import { createHits } from './item-hits.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
 
 const ODD = 'a/b?c#ü "<日>'

@@ -3,7 +3,7 @@
  * processes have too, and says at the end which, with the windows that they were in; without, it
  * collects, each second.
  */
-import { ItemHits } from '../../src/hits/hits.js'
+import { ItemHits } from '../../src/hits/item-hits.js'
 import { type HitsOptions, hitsSettings } from '../../src/hits/options.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createActivity } from '../../src/activity/activity.js'
+import { createActivity } from '../../src/activity/site-activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'

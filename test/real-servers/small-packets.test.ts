@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createActivity } from '../../src/activity/activity.js'
+import { createActivity } from '../../src/activity/site-activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { createActivity } from '../../activity/activity.js'
+import { createActivity } from '../../activity/site-activity.js'
 import { memcached } from '../../cache/memcached/memcached.js'
 import type { Database } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'

@@ -1,0 +1,289 @@
+import { Connections } from '../connections/connections.js'
+import { CountingDatabase } from '../connections/counting.js'
+import type { RequestHandler, Router } from '../page-views/express.js'
+import { Views } from '../page-views/views.js'
+import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
+import { messageOf } from '../support/errors.js'
+import { BurstLogger } from '../support/logger.js'
+import { integer, onlyKnown } from '../support/options.js'
+import { START_COMMAND } from '../support/package-kinds.js'
+import { identityOf, describe } from '../visitors/guard.js'
+import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
+import { Engine } from '../wide-cache/engine.js'
+import { EngineRecorder } from '../wide-cache/engine-recorder.js'
+import type { EngineSettings } from '../wide-cache/engine-settings.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
+import type { CloseReport } from '../wide-cache/writer/closing.js'
+import { checkedItem, checkedItems, checkedText } from './checks.js'
+import { countingMap, type CountingMap, hitsCommit } from './counting.js'
+import {
+  DEFAULT_DAYS,
+  type HitsDay,
+  KEPT_HOURS,
+  MAX_DAYS,
+  readItemHistory,
+  readTopOfHours,
+  removeHours,
+} from './history.js'
+import { type Hit, hitCodec, isItem, MAX_ITEM_BYTES } from './hit.js'
+import type { HitParties, Hits, HitsHistoryOptions, HitsTopOptions } from './hits.js'
+import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
+import { moveHits, type MoveTarget } from './move.js'
+import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
+import { MAX_TOP, readCounts, readTop } from './read-counts.js'
+import { removeOldHits } from './retention.js'
+import { hitsRouter, type HitsRouterOptions } from './router.js'
+
+/**
+ * Counts the views of items, so that no request touches the database: through a wide cache of its
+ * own, and a `CollisionFreeMap`. Hits reach SQL exactly once, as the rows of a
+ * {@link WideCache} do, and there a viewer counts once per item and window of `repeatSeconds`,
+ * whatever process saw them, and in whatever order.
+ *
+ * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its
+ * window is not told from a repeat any more. A viewer is known by a salt of the UTC day in the
+ * cache: a process that starts while the cache is away counts every hit until it is back; and when
+ * the cache loses the salt, a process that starts in the two minutes before another one puts it
+ * back may count viewers anew.
+ *
+ * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ *
+ * @example
+ * ```js
+ * import express from 'express'
+ * import { createHits } from 'wide-cache'
+ *
+ * const hits = createHits({ name: 'threads' })
+ * const app = express()
+ * app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), async (req, res) => {
+ *   res.send(`<h1>${await hits.count(req.params.id)} views</h1>`)
+ * })
+ * app.listen(3000)
+ * ```
+ */
+export function createHits(options: HitsOptions): Hits {
+  return new ItemHits(hitsSettings(options))
+}
+
+/** Most rows of one commit, and seconds for which the figures of `top` are served. */
+const MAX_COMMIT_ROWS = 2_000
+const READ_TTL_SECONDS = 2
+
+/** {@link Hits}, with a clock that tests may own. */
+export class ItemHits extends EngineRecorder<Hit> implements Hits {
+  readonly #settings: HitsSettings
+  readonly #engine: Engine<Hit>
+  readonly #logger: BurstLogger
+  readonly #views: Views<string>
+  readonly #map: CountingMap
+
+  constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
+    const { name, gridName } = settings
+    const { clock } = environment
+    const logger = new BurstLogger(settings.logger, () => clock.elapsed())
+    const connections = new Connections<CloseReport>('Hits', name, environment)
+    // Opened here, because the map, which `commit` needs, uses it too.
+    const { database } = connections.openDatabase(settings.grid.database, [], {
+      logger: settings.logger,
+      through: (opened) => CountingDatabase.of(opened, clock),
+    })
+    const { map, metrics } = countingMap(database, settings, environment)
+    const engine = new Engine(
+      connections,
+      { ...engineSettings(settings, map, logger), database },
+      environment,
+    )
+    const { cache, writer } = engine
+    const views = new Views<string>({
+      cache,
+      name: gridName,
+      clock,
+      logger,
+      forward: (time, viewer, item) => writer.append({ time, viewer, item }),
+      got: 'a hit has',
+      withPrivateCache: 'count the hits of one viewer several times',
+    })
+    // The map is never closed: a commit under way may need it.
+    super(engine, views, [metrics])
+    this.#settings = settings
+    this.#engine = engine
+    this.#logger = logger
+    this.#views = views
+    this.#map = map
+  }
+
+  get name(): string {
+    return this.#settings.name
+  }
+
+  record(item: string, parties: HitParties = {}): void {
+    const { viewer, owner }: { [K in keyof HitParties]?: unknown } = parties ?? {}
+    const [identity, author] = [identityOf(viewer), identityOf(owner)]
+    if (identity === undefined && !isNobody(viewer)) {
+      this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')
+    }
+    if (owner === true || (identity !== undefined && identity === author)) return
+    if (author === undefined && owner !== false && !isNobody(owner)) {
+      this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+    }
+    this.#count(item, identity, undefined)
+  }
+
+  middleware(options: HitsMiddlewareOptions): RequestHandler {
+    return hitsMiddleware(
+      options,
+      this.#settings,
+      (item, identity, userAgent) => this.#count(item, identity, userAgent),
+      this.#logger,
+    )
+  }
+
+  router(options: HitsRouterOptions): Router {
+    this.#engine.connections.check()
+    return hitsRouter(options, (items) => this.counts(items), this.#engine.environment.clock)
+  }
+
+  async count(item: string): Promise<number> {
+    const counts = await this.counts([item])
+    return counts.get(item) ?? 0
+  }
+
+  counts(items: Iterable<string>): Promise<Map<string, number>> {
+    return this.#engine.connections.run(async () => {
+      const { name, gridName } = this.#settings
+      const checked = checkedItems(items)
+      return this.#read(() => readCounts(this.#engine.database, name, gridName, checked))
+    })
+  }
+
+  top(n: number, options: HitsTopOptions = {}): Promise<[item: string, hits: number][]> {
+    return this.#engine.connections.run(async () => {
+      onlyKnown('top', options, ['hours'])
+      const { name } = this.#settings
+      const checked = integer('n', n, 1, MAX_TOP, 'items')
+      if (options.hours === undefined) {
+        return this.#read(() => readTop(this.#engine.database, name, checked))
+      }
+      const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
+      return this.#engine.read(`top:${checked}:${hours}`, async (database) =>
+        readTopOfHours(database, name, checked, await database.now(), hours),
+      )
+    })
+  }
+
+  history(item: string, options: HitsHistoryOptions = {}): Promise<HitsDay[]> {
+    return this.#engine.connections.run(async () => {
+      onlyKnown('history', options, ['days'])
+      const text = checkedText('item', item)
+      const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
+      return this.#read(async () => {
+        const now = await this.#engine.database.now()
+        return readItemHistory(this.#engine.database, this.#settings.name, text, now, days)
+      })
+    })
+  }
+
+  delete(item: string): Promise<number> {
+    return this.#engine.connections.run(async () =>
+      this.#move(checkedText('item', item), undefined),
+    )
+  }
+
+  rename(item: string, newItem: string): Promise<number> {
+    return this.#engine.connections.run(async () =>
+      this.#move(checkedText('item', item), checkedItem('newItem', newItem)),
+    )
+  }
+
+  override drain(options?: { all?: boolean }): Promise<DrainReport> {
+    const drained = (): Promise<DrainReport> => super.drain(options)
+    return this.#engine.connections.run(() =>
+      keptAlive(this.#engine.environment, async () => {
+        const report = await drained()
+        await this.#map.process()
+        return report
+      }),
+    )
+  }
+
+  #count(item: unknown, identity: string | undefined, userAgent: string | undefined): void {
+    if (typeof item === 'string' && isItem(item)) {
+      this.#views.count(item, identity, userAgent)
+    } else {
+      this.#refused(
+        'item',
+        item,
+        `a text of 1 to ${MAX_ITEM_BYTES} bytes`,
+        'the hit is not counted',
+      )
+    }
+  }
+
+  #read<T>(work: () => Promise<T>): Promise<T> {
+    return keptAlive(this.#engine.environment, work)
+  }
+
+  #move(from: string, to: string | undefined): Promise<number> {
+    const { name, gridName } = this.#settings
+    const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
+    return this.#read(() =>
+      this.#engine.database.retriedTransaction((tx) =>
+        moveHits(tx, { name, map: gridName, add }, from, to),
+      ),
+    )
+  }
+
+  #refused(field: string, value: unknown, wanted: string, instead: string): void {
+    const what = typeof value === 'string' && value !== '' ? 'a longer text' : describe(value)
+    this.#views.refused(field, value, wanted, instead, what)
+  }
+}
+
+function isNobody(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Returns what hits hand in to their engine. */
+function engineSettings(
+  settings: HitsSettings,
+  map: CountingMap,
+  logger: BurstLogger,
+): EngineSettings<Hit> {
+  const { name, gridName, repeatSeconds, keepSeconds } = settings
+  return {
+    ...settings.grid,
+    name: gridName,
+    kind: 'hits',
+    nameSettings: {
+      keepSeconds: { value: keepSeconds, counts: 'longest' },
+      repeatSeconds: { value: repeatSeconds, counts: 'last' },
+    },
+    tables: ['hits', 'collision-free-map'],
+    codec: hitCodec,
+    commit: hitsCommit(settings, map),
+    maxCommitRows: MAX_COMMIT_ROWS,
+    readTtlSeconds: READ_TTL_SECONDS,
+    async removeOld(database, { now }) {
+      const kept = (await readNameSettings(database, gridName))?.keepSeconds ?? keepSeconds
+      const more = await removeOldHits(database, name, now - 1000 * kept)
+      return (await removeHours(database, name, now)) || more
+    },
+    afterRun: () => processed(map, name, logger),
+    metrics: undefined,
+    collectorRemedy: START_COMMAND,
+  }
+}
+
+/** Adds up what has come since the last time. Never rejects. */
+async function processed(map: CountingMap, name: string, logger: BurstLogger): Promise<void> {
+  try {
+    await map.process()
+    logger.recovered('process', 'wide-cache: processing hits again')
+  } catch (error) {
+    logger.warn(
+      'process',
+      `wide-cache: processing the hits "${name}" failed and will be tried again: ` +
+        messageOf(error),
+    )
+  }
+}
