@@ -49,7 +49,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ],
   ],
   activity: [
-    ['site-activity', 'activity', 'router', 'middleware'],
+    ['site-activity', 'activity', 'engine-settings', 'router', 'middleware'],
     ['visit-retention'],
     [
       'commit',

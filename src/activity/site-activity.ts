@@ -7,18 +7,15 @@ import { Views } from '../page-views/views.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
-import { START_COMMAND } from '../support/package-kinds.js'
 import { identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
-import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import type { Activity, RecordedVisit } from './activity.js'
-import { bookMetrics } from './book-metrics.js'
 import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
-import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
+import { engineSettings } from './engine-settings.js'
 import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
 import { type LiveActivity, liveView } from './live.js'
 import { activityMiddleware, type ViewedPage } from './middleware.js'
@@ -33,12 +30,10 @@ import {
   topQuery,
   wholeDays,
 } from './ranges.js'
-import { Recounts } from './recount.js'
 import { activityRouter } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
 import { PAGE } from './sums.js'
-import { MAX_TIME, type Visit, visitCodec } from './visit.js'
-import { VisitRetention } from './visit-retention.js'
+import { MAX_TIME, type Visit } from './visit.js'
 
 /**
  * Counts the visits of a site. Servers need not be there yet: visits are kept, within bounds, until
@@ -215,37 +210,5 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       'the visit counts as of now',
     )
     return clock.now()
-  }
-}
-
-/** Returns what an activity hands in to its engine. */
-function engineSettings(
-  settings: ActivitySettings,
-  environment: Environment,
-  logger: BurstLogger,
-): EngineSettings<Visit> {
-  const { name, keepSeconds, historyDays, keep, layerSeconds } = settings
-  const { clock } = environment
-  const random = (): number => environment.random()
-  const recounts = new Recounts({ name, layerSeconds, random, logger })
-  const retention = new VisitRetention({ ...settings, clock, logger })
-  return {
-    ...settings.grid,
-    name,
-    kind: 'activity',
-    nameSettings: {
-      keepSeconds: { value: keepSeconds, counts: 'longest' },
-      historyDays: { value: historyDays, counts: 'longest' },
-      keep: { value: keep, counts: 'last' },
-    },
-    tables: ['activity'],
-    codec: visitCodec,
-    commit: commitVisits,
-    maxCommitRows: MAX_COMMIT_ROWS,
-    readTtlSeconds: settings.statsTtlSeconds,
-    removeOld: (database, context) => retention.removeOld(database, context),
-    afterRun: (database, { now }) => recounts.run(database, now),
-    metrics: bookMetrics,
-    collectorRemedy: START_COMMAND,
   }
 }

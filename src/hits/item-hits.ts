@@ -3,19 +3,16 @@ import { CountingDatabase } from '../connections/counting.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
-import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer, onlyKnown } from '../support/options.js'
-import { START_COMMAND } from '../support/package-kinds.js'
 import { identityOf, describe } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
-import type { EngineSettings } from '../wide-cache/engine-settings.js'
-import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
-import { countingMap, type CountingMap, hitsCommit } from './counting.js'
+import { countingMap, type CountingMap } from './counting.js'
+import { engineSettings } from './engine-settings.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
@@ -23,15 +20,13 @@ import {
   MAX_DAYS,
   readItemHistory,
   readTopOfHours,
-  removeHours,
 } from './history.js'
-import { type Hit, hitCodec, isItem, MAX_ITEM_BYTES } from './hit.js'
+import { type Hit, isItem, MAX_ITEM_BYTES } from './hit.js'
 import type { HitParties, Hits, HitsHistoryOptions, HitsTopOptions } from './hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
 import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import { MAX_TOP, readCounts, readTop } from './read-counts.js'
-import { removeOldHits } from './retention.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
 
 /**
@@ -64,10 +59,6 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
 export function createHits(options: HitsOptions): Hits {
   return new ItemHits(hitsSettings(options))
 }
-
-/** Most rows of one commit, and seconds for which the figures of `top` are served. */
-const MAX_COMMIT_ROWS = 2_000
-const READ_TTL_SECONDS = 2
 
 /** {@link Hits}, with a clock that tests may own. */
 export class ItemHits extends EngineRecorder<Hit> implements Hits {
@@ -241,49 +232,4 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
 
 function isNobody(value: unknown): boolean {
   return value === undefined || value === null || value === ''
-}
-
-/** Returns what hits hand in to their engine. */
-function engineSettings(
-  settings: HitsSettings,
-  map: CountingMap,
-  logger: BurstLogger,
-): EngineSettings<Hit> {
-  const { name, gridName, repeatSeconds, keepSeconds } = settings
-  return {
-    ...settings.grid,
-    name: gridName,
-    kind: 'hits',
-    nameSettings: {
-      keepSeconds: { value: keepSeconds, counts: 'longest' },
-      repeatSeconds: { value: repeatSeconds, counts: 'last' },
-    },
-    tables: ['hits', 'collision-free-map'],
-    codec: hitCodec,
-    commit: hitsCommit(settings, map),
-    maxCommitRows: MAX_COMMIT_ROWS,
-    readTtlSeconds: READ_TTL_SECONDS,
-    async removeOld(database, { now }) {
-      const kept = (await readNameSettings(database, gridName))?.keepSeconds ?? keepSeconds
-      const more = await removeOldHits(database, name, now - 1000 * kept)
-      return (await removeHours(database, name, now)) || more
-    },
-    afterRun: () => processed(map, name, logger),
-    metrics: undefined,
-    collectorRemedy: START_COMMAND,
-  }
-}
-
-/** Adds up what has come since the last time. Never rejects. */
-async function processed(map: CountingMap, name: string, logger: BurstLogger): Promise<void> {
-  try {
-    await map.process()
-    logger.recovered('process', 'wide-cache: processing hits again')
-  } catch (error) {
-    logger.warn(
-      'process',
-      `wide-cache: processing the hits "${name}" failed and will be tried again: ` +
-        messageOf(error),
-    )
-  }
 }
