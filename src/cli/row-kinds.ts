@@ -51,7 +51,7 @@ export async function kindOfFrame(
   if (kind === 'hits' && gridName.startsWith(GRID_NAME_START)) {
     const name = gridName.slice(GRID_NAME_START.length)
     const { map } = countingMap(database, { name, gridName, logger }, systemEnvironment)
-    const commit = hitsCommit({ name, gridName, repeatSeconds: 0 }, map)
+    const commit = hitsCommit({ name, gridName, repeatSeconds: 0 }, () => map)
     return known({ kind, codec: hitCodec, commit }, shownHit)
   }
   const textsIn = (bytes: Buffer): string[] => rowsInFrame(frame, bytes, { kind, codec: AS_TEXT })

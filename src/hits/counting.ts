@@ -37,10 +37,14 @@ export function countingMap(
   return { map: new MapOfParts(parts), metrics: parts.metrics }
 }
 
-/** The `commit` of the wide cache of hits, with {@link countingMap} as `map`. */
+/**
+ * The `commit` of the wide cache of hits.
+ *
+ * @param map returns the {@link countingMap}. It is asked for when there are hits to commit.
+ */
 export function hitsCommit(
   { name, gridName, repeatSeconds }: Pick<HitsSettings, 'name' | 'gridName' | 'repeatSeconds'>,
-  map: CountingMap,
+  map: () => CountingMap,
 ): (hits: Hit[], tx: Transaction, context: CommitContext) => Promise<void> {
   return async (hits, tx, { now }) =>
     commitHits(hits, tx, {
@@ -52,6 +56,6 @@ export function hitsCommit(
           repeatSeconds ||
           DEFAULT_REPEAT_SECONDS),
       now,
-      add: (counts, tx) => map.update(counts, tx),
+      add: (counts, tx) => map().update(counts, tx),
     })
 }

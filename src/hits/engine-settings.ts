@@ -13,10 +13,14 @@ import { removeOldHits } from './retention.js'
 const MAX_COMMIT_ROWS = 2_000
 const READ_TTL_SECONDS = 2
 
-/** Returns what hits hand in to their engine. */
+/**
+ * Returns what hits hand in to their engine.
+ *
+ * @param map returns the map that adds them up, which needs the engine's database
+ */
 export function engineSettings(
   settings: HitsSettings,
-  map: CountingMap,
+  map: () => CountingMap,
   logger: BurstLogger,
 ): EngineSettings<Hit> {
   const { name, gridName, repeatSeconds, keepSeconds } = settings
@@ -38,7 +42,7 @@ export function engineSettings(
       const more = await removeOldHits(database, name, now - 1000 * kept)
       return (await removeHours(database, name, now)) || more
     },
-    afterRun: () => processed(map, name, logger),
+    afterRun: () => processed(map(), name, logger),
     metrics: undefined,
     collectorRemedy: START_COMMAND,
   }

@@ -1,5 +1,4 @@
 import { Connections } from '../connections/connections.js'
-import { CountingDatabase } from '../connections/counting.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
@@ -73,17 +72,13 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     const { clock } = environment
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     const connections = new Connections<CloseReport>('Hits', name, environment)
-    // Opened here, because the map, which `commit` needs, uses it too.
-    const { database } = connections.openDatabase(settings.grid.database, [], {
-      logger: settings.logger,
-      through: (opened) => CountingDatabase.of(opened, clock),
-    })
-    const { map, metrics } = countingMap(database, settings, environment)
-    const engine = new Engine(
+    const engine: Engine<Hit> = new Engine(
       connections,
-      { ...engineSettings(settings, map, logger), database },
+      engineSettings(settings, () => map, logger),
       environment,
     )
+    // The database is the engine's, which commits by this map.
+    const { map, metrics } = countingMap(engine.database.database, settings, environment)
     const { cache, writer } = engine
     const views = new Views<string>({
       cache,

@@ -37,7 +37,7 @@ export class HitsActor {
   commit(hits: readonly Hit[], now = EPOCH): Promise<void> {
     const commit = hitsCommit(
       { name: this.#name, gridName: this.#gridName, repeatSeconds: REPEAT_SECONDS },
-      this.map,
+      () => this.map,
     )
     return this.#database.transaction((tx) => commit([...hits], tx, { now, name: this.#name }))
   }
