@@ -1,5 +1,5 @@
 import type { RequestHandler, Router } from '../page-views/express.js'
-import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
+import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { HitsDay } from './history.js'
 import type { HitsMiddlewareOptions } from './middleware.js'

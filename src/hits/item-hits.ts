@@ -5,7 +5,7 @@ import { type Environment, keptAlive, systemEnvironment } from '../support/envir
 import { BurstLogger } from '../support/logger.js'
 import { integer, onlyKnown } from '../support/options.js'
 import { identityOf, describe } from '../visitors/guard.js'
-import type { DrainReport } from '../wide-cache/collector/grid-drain.js'
+import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'

@@ -1,7 +1,7 @@
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { type Measured, Telemetry } from '../metrics/telemetry.js'
 import { keptAlive } from '../support/environment.js'
-import type { DrainReport } from './collector/grid-drain.js'
+import type { DrainReport } from './collector/drain-report.js'
 import { letCommandsCollect } from './commands.js'
 import type { Engine } from './engine.js'
 import type { LedgerReport } from './ledger/report.js'

@@ -1,4 +1,4 @@
-import type { DrainReport } from './collector/grid-drain.js'
+import type { DrainReport } from './collector/drain-report.js'
 import type { LedgerReport } from './ledger/report.js'
 import type { Health } from './operations/health.js'
 import type { CloseReport } from './writer/closing.js'

@@ -6,15 +6,8 @@ import { NameDrain, type DrainOptions } from '../../src/wide-cache/collector/nam
 import { DrainTurns } from '../../src/wide-cache/collector/drain-turns.js'
 import { sleep } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
-import {
-  drainOf,
-  enterGrid,
-  newReport,
-  type Parts,
-  partsOf,
-  watermarkOf,
-  writerOf,
-} from './parts.js'
+import { drainOf, enterGrid, type Parts, partsOf, watermarkOf, writerOf } from './parts.js'
+import { newReport } from '../../src/wide-cache/collector/drain-report.js'
 import { committed, LAYER_MS } from './wide-cache.js'
 
 /** Time after which the first run has begun: it begins a little after a full second. */

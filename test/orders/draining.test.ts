@@ -11,11 +11,11 @@ import {
   drainOf,
   drainOnce,
   enterGrid,
-  newReport,
   type Parts,
   partsOf,
   watermarkOf,
 } from './parts.js'
+import { newReport } from '../../src/wide-cache/collector/drain-report.js'
 import { committed, LAYER_MS, REFUSED } from './wide-cache.js'
 
 const WRITER = Buffer.alloc(16, 1)

@@ -1,5 +1,6 @@
 /** Parts of a process of a wide cache of texts, for laws that need not all of it. */
-import { GridDrain, type DrainReport } from '../../src/wide-cache/collector/grid-drain.js'
+import { type DrainReport, newReport } from '../../src/wide-cache/collector/drain-report.js'
+import { GridDrain } from '../../src/wide-cache/collector/grid-drain.js'
 import { Marks } from '../../src/wide-cache/collector/marks.js'
 import { jsonCodec } from '../../src/support/codec.js'
 import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
@@ -104,19 +105,6 @@ export async function drainOnce(
   const [state] = await record.states(database)
   await drain.drain(await database.now(), state!.watermark, undefined, report)
   return report
-}
-
-export function newReport(): DrainReport {
-  return {
-    layers: 0,
-    cells: 0,
-    frames: 0,
-    committed: 0,
-    duplicate: 0,
-    quarantined: 0,
-    unanswered: 0,
-    watermark: 0,
-  }
 }
 
 /** Returns a placer of a process. */

@@ -11,7 +11,7 @@ import type { DrainTurns } from './drain-turns.js'
 import type { PublishedWatermark } from '../published-watermark.js'
 import type { Chores } from './chores.js'
 import type { NameDrain, DrainOptions } from './name-drain.js'
-import type { DrainReport } from './grid-drain.js'
+import type { DrainReport } from './drain-report.js'
 
 /** Interval at which the collector renews a lease that it keeps. */
 const RENEW_MS = LEASE_MS / 2

@@ -1,5 +1,5 @@
 import type { Environment } from '../../support/environment.js'
-import type { DrainReport } from './grid-drain.js'
+import type { DrainReport } from './drain-report.js'
 
 /** Figures of the drains of one process so far. */
 export interface DrainFigures {

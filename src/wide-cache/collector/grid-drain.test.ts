@@ -5,19 +5,10 @@ import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import { Grid } from '../grid.js'
+import { newReport } from './drain-report.js'
 import { type DrainParts, GridDrain } from './grid-drain.js'
 
 const DAY_MS = 86_400_000
-const report = {
-  layers: 0,
-  cells: 0,
-  frames: 0,
-  committed: 0,
-  duplicate: 0,
-  quarantined: 0,
-  unanswered: 0,
-  watermark: 0,
-}
 
 const NOW = 1_700_000_000_000
 const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
@@ -65,14 +56,14 @@ test("no clock that leaps has a drain look at a month's cells", async () => {
   const { drain, asked, close } = bench({
     watch: { now: async () => NOW + 31 * DAY_MS } as never,
   })
-  await drain.commitYounger(PRESENT - 2, report)
+  await drain.commitYounger(PRESENT - 2, newReport())
   assert(asked.size >= 3_600 && asked.size < 3_700, `${asked.size} cells`)
   await close()
 })
 
 test('the watermark is published before a cell is read, and again in a long drain', async () => {
   const { drain, done, close } = bench()
-  assert.equal(await drain.drain(NOW, PRESENT - 1_000, undefined, { ...report }), PRESENT - 2)
+  assert.equal(await drain.drain(NOW, PRESENT - 1_000, undefined, newReport()), PRESENT - 2)
   assert.deepEqual(done.slice(0, 5), [
     'published 2 layers ago',
     'reads',
@@ -87,13 +78,13 @@ test('the watermark is published before a cell is read, and again in a long drai
 test('a process that drains a grid for the first time looks back five minutes', async () => {
   const { drain, asked, close } = bench()
   const newest = PRESENT - 2
-  await drain.drain(NOW, newest - 1, undefined, { ...report })
+  await drain.drain(NOW, newest - 1, undefined, newReport())
   assert.deepEqual(
     [asked.size, asked.has(grid.keys.cell(newest - 300, 0)), asked.has(grid.keys.cell(newest, 0))],
     [301, true, true],
   )
   asked.clear()
-  await drain.drain(NOW + 1_000, newest, undefined, { ...report })
+  await drain.drain(NOW + 1_000, newest, undefined, newReport())
   assert.deepEqual([...asked], [grid.keys.cell(newest + 1, 0)])
   await close()
 })
@@ -101,7 +92,7 @@ test('a process that drains a grid for the first time looks back five minutes', 
 test('where the watermark had expired, a drain looks back again', async () => {
   const { drain, asked, clock, close } = bench()
   const newest = PRESENT - 2
-  await drain.drain(NOW, newest - 1, undefined, { ...report })
+  await drain.drain(NOW, newest - 1, undefined, newReport())
   for (const [pause, layers] of [
     [19_999, 1],
     [20_000, 301],
@@ -109,7 +100,7 @@ test('where the watermark had expired, a drain looks back again', async () => {
   ] as const) {
     asked.clear()
     await clock.advance(pause)
-    await drain.drain(NOW, newest - 1, undefined, { ...report })
+    await drain.drain(NOW, newest - 1, undefined, newReport())
     assert.equal(asked.size, layers, `after ${pause} ms`)
   }
   await close()

@@ -11,27 +11,8 @@ import { MAX_AHEAD_MS, type PublishedWatermark } from '../published-watermark.js
 import type { Ledger } from '../ledger/ledger.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import { CellReader, type LayersRead, type SilentServers } from './cell-reader.js'
+import type { DrainReport } from './drain-report.js'
 import { SettledHere } from './settled-here.js'
-
-/** Result of one drain. Counts are rows unless they say otherwise. */
-export interface DrainReport {
-  /** Layers the watermark has risen by. */
-  layers: number
-  /** Cells that held something. */
-  cells: number
-  /** Frames that the cells held. */
-  frames: number
-  /** Rows that are in SQL now, by this drain. */
-  committed: number
-  /** Rows that came again and had been settled before. */
-  duplicate: number
-  /** Rows that SQL refuses, and that are kept in `wide_cache_quarantine`. */
-  quarantined: number
-  /** Cells whose server is silent and is waited for. */
-  unanswered: number
-  /** The newest drained layer, after this. */
-  watermark: number
-}
 
 /** Parts of a {@link GridDrain} that are the same for all grids. */
 export interface DrainParts {

@@ -1,7 +1,8 @@
 import type { Grid } from '../grid.js'
 import { finestOf } from '../complete.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
-import { type DrainParts, type DrainReport, GridDrain } from './grid-drain.js'
+import { type DrainReport, newReport } from './drain-report.js'
+import { type DrainParts, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
 
 /** Most restarts of a drain in a row while the watermark does not rise. */
@@ -59,16 +60,7 @@ export class NameDrain {
    * deletes them nor raises the watermark over them.
    */
   async drain({ all = false, steady = false }: DrainOptions = {}): Promise<DrainReport> {
-    const report: DrainReport = {
-      layers: 0,
-      cells: 0,
-      frames: 0,
-      committed: 0,
-      duplicate: 0,
-      quarantined: 0,
-      unanswered: 0,
-      watermark: 0,
-    }
+    const report = newReport()
     const { clock } = this.#parts
     if (!steady || clock.elapsed() - this.#knownAt >= STEADY_MS) await this.#readStates()
     try {
