@@ -109,9 +109,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'young layers are deleted by drain({ all: true })',
-    plant({ GridDrain, CountingCache: { prototype } }) {
+    plant({ YoungLayers, CountingCache: { prototype } }) {
       const { getMany } = prototype
-      const isOfYoung = within(GridDrain.prototype, 'commitYounger')
+      const isOfYoung = within(YoungLayers.prototype, 'commitAll')
       prototype.getMany = async function (keys, onUnanswered) {
         const cells = await getMany.call(this, keys, onUnanswered)
         if (isOfYoung()) await Promise.allSettled([...cells.keys()].map((key) => this.delete(key)))
@@ -257,7 +257,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'figures say that they are complete up to long layers that nobody has read',
-    plant({ GridDrain: { prototype } }) {
+    plant({ YoungLayers: { prototype } }) {
       prototype.commitEarly = async () => true
     },
     told: /though figures were complete/,
@@ -265,7 +265,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a grid is complete though only some of its long layers have been read',
-    plant({ GridDrain: { prototype } }) {
+    plant({ YoungLayers: { prototype } }) {
       const { commitEarly } = prototype
       prototype.commitEarly = function (newest, now, report) {
         return commitEarly.call(this, newest, now - 3 * LONGEST_LAYER_MS, report)
@@ -276,7 +276,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'long layers that nobody uses make all figures old',
-    plant({ GridDrain: { prototype } }) {
+    plant({ YoungLayers: { prototype } }) {
       prototype.commitEarly = async () => false
     },
     told: /is complete only up to/,

@@ -15,6 +15,7 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/wide-cache/collector/grid-drain.js') &
   typeof import('../../src/wide-cache/collector/marks.js') &
   typeof import('../../src/wide-cache/collector/settled-here.js') &
+  typeof import('../../src/wide-cache/collector/young-layers.js') &
   typeof import('../../src/wide-cache/completeness.js') &
   typeof import('../../src/wide-cache/ledger/grid-record.js') &
   typeof import('../../src/wide-cache/ledger/ledger.js') &
@@ -41,6 +42,7 @@ const MODULES = [
   'wide-cache/collector/grid-drain.js',
   'wide-cache/collector/marks.js',
   'wide-cache/collector/settled-here.js',
+  'wide-cache/collector/young-layers.js',
   'wide-cache/completeness.js',
   'wide-cache/ledger/grid-record.js',
   'wide-cache/ledger/ledger.js',

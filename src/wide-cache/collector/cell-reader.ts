@@ -41,7 +41,7 @@ interface Silence {
 /** The servers that have been silent in one drain. */
 export type SilentServers = Set<string>
 
-interface CellReaderParts {
+export interface CellReaderParts {
   readonly cache: Cache
   readonly clock: Clock
   readonly logger: BurstLogger

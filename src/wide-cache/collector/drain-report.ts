@@ -1,3 +1,5 @@
+import type { LayersRead } from './cell-reader.js'
+
 /** Result of one drain. Counts are rows unless they say otherwise. */
 export interface DrainReport {
   /** Layers the watermark has risen by. */
@@ -30,4 +32,11 @@ export function newReport(): DrainReport {
     unanswered: 0,
     watermark: 0,
   }
+}
+
+/** Counts what cells held. */
+export function countRead({ keys, frames, unanswered }: LayersRead, report: DrainReport): void {
+  report.cells += keys.length
+  report.frames += frames.length
+  report.unanswered += unanswered
 }

@@ -2,8 +2,9 @@ import type { Grid } from '../grid.js'
 import { finestOf } from '../complete.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainReport, newReport } from './drain-report.js'
-import { type DrainParts, GridDrain } from './grid-drain.js'
+import { type Drained, type DrainParts, GridDrain } from './grid-drain.js'
 import type { Marks } from './marks.js'
+import type { YoungLayers } from './young-layers.js'
 
 /** Most restarts of a drain in a row while the watermark does not rise. */
 const MAX_RESTARTS = 5
@@ -112,13 +113,13 @@ export class NameDrain {
     const drain = this.#drainOf(grid)
     // Of several grids, the report has the watermark of this process's own.
     const before = report.watermark
-    const newest = await this.#untilDrained(drain, { state, mark, steady }, report)
-    if (newest === undefined) return
+    const drained = await this.#untilDrained(drain, { state, mark, steady }, report)
+    if (!drained) return
     const { watermark } = report
     if (watermark > state.watermark) known.mark = undefined
     known.state = { ...state, watermark }
-    await this.#commitEarly(known, drain, newest, report)
-    if (all) await drain.commitYounger(newest, report)
+    if (drained.isWhole) await this.#commitEarly(known, drain.young, drained.newest, report)
+    if (all) await drain.young.commitAll(drained.newest, report)
     if (record.grid !== grid) report.watermark = before
   }
 
@@ -129,7 +130,7 @@ export class NameDrain {
    */
   async #commitEarly(
     known: Known,
-    drain: GridDrain,
+    young: YoungLayers,
     newest: number,
     report: DrainReport,
   ): Promise<void> {
@@ -141,7 +142,7 @@ export class NameDrain {
     const now = watch.estimate ?? 0
     const completeTo = finest.layers.endOf(finest.layers.at(now) - drainAfterLayers)
     if (completeTo <= Math.max(grid.layers.endOf(newest), known.state.completeTo)) return
-    if (!(await drain.commitEarly(newest, now, report))) return
+    if (!(await young.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)
     known.state = { ...known.state, completeTo }
   }
@@ -189,8 +190,8 @@ export class NameDrain {
   }
 
   /**
-   * Drains a grid, and starts again if another collector moves its watermark. Returns the newest
-   * layer drained, or `undefined` if the grid is gone.
+   * Drains a grid, and starts again if another collector moves its watermark. `undefined`: the grid
+   * is gone.
    */
   async #untilDrained(
     drain: GridDrain,
@@ -200,7 +201,7 @@ export class NameDrain {
       steady,
     }: { state: GridState | undefined; mark: Buffer | undefined; steady: boolean },
     report: DrainReport,
-  ): Promise<number | undefined> {
+  ): Promise<Drained | undefined> {
     let restarts = 0
     while (state) {
       try {
