@@ -48,18 +48,13 @@ export class Engine<Row> {
     environment: Environment,
   ) {
     const parts = engineParts(connections, settings, environment)
-    const { cache, database, record, marks, turns } = parts
+    const { cache, database, record, turns } = parts
     this.connections = connections
     this.environment = environment
     this.cache = cache
     this.database = database
     this.#parts = parts
-    this.writer = new Writer<Row>({
-      ...parts,
-      grid: () => record.grid,
-      apart: () => marks.apart,
-      enter: () => database.migrate(),
-    })
+    this.writer = new Writer<Row>({ ...parts, settings })
     this.#completeness = new Completeness(parts)
     const reads = {
       ...parts,

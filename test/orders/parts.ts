@@ -38,8 +38,23 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     scope: 'shared',
     newId,
   })
-  const shared = {
+  const settings = {
     name,
+    codec: jsonCodec<string>(),
+    commit: commitTexts,
+    flushMs: 50,
+    confirmSeconds: CONFIRM_SECONDS,
+    drainAfterLayers: DRAIN_AFTER_LAYERS,
+    periodSeconds: 1,
+    cellTtlSeconds: CELL_TTL_SECONDS,
+    maxFrameBytes: 1_024,
+    maxOutboxBytes: 1_024 * 1_024,
+    closeTimeoutMs: 5_000,
+    maxCommitRows,
+  }
+  const shared = {
+    ...settings,
+    settings,
     cache,
     database,
     environment,
@@ -48,13 +63,7 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     logger,
     watch,
     record,
-    drainAfterLayers: DRAIN_AFTER_LAYERS,
-    periodSeconds: 1,
-    cellTtlSeconds: CELL_TTL_SECONDS,
-    maxCommitRows,
     stamp: STAMP,
-    codec: jsonCodec<string>(),
-    commit: commitTexts,
   }
   // Answers come before anybody loses patience, which a law would else take for one more order.
   const patient = { ...clock, after: () => ({ cancel: () => undefined }) }
@@ -107,33 +116,24 @@ export async function drainOnce(
   return report
 }
 
+/** A database whose grid has been entered. */
+export const NO_MIGRATION = { migrate: async (): Promise<void> => undefined }
+
 /** Returns a placer of a process. */
 export function placerOf(parts: Parts): Placer {
   const { record, database } = parts
   return new Placer({
     ...parts,
-    grid: () => record.grid,
-    enter: async () => undefined,
+    database: NO_MIGRATION,
     compare: async () => void (await record.refresh(database)),
-    apart: () => false,
+    marks: { apart: false },
   })
 }
 
 /** Returns a writer of a process. */
 export function writerOf(parts: Parts): Writer<string> {
-  const { record, marks } = parts
-  return new Writer({
-    ...parts,
-    grid: () => record.grid,
-    apart: () => marks.apart,
-    enter: async () => undefined,
-    compare: () => marks.compare(),
-    flushMs: 50,
-    confirmSeconds: CONFIRM_SECONDS,
-    maxFrameBytes: 1_024,
-    maxOutboxBytes: 1_024 * 1_024,
-    closeTimeoutMs: 5_000,
-  })
+  const { marks } = parts
+  return new Writer({ ...parts, database: NO_MIGRATION, compare: () => marks.compare() })
 }
 
 /** Returns a frame as its writer holds it. */

@@ -3,6 +3,7 @@ import { sleep } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
+import type { GridSettings } from '../grid-options.js'
 import type { DirectCommit } from './direct-commit.js'
 import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
@@ -40,7 +41,7 @@ interface ClosingParts {
   readonly ledger: { quarantinedOf(writer: string): Promise<ReadonlySet<number>> }
   readonly environment: Environment
   readonly logger: BurstLogger
-  readonly closeTimeoutMs: number
+  readonly settings: Pick<GridSettings, 'closeTimeoutMs'>
   readonly outbox: Outbox
   readonly numbering: Numbering
   readonly direct: DirectCommit
@@ -68,8 +69,9 @@ export class Closing {
   }
 
   async run(): Promise<CloseReport> {
-    const { environment, closeTimeoutMs, outbox } = this.#parts
+    const { environment, settings, outbox } = this.#parts
     const { clock } = environment
+    const { closeTimeoutMs } = settings
     const deadline = clock.elapsed() + closeTimeoutMs
     const timeout = sleep(clock, closeTimeoutMs).then(() => undefined)
     const placing = this.#placeAll(deadline)
@@ -83,10 +85,10 @@ export class Closing {
 
   /** Places what SQL has not taken, until `deadline`: at first what is in no cell. */
   async #placeAll(deadline: number): Promise<void> {
-    const { cache, closeTimeoutMs, environment, outbox, place } = this.#parts
+    const { cache, settings, environment, outbox, place } = this.#parts
     const { clock } = environment
     // Where there is little time, at once.
-    const patienceMs = closeTimeoutMs > 2 * PLACE_AGAIN_MS ? PLACE_AGAIN_MS : 0
+    const patienceMs = settings.closeTimeoutMs > 2 * PLACE_AGAIN_MS ? PLACE_AGAIN_MS : 0
     const againAt = cache.scope === 'private' ? Infinity : clock.elapsed() + patienceMs
     for (;;) {
       const isLate = clock.elapsed() >= againAt

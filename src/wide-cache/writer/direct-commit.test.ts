@@ -51,11 +51,10 @@ function bench() {
   }
   const direct = new DirectCommit(
     {
-      name: 'hits',
+      settings: { name: 'hits', maxCommitRows: 5 },
       ledger: { commit, quarantine: commit },
       environment: { ...systemEnvironment, clock, random: () => 0.5 },
       logger: new BurstLogger(log, clock.elapsed),
-      maxCommitRows: 5,
     },
     outbox,
   )

@@ -21,11 +21,10 @@ export interface Reason {
 }
 
 interface DirectCommitParts {
-  readonly name: string
-  readonly ledger: FrameLedger
+  readonly settings: { readonly name: string; readonly maxCommitRows: number }
   readonly environment: Environment
   readonly logger: BurstLogger
-  readonly maxCommitRows: number
+  readonly ledger: FrameLedger
 }
 
 /**
@@ -117,11 +116,12 @@ export class DirectCommit {
    * there were none for 20 s.
    */
   tell(frames: readonly HeldFrame[], { code, why }: Reason): void {
-    const { environment, logger, name } = this.#parts
+    const { environment, logger, settings } = this.#parts
     if (code !== this.#told) {
       logger.warn(
         `direct commits: ${code}`,
-        `wide-cache: this process commits frames of "${name}" directly: ${why}; nothing is lost`,
+        `wide-cache: this process commits frames of "${settings.name}" directly: ` +
+          `${why}; nothing is lost`,
       )
     }
     this.#told = code
@@ -137,7 +137,7 @@ export class DirectCommit {
     if (this.#told === undefined) return
     this.#parts.logger.recovered(
       `direct commits: ${this.#told}`,
-      `wide-cache: frames of "${this.#parts.name}" go through the cache again; ` +
+      `wide-cache: frames of "${this.#parts.settings.name}" go through the cache again; ` +
         `${this.#toldFrames} frames with ${this.#toldRows} rows were committed directly`,
     )
     this.#told = undefined
@@ -147,7 +147,7 @@ export class DirectCommit {
   async #settle(frames: readonly HeldFrame[]): Promise<void> {
     for (const batch of frameBatches(
       frames.filter((frame) => this.#outbox.has(frame)),
-      this.#parts.maxCommitRows,
+      this.#parts.settings.maxCommitRows,
     )) {
       const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
       this.#commits++

@@ -1,3 +1,4 @@
+import type { Database } from '../../database/database.js'
 import type { Environment } from '../../support/environment.js'
 import type { FrameHeader } from '../frame.js'
 import type { Totals } from '../ledger/ledger.js'
@@ -14,8 +15,8 @@ const FORGOTTEN_MS = 15 * REST_MS
 interface NumberingParts {
   readonly environment: Environment
   readonly ledger: { enterTotals(totals: Totals): Promise<void> }
-  /** Enters the grid, if that has not been done. */
-  readonly enter: () => Promise<void>
+  /** Its migration also enters the grid, and does nothing where that has been done. */
+  readonly database: Pick<Database, 'migrate'>
 }
 
 /** A writer's id, the sequence numbers of its frames, and its sums. */
@@ -78,7 +79,7 @@ export class Numbering {
     this.#renew(oldest !== undefined)
     void this.id
     // Early: before that no frame can be placed. The log is the caller's.
-    if (this.#sequence === 0) this.#parts.enter().catch(() => undefined)
+    if (this.#sequence === 0) this.#parts.database.migrate().catch(() => undefined)
     const header = {
       writer: this.#idHex,
       sequence: this.#sequence,

@@ -67,10 +67,10 @@ function bench(options: {
       refresh: async () => void passed.unshift(...leaps.splice(0, 1)),
       hasPassed: (layer) => passed.length > 0 && passed[0]! >= layer,
     },
-    grid: () => world.grid,
-    enter: () => entered,
+    record: world,
+    database: { migrate: () => entered },
     compare: () => world.compare(),
-    apart: () => world.apart,
+    marks: world,
     environment: {
       ...systemEnvironment,
       clock: {
@@ -80,8 +80,7 @@ function bench(options: {
       },
       random: () => options.random ?? 0,
     },
-    drainAfterLayers: 2,
-    cellTtlSeconds: TTL,
+    settings: { drainAfterLayers: 2, cellTtlSeconds: TTL },
   })
   return {
     clock,

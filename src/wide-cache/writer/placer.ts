@@ -1,9 +1,12 @@
 import { appendOrAdd } from '../../cache/append-or-add.js'
 import type { Cache } from '../../cache/cache.js'
+import type { Database } from '../../database/database.js'
 import { sleep } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { Grid } from '../grid.js'
+import type { GridSettings } from '../grid-options.js'
+import type { GridRecord } from '../ledger/grid-record.js'
 import type { PublishedWatermark } from '../published-watermark.js'
 import type { HeldFrame } from './outbox.js'
 
@@ -41,19 +44,17 @@ const PATIENCE_MS = 1_500
 const HURRIED_MS = 100
 
 interface PlacerParts {
+  readonly settings: Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'>
+  readonly environment: Environment
   readonly cache: Cache
-  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
-  /** Returns the grid to place frames in; `undefined` until it is known from SQL. */
-  readonly grid: () => Grid | undefined
-  /** Resolves when the grid is known from SQL; may reject. */
-  readonly enter: () => Promise<void>
+  /** When it is migrated, the grid is known from SQL. */
+  readonly database: Pick<Database, 'migrate'>
+  readonly record: Pick<GridRecord, 'grid'>
+  /** `apart`: whether the collectors use another cache, and never read what this one has. */
+  readonly marks: { readonly apart: boolean }
   /** Asks SQL for the grid again; may reject. */
   readonly compare: () => Promise<void>
-  /** Tells whether the collectors use another cache, and never read what is placed in this one. */
-  readonly apart: () => boolean
-  readonly environment: Environment
-  readonly drainAfterLayers: number
-  readonly cellTtlSeconds: number
+  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
 }
 
 /**
@@ -87,13 +88,14 @@ export class Placer {
 
   /** Whether it makes no sense to try to place a frame now. */
   get down(): boolean {
-    return this.#down || this.#parts.apart()
+    return this.#down || this.#parts.marks.apart
   }
 
   /** Reason for the last failure to place a frame. */
   get why(): string {
-    if (this.#parts.apart()) return 'the collectors use another cache'
-    return this.#parts.grid() ? this.#why : 'the database had not been reached before'
+    const { marks, record } = this.#parts
+    if (marks.apart) return 'the collectors use another cache'
+    return record.grid ? this.#why : 'the database had not been reached before'
   }
 
   /**
@@ -101,14 +103,11 @@ export class Placer {
    * has come.
    */
   async place(frame: HeldFrame, wanted: () => boolean, deadline: number): Promise<boolean> {
-    const {
-      environment: { clock },
-      grid,
-      enter,
-    } = this.#parts
-    if (!grid()) {
+    const { environment, database, record, marks } = this.#parts
+    const { clock } = environment
+    if (!record.grid) {
       await Promise.race([
-        enter().catch(() => undefined),
+        database.migrate().catch(() => undefined),
         sleep(clock, Math.max(0, deadline - clock.elapsed())),
       ])
     } else if (this.#isIdle && !this.#isHurried) {
@@ -118,13 +117,13 @@ export class Placer {
     this.#usedAt = this.#moment()
     while (wanted()) {
       const now = clock.elapsed()
-      if (this.#parts.apart()) return false
+      if (marks.apart) return false
       if (this.#down) {
         if (now < this.#probeAt) return false
         this.#probeAt = now + PROBE_MS
       }
-      const place = grid()
-      if (place && (await this.#tryColumns(place, frame, deadline))) return true
+      const { grid } = record
+      if (grid && (await this.#tryColumns(grid, frame, deadline))) return true
       if (this.#down || clock.elapsed() + RETRY_MS >= deadline) return false
       await sleep(clock, RETRY_MS)
     }
@@ -173,7 +172,7 @@ export class Placer {
    * is placed again, in a layer that has not been passed.
    */
   async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<boolean> {
-    const { cache, cellTtlSeconds, published, environment } = this.#parts
+    const { settings, environment, cache, published } = this.#parts
     const { clock, random } = environment
     const first = Math.floor(random() * grid.width)
     let refusals = 0
@@ -183,7 +182,7 @@ export class Placer {
       try {
         const layer = this.#layerOf(grid, frame)
         const cell = grid.keys.cell(layer, (first + tried) % grid.width)
-        if (await appendOrAdd(cache, cell, frame.bytes, cellTtlSeconds)) {
+        if (await appendOrAdd(cache, cell, frame.bytes, settings.cellTtlSeconds)) {
           this.#down = false
           await published.refresh(grid, this.#isHurried ? HURRIED_MS : PATIENCE_MS)
           if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true
@@ -209,9 +208,9 @@ export class Placer {
    * however late timers are. A frame that could come too late for it goes to the present layer.
    */
   #layerOf(grid: Grid, { openedAt }: HeldFrame): number {
-    const { environment, published, drainAfterLayers } = this.#parts
+    const { settings, environment, published } = this.#parts
     const now = environment.clock.now()
-    const inTime = now >= openedAt && now - openedAt <= lateMs(grid, drainAfterLayers)
+    const inTime = now >= openedAt && now - openedAt <= lateMs(grid, settings.drainAfterLayers)
     return published.layerOf(grid, inTime ? openedAt : now)
   }
 }

@@ -1,5 +1,6 @@
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
+import type { GridSettings } from '../grid-options.js'
 import type { DirectCommit, Reason } from './direct-commit.js'
 import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
@@ -24,10 +25,10 @@ interface UpkeepParts {
   readonly ledger: { prefixOf(writer: string): Promise<number> }
   /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
   readonly compare: () => Promise<void>
-  /** Tells whether the collectors use another cache than this process. */
-  readonly apart: () => boolean
+  /** `apart`: whether the collectors use another cache than this process. */
+  readonly marks: { readonly apart: boolean }
   readonly environment: Environment
-  readonly confirmSeconds: number
+  readonly settings: Pick<GridSettings, 'confirmSeconds'>
   readonly outbox: Outbox
   readonly placer: Placer
   readonly numbering: Numbering
@@ -158,13 +159,12 @@ export class Upkeep {
   }
 
   #due(now: number): HeldFrame[] {
-    const { confirmSeconds, outbox, placer } = this.#parts
-    const apart = this.#parts.apart()
+    const { settings, marks, outbox, placer } = this.#parts
     return [...outbox.frames()].filter((frame) => {
       const age = now - frame.closedAt
       return (
-        apart ||
-        age >= confirmSeconds * 1000 ||
+        marks.apart ||
+        age >= settings.confirmSeconds * 1000 ||
         (!frame.placed && (age >= UNPLACED_MS || placer.down))
       )
     })
@@ -172,11 +172,11 @@ export class Upkeep {
 
   /** Returns the reason why frames are committed directly. */
   #reason(due: readonly HeldFrame[]): Reason {
-    const { apart, placer } = this.#parts
-    if (apart()) return { code: 'apart', why: 'the collectors use another cache' }
+    const { settings, marks, placer } = this.#parts
+    if (marks.apart) return { code: 'apart', why: 'the collectors use another cache' }
     if (!due.every((frame) => frame.placed)) return { code: 'unplaced', why: placer.why }
     const why =
-      `they waited ${this.#parts.confirmSeconds} s in the cache and no collector ` +
+      `they waited ${settings.confirmSeconds} s in the cache and no collector ` +
       'brought them: the cache has lost them, or no collector runs'
     return { code: 'unconfirmed', why }
   }

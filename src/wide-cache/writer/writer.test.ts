@@ -53,7 +53,6 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }
     })
   const writer = new Writer<string>({
-    name: 'test',
     cache: {
       scope: options.scope ?? 'shared',
       append: (_: string, bytes: Buffer) => cached(bytes),
@@ -64,8 +63,8 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       refresh: async () => undefined,
       hasPassed: () => false,
     },
-    grid: () => grid,
-    apart: () => world.apart,
+    record: { grid },
+    marks: world,
     ledger: {
       commit,
       quarantine: commit,
@@ -81,12 +80,13 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       },
       quarantinedOf: () => sql(() => world.quarantined),
     },
-    enter: () =>
-      sql(() => {
-        world.entered++
-      }),
+    database: {
+      migrate: () =>
+        sql(() => {
+          world.entered++
+        }),
+    },
     compare: () => sql(() => undefined),
-    codec: jsonCodec<string>(),
     stamp: 0,
     environment: {
       ...systemEnvironment,
@@ -99,14 +99,18 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       newId: () => Buffer.alloc(16, ++ids),
     },
     logger: new BurstLogger(log, clock.elapsed),
-    flushMs: 500,
-    confirmSeconds: 60,
-    drainAfterLayers: 2,
-    cellTtlSeconds: 90,
-    maxFrameBytes: 200,
-    maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
-    closeTimeoutMs: 3_000,
-    maxCommitRows: 1_000,
+    settings: {
+      name: 'test',
+      codec: jsonCodec<string>(),
+      flushMs: 500,
+      confirmSeconds: 60,
+      drainAfterLayers: 2,
+      cellTtlSeconds: 90,
+      maxFrameBytes: 200,
+      maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
+      closeTimeoutMs: 3_000,
+      maxCommitRows: 1_000,
+    },
   })
   return {
     clock,

@@ -1,11 +1,13 @@
 import type { Cache } from '../../cache/cache.js'
+import type { Database } from '../../database/database.js'
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { Codec } from '../../support/codec.js'
 import { sealFrame } from '../frame.js'
-import type { Grid } from '../grid.js'
+import type { GridSettings } from '../grid-options.js'
 import type { PublishedWatermark } from '../published-watermark.js'
+import type { GridRecord } from '../ledger/grid-record.js'
 import type { Ledger, Totals } from '../ledger/ledger.js'
 import type { FrameLedger } from '../ledger/settle.js'
 import { type CloseReport, Closing } from './closing.js'
@@ -16,33 +18,39 @@ import { type HeldFrame, Outbox } from './outbox.js'
 import { Placer } from './placer.js'
 import { UNPLACED_MS, Upkeep } from './upkeep.js'
 
+/** Settings of a writer. */
+interface WriterSettings<Row> extends Pick<
+  GridSettings,
+  | 'flushMs'
+  | 'confirmSeconds'
+  | 'drainAfterLayers'
+  | 'cellTtlSeconds'
+  | 'maxFrameBytes'
+  | 'maxOutboxBytes'
+  | 'closeTimeoutMs'
+> {
+  readonly name: string
+  readonly codec: Codec<Row>
+  readonly maxCommitRows: number
+}
+
 /** Parts of its wide cache that a writer uses. */
 export interface WriterParts<Row> {
-  readonly name: string
-  readonly cache: Cache
-  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
-  /** Returns the grid to place frames in; `undefined` until it is known from SQL. */
-  readonly grid: () => Grid | undefined
-  /** Tells whether the collectors use another cache than this process. */
-  readonly apart: () => boolean
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'>
-  /** Enters the grid, if that has not been done. */
-  readonly enter: () => Promise<void>
-  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
-  readonly compare: () => Promise<void>
-  readonly codec: Codec<Row>
-  /** Starting value of the checksums of frames of its kind. */
-  readonly stamp: number
+  readonly settings: WriterSettings<Row>
   readonly environment: Environment
   readonly logger: BurstLogger
-  readonly flushMs: number
-  readonly confirmSeconds: number
-  readonly drainAfterLayers: number
-  readonly cellTtlSeconds: number
-  readonly maxFrameBytes: number
-  readonly maxOutboxBytes: number
-  readonly closeTimeoutMs: number
-  readonly maxCommitRows: number
+  readonly cache: Cache
+  /** Its migration also enters the grid, and does nothing where that has been done. */
+  readonly database: Pick<Database, 'migrate'>
+  readonly record: Pick<GridRecord, 'grid'>
+  /** `apart`: whether the collectors use another cache than this process. */
+  readonly marks: { readonly apart: boolean }
+  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  readonly compare: () => Promise<void>
+  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'>
+  /** Starting value of the checksums of frames of its kind. */
+  readonly stamp: number
 }
 
 /** Figures of one process's sending side: its work so far, and what it holds. */
@@ -92,9 +100,10 @@ export class Writer<Row> {
 
   constructor(parts: WriterParts<Row>) {
     this.#parts = parts
-    this.#open = new OpenFrame(parts.codec, parts.maxFrameBytes)
+    const { codec, maxFrameBytes, maxOutboxBytes } = parts.settings
+    this.#open = new OpenFrame(codec, maxFrameBytes)
     this.#numbering = new Numbering(parts)
-    this.#outbox = new Outbox(parts.maxOutboxBytes)
+    this.#outbox = new Outbox(maxOutboxBytes)
     this.#placer = new Placer(parts)
     this.#direct = new DirectCommit(parts, this.#outbox)
     this.#upkeep = new Upkeep({
@@ -159,7 +168,7 @@ export class Writer<Row> {
     if (this.#open.rowCount === 1) {
       const { clock } = this.#parts.environment
       this.#openedAt = clock.now()
-      this.#flushTimer = clock.after(this.#parts.flushMs, () => {
+      this.#flushTimer = clock.after(this.#parts.settings.flushMs, () => {
         this.#flushTimer = undefined
         void this.#place(this.#closeFrame())
       })
@@ -212,8 +221,8 @@ export class Writer<Row> {
     if (this.#ended) {
       this.#parts.logger.warn(
         'ended',
-        `wide-cache: rows of "${this.#parts.name}" were appended after close() and are in no ` +
-          'report; append before close()',
+        `wide-cache: rows of "${this.#parts.settings.name}" were appended after close() and are ` +
+          'in no report; append before close()',
       )
     } else {
       this.#parts.logger.warn(
@@ -288,9 +297,9 @@ export class Writer<Row> {
     if (report.lost > 0) {
       this.#parts.logger.warn(
         'lost',
-        `wide-cache: "${this.#parts.name}" closed with ${report.lost} rows that neither cache ` +
-          'nor database took during close(): they are lost, unless one of them has them all ' +
-          'the same',
+        `wide-cache: "${this.#parts.settings.name}" closed with ${report.lost} rows that neither ` +
+          'cache nor database took during close(): they are lost, unless one of them has them ' +
+          'all the same',
       )
     }
     return report
