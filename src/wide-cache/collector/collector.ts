@@ -1,32 +1,19 @@
 import { warnOfFailure } from '../../connections/warn-failure.js'
-import { type Database, DatabaseError } from '../../database/database.js'
+import { DatabaseError } from '../../database/database.js'
 import { sleep } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { type Schedule, schedule } from '../../support/schedule.js'
-import type { ClockWatch } from '../clock-watch.js'
-import { type GridRecord, keepsLease, LEASE_MS, type Run } from '../ledger/grid-record.js'
-import type { DrainTurns } from './drain-turns.js'
-import type { PublishedWatermark } from '../published-watermark.js'
+import type { Run } from '../ledger/grid-record.js'
 import type { Chores } from './chores.js'
-import type { NameDrain, DrainOptions } from './name-drain.js'
 import type { DrainReport } from './drain-report.js'
-
-/** Interval at which the collector renews a lease that it keeps. */
-const RENEW_MS = LEASE_MS / 2
+import type { DrainTurns } from './drain-turns.js'
+import { Lease, type LeaseParts, MAX_WAIT_MS } from './lease.js'
+import type { DrainOptions, NameDrain } from './name-drain.js'
 
 /** Interval at which a process looks whether the lease is free. */
 const LOOK_MS = 15_000
-
-/**
- * One in this many looks asks SQL in any case, which mostly takes a new connection. The others do
- * so only if the cache shows no watermark: then the collector has gone, or has another cache.
- */
-const LOOKS_IN_SQL = 20
-
-/** Longest wait from a moment of the cron line until a layer ends. */
-const MAX_WAIT_MS = 3_000
 
 /**
  * Wait until a run begins, from the end of a layer where that is near. The margin is there because
@@ -41,21 +28,15 @@ const JITTER_MS = 60
 const AFTER_FAILURE_MS = 5_000
 const AFTER_CONFLICT_MS = 500
 
-interface CollectorParts {
+interface CollectorParts extends LeaseParts {
   readonly name: string
   readonly environment: Environment
   readonly logger: BurstLogger
-  readonly database: Database
-  readonly record: GridRecord
-  readonly watch: ClockWatch
-  readonly published: PublishedWatermark
   readonly nameDrain: NameDrain
   readonly chores: Chores
   readonly turns: DrainTurns
   /** Drains, after other drains of this process. */
   readonly drain: (options: DrainOptions) => Promise<DrainReport>
-  /** Learns whether this process's cache is that of the collectors. */
-  readonly compare: () => Promise<void>
 }
 
 /**
@@ -65,8 +46,7 @@ interface CollectorParts {
  */
 export class Collector {
   readonly #parts: CollectorParts
-  readonly #periodSeconds: number
-  readonly #keeps: boolean
+  readonly #lease: Lease
   readonly #schedule: Schedule
   #stopped = false
   #running: Promise<unknown> | undefined
@@ -75,14 +55,6 @@ export class Collector {
   #choresFail = false
   /** Moment before which the cron line's moments do not count, by `clock.elapsed()`. */
   #restUntil = -Infinity
-  /** Moment to renew the lease, by `clock.elapsed()`. `undefined`: this process keeps none. */
-  #renewAt: number | undefined
-  /** Looks since this process has last held the lease. */
-  #looks = 0
-  /** Whether SQL may have this process as the holder of the lease. */
-  #toRelease = false
-  /** The last run, until SQL has recorded it. */
-  #run: Run | undefined
 
   /**
    * @param line the cron line
@@ -90,8 +62,7 @@ export class Collector {
    */
   constructor(parts: CollectorParts, line: string, periodSeconds: number) {
     this.#parts = parts
-    this.#periodSeconds = periodSeconds
-    this.#keeps = keepsLease(periodSeconds)
+    this.#lease = new Lease(parts, periodSeconds)
     const { clock } = parts.environment
     this.#schedule = schedule(line, (msToNext) => this.#moment(msToNext), clock)
   }
@@ -106,10 +77,7 @@ export class Collector {
   async end(): Promise<void> {
     this.stop()
     await Promise.all([this.#running, this.#doing])
-    if (!this.#toRelease) return
-    const { record, published } = this.#parts
-    if (record.grid) await published.withdraw(record.grid)
-    await this.#release().catch(() => undefined)
+    await this.#lease.end()
   }
 
   /** Does one look, or one run, and the run again if others' locks stop it. Never rejects. */
@@ -150,73 +118,34 @@ export class Collector {
       if (isForGood(error)) void this.end()
       // That says nothing of the servers.
       if (isConflict(error)) return true
-      const stoodBy = this.#renewAt === undefined && this.#looks > 1
-      this.#restUntil = this.#elapsed + (stoodBy ? LOOK_MS : AFTER_FAILURE_MS)
-      // The next run takes nothing as known.
-      this.#renewAt = undefined
-      if (!stoodBy) this.#looks = 0
+      this.#restUntil = this.#elapsed + (this.#lease.isOthers ? LOOK_MS : AFTER_FAILURE_MS)
+      this.#lease.doubt()
       return false
     }
   }
 
   async #turn(): Promise<void> {
     const { watch, database, environment, turns, compare } = this.#parts
-    const steady = this.#renewAt !== undefined
-    if (!(await this.#hasLease())) {
+    const lease = this.#lease
+    const steady = lease.isOurs
+    if (!(await lease.take())) {
       turns.standBy()
       this.#ended(false)
-      if (!this.#keeps) return compare()
+      if (!lease.isKept) return compare()
       // From here on the processes look at different moments.
-      const untilLook = this.#looks > 1 ? LOOK_MS : environment.random() * LOOK_MS
+      const untilLook = lease.isOthers ? LOOK_MS : environment.random() * LOOK_MS
       this.#restUntil = this.#elapsed + untilLook
       return
     }
     try {
       const now = await watch.recent(database)
-      this.#run = await this.#drain(now, { steady })
+      lease.note(await this.#drain(now, { steady }))
       this.#beginChores(now)
-      if (!this.#keeps) await this.#doing
+      if (!lease.isKept) await this.#doing
     } finally {
-      if (!this.#keeps) await this.#release()
+      if (!lease.isKept) await lease.release()
     }
     this.#ended(this.#choresFail)
-  }
-
-  /** Tells whether this process holds the lease. Asks for it, or renews it, when that is due. */
-  async #hasLease(): Promise<boolean> {
-    const { record, watch, database } = this.#parts
-    const elapsed = this.#elapsed
-    if (this.#renewAt !== undefined && elapsed < this.#renewAt) return true
-    if (this.#keeps && this.#renewAt === undefined && !(await this.#mayBeFree())) return false
-    const now = await watch.recent(database)
-    this.#toRelease = true
-    const isOurs = await record.lease(database, now, this.#periodSeconds, this.#run)
-    // A later run may begin so long after its moment that the lease would be over.
-    const renewMs = Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
-    this.#renewAt = isOurs && this.#keeps ? elapsed + renewMs : undefined
-    this.#toRelease = isOurs
-    this.#run = undefined
-    if (isOurs) this.#looks = 0
-    return isOurs
-  }
-
-  /** Gives the lease back. Also records the last run. */
-  async #release(): Promise<void> {
-    const { record, database } = this.#parts
-    await record.release(database, this.#run)
-    this.#run = undefined
-    this.#toRelease = false
-  }
-
-  /** Tells whether it is worth asking for the lease. */
-  async #mayBeFree(): Promise<boolean> {
-    const { record, watch, published, compare } = this.#parts
-    const look = this.#looks++
-    if (look === 0) return true
-    const { grid } = record
-    if (grid && look % LOOKS_IN_SQL !== 0 && (await published.isKept(grid))) return false
-    await compare()
-    return record.isFree(watch.estimate ?? 0)
   }
 
   async #drain(now: number, options: DrainOptions): Promise<Run> {
