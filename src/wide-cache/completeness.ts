@@ -8,19 +8,23 @@ import type { GridRecord } from './ledger/grid-record.js'
 import { completeUpTo } from './complete.js'
 import type { ReadContext } from './contexts.js'
 
-interface CompletenessParts extends Pick<
+interface CompletenessSettings extends Pick<
   GridSettings,
   'directSeconds' | 'periodSeconds' | 'drainAfterLayers' | 'flushMs'
 > {
   readonly name: string
-  readonly database: Queryable
-  readonly record: GridRecord
-  readonly watch: ClockWatch
-  readonly clock: Clock
-  readonly logger: BurstLogger
   readonly readTtlSeconds: number
   /** What to do if no process collects, for the log. */
   readonly collectorRemedy: string
+}
+
+interface CompletenessParts {
+  readonly settings: CompletenessSettings
+  readonly clock: Clock
+  readonly logger: BurstLogger
+  readonly database: Queryable
+  readonly record: GridRecord
+  readonly watch: ClockWatch
 }
 
 /** Tells up to which moment all rows of a name are in SQL. */
@@ -35,17 +39,18 @@ export class Completeness {
 
   /** Returns that moment, whether it is longer ago than it should be, and when it will be. */
   async read(): Promise<Omit<ReadContext, 'name'>> {
-    const { database, record, watch, readTtlSeconds } = this.#parts
+    const { settings, database, record, watch } = this.#parts
     const now = await watch.now(database)
     const states = await record.states(database)
-    const { asOf, overdueMs, byWriters } = completeUpTo(states, now, this.#parts)
+    const { asOf, overdueMs, byWriters } = completeUpTo(states, now, settings)
     if (byWriters) this.#warnOfNoCollector()
-    const staleAt = now - overdueMs + readTtlSeconds * 1000 + MEMO_MS
+    const staleAt = now - overdueMs + settings.readTtlSeconds * 1000 + MEMO_MS
     return { asOf, stale: overdueMs > 0, staleAt }
   }
 
   #warnOfNoCollector(): void {
-    const { name, clock, logger, directSeconds, collectorRemedy } = this.#parts
+    const { settings, clock, logger } = this.#parts
+    const { name, directSeconds, collectorRemedy } = settings
     // A new grid has its watermark long ago, and its first collector is yet to run.
     if (clock.elapsed() - this.#createdAt <= directSeconds * 1000) return
     logger.warnOnce(

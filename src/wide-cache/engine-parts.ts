@@ -1,56 +1,102 @@
 import type { Connections } from '../connections/connections.js'
 import { CountingCache, CountingDatabase } from '../connections/counting.js'
-import { type Environment } from '../support/environment.js'
+import type { PreparedDatabase } from '../connections/prepared-database.js'
+import type { Clock } from '../support/clock.js'
+import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { ClockWatch } from './clock-watch.js'
-import { NameDrain } from './collector/name-drain.js'
+import { DrainTurns } from './collector/drain-turns.js'
 import { Marks } from './collector/marks.js'
+import { NameDrain } from './collector/name-drain.js'
 import type { EngineSettings } from './engine-settings.js'
 import { entering } from './entering.js'
 import { stampOf } from './frame.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
-import { DrainTurns } from './collector/drain-turns.js'
 import { PublishedWatermark } from './published-watermark.js'
 import type { CloseReport } from './writer/closing.js'
 
-/** Makes the parts of an engine that others of its parts use. */
+/**
+ * What the writer, the collector, the readings and the operations of one engine share. Each of them
+ * names those of the parts that it uses, with the settings that it reads.
+ */
+export interface EngineParts<Row> {
+  readonly settings: EngineSettings<Row>
+  readonly environment: Environment
+  /** That of the environment. */
+  readonly clock: Clock
+  readonly logger: BurstLogger
+  readonly cache: CountingCache
+  /** Prepared: before its first use it has the tables, and the name and the grid are entered. */
+  readonly database: PreparedDatabase
+  readonly watch: ClockWatch
+  readonly record: GridRecord
+  readonly marks: Marks
+  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  readonly compare: () => Promise<void>
+  /** Returns the start of all keys of this process's grid, once it is known from SQL. */
+  readonly keyStart: () => Promise<string>
+  readonly published: PublishedWatermark
+  readonly ledger: Ledger<Row>
+  /** Starting value of the checksums of frames of its kind. */
+  readonly stamp: number
+  readonly nameDrain: NameDrain
+  readonly turns: DrainTurns
+}
+
+/** Makes them. @throws TypeError, RangeError naming the option `cache` or `database` */
 export function engineParts<Row>(
   connections: Connections<CloseReport>,
   settings: EngineSettings<Row>,
   environment: Environment,
-) {
-  const { name, layerSeconds } = settings
+): EngineParts<Row> {
+  const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, codec, commit } = settings
   const { clock, newId } = environment
+  const logger = new BurstLogger(settings.logger, () => clock.elapsed())
   const cache = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = cache
-  const logger = new BurstLogger(settings.logger, () => clock.elapsed())
   const watch = new ClockWatch(clock, logger)
-  const owner = newId()
-  const record = new GridRecord({ name, geometry: settings, owner, scope, newId })
-  const enter = entering({ own: settings, layerSeconds, scope, clock, watch, record })
+  const record = new GridRecord({ name, geometry: settings, owner: newId(), scope, newId })
+  const enter = entering({ settings, scope, clock, watch, record })
   const tables = ['wide-cache', ...settings.tables]
   const database = connections.openDatabase(settings.database, tables, {
     logger: settings.logger,
     through: (opened) => CountingDatabase.of(opened, clock),
     enter,
   })
-  const ports = { ...settings, environment, clock, newId, owner, logger, cache, database }
+  const marks = new Marks({ name, cache, database, record, clock, logger, newId })
   const parts = {
-    ...ports,
+    settings,
+    environment,
+    clock,
+    logger,
+    cache,
+    database,
     watch,
     record,
+    marks,
+    async compare() {
+      await marks.compare()
+      // Unused for so long that it was forgotten.
+      if (!record.grid) await enter(database)
+    },
+    async keyStart() {
+      await database.migrate()
+      return record.grid!.keys.start
+    },
+    published: new PublishedWatermark({ cache, clock, drainAfterLayers, periodSeconds }),
+    ledger: new Ledger<Row>({
+      name,
+      database,
+      record,
+      watch,
+      clock,
+      cellTtlSeconds,
+      codec,
+      commit,
+    }),
     stamp: stampOf(settings.kind),
-    turns: new DrainTurns(environment),
   }
-  const marks = new Marks(parts)
-  const published = new PublishedWatermark(parts)
-  const ledger = new Ledger<Row>(parts)
-  const compare = async (): Promise<void> => {
-    await marks.compare()
-    // Unused for so long that it was forgotten.
-    if (!record.grid) await enter(database)
-  }
-  const nameDrain = new NameDrain({ ...parts, ledger, marks, published })
-  return { ...parts, marks, published, ledger, compare, nameDrain }
+  const nameDrain = new NameDrain(parts)
+  return { ...parts, nameDrain, turns: new DrainTurns(environment, nameDrain) }
 }

@@ -1,17 +1,16 @@
 import type { Connections } from '../connections/connections.js'
-import { CountingCache, errorsOf } from '../connections/counting.js'
+import type { CountingCache } from '../connections/counting.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
-import { type Environment, keptAlive } from '../support/environment.js'
-import { idText } from '../support/id-text.js'
+import type { Environment } from '../support/environment.js'
 import { CachedReads } from './cached-reads.js'
-import { Chores } from './collector/chores.js'
 import { Collector } from './collector/collector.js'
-import { type DrainOptions } from './collector/name-drain.js'
 import type { DrainReport } from './collector/drain-report.js'
+import type { DrainOptions } from './collector/name-drain.js'
 import { Completeness } from './completeness.js'
 import type { ReadContext } from './contexts.js'
+import { type EngineParts, engineParts } from './engine-parts.js'
 import type { EngineSettings } from './engine-settings.js'
 import { collectPeriodSeconds, defaultLine } from './grid-options.js'
 import { type LedgerReport, ledgerReport } from './ledger/report.js'
@@ -19,7 +18,6 @@ import { type LiveTail, readLive } from './live.js'
 import { Operations } from './operations/operations.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
-import { engineParts } from './engine-parts.js'
 
 /** Longest time that a live reading waits for the published watermark. */
 const LIVE_PATIENCE_MS = 100
@@ -36,7 +34,7 @@ export class Engine<Row> {
   readonly database: PreparedDatabase
   readonly writer: Writer<Row>
   readonly operations: Operations
-  readonly #parts: ReturnType<typeof engineParts<Row>>
+  readonly #parts: EngineParts<Row>
   readonly #completeness: Completeness
   readonly #reads: CachedReads
   #collecting: Collector | undefined
@@ -48,32 +46,17 @@ export class Engine<Row> {
     environment: Environment,
   ) {
     const parts = engineParts(connections, settings, environment)
-    const { cache, database, record, turns } = parts
+    const { cache, keyStart } = parts
     this.connections = connections
     this.environment = environment
     this.cache = cache
-    this.database = database
+    this.database = parts.database
     this.#parts = parts
-    this.writer = new Writer<Row>({ ...parts, settings })
+    this.writer = new Writer(parts)
     this.#completeness = new Completeness(parts)
-    const reads = {
-      ...parts,
-      async keyStart() {
-        await database.migrate()
-        return record.grid!.keys.start
-      },
-    }
-    this.#reads = new CachedReads({ ...reads, ttlSeconds: settings.readTtlSeconds })
-    this.operations = new Operations({
-      ...reads,
-      privateTo: cache.scope === 'private' ? idText(parts.owner) : null,
-      cacheErrors: cache.errors,
-      databaseErrors: errorsOf(database.database),
-      writer: this.writer,
-      turns,
-      addedMetrics: settings.metrics,
-      isOpen: () => connections.isOpen,
-    })
+    const ttlSeconds = settings.readTtlSeconds
+    this.#reads = new CachedReads({ cache, environment, keyStart, ttlSeconds })
+    this.operations = new Operations({ ...parts, connections, writer: this.writer })
     if (settings.collect !== false) this.collect(settings.collect)
   }
 
@@ -83,23 +66,18 @@ export class Engine<Row> {
    *
    * @throws TypeError, RangeError if `line` is no cron line
    */
-  collect(line = defaultLine(this.#parts.layerSeconds)): void {
-    if (this.#collecting) return
-    const parts = this.#parts
-    const chores = new Chores(parts)
-    const drain = (options: DrainOptions): Promise<DrainReport> => this.drain(options)
-    this.#collecting = new Collector({ ...parts, chores, drain }, line, collectPeriodSeconds(line))
+  collect(line = defaultLine(this.#parts.settings.layerSeconds)): void {
+    this.#collecting ??= new Collector(this.#parts, line, collectPeriodSeconds(line))
   }
 
   /** Drains, after the drains that are under way. */
   drain(options: DrainOptions): Promise<DrainReport> {
-    const { nameDrain, turns } = this.#parts
-    return keptAlive(this.environment, () => turns.inTurn(() => nameDrain.drain(options)))
+    return this.#parts.turns.drain(options)
   }
 
   /** Returns what became of all rows. */
   report(): Promise<LedgerReport> {
-    return ledgerReport(this.database, this.#parts.name, () => this.writer.totals())
+    return ledgerReport(this.database, this.#parts.settings.name, () => this.writer.totals())
   }
 
   /**
@@ -111,7 +89,7 @@ export class Engine<Row> {
     key: string,
     read: (database: Queryable, context: ReadContext) => Promise<Figures>,
   ): Promise<Figures> {
-    const { name } = this.#parts
+    const { name } = this.#parts.settings
     return this.#reads.read(key, async () =>
       read(this.database, { name, ...(await this.#completeness.read()) }),
     )
@@ -122,16 +100,16 @@ export class Engine<Row> {
    * epoch. They are not settled. Asks the cache only, once the grid is known from SQL.
    */
   async readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
-    const { record, published, clock, flushMs } = this.#parts
+    const { settings, cache, record, published, stamp, clock } = this.#parts
     if (!record.grid) await this.database.migrate()
     const grid = record.grid!
     // Where this process's clock is behind, frames are placed in the collectors' present.
     await published.refresh(grid, LIVE_PATIENCE_MS)
     const present = published.layerOf(grid, clock.now())
     return readLive(
-      { ...this.#parts, grid },
+      { cache, grid, stamp, codec: settings.codec, clock },
       // `asOf` is so much before the end of the newest drained layer.
-      { since: since + flushMs, now: grid.layers.endOf(present) - 1 },
+      { since: since + settings.flushMs, now: grid.layers.endOf(present) - 1 },
       onRow,
     )
   }
@@ -150,8 +128,8 @@ export class Engine<Row> {
    * and closes the connections. The connections must take no more work by then.
    */
   async close(): Promise<CloseReport> {
-    const { clock, closeTimeoutMs } = this.#parts
-    const timeout = sleep(clock, closeTimeoutMs)
+    const { settings, clock } = this.#parts
+    const timeout = sleep(clock, settings.closeTimeoutMs)
     this.#collecting?.stop()
     const report = await this.writer.close()
     await Promise.race([Promise.all([this.#collecting?.end(), this.connections.idle()]), timeout])

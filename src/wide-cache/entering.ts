@@ -1,6 +1,7 @@
 import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { ClockWatch } from './clock-watch.js'
+import type { GridSettings } from './grid-options.js'
 import type { GridRecord } from './ledger/grid-record.js'
 import { enterName, type OwnName } from './ledger/name-settings.js'
 
@@ -15,15 +16,13 @@ const NEW_GRID_SECONDS = 300
  * runs whenever the tables have been migrated, and takes the database as it is by then.
  */
 export function entering({
-  own,
-  layerSeconds,
+  settings,
   scope,
   clock,
   watch,
   record,
 }: {
-  readonly own: OwnName
-  readonly layerSeconds: number
+  readonly settings: OwnName & Pick<GridSettings, 'layerSeconds'>
   readonly scope: 'shared' | 'private'
   readonly clock: Clock
   readonly watch: ClockWatch
@@ -31,12 +30,12 @@ export function entering({
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
-    await enterName(database, own)
+    await enterName(database, settings)
     const now = await watch.now(database)
     const ageMs = clock.elapsed() - createdAt
     // A private cache has no cells older than this process.
-    const oldest = scope === 'private' ? ageMs / 1000 + layerSeconds : NEW_GRID_SECONDS
-    const seconds = Math.min(oldest, own.cellTtlSeconds)
+    const oldest = scope === 'private' ? ageMs / 1000 + settings.layerSeconds : NEW_GRID_SECONDS
+    const seconds = Math.min(oldest, settings.cellTtlSeconds)
     await record.enter(database, now, seconds, Math.floor(now - ageMs))
   }
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Chores } from '../../src/wide-cache/collector/chores.js'
 import { Collector } from '../../src/wide-cache/collector/collector.js'
-import { NameDrain, type DrainOptions } from '../../src/wide-cache/collector/name-drain.js'
+import { NameDrain } from '../../src/wide-cache/collector/name-drain.js'
 import { DrainTurns } from '../../src/wide-cache/collector/drain-turns.js'
 import { sleep } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
@@ -19,11 +18,10 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
   return new Collector(
     {
       ...parts,
+      settings: { ...parts.settings, removeOld: undefined, afterRun: undefined },
       database: { ...parts.database, migrate: async () => void (await isReady()) },
       nameDrain,
-      chores: new Chores({ ...parts, removeOld: undefined, afterRun: undefined }),
-      turns: new DrainTurns(parts.environment),
-      drain: (options: DrainOptions) => nameDrain.drain(options),
+      turns: new DrainTurns(parts.environment, nameDrain),
       compare: () => parts.marks.compare(),
     },
     '* * * * * *',

@@ -53,7 +53,6 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     maxCommitRows,
   }
   const shared = {
-    ...settings,
     settings,
     cache,
     database,
@@ -67,9 +66,9 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
   }
   // Answers come before anybody loses patience, which a law would else take for one more order.
   const patient = { ...clock, after: () => ({ cancel: () => undefined }) }
-  const published = new PublishedWatermark({ ...shared, clock: patient })
-  const ledger = new Ledger<string>(shared)
-  return { ...shared, published, ledger, marks: new Marks(shared) }
+  const published = new PublishedWatermark({ ...settings, cache, clock: patient })
+  const ledger = new Ledger<string>({ ...settings, database, record, watch, clock })
+  return { ...shared, published, ledger, marks: new Marks({ ...shared, name }) }
 }
 
 export type Parts = ReturnType<typeof partsOf>

@@ -13,15 +13,19 @@ const AGREED_MS = 600_000
 /** Least time between two calls of `afterRun`. */
 const AFTER_RUN_EVERY_MS = 10_000
 
-interface ChoresParts {
+interface ChoresSettings {
   readonly name: string
-  readonly database: Database
-  readonly clock: Clock
-  readonly watch: ClockWatch
   readonly removeOld:
     | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
     | undefined
   readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
+}
+
+export interface ChoresParts {
+  readonly settings: ChoresSettings
+  readonly clock: Clock
+  readonly database: Database
+  readonly watch: ClockWatch
 }
 
 /** Work of the lease holder beside draining: removes old data, and recounts. */
@@ -46,7 +50,8 @@ export class Chores {
    * @param now the database's clock
    */
   async run(now: number): Promise<void> {
-    const { name, database, clock, afterRun } = this.#parts
+    const { settings, database, clock } = this.#parts
+    const { name, afterRun } = settings
     const began = clock.elapsed()
     if (this.#mayRemove(began)) await this.#removeOld(now)
     if (afterRun && this.#mayRecount(began)) {
@@ -60,11 +65,12 @@ export class Chores {
   }
 
   #mayRecount(elapsed: number): boolean {
-    return this.#parts.afterRun !== undefined && elapsed >= this.#afterRunAt
+    return this.#parts.settings.afterRun !== undefined && elapsed >= this.#afterRunAt
   }
 
   async #removeOld(now: number): Promise<void> {
-    const { name, database, clock, removeOld } = this.#parts
+    const { settings, database, clock } = this.#parts
+    const { name, removeOld } = settings
     const began = clock.elapsed()
     this.#retentionAt = began + RETENTION_EVERY_MS
     await removeOldEntries(database, name, now)

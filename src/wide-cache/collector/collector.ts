@@ -6,8 +6,7 @@ import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { type Schedule, schedule } from '../../support/schedule.js'
 import type { Run } from '../ledger/grid-record.js'
-import type { Chores } from './chores.js'
-import type { DrainReport } from './drain-report.js'
+import { Chores, type ChoresParts } from './chores.js'
 import type { DrainTurns } from './drain-turns.js'
 import { Lease, type LeaseParts, MAX_WAIT_MS } from './lease.js'
 import type { DrainOptions, NameDrain } from './name-drain.js'
@@ -28,15 +27,11 @@ const JITTER_MS = 60
 const AFTER_FAILURE_MS = 5_000
 const AFTER_CONFLICT_MS = 500
 
-interface CollectorParts extends LeaseParts {
-  readonly name: string
+interface CollectorParts extends LeaseParts, ChoresParts {
   readonly environment: Environment
   readonly logger: BurstLogger
-  readonly nameDrain: NameDrain
-  readonly chores: Chores
+  readonly nameDrain: Pick<NameDrain, 'msToNextLayer'>
   readonly turns: DrainTurns
-  /** Drains, after other drains of this process. */
-  readonly drain: (options: DrainOptions) => Promise<DrainReport>
 }
 
 /**
@@ -47,6 +42,7 @@ interface CollectorParts extends LeaseParts {
 export class Collector {
   readonly #parts: CollectorParts
   readonly #lease: Lease
+  readonly #chores: Chores
   readonly #schedule: Schedule
   #stopped = false
   #running: Promise<unknown> | undefined
@@ -63,6 +59,7 @@ export class Collector {
   constructor(parts: CollectorParts, line: string, periodSeconds: number) {
     this.#parts = parts
     this.#lease = new Lease(parts, periodSeconds)
+    this.#chores = new Chores(parts)
     const { clock } = parts.environment
     this.#schedule = schedule(line, (msToNext) => this.#moment(msToNext), clock)
   }
@@ -149,18 +146,17 @@ export class Collector {
   }
 
   async #drain(now: number, options: DrainOptions): Promise<Run> {
-    const { environment, drain } = this.#parts
+    const { environment, turns } = this.#parts
     const began = environment.clock.elapsed()
-    const { committed } = await drain(options)
+    const { committed } = await turns.drain(options)
     const ms = Math.round(environment.clock.elapsed() - began)
     return { at: Math.round(now) + ms, rows: committed, ms }
   }
 
   /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */
   #beginChores(now: number): void {
-    const { chores } = this.#parts
-    if (this.#stopped || this.#doing || !chores.due) return
-    this.#doing = chores
+    if (this.#stopped || this.#doing || !this.#chores.due) return
+    this.#doing = this.#chores
       .run(now)
       .then(
         () => {
@@ -185,13 +181,13 @@ export class Collector {
   #failed(error: unknown): void {
     // close() did not wait for it: what it has not drained, others will.
     if (this.#stopped) return
-    const { turns, logger, name } = this.#parts
+    const { turns, logger, settings } = this.#parts
     turns.ended(true)
     warnOfFailure(
       logger,
       'collect',
       error,
-      `wide-cache: collecting "${name}" failed and ` +
+      `wide-cache: collecting "${settings.name}" failed and ` +
         (isForGood(error) ? 'is left to other processes: ' : 'will be tried again: ') +
         messageOf(error),
     )

@@ -12,7 +12,7 @@ import { SettledHere } from './settled-here.js'
 export interface DrainCommitParts {
   readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'keepForeign' | 'raise'>
   readonly logger: BurstLogger
-  readonly maxCommitRows: number
+  readonly settings: { readonly maxCommitRows: number }
 }
 
 /** Commits what the cells of one grid hold, through the ledger. */
@@ -46,7 +46,8 @@ export class DrainCommit {
    * but then the watermark stays.
    */
   async commit(frames: readonly Frame[], report: DrainReport, raise?: Raise): Promise<void> {
-    const batches = frameBatches(byWriter(frames), this.#parts.maxCommitRows)
+    const { maxCommitRows } = this.#parts.settings
+    const batches = frameBatches(byWriter(frames), maxCommitRows)
     if (batches.length === 0 && raise) return this.#parts.ledger.raise(raise)
     let locked: DatabaseError | undefined
     for (const [index, batch] of batches.entries()) {

@@ -1,5 +1,6 @@
-import type { Environment } from '../../support/environment.js'
+import { type Environment, keptAlive } from '../../support/environment.js'
 import type { DrainReport } from './drain-report.js'
+import type { DrainOptions, NameDrain } from './name-drain.js'
 
 /** Figures of the drains of one process so far. */
 export interface DrainFigures {
@@ -15,16 +16,18 @@ export interface DrainFigures {
   readonly busyMs: number
 }
 
-/** Runs the drains of one process one after the other, and counts them. */
+/** Runs the drains of a name in one process one after the other, and counts them. */
 export class DrainTurns {
   readonly #environment: Environment
+  readonly #nameDrain: Pick<NameDrain, 'drain'>
   #figures: DrainFigures = { drains: 0, failures: 0, rows: 0, ms: 0, busyMs: 0 }
   #failingSince: number | undefined
   #runsFailingSince: number | undefined
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(environment: Environment) {
+  constructor(environment: Environment, nameDrain: Pick<NameDrain, 'drain'>) {
     this.#environment = environment
+    this.#nameDrain = nameDrain
   }
 
   get figures(): DrainFigures {
@@ -49,19 +52,21 @@ export class DrainTurns {
     this.#failingSince = undefined
   }
 
-  /** Runs a drain after those before it, and counts it. @throws what it throws */
-  inTurn(drain: () => Promise<DrainReport>): Promise<DrainReport> {
-    const mine = this.#last.then(() => this.#counted(drain))
-    this.#last = mine.catch(() => undefined)
-    return mine
+  /** Drains after the drains before this one, and keeps the process alive. */
+  drain(options: DrainOptions): Promise<DrainReport> {
+    return keptAlive(this.#environment, () => {
+      const mine = this.#last.then(() => this.#counted(options))
+      this.#last = mine.catch(() => undefined)
+      return mine
+    })
   }
 
-  async #counted(drain: () => Promise<DrainReport>): Promise<DrainReport> {
+  async #counted(options: DrainOptions): Promise<DrainReport> {
     const { clock } = this.#environment
     const busy = (): number => this.#environment.busyMs?.() ?? 0
     const [began, busyBefore] = [clock.elapsed(), busy()]
     try {
-      const report = await drain()
+      const report = await this.#nameDrain.drain(options)
       const { drains, rows, ms, busyMs } = this.#figures
       this.#figures = {
         ...this.#figures,

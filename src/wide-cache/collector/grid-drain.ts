@@ -1,5 +1,6 @@
 import { CacheError } from '../../cache/cache.js'
 import type { Grid } from '../grid.js'
+import type { GridSettings } from '../grid-options.js'
 import type { PublishedWatermark } from '../published-watermark.js'
 import {
   CellReader,
@@ -11,10 +12,14 @@ import { DrainCommit, type DrainCommitParts } from './drain-commit.js'
 import { countRead, type DrainReport } from './drain-report.js'
 import { YoungLayers, type YoungLayersParts } from './young-layers.js'
 
+interface DrainSettings extends Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'> {
+  readonly maxCommitRows: number
+}
+
 /** Parts of a {@link GridDrain} that are the same for all grids. */
 export interface DrainParts extends CellReaderParts, DrainCommitParts, YoungLayersParts {
+  readonly settings: DrainSettings
   readonly published: Pick<PublishedWatermark, 'publish' | 'ttlMs'>
-  readonly drainAfterLayers: number
 }
 
 /**
@@ -86,9 +91,9 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const newest = this.#grid.layers.at(now) - this.#parts.drainAfterLayers
+    const { settings, published, clock } = this.#parts
+    const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
-    const { published, clock } = this.#parts
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
@@ -134,19 +139,19 @@ export class GridDrain {
   /** Returns the number of layers to read next, from what the last `layers` layers held. */
   #layersToRead(layers: number, { bytes, frames }: LayersRead): number {
     const rows = frames.reduce((sum, { rowCount }) => sum + rowCount, 0)
-    const ofRows = Math.max(this.#parts.maxCommitRows, READ_ROWS) / Math.max(1, rows)
+    const ofRows = Math.max(this.#parts.settings.maxCommitRows, READ_ROWS) / Math.max(1, rows)
     const ofBytes = READ_BYTES / Math.max(1, bytes)
     return Math.max(1, Math.min(READ_LAYERS, Math.floor(layers * Math.min(ofRows, ofBytes))))
   }
 
   #oldestToDrain(watermark: number, newest: number): number {
-    const { watch, cellTtlSeconds } = this.#parts
+    const { watch, settings } = this.#parts
     // The clock was ahead when the watermark rose: what has been written since lies below it.
     if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity
     this.#wentBackAt = watch.wentBackAt
     if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
-    const oldestAlive = newest - this.#grid.layers.countIn(cellTtlSeconds)
+    const oldestAlive = newest - this.#grid.layers.countIn(settings.cellTtlSeconds)
     const lookBackFrom = this.#hasLookedBack
       ? Infinity
       : newest - this.#grid.layers.countIn(LOOK_BACK_SECONDS)

@@ -13,7 +13,7 @@ const MAX_RESTARTS = 5
 const STEADY_MS = 10_000
 
 interface NameDrainParts extends DrainParts {
-  readonly name: string
+  readonly settings: DrainParts['settings'] & { readonly name: string }
   readonly record: GridRecord
   readonly marks: Marks
 }
@@ -134,13 +134,13 @@ export class NameDrain {
     newest: number,
     report: DrainReport,
   ): Promise<void> {
-    const { record, database, watch, drainAfterLayers } = this.#parts
+    const { settings, record, database, watch } = this.#parts
     const { grid } = known.state
     const finest = this.#finest!
     if (grid.layerSeconds === finest.layerSeconds) return
     // Before the cells are read: what was recorded so long ago is in them.
     const now = watch.estimate ?? 0
-    const completeTo = finest.layers.endOf(finest.layers.at(now) - drainAfterLayers)
+    const completeTo = finest.layers.endOf(finest.layers.at(now) - settings.drainAfterLayers)
     if (completeTo <= Math.max(grid.layers.endOf(newest), known.state.completeTo)) return
     if (!(await young.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)
@@ -170,13 +170,13 @@ export class NameDrain {
   }
 
   async #changeId(grid: Grid): Promise<void> {
-    const { record, database, logger, name } = this.#parts
+    const { settings, record, database, logger } = this.#parts
     await record.changeId(database, grid)
     // From here on this process's frames go to the new keys.
     await this.#readStates()
     logger.error(
-      `wide-cache: another database uses the cache keys of "${name}" (a clone of this one, ` +
-        'or this one before a backup was restored); ' +
+      `wide-cache: another database uses the cache keys of "${settings.name}" ` +
+        '(a clone of this one, or this one before a backup was restored); ' +
         'this database takes new keys, and what its processes have in the cache they bring ' +
         'to it themselves; nothing is to be done',
     )

@@ -2,6 +2,7 @@ import type { Database } from '../../database/database.js'
 import type { Clock } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { Grid } from '../grid.js'
+import type { GridSettings } from '../grid-options.js'
 import { MAX_AHEAD_MS } from '../published-watermark.js'
 import type { CellReader, SilentServers } from './cell-reader.js'
 import type { DrainCommit } from './drain-commit.js'
@@ -26,7 +27,7 @@ export interface YoungLayersParts {
   readonly database: Database
   readonly clock: Clock
   readonly watch: ClockWatch
-  readonly cellTtlSeconds: number
+  readonly settings: Pick<GridSettings, 'cellTtlSeconds'>
 }
 
 /**
@@ -75,12 +76,12 @@ export class YoungLayers {
 
   /** Commits all layers above `newest`. */
   async commitAll(newest: number, report: DrainReport): Promise<void> {
-    const { database, watch, cellTtlSeconds } = this.#parts
+    const { database, watch, settings } = this.#parts
     const { layers } = this.#grid
     const now = await watch.now(database)
     const to = Math.max(layers.at(now) + LAYERS_AHEAD, layers.at(now + MAX_AHEAD_MS))
     // The clock may have leapt since `newest`: nothing older than the TTL lives.
-    const oldestAlive = layers.at(now) - layers.countIn(cellTtlSeconds)
+    const oldestAlive = layers.at(now) - layers.countIn(settings.cellTtlSeconds)
     for (let from = Math.max(newest + 1, oldestAlive); from <= to; from += LAYERS_AT_ONCE) {
       const last = Math.min(to, from + LAYERS_AT_ONCE - 1)
       const read = await this.#reader.read(from, last, new Set())

@@ -1,5 +1,6 @@
-import type { Queryable, SqlRow } from '../../database/database.js'
+import type { Queryable, SqlRow, SqlValue } from '../../database/database.js'
 import { table } from '../../database/table.js'
+import { idText } from '../../support/id-text.js'
 import { type Geometry, Grid } from '../grid.js'
 import { Layers } from '../layers.js'
 
@@ -89,6 +90,11 @@ const GRIDS = table(
 /** `private_to` of a grid in a shared cache. */
 export const SHARED = Buffer.alloc(16)
 
+/** Returns the id in `private_to` as text; `null`: the grid is in a shared cache. */
+export function ownerText(privateTo: SqlValue | undefined): string | null {
+  return Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? idText(privateTo) : null
+}
+
 /**
  * The grids of one name as SQL knows them: their ids, their watermarks, and the advisory lease of
  * their collectors. Processes of one geometry and a shared cache have one grid; a private cache
@@ -122,6 +128,11 @@ export class GridRecord {
   /** The grid that this process places frames in; `undefined` as long as it has not reached SQL. */
   get grid(): Grid | undefined {
     return this.#grid
+  }
+
+  /** Id of the process that has its grids in its memory; `null`: they are in a shared cache. */
+  get privateTo(): string | null {
+    return ownerText(this.#privateTo)
   }
 
   /**

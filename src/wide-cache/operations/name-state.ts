@@ -5,9 +5,8 @@
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
 import type { MetricTable } from '../../metrics/metric.js'
-import { idText } from '../../support/id-text.js'
 import { Layers } from '../layers.js'
-import { type Run, SHARED } from '../ledger/grid-record.js'
+import { ownerText, type Run, SHARED } from '../ledger/grid-record.js'
 import { LEDGER_SUMS, type LedgerSums, outstandingIn, sumsIn } from '../ledger/sums.js'
 import { type NameSettings, readNameSettings } from '../ledger/name-settings.js'
 
@@ -155,7 +154,6 @@ async function readGrids(
 function gridFigures(row: SqlRow, now: number): GridFigures {
   const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
   const layers = new Layers(geometry.layerSeconds)
-  const privateTo = row['private_to']
   const watermark = Number(row['watermark'])
   const movedAt = Number(row['moved_at'])
   const run = runOf(row)
@@ -163,7 +161,7 @@ function gridFigures(row: SqlRow, now: number): GridFigures {
   const drained = run ? watermark : Math.max(watermark, layers.at(movedAt) - 1)
   return {
     ...geometry,
-    privateTo: Buffer.isBuffer(privateTo) && !privateTo.equals(SHARED) ? idText(privateTo) : null,
+    privateTo: ownerText(row['private_to']),
     watermark,
     drainedTo: layers.endOf(watermark),
     // A database clock that was ahead leaves a watermark in the future.

@@ -1,11 +1,12 @@
-import type { ErrorCounts } from '../../connections/counting.js'
+import { type CountingCache, errorsOf } from '../../connections/counting.js'
 import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../connections/error-metrics.js'
+import type { PreparedDatabase } from '../../connections/prepared-database.js'
 import { ageOf, type Known, LastKnown } from '../../metrics/last-known.js'
 import { type Metric, type Reading, readingsOf } from '../../metrics/metric.js'
-import type { Queryable } from '../../database/database.js'
-import type { Clock } from '../../support/clock.js'
 import { CachedRead, type CachedReadParts } from '../cached-read.js'
 import type { ClockWatch } from '../clock-watch.js'
+import type { GridSettings } from '../grid-options.js'
+import type { GridRecord } from '../ledger/grid-record.js'
 import type { WriterFigures } from '../writer/writer.js'
 import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
@@ -24,22 +25,21 @@ const STATE_TTL_SECONDS = 10
 /** Greatest age of figures that a collector is judged by. */
 const STALE_MS = 60_000
 
-interface OperationsParts extends Omit<CachedReadParts, 'ttlSeconds'> {
+interface OperationsSettings extends Pick<GridSettings, 'directSeconds'> {
   readonly name: string
-  readonly clock: Clock
+  /** Metrics that its kind adds. */
+  readonly metrics: AddedMetrics | undefined
+}
+
+interface OperationsParts extends Omit<CachedReadParts, 'ttlSeconds'> {
+  readonly settings: OperationsSettings
+  readonly connections: { readonly isOpen: boolean }
+  readonly cache: CountingCache
+  readonly database: PreparedDatabase
   readonly watch: ClockWatch
-  /** Id of the process whose own grids count; `null`: the grids in shared caches count. */
-  readonly privateTo: string | null
-  readonly directSeconds: number
-  readonly cacheErrors: ErrorCounts
-  readonly databaseErrors: ErrorCounts
+  readonly record: GridRecord
   readonly writer: { readonly figures: WriterFigures }
   readonly turns: DrainTurns
-  readonly database: Queryable
-  /** Metrics that its kind adds. */
-  readonly addedMetrics: AddedMetrics | undefined
-  /** Whether it has not been closed. */
-  readonly isOpen: () => boolean
 }
 
 /** All metrics but those that a kind adds. */
@@ -67,30 +67,30 @@ export class Operations {
       ttlSeconds: STATE_TTL_SECONDS,
       query: () => this.#query(),
     })
-    this.#state = new LastKnown(parts.clock, () => this.#read(state))
+    this.#state = new LastKnown(parts.environment.clock, () => this.#read(state))
   }
 
   /** All metrics, including those that its kind adds. */
   get metrics(): readonly Metric[] {
-    return [...WIDE_CACHE_METRICS, ...Object.values(this.#parts.addedMetrics?.table ?? {})]
+    return [...WIDE_CACHE_METRICS, ...Object.values(this.#parts.settings.metrics?.table ?? {})]
   }
 
   /** Reads all metrics; without those from SQL if SQL has never answered. Never rejects. */
   async readings(): Promise<Reading[]> {
-    const { name, clock, writer, turns, cacheErrors, databaseErrors, addedMetrics } = this.#parts
+    const { settings, environment, writer, turns } = this.#parts
+    const { name, metrics } = settings
     const known = await this.#state.get()
-    const figuresAgeMs = known && ageOf(known, clock.elapsed())
+    const figuresAgeMs = known && ageOf(known, environment.clock.elapsed())
     const ofProcess = processReadings(name, {
       writer: writer.figures,
       drained: turns.figures,
-      cacheErrors,
-      databaseErrors,
+      ...this.#errors,
       figuresAgeMs,
     })
     if (!known || figuresAgeMs === undefined) return ofProcess
     return [
       ...nameReadings(known.figures, this.#own(known.figures), figuresAgeMs),
-      ...(addedMetrics ? readingsOf(addedMetrics.table, { name }, known.figures.added) : []),
+      ...(metrics ? readingsOf(metrics.table, { name }, known.figures.added) : []),
       ...ofProcess,
     ]
   }
@@ -100,16 +100,15 @@ export class Operations {
    * for the next time.
    */
   health(): Health {
-    const { writer, cacheErrors, databaseErrors, turns, directSeconds, isOpen } = this.#parts
-    if (!isOpen()) return CLOSED
+    const { settings, connections, writer, turns } = this.#parts
+    if (!connections.isOpen) return CLOSED
     void this.#state.get()
     const reasons = troublesOf({
       writer: writer.figures,
-      cacheErrors,
-      databaseErrors,
+      ...this.#errors,
       drainsFailingMs: turns.failingMs,
       lagMs: this.#lagMs(this.#state.known),
-      directSeconds,
+      directSeconds: settings.directSeconds,
     })
     return { live: true, ready: true, reasons }
   }
@@ -118,38 +117,45 @@ export class Operations {
   async collectingTroubles(): Promise<string[]> {
     const lagMs = this.#lagMs(await this.#state.get())
     if (lagMs === undefined) return ['how far collecting lags is not known: SQL does not answer']
-    return lagTroubles({ lagMs, directSeconds: this.#parts.directSeconds })
+    return lagTroubles({ lagMs, directSeconds: this.#parts.settings.directSeconds })
+  }
+
+  get #errors() {
+    const { cache, database } = this.#parts
+    return { cacheErrors: cache.errors, databaseErrors: errorsOf(database.database) }
   }
 
   #lagMs(known: Known<StateWithAdded> | undefined): number | undefined {
-    const ageMs = known && ageOf(known, this.#parts.clock.elapsed())
+    const ageMs = known && ageOf(known, this.#parts.environment.clock.elapsed())
     if (!known || ageMs === undefined || ageMs > STALE_MS) return undefined
     return lagMsOf(this.#own(known.figures), ageMs)
   }
 
   /** Returns the grids that collectors with this process's cache drain. */
   #own({ grids }: StateWithAdded): readonly GridFigures[] {
-    return grids.filter(({ privateTo }) => privateTo === this.#parts.privateTo)
+    const { record } = this.#parts
+    return grids.filter(({ privateTo }) => privateTo === record.privateTo)
   }
 
   async #query(): Promise<StateWithAdded | null> {
-    const { name, database, watch, addedMetrics } = this.#parts
+    const { settings, database, watch } = this.#parts
+    const { name, metrics } = settings
     const now = await watch.now(database)
     const state = await readNameState(database, name, now)
     if (!state) return null
-    return { ...state, added: (await addedMetrics?.read(database, name)) ?? {} }
+    return { ...state, added: (await metrics?.read(database, name)) ?? {} }
   }
 
   async #read(
     state: CachedRead<StateWithAdded | null>,
   ): Promise<Known<StateWithAdded> | undefined> {
-    const { name, clock, watch } = this.#parts
+    const { settings, environment, watch } = this.#parts
     const figures = await state.read()
-    if (figures?.name !== name) return undefined
+    if (figures?.name !== settings.name) return undefined
     // Throws, and so is not taken, if somebody else has put something into the cache.
     nameReadings(figures, this.#own(figures), 0)
     if (!Number.isFinite(figures.readAt) || !isObject(figures.added)) return undefined
     const now = watch.estimate ?? figures.readAt
-    return { figures, at: clock.elapsed() - Math.max(0, now - figures.readAt) }
+    return { figures, at: environment.clock.elapsed() - Math.max(0, now - figures.readAt) }
   }
 }
