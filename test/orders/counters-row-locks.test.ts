@@ -186,8 +186,10 @@ test('MariaDB: two processors that come to a bucket at once do not both export i
         },
       })
     const other = open('other', database)
-    const { database: stops, overtaking } = stopping(database, /FROM export_queue_buckets/, () =>
-      other.process(),
+    const { database: stops, overtaking } = stopping(
+      database,
+      /^SELECT .* FROM export_queue_buckets/,
+      () => other.process(),
     )
     const queue = open('one', stops)
     await queue.migrate()
