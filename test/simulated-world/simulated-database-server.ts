@@ -136,7 +136,10 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
           this.#holder = tx
           this.#engine.run('BEGIN', [])
         }
-        if (tx) for (const lock of waiter.locks) tx.locked.add(lock)
+        if (tx) {
+          for (const lock of waiter.locks) tx.locked.add(lock)
+          this.#endWhenIdle(tx)
+        }
         let result: QueryResult
         try {
           result = this.execute(tx, sql, values)
@@ -153,6 +156,14 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
       if (!waiter.run) return
       waiter.run = undefined
       fail('ER_LOCK_WAIT_TIMEOUT', 'lock')
+    })
+  }
+
+  /** Rolls a transaction back whose client, which may be held up, sends nothing for too long. */
+  #endWhenIdle(tx: Tx): void {
+    const statements = ++tx.statements
+    this.world.after(IDLE_LIMIT_MS, () => {
+      if (tx.state === 'open' && tx.statements === statements) this.rollBack(tx)
     })
   }
 

@@ -5,6 +5,8 @@ export class SimulatedTransaction {
   state: 'open' | 'ended' = 'open'
   /** Something has committed it before its end. */
   lost = false
+  /** Number of its statements so far. */
+  statements = 0
   /** The names of all that it has locked. */
   readonly locked = new Set<string>()
 
