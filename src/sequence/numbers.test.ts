@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CacheError } from '../cache/cache.js'
 import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
@@ -9,30 +10,46 @@ import { BurstLogger } from '../support/logger.js'
 import type { Generation, GenerationRecord } from './generation-record.js'
 import { Numbers } from './numbers.js'
 
+interface Options {
+  readonly random?: number
+  readonly token?: Buffer
+  readonly generation?: number
+  readonly reserved?: number
+  readonly established?: boolean
+  readonly cached?: boolean
+}
+
 /**
  * Numbers from a row, which may fail or be slow, and the moments at which it was read; with a token
  * they come from a cache.
  */
-function bench(
-  options: { random?: number; token?: Buffer; generation?: number; cached?: boolean } = {},
-) {
+function bench(options: Options = {}) {
   const clock = new ManualClock(0)
   const world = {
+    /** Failure of a read. */
     fails: undefined as Error | undefined,
+    /** Answers a write. */
+    writes: async (): Promise<boolean> => true,
+    /** Failure to open a generation without a counter. */
+    keepsCache: undefined as Error | undefined,
     delay: 0,
     forgets: false,
     loses: false,
-    silent: false,
+    /** Failures of the cache. */
+    storesNothing: undefined as Error | undefined,
+    silent: undefined as Error | undefined,
   }
+  const log = keptLog()
   const reads: number[] = []
+  const raised: number[] = []
   let last = 0
   const opened: [number, boolean][] = []
   let newest: Generation = {
     generation: options.generation ?? 0,
     token: options.token ?? null,
     base: 0,
-    reserved: 1_000,
-    established: true,
+    reserved: options.reserved ?? 1_000,
+    established: options.established ?? true,
   }
   const record = {
     async read() {
@@ -42,10 +59,15 @@ function bench(
       return newest
     },
     async open(old: number, token: Buffer | null) {
+      if (token === null && world.keepsCache) throw world.keepsCache
       opened.push([old, Buffer.isBuffer(token)])
       return (newest = { ...newest, generation: old + 1, token, established: false })
     },
-    establish: () => (world.silent ? new Promise<boolean>(() => undefined) : Promise.resolve(true)),
+    establish: () => world.writes(),
+    raise(_: number, to: number) {
+      raised.push(to)
+      return world.writes()
+    },
     take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
   }
   const kept = { alive: 0 }
@@ -55,13 +77,22 @@ function bench(
     cache:
       options.token || options.cached
         ? ({
-            increment: async (_: string, by: number) => (world.loses ? undefined : (last += by)),
-            add: async () => true,
-            get: async () => (world.forgets ? undefined : Buffer.from('0')),
+            increment: async (_: string, by: number) => {
+              if (world.silent) throw world.silent
+              return world.loses ? undefined : (last += by)
+            },
+            add: async () => {
+              if (world.storesNothing) throw world.storesNothing
+              return true
+            },
+            get: async () => {
+              if (world.silent) throw world.silent
+              return world.forgets ? undefined : Buffer.from('0')
+            },
           } as never)
         : undefined,
     record: record as unknown as GenerationRecord,
-    logger: new BurstLogger(keptLog(), clock.elapsed),
+    logger: new BurstLogger(log, clock.elapsed),
     environment: {
       ...systemEnvironment,
       clock,
@@ -74,10 +105,18 @@ function bench(
       },
     },
   })
-  return { clock, world, reads, opened, numbers, kept }
+  return { clock, world, reads, raised, opened, numbers, kept, log }
 }
 
 const unreachable = new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
+const unanswered = new CacheError('CACHE_TIMEOUT', 'no answer')
+const TOKEN = Buffer.alloc(16)
+const never = (): Promise<never> => new Promise(() => undefined)
+
+/** Resolves with `'late'` if an answer needs more than the promises under way. */
+function soon(answer: Promise<number>): Promise<number | string> {
+  return Promise.race([answer, flushPromises().then(() => 'late')])
+}
 
 test('while the database answers nobody waits for a timer', async () => {
   const { numbers, reads } = bench()
@@ -122,7 +161,7 @@ test('a failure for good rejects all who wait, and the next call asks again', as
 })
 
 test('an answer that comes too late is asked for again, until the caller gives up', async () => {
-  const { numbers, world, reads, clock } = bench({ token: Buffer.alloc(16) })
+  const { numbers, world, reads, clock } = bench({ token: TOKEN })
   world.delay = 600
   const refused = assert.rejects(numbers.next(), {
     code: 'SEQUENCE_UNANSWERED',
@@ -136,7 +175,7 @@ test('an answer that comes too late is asked for again, until the caller gives u
 })
 
 test('who loses patience while the cache loses its counter hears of that', async () => {
-  const { numbers, opened, world, clock } = bench({ token: Buffer.alloc(16) })
+  const { numbers, opened, world, clock } = bench({ token: TOKEN })
   world.loses = true
   const refused = assert.rejects(numbers.next(), {
     code: 'SEQUENCE_UNANSWERED',
@@ -150,14 +189,14 @@ test('who loses patience while the cache loses its counter hears of that', async
     [0, true],
     [1, true],
   ])
-  world.silent = true
+  world.writes = never
   await clock.advance(10_000)
   await refused
   numbers.close()
 })
 
 test('losses that are more than ten seconds apart leave the cache in use', async () => {
-  const { numbers, opened, world, clock } = bench({ token: Buffer.alloc(16) })
+  const { numbers, opened, world, clock } = bench({ token: TOKEN })
   const take = async () => {
     const number = numbers.next()
     await clock.advance(3_000)
@@ -225,3 +264,94 @@ test('without a cache no generation is opened', async () => {
   assert.deepEqual(opened, [])
   numbers.close()
 })
+
+test('numbers of a new generation wait until its row says that it is established', async () => {
+  const { numbers, world, clock } = bench({ token: TOKEN, established: false })
+  world.writes = () => Promise.reject(unreachable)
+  const number = numbers.next()
+  await clock.advance(2_000)
+  assert.equal(await soon(number), 'late')
+  world.writes = async () => true
+  await clock.advance(1_000)
+  assert.equal(await number, 1)
+  numbers.close()
+})
+
+test('half a block is reserved ahead, and nobody waits for that', async () => {
+  const { numbers, world, raised } = bench({ token: TOKEN, reserved: 100 })
+  let answer = (_: boolean): void => undefined
+  world.writes = () => new Promise((resolve) => (answer = resolve))
+  for (let i = 1; i <= 100; i++) assert.equal(await soon(numbers.next()), i)
+  const behind = numbers.next()
+  assert.equal(await soon(behind), 'late')
+  assert.deepEqual(raised, [150])
+  answer(true)
+  assert.equal(await behind, 101)
+  assert.deepEqual(raised, [150, 200])
+  numbers.close()
+})
+
+test('operations that each take a block write to SQL once for two of them', async () => {
+  const { numbers, raised } = bench({ token: TOKEN, reserved: 100 })
+  for (let i = 0; i < 7; i++) {
+    await Promise.all(Array.from({ length: 100 }, () => numbers.next()))
+  }
+  assert.deepEqual(raised, [300, 500, 700])
+  numbers.close()
+})
+
+test('numbers of the cache wait for a reserve that fails, and none is skipped', async () => {
+  const { numbers, world, raised, clock } = bench({ token: TOKEN, reserved: 0 })
+  world.writes = () => Promise.reject(unreachable)
+  const number = numbers.next()
+  await clock.advance(99)
+  assert.deepEqual(raised, [101])
+  world.writes = async () => true
+  await clock.advance(1)
+  assert.equal(await number, 1)
+  numbers.close()
+})
+
+test('once all callers have given up, no reserve is written for their numbers', async () => {
+  const { numbers, world, raised, clock, kept } = bench({ token: TOKEN, reserved: 0 })
+  world.writes = () => Promise.reject(unreachable)
+  const refused = assert.rejects(numbers.next(), { code: 'SEQUENCE_UNANSWERED' })
+  await clock.advance(10_200)
+  await refused
+  const before = raised.length
+  await clock.advance(60_000)
+  assert.deepEqual([raised.length, kept.alive], [before, 0])
+  numbers.close()
+})
+
+test('a cache that loses its counter and stores no other one counts as silent', async () => {
+  const { numbers, world, opened, clock } = bench({ token: TOKEN })
+  Object.assign(world, { loses: true, forgets: true, storesNothing: unanswered })
+  const number = numbers.next()
+  await clock.advance(4_999)
+  assert.deepEqual(opened, [])
+  await clock.advance(101)
+  assert.deepEqual(opened, [[0, false]])
+  await clock.advance(700)
+  assert.equal(await number, 1)
+  numbers.close()
+})
+
+for (const [what, trouble] of [
+  ['is silent', { silent: unanswered }],
+  ['loses its counters', { loses: true }],
+] as const) {
+  test(`while the cache ${what} and SQL fails, calls wait for SQL`, async () => {
+    const { numbers, world, opened, clock, log } = bench({ token: TOKEN })
+    Object.assign(world, { keepsCache: unreachable, ...trouble })
+    const number = numbers.next()
+    await clock.advance(7_000)
+    assert(opened.every(([, isCounted]) => isCounted))
+    assert.deepEqual(log.lines, [])
+    world.keepsCache = undefined
+    await clock.advance(1_000)
+    assert.equal(await number, 1)
+    assert.match(log.lines.join(), /^wide-cache: numbers of sequence "test" come from SQL alone/)
+    numbers.close()
+  })
+}

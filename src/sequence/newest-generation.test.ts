@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sleep } from '../support/clock.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
+import { BELIEF_MS } from './belief.js'
+import type { Generation, GenerationRecord } from './generation-record.js'
+import { NewestGeneration } from './newest-generation.js'
+
+const SLOW_MS = 300
+
+/** A generation whose row answers after {@link SLOW_MS} what `answers` has. */
+function slow(answers: { newest: Generation; isNewest: boolean }) {
+  const clock = new ManualClock(0)
+  const newest = async (): Promise<Generation> => {
+    await sleep(clock, SLOW_MS)
+    return answers.newest
+  }
+  const isNewest = async (): Promise<boolean> => {
+    await sleep(clock, SLOW_MS)
+    return answers.isNewest
+  }
+  const record = { read: newest, open: newest, establish: isNewest, raise: isNewest }
+  return { clock, generation: new NewestGeneration(record as unknown as GenerationRecord, clock) }
+}
+
+/** Runs `work` while its slow answer comes. */
+async function answered<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  await clock.advance(SLOW_MS)
+  return work
+}
+
+const FIRST = { generation: 1, token: null, base: 0, reserved: 0, established: true }
+
+test('a belief counts from the moment at which SQL was asked', async () => {
+  const answers = { newest: FIRST, isNewest: true }
+  const { clock, generation } = slow(answers)
+  const belief = await answered(clock, generation.read())
+  assert.equal(belief.until, BELIEF_MS)
+  const questions: (() => Promise<unknown>)[] = [
+    () => generation.read(),
+    () => generation.establish(belief),
+    () => generation.reserve(belief, 10),
+    () => generation.open(belief, null),
+  ]
+  for (const ask of questions) {
+    const askedAt = clock.elapsed()
+    await answered(clock, ask())
+    assert.equal(generation.belief!.until, askedAt + BELIEF_MS)
+  }
+  const askedAt = clock.elapsed()
+  answers.newest = { ...FIRST, generation: 2 }
+  await answered(clock, generation.open(belief, null))
+  assert.equal(generation.belief!.until, askedAt + BELIEF_MS)
+})
+
+test('a generation that is over is neither established nor believed in', async () => {
+  const answers = { newest: { ...FIRST, established: false }, isNewest: false }
+  const { clock, generation } = slow(answers)
+  const belief = await answered(clock, generation.read())
+  assert.equal(await answered(clock, generation.establish(belief)), false)
+  assert.equal(belief.established, false)
+  assert.equal(await answered(clock, generation.reserve(belief, 10)), false)
+  assert(belief.until < clock.elapsed())
+  assert.equal(belief.reserved, 0)
+})
