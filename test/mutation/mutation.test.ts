@@ -300,6 +300,16 @@ for (const name of ${JSON.stringify(failing)}) test(name, () => { assert.equal(c
   const court = new Court(bench)
   assert.equal(await court.tried(mutant!, [judge]), undefined)
   assert.match(court.leftOut.join(), /fail without a mutant: fails; too$/)
+  // Nor does it if all tests run, because those that call the function need another one.
+  const needs = `let ready = false
+test('first', () => { ready = true })
+test('second', () => { assert(ready); called(1) })
+`
+  writeFileSync(
+    join(bench.folder, 'src/tiny.test.ts'),
+    `${text(['fails'])}${needs}`.replace('{ called(1) }', '{}'),
+  )
+  assert.equal(await new Court(bench).tried(mutant!, [judge]), undefined)
 })
 
 test('some tests of a judge run by their names; if they need others, all run', async () => {
@@ -347,6 +357,8 @@ test('the laws of order that use a folder judge it, whatever they are called', (
     ['activity', 'retention'],
     ['counters', 'sharded-counter'],
     ['buckets', 'processing'],
+    ['buckets', 'collision-free-map'],
+    ['buckets', 'export-queue'],
   ] as const) {
     assert(lawsOf(folder).includes(`test/orders/${law}.test.ts`), law)
   }

@@ -8,6 +8,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The most files that are near: more would not be quick. */
 const MOST = 6
 const LAWS = 'test/orders'
+/** Folders by what works through them: its laws are theirs, too. */
+const UNDER: Readonly<Record<string, readonly string[]>> = {
+  buckets: ['collision-free-map', 'export-queue'],
+}
 
 /** Test files below `folder` of the project, in order, without `others`; paths from its root. */
 export function filesOf(folder: string, ...others: readonly string[]): string[] {
@@ -66,16 +70,20 @@ export function testsNear(source: string, others: readonly string[]): string[] {
   return []
 }
 
-/** The laws of order of a folder below `src`: the files that import of it, or whose helpers do. */
+/**
+ * The laws of order of a folder below `src`, and of those that work through it: the files that
+ * import of it, or whose helpers do.
+ */
 export function lawsOf(folder: string): string[] {
   const importsOf = (file: string): string[] =>
     [...readFileSync(join(ROOT, file), 'utf8').matchAll(/ from '(\.[^']+)\.js'$/gm)].map(
       ([, from]) => `${normalize(join(dirname(file), from!)).replaceAll('\\', '/')}.ts`,
     )
+  const folders = [folder, ...(UNDER[folder] ?? [])]
   return filesOf(LAWS).filter((file) =>
     importsOf(file)
       .flatMap((one) => (dirname(one) === LAWS ? importsOf(one) : one))
-      .some((one) => one.startsWith(`src/${folder}/`)),
+      .some((one) => folders.some((name) => one.startsWith(`src/${name}/`))),
   )
 }
 

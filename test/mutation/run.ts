@@ -55,7 +55,7 @@ export class Court {
       if (names?.length === 0) continue
       const found =
         (names && (await this.#chosen(mutant, one, names, known.timeoutMs))) ??
-        (await this.#judged(mutant, one, known.timeoutMs))
+        (await this.#judged(mutant, withoutFailing(one, known), known.timeoutMs))
       if (found.found) return { by: one.name, says: found.says, late: found.late }
     }
     return undefined
@@ -141,12 +141,16 @@ export class Court {
   }
 }
 
-/** Names of the tests that are to judge. `undefined`: all. */
+/** Names of the tests that are to judge. `undefined`: all but those that fail. */
 function namesFor({ file, at }: Mutant, { coverage, failing }: Known): string[] | undefined {
   if (!coverage || !failing) return undefined
   const callers = testsThatCall(coverage, `src/${file}`, at)
-  if (!callers && failing.length === 0) return undefined
-  return (callers ?? Object.keys(coverage.byTest)).filter((name) => !failing.includes(name))
+  return callers?.filter((name) => !failing.includes(name))
+}
+
+function withoutFailing(one: Judge, { coverage, failing = [] }: Known): Judge {
+  if (!coverage || failing.length === 0) return one
+  return one.only!(Object.keys(coverage.byTest).filter((name) => !failing.includes(name)))
 }
 
 /** The judge that has found a mutant, and its output. */
