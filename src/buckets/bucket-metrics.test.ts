@@ -51,25 +51,30 @@ const databases: [string, () => Promise<Database>][] = [
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
 ]
 
-for (const [where, open] of databases) {
+for (const [where, fresh] of databases) {
   test(`${where}: a map tells what waits, what is parked, what its process did`, async () => {
-    const database = await open()
+    const database = await fresh()
     const { time, environment } = movable()
-    const map = new MapOfParts(
-      mapParts(
-        {
-          id: 'mine',
-          database,
-          every: false,
-          logger: SILENT,
-          combine(key: string, sum: number | undefined, updates: readonly number[]) {
-            if (key === 'bad') throw new Error('not combined')
-            return updates.reduce((a, b) => a + b, sum ?? 0)
+    const open = (id: string) =>
+      new MapOfParts(
+        mapParts(
+          {
+            id,
+            database,
+            every: false,
+            logger: SILENT,
+            combine(key: string, sum: number | undefined, updates: readonly number[]) {
+              if (key === 'bad') throw new Error('not combined')
+              return updates.reduce((a, b) => a + b, sum ?? 0)
+            },
           },
-        },
-        environment,
-      ),
-    )
+          environment,
+        ),
+      )
+    const [map, other] = [open('mine'), open('other')]
+    await other.update([['bad', 1]])
+    await other.process()
+    await other.update([['a', 1]])
     const values = async () => {
       time.aheadMs += 11_000
       return valuesOf(await map.metrics(), MAP_METRICS.stored, MAP_METRICS.process)
@@ -81,27 +86,32 @@ for (const [where, open] of databases) {
     assert.deepEqual(await values(), { queued: 2, parked: 0, runs: 0, failures: 0, taken: 0 })
     await map.process()
     assert.deepEqual(await values(), { queued: 0, parked: 1, runs: 1, failures: 0, taken: 2 })
-    await map.close()
+    await Promise.all([map.close(), other.close()])
     await database.close()
   })
 
   test(`${where}: so does an export queue`, async () => {
-    const database = await open()
+    const database = await fresh()
     const { time, environment } = movable()
     let fails = true
-    const queue = new ExportQueueIn<string, number>(
-      {
-        id: 'mine',
-        database,
-        every: false,
-        logger: SILENT,
-        exporter() {
-          if (fails) throw new Error('not exported')
+    const open = (id: string) =>
+      new ExportQueueIn<string, number>(
+        {
+          id,
+          database,
+          every: false,
+          logger: SILENT,
+          exporter() {
+            if (fails) throw new Error('not exported')
+          },
         },
-      },
-      environment,
-    )
+        environment,
+      )
+    const [queue, other] = [open('mine'), open('other')]
     await queue.migrate()
+    await other.migrate()
+    await database.transaction((tx) => other.add('b', 1, tx))
+    await assert.rejects(other.process())
     const values = async () => {
       time.aheadMs += 11_000
       return valuesOf(await queue.metrics(), EXPORT_METRICS.stored, EXPORT_METRICS.process)
@@ -122,7 +132,7 @@ for (const [where, open] of databases) {
       failures: 1,
       taken: 1,
     })
-    await queue.close()
+    await Promise.all([queue.close(), other.close()])
     await database.close()
   })
 }

@@ -10,6 +10,8 @@ import { SILENT } from '../../src/support/logger.js'
 
 const QUEUE = { tables: 'collision-free-map', earlyTimersMs: 0 }
 const LEASE_MS = 10_000
+/** Entries of one call of the exporter. */
+const BATCH = 500
 
 /** A receiver that ignores versions not above the last one of a key, and processes that export. */
 class World {
@@ -173,6 +175,25 @@ test('with an answer lost each entry comes at least once, with one version', asy
       })
       const isCommitted = isAdded || orders.trace.includes('adding: COMMIT, done, but failed')
       await assertReceived(orders, world, one, isCommitted ? [1, 2] : [1])
+    },
+    { ...QUEUE, preemptions: 0, failures: 1 },
+  )
+})
+
+test('a bucket found empty after a full batch keeps no lease, whatever answer is lost', async () => {
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      const one = await world.open('one')
+      const values = Array.from({ length: BATCH }, (_, i) => i + 1)
+      const { database } = orders.actor('one')
+      await orders.alone(() =>
+        database.transaction(async (tx) => {
+          for (const value of values) await one.add('key', value, tx)
+        }),
+      )
+      await orders.together({ one: () => one.process().catch(() => undefined) })
+      await assertReceived(orders, world, one, values)
     },
     { ...QUEUE, preemptions: 0, failures: 1 },
   )

@@ -84,3 +84,17 @@ test('a holder that has lost its lease neither renews nor ends the next one', as
     assert(isOwn || Number(row?.['held_until']) <= takenBy + LEASE_MS)
   }, LEASES)
 })
+
+test('a holder that has lost its lease lets no range rest', async () => {
+  await explore(async (orders) => {
+    const holder = (await orders.alone(() => take(orders, 'holder')))!
+    orders.look('UPDATE export_queue_leases SET held_until = 0')
+    let next: Buffer | undefined
+    await orders.together({
+      holder: () => leasesOf(orders, 'holder').rest(holder),
+      other: async () => void (next = await take(orders, 'other')),
+    })
+    const [row] = orders.look('SELECT holder, failures FROM export_queue_leases')
+    assert.deepEqual(row, next ? { holder: next, failures: 0 } : { holder, failures: 1 })
+  }, LEASES)
+})
