@@ -155,7 +155,8 @@ export class Buckets {
 
   async #rewrite(tx: Transaction, count: number): Promise<void> {
     const { all, buckets, owner } = this.#names
-    await this.#lockAll(tx)
+    // Locks the row, as above.
+    await table(all, [owner], ['buckets', 'replace']).upsert(tx, [[this.#id, count]])
     // It waits for the processors that are at a bucket.
     await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
     const bound = (bucket: number): number => Math.floor((bucket * HASHES) / count)
@@ -168,6 +169,5 @@ export class Buckets {
         bound(bucket + 1) - 1,
       ]),
     )
-    await tx.query(`UPDATE ${all} SET buckets = ? WHERE ${owner} = ?`, [count, this.#id])
   }
 }
