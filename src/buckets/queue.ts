@@ -10,7 +10,7 @@ import {
   isCounting,
 } from '../connections/counting.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
-import type { Transaction } from '../database/database.js'
+import type { Queryable, Transaction } from '../database/database.js'
 import { type Table, table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
@@ -77,9 +77,9 @@ export class Queue<K, V> {
     this.#waiting.add(transactionOf(tx), rows)
   }
 
-  /** What `tx` has added and not yet inserted. */
-  addedIn(tx: Transaction): readonly Encoded[] {
-    return this.#waiting.of(tx)
+  /** What a transaction has added and not yet inserted; nothing for a database. */
+  addedIn(on: Pick<Queryable, 'query'>): readonly Encoded[] {
+    return this.#waiting.of(on)
   }
 
   /** Inserts `rows` at once. */

@@ -3,7 +3,7 @@
  * holds all row locks that its work takes. So of two transactions that change the same row, the one
  * that commits first has the lower ids, in whatever order they spoke to the map or queue.
  */
-import type { Transaction } from '../database/database.js'
+import type { Queryable, Transaction } from '../database/database.js'
 import { wrongType } from '../support/options.js'
 
 /** Rows of one transaction. They are in memory until it ends. */
@@ -11,7 +11,7 @@ const MAX_ROWS = 1_000_000
 
 export class Waiting<Row> {
   readonly #insert: (tx: Transaction, rows: readonly Row[]) => Promise<void>
-  readonly #rows = new WeakMap<Transaction, Row[]>()
+  readonly #rows = new WeakMap<Pick<Queryable, 'query'>, Row[]>()
 
   constructor(insert: (tx: Transaction, rows: readonly Row[]) => Promise<void>) {
     this.#insert = insert
@@ -37,8 +37,8 @@ export class Waiting<Row> {
     this.#rows.set(tx, own)
   }
 
-  of(tx: Transaction): readonly Row[] {
-    return this.#rows.get(tx) ?? []
+  of(on: Pick<Queryable, 'query'>): readonly Row[] {
+    return this.#rows.get(on) ?? []
   }
 }
 

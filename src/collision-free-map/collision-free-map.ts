@@ -113,9 +113,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
     )
     const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
     const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
-    if (tx !== undefined) {
-      for (const row of this.#queue.addedIn(tx)) if (row.key.equals(bytes)) queued.push(row.value)
-    }
+    for (const row of this.#queue.addedIn(on)) if (row.key.equals(bytes)) queued.push(row.value)
     if (queued.length > MAX_QUEUED_IN_GET) {
       throw new RangeError(
         `wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map ` +

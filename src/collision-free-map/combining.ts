@@ -188,8 +188,7 @@ export class Combining<K, V> {
           same.map(({ value }) => value),
         )
       } catch (error) {
-        await this.#park(tx, same, error)
-        parked += same.length
+        parked += await this.#park(tx, same, error)
       }
     }
     await deleteRows(
@@ -249,18 +248,27 @@ export class Combining<K, V> {
     return values.encode(value as V)
   }
 
-  async #park(tx: Transaction, updates: readonly Update[], error: unknown): Promise<void> {
+  /** Sets updates aside. Returns how many. */
+  async #park(tx: Transaction, updates: readonly Update[], error: unknown): Promise<number> {
     const reason = (
       error instanceof Error
         ? `${error.name}: ${error.message}`
         : 'combine has thrown something that is no Error'
     ).slice(0, MAX_REASON)
     const now = await tx.now()
-    const map = this.#queue.id
     await PARKED.insert(
       tx,
-      updates.map(({ id, hash, key, value }) => [id, map, hash, key, value, reason, now]),
+      updates.map(({ id, hash, key, value }) => [
+        id,
+        this.#queue.id,
+        hash,
+        key,
+        value,
+        reason,
+        now,
+      ]),
     )
+    return updates.length
   }
 
   /** Writes what has changed, and tells of it. */
