@@ -213,6 +213,39 @@ export function mapSuite(under: MapUnderTest): void {
     assert.deepEqual(follower.all.slice(2), [{ key: 'a', oldValue: 2, newValue: undefined }])
   })
 
+  it('onUpdate finds in its transaction what it is told of', async (_, sums) => {
+    const found: [number | undefined, number | undefined][] = []
+    const map: Sums = sums({
+      onUpdate: async (changes, tx) => {
+        for (const { key, newValue } of changes) found.push([newValue, await map.get(key, tx)])
+      },
+    })
+    for (const n of [2, 1, -3]) {
+      await map.update([['a', n]])
+      await map.process()
+    }
+    assert.deepEqual(found, [
+      [2, 2],
+      [3, 3],
+      [undefined, undefined],
+    ])
+  })
+
+  it('process() ends though onUpdate adds as many updates as were taken', async (_, sums) => {
+    const updates = Array.from({ length: UPDATES_A_PORTION }, (): [string, number] => ['a', 1])
+    let calls = 0
+    const map: Sums = sums({
+      buckets: 1,
+      onUpdate: async (_changes, tx) => {
+        if (calls++ < 5) await map.update(updates, tx)
+      },
+    })
+    await map.update(updates)
+    assert.equal(await map.process(), updates.length)
+    assert.equal(calls, 1)
+    assert.equal(await map.get('a'), 2 * updates.length)
+  })
+
   it('in any order, values match all updates, and changes are a chain', async (database, sums) => {
     const key = fc.constantFrom('a', 'b', 'c', 'ü', '', '"')
     const step = fc.oneof(

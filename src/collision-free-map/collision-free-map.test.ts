@@ -21,6 +21,19 @@ mapSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
 const add = (_: string, current: number | undefined, updates: readonly number[]): number =>
   updates.reduce((a, b) => a + b, current ?? 0)
 
+test('an update of nothing asks nothing of the database', async () => {
+  const database = mysql('mysql://root@127.0.0.1:1/none')
+  const map = new CollisionFreeMap<string, number>({
+    database,
+    id: 'none',
+    every: false,
+    combine: add,
+  })
+  await map.update([])
+  await map.close()
+  await database.close()
+})
+
 test('MariaDB: processing waits for no open transaction, and misses no late update', async () => {
   const database = mysql(await sharedMysqlUrl())
   try {
