@@ -3,6 +3,7 @@
  * lease and gives the entries their versions, the exporter gets them, and another transaction
  * deletes them and ends the lease.
  */
+import assert from 'node:assert/strict'
 import type { Queue } from '../buckets/queue.js'
 import { bytesOf } from '../buckets/statements.js'
 import { deleteRows } from '../database/bulk.js'
@@ -104,7 +105,8 @@ export class Exporting<K, V> {
     } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [
       this.#queue.id,
     ])
-    const last = Number(row?.['last_version'])
+    assert(row, 'the row has just been made')
+    const last = Number(row['last_version'])
     if (last >= NO_VERSION) {
       throw new RangeError(
         `wide-cache: the versions of export queue "${this.#queue.id}" have reached 2^53 - 1`,
