@@ -134,6 +134,16 @@ export function exportSuite(under: MapUnderTest): void {
     assert.equal(receiver.values('a').length, 51, 'later entries have higher versions')
   })
 
+  it('process() leaves entries that come while it exports to the next one', async ({
+    open,
+    add,
+    left,
+  }) => {
+    const queue: Queue = open((entries) => add(queue, [['a', entries.length]]))
+    await add(queue, [['a', 0]])
+    assert.deepEqual([await queue.process(), await left()], [1, 1])
+  })
+
   it('entries of two transactions that change a row come in the order of their commits', async ({
     open,
     database,
