@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { retried } from '../connections/retry.js'
@@ -225,13 +226,12 @@ export class Generations {
         'WHERE c.name = ?',
       [this.#name],
     )
-    const token = rows[0]?.['token']
-    if (!Buffer.isBuffer(token)) return undefined
-    return {
-      number: Number(rows[0]?.['generation']),
-      key: this.#key(token),
-      shards: Number(rows[0]?.['shards']),
-    }
+    return rows[0] && this.#generationOf(rows[0])
+  }
+
+  #generationOf({ generation, token, shards }: SqlRow): Generation {
+    assert(Buffer.isBuffer(token))
+    return { number: Number(generation), key: this.#key(token), shards: Number(shards) }
   }
 
   #retried<T>(work: () => Promise<T>): Promise<T> {
