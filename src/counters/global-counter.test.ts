@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { GlobalCounter } from './global-counter.js'
 import { globalCounterSuite } from './global-counter.suite.js'
+import { memory } from '../cache/memory.js'
 import { PAIRS } from './pairs.fixture.js'
 
 // Much of their time is waiting.
@@ -39,5 +40,17 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
     name: 'TypeError',
     message: /option "delta" is/,
   })
+  await counter.close()
+})
+
+test('an increment that is refused in SQL leaves the number in the cache', async () => {
+  const cache = memory()
+  const options = { name: 'a', database: 'sqlite::memory:', cache, chanceToWrite: 0.01 }
+  const counter = new GlobalCounter(options)
+  for (let i = 1; i <= 5; i++) assert.equal(await counter.increment(), i)
+  // Beside the 1 that is persisted there would be room for it.
+  await assert.rejects(counter.increment(Number.MAX_SAFE_INTEGER - 3), RangeError)
+  assert.equal(await counter.get(), 5)
+  assert.equal(await counter.increment(), 6)
   await counter.close()
 })

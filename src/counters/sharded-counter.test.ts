@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { systemEnvironment } from '../support/environment.js'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { PAIRS } from './pairs.fixture.js'
-import { ShardedCounter } from './sharded-counter.js'
+import { ShardedCounter, ShardedCounterIn } from './sharded-counter.js'
 import { shardedCounterSuite } from './sharded-counter.suite.js'
 import { share } from './shards.js'
 
@@ -57,4 +60,31 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
   await assert.rejects(counter.increaseShards(1001), RangeError)
   await assert.rejects(counter.get({ exakt: true } as object), TypeError)
   await counter.close()
+})
+
+test('after it has added shards a process needs no look at the row of the counter', async () => {
+  const database = sqlite(':memory:')
+  await new ShardedCounter({ name: 'a', database, cache: 'memory:', shards: 1 }).increment()
+  const asked: string[] = []
+  const counting = wrappedDatabase(
+    database,
+    { query: (sql, values) => (asked.push(sql), database.query(sql, values)) },
+    (tx) => ({ query: (sql, values) => (asked.push(sql), tx.query(sql, values)) }),
+  )
+  // It counts in the first shard, which is there.
+  const environment = { ...systemEnvironment, random: () => 0 }
+  const counter = new ShardedCounterIn(
+    { name: 'a', database: counting, cache: 'memory:', shards: 1 },
+    environment,
+  )
+  await counter.increaseShards(2)
+  asked.length = 0
+  await counter.increment()
+  assert(asked.length > 0)
+  assert.deepEqual(
+    asked.filter((sql) => /sharded_counters\b/.test(sql)),
+    [],
+  )
+  await counter.close()
+  await database.close()
 })

@@ -9,7 +9,7 @@ import { memory } from '../../src/cache/memory.js'
 import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import { GlobalCounter } from '../../src/counters/global-counter.js'
 import { ShardedCounter } from '../../src/counters/sharded-counter.js'
-import type { Database } from '../../src/database/database.js'
+import { type Database, DatabaseError } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { ExportQueue } from '../../src/export-queue/export-queue.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
@@ -116,6 +116,31 @@ test('MariaDB: no value is persisted while a new generation takes their maximum'
     const opening = new GlobalCounter({ ...options, database: stops })
     const values = [await opening.increment(), await overtaking()]
     assert.deepEqual(values, [2, 3])
+  }))
+
+test('MariaDB: an increment whose commit takes until it is tried again is counted once', async () =>
+  withDatabase(async (database) => {
+    let committing: Promise<unknown> | undefined
+    const losing = wrapped(database, {
+      transaction: async (work) => {
+        if (committing) return database.transaction(work)
+        const [worked, mayCommit] = [gate(), gate()]
+        committing = database.transaction(async (tx) => {
+          const result = await work(tx)
+          worked.open()
+          await mayCommit.opened
+          return result
+        })
+        await worked.opened
+        setTimeout(mayCommit.open, OVERTAKING_MS)
+        throw new DatabaseError('CONNECTION_LOST', 'unreachable', 'lost, says the test')
+      },
+    })
+    const counter = new GlobalCounter({ name: 'law', cache: memory(), database: losing })
+    await counter.migrate()
+    assert.equal(await counter.increment(), 1)
+    await committing
+    assert.equal(await counter.increment(), 2)
   }))
 
 test('MariaDB: a processor passes by a bucket that another one is at', async () =>
