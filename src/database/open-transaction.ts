@@ -172,7 +172,6 @@ export class OpenTransaction implements Transaction {
   #idle(): void {
     this.#idleTimer = setTimeout(() => {
       this.#expired = idleTooLong()
-      this.#failure ??= { error: this.#expired }
       this.#expire(this.#expired)
     }, MAX_IDLE_MS)
   }

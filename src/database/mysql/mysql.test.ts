@@ -66,7 +66,12 @@ async function onSession<T>(url: string, use: (session: MysqlSession) => Promise
   const connection = await new Promise<PoolConnection>((resolve, reject) =>
     pool.getConnection((error, got) => (error ? reject(error) : resolve(got))),
   )
-  const session = new MysqlSession(connection, () => undefined)
+  const session = new MysqlSession(
+    connection,
+    () => undefined,
+    async () => undefined,
+    { name: 'MySQL', server: 'mysql' },
+  )
   try {
     await session.begin()
     return await use(session)

@@ -110,8 +110,8 @@ export class MysqlSession {
   constructor(
     connection: PoolConnection,
     gone: () => void,
-    whoHolds: WhoHolds = async () => undefined,
-    place: Pick<Place, 'name' | 'server'> = { name: 'MySQL', server: 'mysql' },
+    whoHolds: WhoHolds,
+    place: Pick<Place, 'name' | 'server'>,
   ) {
     this.#connection = connection
     this.#gone = gone
@@ -333,7 +333,6 @@ export class MysqlSession {
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
   destroy(reason: unknown): void {
     this.#destroyed = true
-    clearTimeout(this.#idle?.timer)
     this.#connection.destroy()
     // mysql2 only half-closes, and a peer that is gone never closes its half.
     streamOf(this.#connection)?.destroy()
