@@ -40,6 +40,8 @@ export class SqliteSession {
   readonly #file: string
   readonly #state = new Int32Array(new SharedArrayBuffer(8))
   readonly #waiting = new Map<number, Waiting>()
+  /** Resolves when the thread has ended. */
+  readonly #exited: Promise<void>
   #lastId = 0
   #holds = 0
   #death: DatabaseError | undefined
@@ -60,9 +62,12 @@ export class SqliteSession {
     // is at one, there always is one. So each answer has a turn of the event loop of its own.
     this.#worker.on('message', (reply: Reply) => void setImmediate(() => this.#settle(reply)))
     this.#worker.on('error', (error) => this.#die(`The SQLite thread has died: ${error.message}`))
-    this.#worker.on('exit', () => {
-      states.delete(this.#state)
-      this.#die('The SQLite thread has ended')
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on('exit', () => {
+        states.delete(this.#state)
+        this.#die('The SQLite thread has ended')
+        resolve()
+      })
     })
   }
 
@@ -91,10 +96,13 @@ export class SqliteSession {
     if (--this.#holds === 0) this.#worker.unref()
   }
 
-  /** Closes the file and ends the thread. */
+  /**
+   * Closes the file and ends the thread. libsql keeps a file open as long as there are statements
+   * for it, and these go with the thread.
+   */
   async close(): Promise<void> {
     if (this.dead) return
-    await this.#ask({ close: true }).catch(() => undefined)
+    await Promise.all([this.#ask({ close: true }).catch(() => undefined), this.#exited])
   }
 
   /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -242,6 +242,15 @@ test('a file that cannot be opened is of kind capacity; later statements work', 
   mkdirSync(place)
   assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.['one'], 1)
   await database.close()
+})
+
+test('close() leaves the file alone, with nothing beside it', async () => {
+  const file = freshFile()
+  const database = new SqliteDatabase(file)
+  await database.query('CREATE TABLE t (n INTEGER)')
+  assert(existsSync(`${file}-wal`))
+  await database.close()
+  assert.equal(existsSync(`${file}-wal`), false)
 })
 
 test('a file that is no database is of kind usage', async () => {
