@@ -10,7 +10,9 @@ function scene() {
   const transaction = new OpenTransaction({
     dialect: 'mysql',
     maxStatementBytes: Infinity,
-    check: () => undefined,
+    check: (sql) => {
+      if (sql.startsWith('no')) throw new Error(sql)
+    },
     prepare: (sql) => {
       events.push(`${sql} ready`)
       return () =>
@@ -81,6 +83,27 @@ test('failed work sends no waiting statement, and waits for the one in flight', 
   answer('a')
   await assert.rejects(failed, { message: 'changed my mind' })
   assert.deepEqual(events, ['a ready', 'a sent', 'b ready', 'a answered', 'b: changed my mind'])
+})
+
+test('the first of several failures is that of the transaction, and of all that wait', async () => {
+  const { transaction, events, query, answer } = scene()
+  let others: Promise<unknown>[] = []
+  const failed = transaction.finish(async () => {
+    others = ['a', 'b', 'no 1', 'no 2'].map(query)
+    throw new Error('because of no 1')
+  })
+  await new Promise(setImmediate)
+  answer('a')
+  await assert.rejects(failed, { message: 'because of no 1' })
+  await Promise.all(others)
+  assert.deepEqual(events.slice(3), ['no 1: no 1', 'no 2: no 2', 'a answered', 'b: no 1'])
+  const swallowed = scene()
+  const work = swallowed.transaction.finish(async () => {
+    await Promise.all(['a', 'no 1', 'no 2'].map(swallowed.query))
+  })
+  await new Promise(setImmediate)
+  swallowed.answer('a', new Error('later'))
+  await assert.rejects(work, { message: 'no 1' })
 })
 
 test('the failure of a statement that nothing awaits fails its transaction', async () => {

@@ -7,8 +7,13 @@ import { after, test } from 'node:test'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { type Relay, startRelay } from '../../../test/servers/relay.js'
+import { BurstLogger, SILENT } from '../../support/logger.js'
+import { flushPromises } from '../../support/manual-clock.fixture.js'
 import { rejects } from '../../testing/rejects.js'
+import { MysqlHosts } from './hosts.js'
 import { MysqlDatabase } from './mysql.js'
+import { QUEUE_LIMIT } from './session.js'
+import { MysqlSessions } from './sessions.js'
 
 const MOST_CONNECTIONS = 5
 const WAITED_ONCE_MS = 15_000
@@ -150,4 +155,32 @@ test('who waits for a silent host goes on to the next with the first to give up'
   await Promise.all(Array.from({ length: 30 }, () => database.query('SELECT 1')))
   assert(performance.now() - began < WAITED_ONCE_MS, 'not five at a time, 5 s each')
   assert.deepEqual(used(relays), [1])
+})
+
+test('a process that asks for too much does not leave its host', async () => {
+  const { database, relays, lines } = await twoHosts()
+  const all = Array.from({ length: MOST_CONNECTIONS + QUEUE_LIMIT + 1 }, () =>
+    database.query('SELECT SLEEP(0.001)'),
+  )
+  const refused = (await Promise.allSettled(all)).filter(({ status }) => status === 'rejected')
+  assert.equal(refused.length, 1)
+  await rejects(Promise.reject((refused[0] as PromiseRejectedResult).reason), 'capacity')
+  assert.deepEqual(used(relays), [0])
+  assert.deepEqual(lines, [])
+})
+
+test('close() waits for all hosts', async (context) => {
+  const ends: (() => void)[] = []
+  context.mock.method(MysqlSessions.prototype, 'close', () => {
+    return new Promise<void>((resolve) => ends.push(resolve))
+  })
+  const hosts = new MysqlHosts([{}, {}], new BurstLogger(SILENT, () => 0))
+  let isClosed = false
+  const closed = hosts.close().then(() => (isClosed = true))
+  await flushPromises()
+  ends[1]!()
+  await flushPromises()
+  assert.equal(isClosed, false)
+  ends[0]!()
+  await closed
 })
