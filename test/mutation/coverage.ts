@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
-import { afterEach, beforeEach } from 'node:test'
+import { afterEach, beforeEach, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 /** Names the file for the coverage of a run of tests. */
@@ -34,7 +34,7 @@ interface ScriptCoverage {
   readonly functions: readonly { readonly ranges: readonly Range[] }[]
 }
 
-/** Writes the coverage of this process to `file` at its end. The tests must run one by one. */
+/** Writes the coverage of this process to `file` at its end. */
 export function recordCoverage(file: string): void {
   const session = new Session()
   session.connect()
@@ -48,13 +48,30 @@ export function recordCoverage(file: string): void {
       addRanges(coverage.functions, taken.result, () => true)
       addRanges(calls, taken.result, ({ count }) => count > 0)
     })
-  beforeEach(() => {
+  // One by one, whatever a suite says: calls of two at once would be told of the first to end.
+  let ended = Promise.resolve()
+  let end = (): void => undefined
+  beforeEach(async (context) => {
+    const before = ended
+    let endOfThis = (): void => undefined
+    ended = new Promise((resolve) => (endOfThis = resolve))
+    await before
+    end = endOfThis
+    // There is no `afterEach` of a test that skips itself.
+    const skip = (context as TestContext).skip.bind(context)
+    Object.assign(context, {
+      skip(message?: string) {
+        skip(message)
+        endOfThis()
+      },
+    })
     take(coverage.shared)
     began = performance.now()
   })
   afterEach(({ name }) => {
     coverage.took[name] = performance.now() - began
     take((coverage.byTest[name] ??= {}))
+    end()
   })
   process.once('exit', () => writeFileSync(file, JSON.stringify(coverage)))
 }

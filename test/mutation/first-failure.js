@@ -5,6 +5,8 @@
  */
 import { writeFileSync } from 'node:fs'
 
+/** Those of the process: a test may replace the global ones. */
+const { setTimeout, clearTimeout } = globalThis
 const STANDSTILL_MS = 60_000
 const STANDSTILL_CODE = 3
 

@@ -64,7 +64,9 @@ const MAPS = ['collision-free-map', 'export-queue', 'buckets'].flatMap((folder) 
 const WIDE_CACHE = filesOf('src/wide-cache')
 const HITS = filesOf('src/hits')
 const CACHE = filesOf('src/cache')
-const DATABASE = filesOf('src/database')
+/** Half of them wait, up to 20 s each. */
+const FAULTS = ['src/database/mysql/faults.test.ts']
+const DATABASE = filesOf('src/database', 'mysql/faults.test.ts')
 const CLI = filesOf('src/cli', 'main.test.ts')
 /** Each of them takes as long as ten others. */
 const SLOW_OF_ACTIVITY = ['certificate', 'sums', 'whole-way'].map(
@@ -151,7 +153,12 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     slow('tests of the page of metrics', ['test/docs/metrics.test.ts']),
   ],
   cache: [units(CACHE), onServers(CACHE)],
-  database: [units(DATABASE), onServers(DATABASE), units([...MAPS, ...RECORDS], TOGETHER)],
+  // Tests of a server are named after MySQL, or what it does.
+  database: [
+    units(DATABASE),
+    choice('tests of faults', '.', FAULTS, TOGETHER),
+    units([...MAPS, ...RECORDS], TOGETHER),
+  ],
   support: [
     units([...filesOf('src/support'), ...filesOf('src/connections'), ...REQUESTS]),
     units([...filesOf('src/dashboard', 'page.test.ts'), ...CLI]),

@@ -266,9 +266,15 @@ export function uncalled(n: number): number {
 import { describe, test } from 'node:test'
 import { called } from './tiny.js'
 test('calls nothing', () => {})
-describe('those', () => {
+describe('those', { concurrency: 2 }, () => {
   test('that call (it) once', () => assert.equal(called(1), 3))
-  test('that call it also', () => assert.equal(called(2), 4))
+  test('that call it also', async () => {
+    assert.equal(called(2), 4)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  })
+  test('that end earlier', () => {})
+  test('that skip themselves', (context) => context.skip('here'))
+  test('that come later', () => {})
 })
 `,
   )
