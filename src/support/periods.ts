@@ -25,6 +25,8 @@ export const MAX_HOURS_OF_DAYS = (MAX_PERIODS.day * DAY_MS) / HOUR_MS
 export const MAX_VALUES = 1_000
 export const DEFAULT_VALUES = 10
 
+/** Of a day such as `2026-05-17`. */
+const DAY_LENGTH = 10
 const LAST_MOMENT = Date.UTC(9999, 11, 31)
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
 
@@ -59,13 +61,15 @@ export function momentOf(given: unknown): number | undefined {
 
 function momentIn(text: string): number | undefined {
   // Date.parse takes 2026-02-31 for a day in March.
-  const exists = ISO.test(text) && startOfDay(text.slice(0, 10)) !== undefined
+  const exists = ISO.test(text) && startOfDay(text.slice(0, DAY_LENGTH)) !== undefined
   return exists ? Date.parse(text) : undefined
 }
 
 /** The start of a UTC day that is written as `2026-05-17`; `undefined` for what is no day. */
 export function startOfDay(text: string): number | undefined {
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN
-  // Of 30 February, a Date makes 2 March.
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : undefined
+  const ms = Date.parse(`${text}T00:00:00Z`)
+  // Of 30 February, a Date makes 2 March; of 2026-05, 1 May.
+  return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, DAY_LENGTH) === text
+    ? ms
+    : undefined
 }
