@@ -81,6 +81,21 @@ test('memory: a set over the item limit deletes the old value, as in memcached',
   assert.equal(await cache.get('k'), undefined)
 })
 
+test('memory: an item may take all of the item limit, and not a byte more', async () => {
+  const cache = memory({ maxItemBytes: 2_000 })
+  assert.equal(await cache.set('key', Buffer.alloc(1_997), 60), true)
+  assert.equal(await cache.set('key', Buffer.alloc(1_998), 60), false)
+})
+
+test('memory: other work runs once for each 4 MiB that are read', async (context) => {
+  const cache = memory()
+  const keys = Array.from({ length: 40 }, (_, i) => `k${i}`)
+  for (const key of keys) await cache.set(key, Buffer.alloc(MIB / 2), 60)
+  const { mock } = context.mock.method(globalThis, 'setImmediate')
+  assert.equal((await cache.getMany(keys)).size, 40)
+  assert.equal(mock.callCount(), 5)
+})
+
 test('memory: reading many large items lets the process do other work', async () => {
   const cache = memory()
   const keys = Array.from({ length: 15 }, (_, i) => `k${i}`)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { getTasks } from 'node-cron'
 import { systemClock } from './clock.js'
 import { cronPeriodSeconds, schedule } from './schedule.js'
 
@@ -9,6 +10,15 @@ test('a cron line has the longest wait between two of its runs as its period', (
   assert.equal(periodOf('*/10 * * * * *'), 10)
   assert.equal(periodOf('*/5 * * * *'), 300)
   assert.equal(periodOf('0,50 * * * * *'), 50)
+})
+
+test('nothing of a line stays with node-cron', () => {
+  const before = getTasks().size
+  periodOf('*/10 * * * * *')
+  const started = schedule('*/10 * * * * *', async () => undefined, systemClock)
+  assert.equal(getTasks().size, before + 1)
+  started.stop()
+  assert.equal(getTasks().size, before)
 })
 
 test('a line that is none is refused by the name of the option', () => {

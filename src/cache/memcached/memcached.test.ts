@@ -143,6 +143,7 @@ test('memcached: wrong server lists and options are refused by name, without cre
     'a,A:11211',
     'u@h',
     'u:@h',
+    '@h',
     '%:p@h',
     'a/b',
     '[::1',

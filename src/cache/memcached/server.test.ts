@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { memcachedAddresses } from './addresses.js'
 import { memcached } from './memcached.js'
+import { memcachedStats } from './stats.js'
 import {
   behindProxy,
   recovery,
@@ -181,6 +183,33 @@ describe('memcached: a server that is down', () => {
     await assert.rejects(cache.getMany(keys), UNREACHABLE)
     await cache.close()
   })
+
+  test('getMany that rejects asks the other servers for nothing more', async () => {
+    const cache = memcached(`${server.address},127.0.0.1:${await freePort()}`, PATIENT)
+    const keys = Array.from({ length: 4_000 }, (_, i) => `stops:${i}`)
+    const [address] = memcachedAddresses('servers', server.address)
+    const asked = async (): Promise<number> =>
+      Number((await memcachedStats(address!, 10_000)).get('cmd_get'))
+    // From here on the other one is known to be down, and fails at once.
+    await assert.rejects(cache.getMany(keys), UNREACHABLE)
+    const settled = async (last: number): Promise<number> => {
+      await sleep(50)
+      const now = await asked()
+      return now === last ? now : settled(now)
+    }
+    const before = await settled(await asked())
+    await assert.rejects(cache.getMany(keys), UNREACHABLE)
+    const more = (await settled(await asked())) - before
+    assert(more < 1_000, `${more} of some 2,000`)
+    await cache.close()
+  })
+
+  test('requests that were answered take no room', () =>
+    behindProxy(server.address, PATIENT, async (cache) => {
+      const large = Buffer.alloc(MIB - 1_000)
+      for (let i = 0; i < 40; i++) await cache.set('room', large, 60)
+      await Promise.all([cache.set('room', large, 60), cache.set('room', large, 60)])
+    }))
 
   test('holds a bounded number of requests and of bytes', () =>
     behindProxy(server.address, { timeoutMs: 1000 }, async (cache, proxy) => {
