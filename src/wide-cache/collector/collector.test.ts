@@ -223,6 +223,20 @@ test('runs far from each other ask for the lease, and leave it to others after e
   end()
 })
 
+test('while SQL is away its collector asks every 5 s, and one that stands by every 15 s', async () => {
+  const { world, server, counts, start, end } = site()
+  for (let i = 0; i < 5; i++) start()
+  await world.pass(120_000)
+  server.goAway(200_000)
+  await world.pass(20_000)
+  counts.sql.clear()
+  await world.pass(120_000)
+  const asked = [...counts.sql.values()].reduce((sum, count) => sum + count, 0)
+  assert(asked <= 120 / 5 + 4 * (120 / 15), `${asked} statements`)
+  assert(asked > 120 / 15 + 4 * (120 / 15), `${asked} statements`)
+  end()
+})
+
 test("a run that others' locks stop is tried again after half a second", async () => {
   const { world, server, start, end } = site()
   const tries: number[] = []
