@@ -51,10 +51,14 @@ interface Entry {
 type Combine<K, V> = CollisionFreeMapOptions<K, V>['combine']
 type OnUpdate<K, V> = CollisionFreeMapOptions<K, V>['onUpdate']
 
-/** Result of one transaction. `next`: the hash to go on from. */
-interface Pass {
+/** Updates taken from the queue, those that were parked included. */
+interface Taken {
   readonly taken: number
   readonly parked: number
+}
+
+/** Result of one transaction. `next`: the hash to go on from. */
+interface Pass extends Taken {
   readonly next: number
 }
 
@@ -107,19 +111,14 @@ export class Combining<K, V> {
     // A full portion may have cut off the updates of its last hash.
     const whole =
       read.length < UPDATES_A_PORTION ? read : read.filter(({ hash }) => hash !== last.hash)
+    const isCutOff = whole.length < read.length
+    const next = whole.length === 0 ? last.hash + 1 : isCutOff ? last.hash : HASHES
     const entries = new Map<string, Entry>()
     let [taken, parked] = [0, 0]
-    const take = async (updates: readonly Update[]): Promise<void> => {
-      parked += await this.#take(tx, updates, entries)
-      taken += updates.length
-    }
-    let next = HASHES
-    if (whole.length > 0) {
-      await take(whole)
-      if (whole.length < read.length) next = last.hash
-    } else {
-      for await (const portion of this.#portionsOf(tx, last.hash)) await take(portion)
-      next = last.hash + 1
+    for await (const portion of whole.length > 0 ? [whole] : this.#portionsOf(tx, last.hash)) {
+      const done = await this.#take(tx, portion, entries)
+      taken += done.taken
+      parked += done.parked
     }
     await this.#write(tx, [...entries.values()])
     return { taken, parked, next }
@@ -160,12 +159,12 @@ export class Combining<K, V> {
     }
   }
 
-  /** Combines updates into `entries` and takes them from the queue. Returns how many are parked. */
+  /** Combines updates into `entries` and takes them from the queue. */
   async #take(
     tx: Transaction,
     updates: readonly Update[],
     entries: Map<string, Entry>,
-  ): Promise<number> {
+  ): Promise<Taken> {
     const byKey = new Map<string, Update[]>()
     for (const update of updates) {
       const name = keyText(update.key)
@@ -196,7 +195,7 @@ export class Combining<K, V> {
       QUEUE,
       updates.map(({ id }) => id),
     )
-    return parked
+    return { taken: updates.length, parked }
   }
 
   /**
