@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { PreparedDatabase } from '../connections/prepared-database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { Leases } from './leases.js'
+
+const LEASE_MS = 10_000
 
 test('a lease keeps others from all of its range, from the first hash to the last', async () => {
   const database = sqlite(':memory:')
@@ -23,5 +26,23 @@ test('a lease keeps others from all of its range, from the first hash to the las
   }
   assert(await isTaken(0, 9))
   assert(await isTaken(20, 25))
+  await database.close()
+})
+
+test('a lease is over at the moment at which it ends', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  let now = 1_000_000
+  const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
+  const leases = new Leases(migrated, 'out', systemEnvironment)
+  const take = () =>
+    database.transaction((tx) =>
+      leases.take(wrapped(tx, { now: async () => now }), { first: 0, last: 9 }),
+    )
+  assert(await take())
+  now += LEASE_MS - 1
+  assert.equal(await take(), undefined)
+  now += 1
+  assert(await take())
   await database.close()
 })
