@@ -75,7 +75,8 @@ test('a process that stops gives its lease back, also while it renews it', async
         await process.stop()
       },
     })
-    await orders.pass(1)
+    // No renewal comes later either.
+    await orders.pass(2 * RENEWED_AFTER_MS)
     assertFree(orders)
   }, MAPS)
 })
