@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { createActivity } from '../../activity/site-activity.js'
 import { memcached } from '../../cache/memcached/memcached.js'
+import { memory } from '../../cache/memory.js'
 import type { Database } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
@@ -11,11 +15,13 @@ import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { wrapped } from '../../../test/servers/wrapped.js'
 import { commandOf } from '../arguments.js'
 import { collect } from '../collect.js'
 import { doctor } from './doctor.js'
 import type { Finding } from './finding.js'
-import { DOCTOR_KIND } from './whole-way.js'
+import { checkServerLists } from './records.js'
+import { checkWholeWay, DOCTOR_KIND } from './whole-way.js'
 
 const folder = temporaryFolder('doctor')
 after(() => removeFolder(folder))
@@ -68,6 +74,30 @@ async function site({ visits = 3, cache }: { visits?: number; cache?: string } =
   return { url, database }
 }
 
+/** A proxy that changes a letter of each text that looks like a random id. */
+async function mangling(target: string): Promise<{ address: string; close(): void }> {
+  const [host, port] = target.split(':')
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), host)
+    client.on('data', (data) => {
+      const text = data.toString('latin1')
+      const changed = text.replace(/"[0-9a-f]{8}(?=-[0-9a-f]{4}-)/g, '"00000000')
+      upstream.write(Buffer.from(changed, 'latin1'))
+    })
+    upstream.pipe(client)
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.on('error', () => undefined).on('close', () => other.destroy())
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port: own } = server.address() as AddressInfo
+  return { address: `127.0.0.1:${own}`, close: () => void server.close() }
+}
+
 async function nothingLeft(database: Database): Promise<void> {
   for (const [table, of] of [
     ['names', 'name'],
@@ -108,6 +138,19 @@ test('a healthy site has no warning, and nothing of the doctor is left', async (
   assert.equal(rows.length, 1)
   assert(marks.length <= 1)
   await database.close()
+})
+
+test('the whole way closes all that it has opened', async () => {
+  const file = join(folder, `${files++}.db`)
+  const database = sqlite(file)
+  await database.migrate()
+  await database.close()
+  const findings = await checkWholeWay(`sqlite:${file}`, 'memory:', new AbortController().signal)
+  assert.deepEqual(
+    findings.map(({ severity }) => severity),
+    ['ok'],
+  )
+  assert.equal(existsSync(`${file}-wal`), false)
 })
 
 test('missing rights are found, with the tables, and stop a collector', async () => {
@@ -168,6 +211,34 @@ describe('a site in trouble', () => {
     assert.deepEqual(away.of('server lists'), [], 'nobody knows')
     const without = await run({ database: url })
     assert.match(without.of('cache')[0]!, /^error: processes of this site use cache servers/)
+  })
+
+  test('a collector writes its mark between the two questions, at most twice', async () => {
+    const { database } = await site({ cache: await sharedMemcached() })
+    const mark = Buffer.alloc(16, 7)
+    await database.query('UPDATE wide_cache_grids SET mark = ?', [mark])
+    for (const [late, severity] of [
+      [2, 'ok'],
+      [3, 'error'],
+    ] as const) {
+      let asked = 0
+      const cache = wrapped(memory(), {
+        scope: 'shared',
+        get: async () => (asked++ < late ? Buffer.alloc(16, 1) : mark),
+      })
+      const [finding] = await checkServerLists(database, cache)
+      assert.equal(finding!.severity, severity)
+    }
+  })
+
+  test('a proxy that changes what it passes on', async () => {
+    const { url, database } = await site()
+    const proxy = await mangling(await sharedMemcached())
+    const { status, of } = await run({ database: url, cache: proxy.address })
+    assert.equal(status, 1)
+    assert.match(of('whole way')[0]!, /^error: what came out of the cache was not the frame/)
+    await nothingLeft(database)
+    proxy.close()
   })
 
   test('a clock that is wrong', async () => {
