@@ -57,8 +57,8 @@ function topOf(options: ExportOptions, dimension: string): Read {
   const { range, n } = topQuery({ ...momentsOf(options), n: options.n })
   return async (database, name) => {
     const known = await dimensionNamed(database, name, 'top', dimension)
-    const kept = wholeDays(range, await keptFrom(database, name))
-    const values = await readTop(database, name, known, kept, n)
+    const kept = await keptFrom(database, name)
+    const values = await readTop(database, name, known, wholeDays(range, kept), n)
     return {
       columns: ['value', 'pageViews'],
       rows: Readable.from(values.map(({ value, pageViews }): Row => [value, pageViews])),

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { raw } from '../support/http.fixture.js'
-import { keptLog } from '../support/kept-log.fixture.js'
+import { type KeptLog, keptLog } from '../support/kept-log.fixture.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { freePort } from '../../test/servers/free-port.js'
 import { createActivity } from '../activity/site-activity.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
@@ -68,7 +70,7 @@ async function serving(
   try {
     await use(server.port, asked)
   } finally {
-    await server.close()
+    server.close()
   }
 }
 
@@ -83,6 +85,12 @@ function ask(port: number, path: string, method = 'GET') {
         .end()
     },
   )
+}
+
+/** The port that the command says it listens on. */
+function portOf({ lines }: KeptLog): number | undefined {
+  const [, port] = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(lines.join('\n')) ?? []
+  return port === undefined ? undefined : Number(port)
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -164,11 +172,7 @@ test('collect --listen tells how what it collects is', async () => {
   assert(asked.command === 'collect')
   const options = { ...asked.options, database }
   const collecting = collect(cache, options, log, stop.signal, asked.listen)
-  const port = await eventually('it listens', () => {
-    const said = log.lines.join('\n')
-    const [, port] = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(said) ?? []
-    return port !== undefined && Number(port)
-  })
+  const port = await eventually('it listens', () => portOf(log))
   await eventually('it is ready', async () => (await ask(port, '/readyz')).status === 200)
   const page = await eventually('it has figures', async () => {
     const { body } = await ask(port, '/metrics')
@@ -179,8 +183,30 @@ test('collect --listen tells how what it collects is', async () => {
   stop.abort()
   await collecting
   await assert.rejects(ask(port, '/healthz'), { code: 'ECONNREFUSED' })
+  // What it collects has been closed before the database.
+  const site = sqlite(join(folder, 'site.db'))
+  const { rows } = await site.query('SELECT lease_until FROM wide_cache_grids')
+  assert.deepEqual(rows, [{ lease_until: 0 }])
+  await site.close()
   await activity.close()
   removeFolder(folder)
+})
+
+test('collect --listen says that the database does not answer', async () => {
+  const stop = new AbortController()
+  const asked = commandOf(['collect', '--listen', '0'])
+  assert(asked.command === 'collect')
+  const log = keptLog()
+  const options = { ...asked.options, database: `mysql://root@127.0.0.1:${await freePort()}/none` }
+  const collecting = collect(await sharedMemcached(), options, log, stop.signal, asked.listen)
+  const port = await eventually('it listens', () => portOf(log))
+  await eventually('it has asked', async () => {
+    const { status, body } = await ask(port, '/readyz')
+    assert.equal(status, 503)
+    return body.includes('the database does not answer')
+  })
+  stop.abort()
+  await collecting
 })
 
 test('several collectors make one page, and one list of reasons with their names', async () => {

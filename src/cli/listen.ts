@@ -25,7 +25,8 @@ export interface Served {
 
 /** A server that listens. */
 export interface Listening extends Address {
-  close(): Promise<void>
+  /** Listens no more, and cuts the connections that are open. */
+  close(): void
 }
 
 interface Answer {
@@ -74,11 +75,10 @@ export async function listen({ host, port }: Address, served: Served): Promise<L
   return {
     host,
     port: typeof address === 'object' && address !== null ? address.port : port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
   }
 }
 
@@ -164,6 +164,6 @@ export async function listenWhile(
   try {
     await work()
   } finally {
-    await listening?.close()
+    listening?.close()
   }
 }

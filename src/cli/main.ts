@@ -114,7 +114,6 @@ function signalled(): AbortSignal {
 
 /** Returns the code that distinguishes an error from others, for programs. */
 function codeOf(error: unknown): { code?: string } {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? { code: error.code }
-    : {}
+  const { code } = Object(error) as { code?: unknown }
+  return typeof code === 'string' ? { code } : {}
 }

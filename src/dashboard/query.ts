@@ -52,12 +52,11 @@ export function topQuery(
 ): Range & { readonly dimension: string; readonly n: number } {
   const query = parametersOf(url, ['dimension', 'from', 'to', 'n'])
   const dimension = query.get('dimension')
-  if (dimension === null || !dimensions.includes(dimension)) {
-    throw new QueryError('dimension', dimension, dimensions.join(', '))
-  }
+  const known = dimensions.find((one) => one === dimension)
+  if (known === undefined) throw new QueryError('dimension', dimension, dimensions.join(', '))
   return {
     ...timeOf(query, now, 'hour', MAX_HOURS_OF_DAYS),
-    dimension,
+    dimension: known,
     n: countOf(query.get('n')),
   }
 }
