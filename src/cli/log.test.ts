@@ -20,7 +20,7 @@ test('text is the message on one line, and obeys nothing that a server has put i
 test('JSON is an object a line, with time, level, message and fields', () => {
   const { lines, log } = logged('json')
   log.warn('wide-cache: collecting "a"\nfailed', { name: 'a' })
-  log.info('ready')
+  log.info('ready: wide-cache: 2')
   assert.deepEqual(
     lines.map((line) => JSON.parse(line) as unknown),
     [
@@ -30,7 +30,7 @@ test('JSON is an object a line, with time, level, message and fields', () => {
         message: 'collecting "a"\nfailed',
         name: 'a',
       },
-      { time: '2027-01-15T08:00:00.000Z', level: 'info', message: 'ready' },
+      { time: '2027-01-15T08:00:00.000Z', level: 'info', message: 'ready: wide-cache: 2' },
     ],
   )
   assert(lines.every((line) => !line.includes('\n')))

@@ -153,6 +153,7 @@ describe('quarantine', () => {
     assert.equal((await activity.top('page', day()))[0]?.value, HOSTILE)
     await hits.drain()
     assert.equal(await hits.count('7'), 2)
+    assert.deepEqual(await hits.top(1, { hours: 2 }), [['7', 2]])
     assert.equal((await hits.ledger()).quarantined, 0)
     assert.deepEqual(await run(RETRY_ALL, { name: 'activity' }), {
       status: 0,

@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import { GlobalCounter } from './global-counter.js'
 import { globalCounterSuite } from './global-counter.suite.js'
 import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { PAIRS } from './pairs.fixture.js'
 
 // Much of their time is waiting.
@@ -32,6 +34,7 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
       message,
     })
   }
+  await new GlobalCounter({ ...local, name: 'a', chanceToWrite: 0.000_001 }).close()
   const counter = new GlobalCounter({ ...local, name: 'a' })
   for (const delta of [0, -1, 1.5, 2 ** 53]) {
     await assert.rejects(counter.increment(delta), RangeError)
@@ -53,4 +56,49 @@ test('an increment that is refused in SQL leaves the number in the cache', async
   assert.equal(await counter.get(), 5)
   assert.equal(await counter.increment(), 6)
   await counter.close()
+})
+
+test('callers that wait for an opening that fails are told of its failure', async () => {
+  let opened = 0
+  const cache = wrapped(memory(), {
+    add: async () => {
+      opened++
+      return false
+    },
+  })
+  const counter = new GlobalCounter({ name: 'a', database: 'sqlite::memory:', cache })
+  await counter.migrate()
+  const all = await Promise.allSettled([counter.increment(), counter.increment()])
+  for (const result of all) {
+    assert(result.status === 'rejected')
+    assert.match(String(result.reason), /the cache does not store its value/)
+  }
+  assert.equal(opened, 1)
+  await counter.close()
+})
+
+test('an increment that the cache loses again and again says so', async () => {
+  const database = sqlite(':memory:')
+  const cache = memory()
+  const options = { name: 'a', database, cache }
+  const counter = new GlobalCounter(options)
+  const other = new GlobalCounter(options)
+  assert.equal(await counter.increment(), 1)
+  let losses = 0
+  // Each time another process opens the next generation first.
+  const losing = new GlobalCounter({
+    ...options,
+    cache: wrapped(cache, {
+      increment: async (key) => {
+        losses++
+        await cache.delete(key)
+        await other.increment()
+        return undefined
+      },
+    }),
+  })
+  await assert.rejects(losing.increment(), { name: 'CacheError', code: 'CACHE_REFUSED' })
+  assert.equal(losses, 100)
+  await Promise.all([counter.close(), other.close(), losing.close()])
+  await database.close()
 })
