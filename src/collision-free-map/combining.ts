@@ -148,10 +148,7 @@ export class Combining<K, V> {
     // writers could hold us for ever.
     const {
       rows: [row],
-    } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE} WHERE map = ? AND hash = ?`, [
-      this.#queue.id,
-      hash,
-    ])
+    } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE}`)
     for (;;) {
       const portion = await this.#read(tx, 'hash = ? AND id <= ?', [hash, Number(row?.['newest'])])
       if (portion.length > 0) yield portion
