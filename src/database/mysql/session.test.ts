@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { PoolConnection } from 'mysql2'
+import { flushPromises } from '../../support/manual-clock.fixture.js'
 import { MysqlSession } from './session.js'
 
 type Done = (error: unknown, result: unknown) => void
@@ -20,6 +21,10 @@ function scene() {
       asked.push(sql)
       answers.push(done)
     },
+    reset: (done: Done) => {
+      asked.push('reset')
+      answers.push(done)
+    },
     release: note('released'),
     end: note('ended'),
     destroy: note('destroyed'),
@@ -31,8 +36,19 @@ function scene() {
     { name: 'MySQL', server: 'mysql' },
   )
   /** Answers the first statement that waits. */
-  const answer = (error?: Error): void => answers.shift()!(error, [])
+  const answer = (error?: Error): void => answers.shift()?.(error, [])
   return { session, asked, answer }
+}
+
+/** Answers all that is asked until `work` has ended. */
+async function answering<T>(work: Promise<T>, answer: () => void): Promise<T> {
+  let isDone = false
+  const done = work.finally(() => (isDone = true))
+  while (!isDone) {
+    answer()
+    await flushPromises()
+  }
+  return done
 }
 
 function mockTimers(context: TestContext): TestContext['mock']['timers'] {
@@ -87,4 +103,19 @@ test('an idle session ends after 12 s, unless it is taken or destroyed before', 
     timers.tick(IDLE_MS)
     assert.deepEqual(asked, expected)
   }
+})
+
+test('a session is reset once after what may have changed its state', async () => {
+  const { session, asked, answer } = scene()
+  const use = async (sql: string): Promise<readonly string[]> => {
+    await answering(session.query(sql), answer)
+    await answering(session.recycle(), answer)
+    session.take()
+    return asked.splice(0)
+  }
+  const [, reset, ...settings] = await use('SET @a = 1')
+  assert.equal(reset, 'reset')
+  assert.deepEqual([settings.length, settings.at(-1)], [3, 'released'])
+  assert.deepEqual(await use('SELECT 1'), ['SELECT 1', 'released'])
+  session.destroy(new Error('the test is over'))
 })
