@@ -20,6 +20,12 @@ export default async function* firstFailure(events) {
     timer = watch()
     const isTest = data.details?.type !== 'suite' && data.skip === undefined
     if (type === 'test:pass' && isTest) passed++
+    if (coverage && data.nesting === 0 && /^test:(?:pass|fail)$/.test(type)) {
+      // All have ended, though one that failed may have left what keeps the process alive.
+      writeFileSync(`${coverage}.failed`, JSON.stringify(failed))
+      end(failed[0] ?? `${passed} passed`, passed === 0 ? 2 : Math.sign(failed.length))
+      return
+    }
     if (type !== 'test:fail') continue
     if (!coverage) {
       end(data.name, 1)
@@ -28,7 +34,6 @@ export default async function* firstFailure(events) {
     if (isTest) failed.push(data.name)
   }
   clearTimeout(timer)
-  if (coverage) writeFileSync(`${coverage}.failed`, JSON.stringify(failed))
   // Tests that all were left out by their names have judged nothing.
   if (passed === 0) process.exitCode = 2
   yield `${failed[0] ?? `${passed} passed`}\n`

@@ -1,6 +1,5 @@
 /** Runs a judge of a mutant: a program that must fail when the mutant runs. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 export interface Judge {
@@ -27,10 +26,16 @@ export interface Verdict {
   readonly ms: number
 }
 
-/** Runs a judge in `folder`. One that takes longer than `timeoutMs` has found the mutant. */
+/** Where a judge runs, and where its tests put their files. */
+export interface Place {
+  readonly folder: string
+  readonly temporary: string
+}
+
+/** Runs a judge. One that takes longer than `timeoutMs` has found the mutant. */
 export async function judge(
   { args }: Judge,
-  folder: string,
+  { folder, temporary }: Place,
   timeoutMs: number,
   environment: NodeJS.ProcessEnv = {},
 ): Promise<Verdict> {
@@ -46,7 +51,7 @@ export async function judge(
       env: {
         ...process.env,
         ...environment,
-        TMPDIR: join(folder, 'tmp'),
+        TMPDIR: temporary,
         NODE_TEST_CONTEXT: undefined,
       },
     },

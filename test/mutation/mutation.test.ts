@@ -296,7 +296,10 @@ test('a test that fails without a mutant does not judge', async () => {
 import { test } from 'node:test'
 import { called } from './tiny.js'
 for (const name of ${JSON.stringify(names)}) test(name, () => { called(1) })
-for (const name of ${JSON.stringify(failing)}) test(name, () => { assert.equal(called(1), 0) })
+for (const name of ${JSON.stringify(failing)}) test(name, () => {
+  setInterval(() => {}, 1_000) // A test that fails may leave something behind.
+  assert.equal(called(1), 0)
+})
 `
   const judge = choice('units', '.', ['src/tiny.test.ts'])
   const [mutant] = await mutantsOf('tiny.ts', source)

@@ -94,7 +94,7 @@ export class Court {
   }
 
   #judged(mutant: Mutant, one: Judge, timeoutMs: number): Promise<Verdict> {
-    return this.#bench.with(mutant, () => judge(one, this.#bench.folder, timeoutMs))
+    return this.#bench.with(mutant, () => judge(one, this.#bench, timeoutMs))
   }
 
   /** A judge that fails on the sources as they are is left out: its verdicts mean nothing. */
@@ -114,7 +114,7 @@ export class Court {
   async #measured(one: Judge): Promise<Known> {
     let says = ''
     for (let i = 0; i < TRIES; i++) {
-      const verdict = await judge(one, this.#bench.folder, FIRST_MS)
+      const verdict = await judge(one, this.#bench, FIRST_MS)
       this.#bench.clear()
       const timeoutMs = SLOWER * verdict.ms + this.#besidesMs
       if (!verdict.found) return { timeoutMs }
@@ -127,7 +127,7 @@ export class Court {
   async #covered(one: Judge): Promise<Known> {
     const file = join(this.#bench.folder, 'coverage.json')
     const environment = { [COVERAGE_VARIABLE]: file }
-    const { says, ms, late } = await judge(one, this.#bench.folder, FIRST_MS, environment)
+    const { says, ms, late } = await judge(one, this.#bench, FIRST_MS, environment)
     this.#bench.clear()
     if (says === '0 passed' && one.mayBeEmpty) return { timeoutMs: 0 }
     if (late || says === '0 passed') throw new Error(`The ${one.name} judge nothing: ${says}`)

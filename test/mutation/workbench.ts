@@ -40,9 +40,14 @@ export function sourcesOf(part: string, root = ROOT): { file: string; text: stri
 
 /** A copy of the project, in which one mutant at a time takes the place of its file. */
 export class Workbench {
-  readonly folder = mkdtempSync(join(tmpdir(), 'wide-cache-mutants-'))
+  readonly #place = mkdtempSync(join(tmpdir(), 'wide-cache-mutants-'))
+  readonly folder = join(this.#place, 'project')
+  /** For the files of tests. It is not in the copy, where Node would find the packages from it. */
+  readonly temporary = join(this.#place, 'tmp')
 
   constructor() {
+    mkdirSync(this.folder)
+    mkdirSync(this.temporary)
     for (const name of COPIED) {
       cpSync(join(ROOT, name), join(this.folder, name), {
         recursive: true,
@@ -50,7 +55,6 @@ export class Workbench {
       })
     }
     for (const name of LINKED) symlinkSync(join(ROOT, name), join(this.folder, name))
-    mkdirSync(join(this.folder, 'tmp'))
   }
 
   /** Puts the mutant in place while `use` runs. */
@@ -68,12 +72,12 @@ export class Workbench {
 
   /** Removes what killed tests have left. */
   clear(): void {
-    for (const name of readdirSync(join(this.folder, 'tmp'))) {
-      rmSync(join(this.folder, 'tmp', name), { recursive: true, force: true })
+    for (const name of readdirSync(this.temporary)) {
+      rmSync(join(this.temporary, name), { recursive: true, force: true })
     }
   }
 
   close(): void {
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.#place, { recursive: true, force: true })
   }
 }

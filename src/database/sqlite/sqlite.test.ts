@@ -383,13 +383,13 @@ test('without the package libsql the error says how to get it', async () => {
   })
   worker.postMessage({ id: 1, sql: 'SELECT 1', values: [] })
   const [reply] = await once(worker, 'message')
+  await worker.terminate()
   const error = sqliteError(reply.failure)
   assert.deepEqual(
     [error.code, error.category, reply.opened],
     ['DATABASE_DRIVER_MISSING', 'usage', false],
   )
   assert.match(error.message, /npm install libsql/)
-  await worker.terminate()
 })
 
 test('what waits behind a transaction that close() cuts off is not run', async (context) => {
