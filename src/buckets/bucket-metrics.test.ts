@@ -14,6 +14,8 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { SILENT } from '../support/logger.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 
+const RUN_MS = 2_000
+
 /** Time that a test moves on, so that the next page reads SQL anew. */
 function movable() {
   const time = { aheadMs: 0 }
@@ -102,6 +104,7 @@ for (const [where, fresh] of databases) {
           every: false,
           logger: SILENT,
           exporter() {
+            time.aheadMs += RUN_MS
             if (fails) throw new Error('not exported')
           },
         },
@@ -127,6 +130,8 @@ for (const [where, fresh] of databases) {
     fails = false
     await database.query('UPDATE export_queue_leases SET held_until = 0')
     await queue.process()
+    const seconds = /^wide_cache_process_export_seconds\S* (\S+)$/m.exec(await queue.metrics())
+    assert(Number(seconds?.[1]) >= (2 * RUN_MS) / 1000, 'failed runs too')
     assert.deepEqual(await values(), {
       ...before,
       queued: 0,

@@ -14,6 +14,7 @@ import {
   ExportQueueIn,
   type ExportQueueOptions,
 } from './export-queue.js'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 
 type Entries = readonly ExportEntry<string, number>[]
@@ -413,6 +414,64 @@ export function exportSuite(under: MapUnderTest): void {
     assert.deepEqual(
       [receiver.came.map(({ value }) => value), receiver.values('a'), await left()],
       [[1, 2, 1], [1, 2], 0],
+    )
+  })
+
+  it('a processor that has lost its lease deletes nothing that the next one exports', async ({
+    open,
+    add,
+    expire,
+    left,
+  }) => {
+    let [begin, fail] = [(): void => undefined, (): void => undefined]
+    const begun = new Promise<void>((resolve) => (begin = resolve))
+    const failing = new Promise<void>((_, reject) => (fail = () => reject(new Error('crash'))))
+    const next = open(() => {
+      begin()
+      return failing
+    })
+    let exporting: Promise<unknown> | undefined
+    const overtaken = open(async () => {
+      await expire()
+      exporting = assert.rejects(next.process(), /crash/)
+      await begun
+    })
+    await add(next, [['a', 1]])
+    assert.equal(await overtaken.process(), 0)
+    assert.equal(await left(), 1)
+    fail()
+    await exporting
+    assert.equal(await left(), 1)
+  })
+
+  it('entries that have their versions wait for no other bucket', async ({
+    database,
+    open,
+    add,
+    expire,
+  }) => {
+    let fails = true
+    const asked: string[] = []
+    const queue = open(
+      () => {
+        if (fails) throw new Error('fails')
+      },
+      {
+        database: wrappedDatabase(database, {}, (tx) => ({
+          query: (sql, values) => (asked.push(sql), tx.query(sql, values)),
+        })),
+      },
+    )
+    await add(queue, [['a', 1]])
+    await assert.rejects(queue.process(), /fails/)
+    fails = false
+    await expire()
+    asked.length = 0
+    assert.equal(await queue.process(), 1)
+    assert(asked.length > 0)
+    assert.deepEqual(
+      asked.filter((sql) => sql.includes('export_queue_versions')),
+      [],
     )
   })
 
