@@ -72,7 +72,6 @@ export class Processing {
     this.#stop()
     if (this.#running) await within(CLOSE_MS, this.#running)
     if (!this.#holds) return
-    this.#holds = false
     const {
       names: { all, owner },
       id,
