@@ -13,6 +13,7 @@ import {
   type CollisionFreeMapOptions,
 } from './collision-free-map.js'
 import { UPDATES_A_PORTION } from './combining.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 
 export interface MapUnderTest {
@@ -191,6 +192,26 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.process(), 1)
     assert.deepEqual([await map.get('a'), await map.process()], [4, 0])
     await map.update([])
+  })
+
+  it('a map that changes its buckets goes by them, and by none of a change that failed', async (database, sums) => {
+    await sums({ buckets: 2 }).migrate()
+    let fails = true
+    const failing = wrapped(database, {
+      transaction: async (work) => {
+        if (fails) throw new DatabaseError('ER_DISK_FULL', 'usage', 'no room')
+        return database.transaction(work)
+      },
+    })
+    const map = sums({ buckets: 3 }, failing)
+    await assert.rejects(map.changeBuckets(5), /no room/)
+    await assert.rejects(map.process(), { name: 'BucketsDifferError' })
+    fails = false
+    await map.changeBuckets(5)
+    await map.update([['a', 1]])
+    assert.equal(await map.process(), 1)
+    const { rows } = await database.query('SELECT buckets FROM collision_free_maps')
+    assert.deepEqual(rows, [{ buckets: 5 }])
   })
 
   it('undefined deletes its key, and unchanged values are not reported', async (database, sums) => {

@@ -165,15 +165,20 @@ test('with an answer lost each update is counted once', async () => {
 test('of processes that begin a map with two numbers of buckets one is refused', async () => {
   await explore(async (orders) => {
     const refused: unknown[] = []
-    const begins = (process: string, buckets: number) => async () =>
+    const begun: number[] = []
+    const begins = (process: string, buckets: number) => () =>
       open(orders, process, buckets)
         .migrate()
-        .catch((error: unknown) => refused.push(error))
+        .then(
+          () => begun.push(buckets),
+          (error: unknown) => refused.push(error),
+        )
     await orders.together({ one: begins('one', 1), other: begins('other', 2) })
     assert(refused.length === 1 && refused[0] instanceof BucketsDifferError)
     const [row] = orders.look('SELECT buckets FROM collision_free_maps')
     const rows = orders.look('SELECT * FROM collision_free_map_buckets')
     assert.equal(row!['buckets'], rows.length)
+    assert.deepEqual(begun, [rows.length])
     await orders.alone(() => open(orders, 'third', rows.length).migrate())
   }, MAP)
 })

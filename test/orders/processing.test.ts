@@ -8,7 +8,8 @@ import { SILENT } from '../../src/support/logger.js'
 
 const MAPS = { tables: 'collision-free-map' }
 const EVERY_MS = 100
-const RENEWED_AFTER_MS = 10_000 / 3
+const LEASE_MS = 10_000
+const RENEWED_AFTER_MS = LEASE_MS / 3
 
 /** Has a process do `work` by itself. */
 function processing(orders: Orders, name: string, work: () => Promise<unknown>): Processing {
@@ -54,7 +55,8 @@ test('of two processes that begin to process at once one has the lease', async (
     const started = ['one', 'other'].map((name) => processing(orders, name, never))
     const { clock } = orders.actor('clock').environment
     await orders.together({ clock: () => sleep(clock, 2 * EVERY_MS) })
-    await orders.pass(1)
+    // It renews the lease for as long as it works.
+    await orders.pass(3 * LEASE_MS)
     assert.equal(runs, 1)
     assert.equal(started.length, 2)
   }, MAPS)
@@ -107,5 +109,38 @@ test('a process that stops leaves the lease to another one that has taken it', a
     })
     const [row] = orders.look('SELECT lease_owner FROM collision_free_maps')
     assert.deepEqual(row, { lease_owner: Buffer.from([2]) })
+  }, MAPS)
+})
+
+test('a process that stops begins no work, and keeps no lease, whatever it has asked', async () => {
+  await explore(async (orders) => {
+    begin(orders)
+    let [isStopping, beginsLate] = [false, false]
+    const process = processing(orders, 'process', async () => {
+      beginsLate ||= isStopping
+    })
+    const { clock } = orders.actor('process').environment
+    await orders.together({
+      stopping: async () => {
+        await sleep(clock, EVERY_MS)
+        isStopping = true
+        await process.stop()
+      },
+    })
+    await orders.pass(2 * EVERY_MS)
+    assert(!beginsLate)
+    assertFree(orders)
+  }, MAPS)
+})
+
+test('a process that has no lease asks nothing as it stops', async () => {
+  await explore(async (orders) => {
+    begin(orders)
+    const process = processing(orders, 'process', async () => undefined)
+    await orders.together({ stopping: () => process.stop() })
+    assert.deepEqual(
+      orders.trace.filter((step) => /UPDATE/.test(step)),
+      [],
+    )
   }, MAPS)
 })
