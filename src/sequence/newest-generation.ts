@@ -82,13 +82,9 @@ export class NewestGeneration {
     const now = this.#clock.elapsed()
     // From counter to counter leads only a loss, this process's or another's.
     if (known?.token && newest.token) {
-      this.#losses.push(
-        ...Array<number>(newest.generation - known.generation)
-          .fill(now)
-          .slice(-MAX_LOSSES),
-      )
+      const more = Math.min(newest.generation - known.generation, MAX_LOSSES)
+      this.#losses = [...this.#losses, ...Array<number>(more).fill(now)].slice(-MAX_LOSSES)
     }
-    this.#losses = this.#losses.filter((at) => at > now - LOSSES_MS).slice(-MAX_LOSSES)
     this.#belief = new Belief(newest, now)
     return this.#belief
   }
