@@ -110,3 +110,16 @@ test('close() rejects those who wait and stops the timer', async () => {
   await flushPromises()
   assert.deepEqual([all, clock.pending], [['CLOSED'], 0])
 })
+
+test('one timer watches all who wait, and those who come when none waits any more', async () => {
+  const clock = new ManualClock(0)
+  const callers = new Callers('test', 1, clock)
+  for (let round = 0; round < 2; round++) {
+    const all = outcomes([callers.join(), callers.join()])
+    assert.equal(clock.pending, 1)
+    await clock.advance(PATIENCE_MS)
+    assert.deepEqual(all, ['SEQUENCE_UNANSWERED', 'SEQUENCE_UNANSWERED'])
+    assert.equal(clock.pending, 0)
+    callers.waiting()
+  }
+})

@@ -6,7 +6,7 @@ import { BELIEF_MS } from './belief.js'
 import type { Generation, GenerationRecord } from './generation-record.js'
 import { NewestGeneration } from './newest-generation.js'
 
-const SLOW_MS = 300
+const SLOW_MS = 100
 
 /** A generation whose row answers after {@link SLOW_MS} what `answers` has. */
 function slow(answers: { newest: Generation; isNewest: boolean }) {
@@ -60,6 +60,20 @@ test('a generation that is over is neither established nor believed in', async (
   assert.equal(await answered(clock, generation.establish(belief)), false)
   assert.equal(belief.established, false)
   assert.equal(await answered(clock, generation.reserve(belief, 10)), false)
+  assert(clock.elapsed() < BELIEF_MS)
   assert(belief.until < clock.elapsed())
   assert.equal(belief.reserved, 0)
+})
+
+test('each counter that was lost within ten seconds counts, up to three', async () => {
+  const answers = { newest: { ...FIRST, token: Buffer.alloc(16) }, isNewest: true }
+  const { clock, generation } = slow(answers)
+  const losses: number[] = []
+  for (const more of [0, 1, 1, 5]) {
+    answers.newest = { ...answers.newest, generation: answers.newest.generation + more }
+    await answered(clock, generation.read())
+    losses.push(generation.recentLosses())
+  }
+  await clock.advance(10_000)
+  assert.deepEqual([...losses, generation.recentLosses()], [0, 1, 2, 3, 0])
 })

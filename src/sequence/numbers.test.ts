@@ -355,3 +355,34 @@ for (const [what, trouble] of [
     numbers.close()
   })
 }
+
+test('close() ends the wait for a reserve', async () => {
+  const { numbers, world, raised, clock, kept } = bench({ token: TOKEN, reserved: 0 })
+  world.writes = () => Promise.reject(unreachable)
+  const refused = assert.rejects(numbers.next(), { code: 'CLOSED' })
+  await clock.advance(1_000)
+  numbers.close()
+  await refused
+  await clock.advance(150)
+  const before = raised.length
+  await clock.advance(10_000)
+  assert.deepEqual([raised.length, kept.alive], [before, 0])
+})
+
+test('the silence of a cache counts from a call that waits for it', async () => {
+  const { numbers, world, opened, clock } = bench({ token: TOKEN })
+  Object.assign(world, { silent: unanswered, keepsCache: unreachable })
+  const refused = assert.rejects(numbers.next(), { code: 'SEQUENCE_UNANSWERED' })
+  await clock.advance(10_200)
+  await refused
+  await clock.advance(60_000)
+  world.keepsCache = undefined
+  const number = numbers.next()
+  await clock.advance(4_900)
+  assert.deepEqual(opened, [])
+  world.silent = undefined
+  await clock.advance(1_000)
+  assert.equal(await number, 1)
+  assert.deepEqual(opened, [])
+  numbers.close()
+})
