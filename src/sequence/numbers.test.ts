@@ -160,6 +160,30 @@ test('a failure for good rejects all who wait, and the next call asks again', as
   numbers.close()
 })
 
+for (const [what, fails, message] of [
+  ['failure', unreachable, /within 10 s: no database\. Call again/],
+  ['late answer', undefined, /within 10 s: the database takes more than 500 ms to answer/],
+] as const) {
+  test(`who loses patience just after a ${what} hears of it`, async () => {
+    const { numbers, world, clock } = bench({ token: TOKEN })
+    Object.assign(world, { delay: 9_990, fails })
+    const refused = assert.rejects(numbers.next(), { message })
+    await clock.advance(10_000)
+    await refused
+    numbers.close()
+  })
+}
+
+test('a reserve that is refused for good is forgotten with its callers', async () => {
+  const { numbers, world } = bench({ token: TOKEN, reserved: 0 })
+  const denied = new DatabaseError('ER_TABLEACCESS_DENIED', 'usage', 'no right')
+  world.writes = () => Promise.reject(denied)
+  await assert.rejects(numbers.next(), { message: 'no right' })
+  world.writes = async () => true
+  assert.equal(await soon(numbers.next()), 2)
+  numbers.close()
+})
+
 test('an answer that comes too late is asked for again, until the caller gives up', async () => {
   const { numbers, world, reads, clock } = bench({ token: TOKEN })
   world.delay = 600
@@ -352,6 +376,18 @@ for (const [what, trouble] of [
     await clock.advance(1_000)
     assert.equal(await number, 1)
     assert.match(log.lines.join(), /^wide-cache: numbers of sequence "test" come from SQL alone/)
+    Object.assign(world, { silent: undefined, loses: false })
+    // A counter that is tried is not yet in use.
+    for (const [ms, lines] of [
+      [7_000, 1],
+      [3_000, 2],
+    ] as const) {
+      await clock.advance(ms)
+      await numbers.next()
+      await flushPromises()
+      assert.equal(log.lines.length, lines)
+    }
+    assert.match(log.lines[1]!, /come from the cache again/)
     numbers.close()
   })
 }
