@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Activity } from '../activity/activity.js'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
+import { openDatabase } from '../database/open.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import type { NameState } from '../wide-cache/operations/name-state.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
@@ -84,6 +85,33 @@ for (const [where, open] of databases) {
       )
       assert.equal(parts.length, 3)
       assert(parts.every((part) => part.startsWith('---activity  (activity)\n')))
+    })
+
+    test('prints nothing more when it is told to stop while it waits', async () => {
+      const stop = new AbortController()
+      let parts = 0
+      await status(
+        { database, name: undefined, json: false, watch: true },
+        keptLog(),
+        () => {
+          parts++
+          setImmediate(() => stop.abort())
+        },
+        { stop: stop.signal, clear: '---', everyMs: 60_000 },
+      )
+      assert.equal(parts, 1)
+    })
+
+    test('does not mind that tables which it does not read are newer', async () => {
+      const direct = openDatabase(database).database
+      await direct.query(
+        'INSERT INTO wide_cache_migrations (part, version, name, applied_at, oldest) ' +
+          'VALUES (?, ?, ?, ?, ?)',
+        ['counters', 1_000, 'newer', 0, 1_000],
+      )
+      assert.match(await printed(), /^activity/)
+      await direct.query("DELETE FROM wide_cache_migrations WHERE part = 'counters'")
+      await direct.close()
     })
   })
 }

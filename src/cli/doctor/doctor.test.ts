@@ -241,6 +241,19 @@ describe('a site in trouble', () => {
     proxy.close()
   })
 
+  test('what the doctor cannot remove is named', async () => {
+    const { url, database } = await site()
+    await database.query(
+      'CREATE TRIGGER refuse BEFORE DELETE ON wide_cache_names BEGIN ' +
+        "SELECT RAISE(ABORT, 'refused'); END",
+    )
+    const { of } = await run({ database: url })
+    assert.match(
+      of('whole way')[1]!,
+      /^warning: what was written under the name "doctor\.[0-9a-f]{8}" is left: .*refused/,
+    )
+  })
+
   test('a clock that is wrong', async () => {
     const { url } = await site()
     const at = async (ms: number): Promise<string[]> =>
