@@ -9,23 +9,20 @@ import { existsSync } from 'node:fs'
 // `new URL('…', import.meta.url)` an asset of its own.
 const HERE: string | undefined = import.meta.url
 
+const BUNDLED =
+  'wide-cache: this program is a bundle that contains wide-cache without the files it ' +
+  'reads at run time (SQL schema, SQLite thread, widget). ' +
+  'Leave wide-cache out of the bundle and install it beside it: esbuild: packages: ' +
+  "'external' (--packages=external), or external: ['wide-cache']; " +
+  "webpack: externals: { 'wide-cache': 'commonjs wide-cache' }, and a line for each other " +
+  "entry that you import, such as 'wide-cache/counters'; " +
+  'Rollup: external: [/^wide-cache/]'
+
 if (HERE === undefined || !existsSync(new URL('../database/sqlite/worker.js', HERE))) {
-  throw bundled()
+  throw Object.assign(new Error(BUNDLED), { code: 'ERR_WIDE_CACHE_BUNDLED' })
 }
 
 /** The URL of a file of the package; `path` starts at `src/`, or at `dist/`. */
 export function packageFile(path: string): URL {
   return new URL(`../${path}`, HERE)
-}
-
-function bundled(): Error {
-  const message =
-    'wide-cache: this program is a bundle that contains wide-cache without the files it ' +
-    'reads at run time (SQL schema, SQLite thread, widget). ' +
-    'Leave wide-cache out of the bundle and install it beside it: esbuild: packages: ' +
-    "'external' (--packages=external), or external: ['wide-cache']; " +
-    "webpack: externals: { 'wide-cache': 'commonjs wide-cache' }, and a line for each other " +
-    "entry that you import, such as 'wide-cache/counters'; " +
-    'Rollup: external: [/^wide-cache/]'
-  return Object.assign(new Error(message), { code: 'ERR_WIDE_CACHE_BUNDLED' })
 }
