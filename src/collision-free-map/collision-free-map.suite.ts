@@ -252,6 +252,24 @@ export function mapSuite(under: MapUnderTest): void {
     ])
   })
 
+  it('a key with more than a portion takes nothing of other keys, or of another map', async (database, sums) => {
+    const combined: string[] = []
+    const follow = (key: string, current: number | undefined, updates: readonly number[]) => {
+      combined.push(key)
+      return add(key, current, updates)
+    }
+    const [map, other] = [sums({ buckets: 1, combine: follow }), sums({ id: 'other', buckets: 1 })]
+    const hot = UPDATES_A_PORTION + 100
+    await other.update([['hot', 1]])
+    await map.update([['cold', 1]])
+    await map.update(Array.from({ length: hot }, (): [string, number] => ['hot', 1]))
+    assert.equal(await map.process(), hot + 1)
+    assert.deepEqual(combined.filter((key) => key === 'cold').length, 1)
+    assert.deepEqual([await map.get('hot'), await map.get('cold')], [hot, 1])
+    assert.equal(await queued(database), 1)
+    assert.equal(await other.process(), 1)
+  })
+
   it('process() ends though onUpdate adds as many updates as were taken', async (_, sums) => {
     const updates = Array.from({ length: UPDATES_A_PORTION }, (): [string, number] => ['a', 1])
     let calls = 0

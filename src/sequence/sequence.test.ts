@@ -55,7 +55,7 @@ test('wrong options are refused by name', () => {
   for (const block of [0, -1, 1.5, 1_000_000_001]) {
     assert.throws(() => new Sequence({ ...right, block }), {
       name: 'RangeError',
-      message: /option "block"/,
+      message: /option "block" is .*; allowed: a whole number from 1 to 1000000000 numbers$/,
     })
   }
   assert.throws(() => new Sequence({ ...right, cache: 'redis://host' }), {

@@ -64,7 +64,12 @@ test('choices, functions and loggers are checked', () => {
   assert.throws(() => optionalFunction('skip', 'yes', 'a function (req, res)'), TypeError)
   assert.equal(optionalFunction('skip', undefined, ''), undefined)
   assert.equal(loggerOf('logger', console), console)
-  assert.throws(() => loggerOf('logger', { info() {} }), { message: /info, warn and error/ })
+  for (const wrong of [{ info() {} }, null, 'console', undefined]) {
+    assert.throws(() => loggerOf('logger', wrong), {
+      code: 'ERR_WIDE_CACHE_OPTION',
+      message: /info, warn and error/,
+    })
+  }
 })
 
 test('an option that is undefined is an option not given', () => {
