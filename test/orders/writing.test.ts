@@ -144,7 +144,7 @@ test('frames placed under an id that the grid had are committed once by their wr
   )
 })
 
-test('a burst after a rest waits, all of it, until SQL has said whose the grid is', async () => {
+test('a burst after each rest waits, all of it, until SQL has said whose the grid is', async () => {
   await explore(
     async (orders) => {
       const [one, other] = [partsOf(orders.actor('one')), partsOf(orders.actor('other'))]
@@ -153,18 +153,21 @@ test('a burst after a rest waits, all of it, until SQL has said whose the grid i
       // SQL answers in time.
       const clock = { ...one.clock, after: () => ({ cancel: () => undefined }) }
       const placer = placerOf({ ...one, environment: { ...environment, clock } })
-      const before = record.grid!
-      await orders.alone(() => other.record.changeId(other.database, before))
-      await orders.pass(MINUTE_MS)
       const sender = new Sender(WRITER)
-      const [first, second, third] = [0, 1, 2].map((sequence) => {
-        const frame = held(sender.frame(sequence), one)
-        return async () => assert(await placer.place(frame, () => true, Infinity))
-      })
-      await orders.together({ first: first!, second: second!, third: third! })
-      const key = before.keys.cell(before.layers.at(one.clock.now()), 0)
-      assert.equal(await orders.store.get(key), undefined)
-      assert(!record.grid!.id.equals(before.id))
+      let sequence = 0
+      const place = async (): Promise<void> => {
+        const frame = held(sender.frame(sequence++), one)
+        assert(await placer.place(frame, () => true, Infinity))
+      }
+      for (let rest = 1; rest <= 2; rest++) {
+        const before = record.grid!
+        await orders.alone(() => other.record.changeId(other.database, before))
+        await orders.pass(MINUTE_MS)
+        await orders.together({ one: () => Promise.all([place(), place(), place()]) })
+        const key = before.keys.cell(before.layers.at(one.clock.now()), 0)
+        assert.equal(await orders.store.get(key), undefined)
+        assert(!record.grid!.id.equals(before.id))
+      }
     },
     { preemptions: 1 },
   )
