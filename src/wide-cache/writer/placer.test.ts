@@ -125,6 +125,20 @@ test('a frame is appended to a random cell of the present layer, or makes it', a
   assert.deepEqual([late.placed, raced.calls], [true, ['append 0', 'add 0', 'append 0']])
 })
 
+test('a frame that is tried again goes to the keys that the grid has by then', async () => {
+  const { place, added, clock, world, grid } = bench({ answers: 'refuses' })
+  place()
+  await flushPromises()
+  const other = new Grid(Buffer.alloc(16, 2), grid)
+  world.grid = other
+  added.length = 0
+  await clock.advance(500)
+  assert.deepEqual(
+    added.map(({ key }) => key),
+    [0, 1, 2].map((column) => other.keys.cell(0, column)),
+  )
+})
+
 test('a frame whose layer was passed while it was on its way is placed again above', async () => {
   const { place, placer, added, grid } = bench({ answers: 'add', leaps: [7, 7] })
   const state = place()

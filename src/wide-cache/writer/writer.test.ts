@@ -15,14 +15,20 @@ import { Writer } from './writer.js'
 const DAY_MS = 24 * 3600 * 1000
 
 /** A writer on a cache and a ledger that a test may break; frames have up to five rows. */
-function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}) {
+function bench(
+  options: { confirmSeconds?: number; maxOutboxBytes?: number; scope?: Cache['scope'] } = {},
+) {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 10 })
   const world = {
     cache: 'up' as 'up' | 'down' | 'full' | 'silent',
     /** The collectors use another cache. */
     apart: false,
+    /** The answer of a cache that is silent. */
+    silence: new Promise<boolean>(() => undefined),
     database: true,
+    /** SQL answers once it resolves. */
+    answering: Promise.resolve(),
     prefix: -1,
     quarantined: new Set<number>(),
     stoodStill: 0,
@@ -32,26 +38,31 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
   }
   const placed: number[] = []
   const committed: { writer: string; sequence: number }[] = []
+  /** Times of the direct commits that were tried, done or not. */
+  const tried: number[] = []
   const said: Totals[] = []
   const asked: string[] = []
   let ids = 0
-  const sql = <T>(answer: () => T): Promise<T> =>
-    world.database
-      ? Promise.resolve(answer())
-      : Promise.reject(new DatabaseError('ECONNREFUSED', 'unreachable', 'no database'))
+  const sql = async <T>(answer: () => T): Promise<T> => {
+    await world.answering
+    if (!world.database) throw new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
+    return answer()
+  }
   const cached = (bytes: Buffer): Promise<boolean> => {
     if (world.cache === 'down') {
       return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no cache'))
     }
-    if (world.cache === 'silent') return new Promise(() => undefined)
+    if (world.cache === 'silent') return world.silence
     if (world.cache === 'up') placed.push(bytes.length)
     return Promise.resolve(world.cache === 'up')
   }
-  const commit = (frames: readonly Frame[]): Promise<Settled> =>
-    sql(() => {
+  const commit = (frames: readonly Frame[]): Promise<Settled> => {
+    tried.push(clock.elapsed())
+    return sql(() => {
       committed.push(...frames.map(({ writer, sequence }) => ({ writer, sequence })))
       return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }
     })
+  }
   const writer = new Writer<string>({
     cache: {
       scope: options.scope ?? 'shared',
@@ -103,7 +114,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
       name: 'test',
       codec: jsonCodec<string>(),
       flushMs: 500,
-      confirmSeconds: 60,
+      confirmSeconds: options.confirmSeconds ?? 60,
       drainAfterLayers: 2,
       cellTtlSeconds: 90,
       maxFrameBytes: 200,
@@ -119,6 +130,7 @@ function bench(options: { maxOutboxBytes?: number; scope?: Cache['scope'] } = {}
     writer,
     placed,
     committed,
+    tried,
     said,
     asked,
     /** Appends a row and lets its frame close and be placed. */
@@ -230,6 +242,15 @@ test('a frame closes when it is half a second old, full, or flushed, and is plac
   assert.equal(writer.totals()?.issued, 13)
 })
 
+test('a full frame that a flush has placed is not placed again by its timer', async () => {
+  const { writer, placed, clock } = bench()
+  for (let i = 0; i < 12; i++) writer.append('y'.repeat(40))
+  await writer.flush()
+  assert.equal(placed.length, 4)
+  await clock.advance(0)
+  assert.equal(placed.length, 4)
+})
+
 test('frames that SQL confirms are let go of, and nothing more is asked', async () => {
   const { visit, world, clock, asked, committed } = bench()
   await visit()
@@ -242,6 +263,21 @@ test('frames that SQL confirms are let go of, and nothing more is asked', async 
   assert.deepEqual([asked.length, committed.length, clock.pending], [1, 0, 0])
 })
 
+test('SQL that is slow to answer is asked one question at a time', async () => {
+  const { visit, world, clock, asked } = bench()
+  await visit()
+  world.answering = new Promise(() => undefined)
+  await clock.advance(31_000)
+  assert.equal(asked.length, 1)
+})
+
+/** Makes SQL silent. Returns a function that has it answer again. */
+function silenced(world: { answering: Promise<void> }): () => void {
+  let answer = (): void => undefined
+  world.answering = new Promise((resolve) => (answer = resolve))
+  return answer
+}
+
 test('a placed, unconfirmed frame is committed directly after confirmSeconds', async () => {
   const { visit, clock, committed, log } = bench()
   await visit()
@@ -250,6 +286,16 @@ test('a placed, unconfirmed frame is committed directly after confirmSeconds', a
   await clock.advance(2_500)
   assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }])
   assert.match(log.lines.join('\n'), /directly: they waited 60 s in the cache/)
+})
+
+test('frames that collectors have brought just before are not committed directly', async () => {
+  // Five seconds after SQL was asked last.
+  const { visit, world, clock, tried, log } = bench({ confirmSeconds: 65 })
+  await visit()
+  await clock.advance(62_000)
+  world.prefix = 0
+  await clock.advance(10_000)
+  assert.deepEqual([tried, log.lines], [[], []])
 })
 
 test('of frames committed directly, one that was not placed gives the reason', async () => {
@@ -325,6 +371,16 @@ test('after an outage of both, SQL has what is held eleven seconds after its ret
   assert.equal(committed.length, 1)
 })
 
+test('while SQL is away, each direct commit that fails is waited for longer', async () => {
+  const { visit, world, clock, tried } = bench()
+  world.cache = 'down'
+  world.database = false
+  await visit()
+  await clock.advance(130_000)
+  const waits = tried.slice(1).map((at, index) => at - tried[index]!)
+  assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+})
+
 test('where the cache comes back before SQL, it has what is held within seconds', async () => {
   const { visit, world, clock, placed, committed } = bench()
   world.cache = 'down'
@@ -335,6 +391,19 @@ test('where the cache comes back before SQL, it has what is held within seconds'
   world.cache = 'up'
   await clock.advance(3_000)
   assert.deepEqual([placed.length, committed.length], [3, 0])
+})
+
+test('what is in no cell is placed when the cache is back, though older frames are in one', async () => {
+  const { visit, world, clock, placed } = bench()
+  world.database = false
+  await visit()
+  world.cache = 'down'
+  await visit()
+  await clock.advance(30_000)
+  assert.equal(placed.length, 1)
+  world.cache = 'up'
+  await clock.advance(3_000)
+  assert.equal(placed.length, 2)
 })
 
 test('flush() brings unplaced frames to SQL, and rejects if SQL refuses them too', async () => {
@@ -349,6 +418,33 @@ test('flush() brings unplaced frames to SQL, and rejects if SQL refuses them too
   world.database = true
   await clock.advance(120_000)
   assert.equal(committed.length, 2)
+})
+
+test('no direct commit is told that SQL has not done', async () => {
+  const { writer, world, log } = bench()
+  world.cache = 'down'
+  world.database = false
+  writer.append('x')
+  await assert.rejects(writer.flush())
+  assert.deepEqual(log.matching(/commits frames/), [])
+})
+
+test('flush() tells of no frames that came to SQL while it waited for others', async () => {
+  const { visit, writer, world, log, clock } = bench()
+  let fail = (): void => undefined
+  world.silence = new Promise((_, reject) => {
+    fail = () => reject(new CacheError('CACHE_TIMEOUT', 'no answer'))
+  })
+  world.cache = 'silent'
+  await visit()
+  world.cache = 'down'
+  writer.append('y')
+  const flushed = writer.flush()
+  await clock.advance(1_000)
+  fail()
+  await flushed
+  await clock.advance(20_000)
+  assert.match(log.lines.at(-1)!, /2 frames with 2 rows were committed directly/)
 })
 
 test('rows that are invalid, too large or over the bound are dropped and logged', async () => {
@@ -388,6 +484,36 @@ test('close() brings all to SQL and reports; later rows are dropped', async () =
   writer.append('z')
   assert.equal(writer.totals()?.dropped, 1)
   assert.equal(clock.pending, 0)
+})
+
+test('a question that is under way as the writer closes leads to no other commit', async () => {
+  const { visit, writer, world, clock, asked, committed, log } = bench()
+  await visit()
+  await clock.advance(59_000)
+  asked.length = 0
+  const answer = silenced(world)
+  await clock.advance(1_500)
+  const closing = writer.close()
+  await flushPromises()
+  answer()
+  assert.equal((await closing).committed, 1)
+  await clock.advance(4_000)
+  assert.deepEqual([asked.length, committed.length, clock.pending], [2, 1, 0])
+  assert.deepEqual(log.matching(/commits frames/), [])
+})
+
+test('close() places what is in no cell at once, without asking SQL after a rest', async () => {
+  const { visit, writer, world, clock, placed } = bench()
+  await visit()
+  await clock.advance(70_000)
+  placed.length = 0
+  silenced(world)
+  writer.append('x')
+  const closing = writer.close()
+  await flushPromises()
+  assert.equal(placed.length, 1)
+  await clock.advance(4_000)
+  assert.equal((await closing).inCache, 1)
 })
 
 test('close() knows the rows in quarantine though the last sums get no answer', async () => {
@@ -477,6 +603,21 @@ test('end() tells SQL of rows appended during close; later ones are only logged'
     log.lines.at(-1)!,
     /rows of "test" were appended after close\(\) and are in no report/,
   )
+})
+
+test('rows appended while end() tells SQL of others are told too, and are in a report', async () => {
+  const { writer, close, said, log } = bench()
+  writer.append('x')
+  await close()
+  writer.append('y')
+  const ending = writer.end(new Promise(() => undefined))
+  writer.append('z')
+  await ending
+  assert.deepEqual(
+    said.map(({ dropped }) => dropped),
+    [0, 1, 2],
+  )
+  assert.deepEqual(log.matching(/are in no report/), [])
 })
 
 test('end() waits for SQL as long as it is told, and no longer', async () => {
