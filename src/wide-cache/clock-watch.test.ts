@@ -131,6 +131,7 @@ test('an answer that another one has overtaken is not compared', async () => {
   await watch.now({ now: async () => time.database })
   late()
   await waiting
+  assert.equal(watch.estimate, time.database)
   pass(1_000)
   await watch.now({ now: async () => time.database })
   assert.deepEqual(log.lines, [])

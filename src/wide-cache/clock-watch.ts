@@ -91,8 +91,8 @@ export class ClockWatch {
 
   #compare(reading: Reading): void {
     const last = this.#last
-    // Answers may overtake each other.
-    if (last && reading.answered < last.answered) return
+    // Answers may overtake each other. That of the older question is less exact.
+    if (last && reading.asked < last.asked) return
     this.#last = reading
     if (!last) this.#steadySince = this.#agreedSince = reading.answered
     const database = last
