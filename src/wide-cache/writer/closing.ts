@@ -69,17 +69,16 @@ export class Closing {
   }
 
   async run(): Promise<CloseReport> {
-    const { environment, settings, outbox } = this.#parts
+    const { environment, settings } = this.#parts
     const { clock } = environment
     const { closeTimeoutMs } = settings
     const deadline = clock.elapsed() + closeTimeoutMs
     const timeout = sleep(clock, closeTimeoutMs).then(() => undefined)
-    const placing = this.#placeAll(deadline)
+    void this.#placeAll(deadline)
     while (clock.elapsed() < deadline) {
       if (await Promise.race([this.#commitAll(), timeout])) break
       await sleep(clock, RETRY_MS)
     }
-    if (outbox.size > 0) await Promise.race([placing, timeout])
     return this.#report()
   }
 
