@@ -194,7 +194,7 @@ export function mapSuite(under: MapUnderTest): void {
     await map.update([])
   })
 
-  it('a map that changes its buckets goes by them, and by none of a change that failed', async (database, sums) => {
+  it('a map goes by new buckets, by none of a change that failed', async (database, sums) => {
     await sums({ buckets: 2 }).migrate()
     let fails = true
     const failing = wrapped(database, {
@@ -252,7 +252,7 @@ export function mapSuite(under: MapUnderTest): void {
     ])
   })
 
-  it('a key with more than a portion takes nothing of other keys, or of another map', async (database, sums) => {
+  it('a key with over a portion takes nothing of other keys or maps', async (database, sums) => {
     const combined: string[] = []
     const follow = (key: string, current: number | undefined, updates: readonly number[]) => {
       combined.push(key)

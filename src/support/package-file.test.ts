@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { packageFile } from './package-file.js'
 
-test('a module that lies without the files of the package is refused when it is loaded', async () => {
+test('a module without the files of the package beside it is refused at its import', async () => {
   assert(existsSync(packageFile('database/sqlite/worker.js')))
   const folder = temporaryFolder('package-file')
   const elsewhere = join(folder, 'package-file.ts')

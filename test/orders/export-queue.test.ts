@@ -180,7 +180,7 @@ test('with an answer lost each entry comes at least once, with one version', asy
   )
 })
 
-test('a bucket found empty after a full batch keeps no lease, whatever answer is lost', async () => {
+test('a bucket found empty after a full batch keeps no lease if an answer is lost', async () => {
   await explore(
     async (orders) => {
       const world = new World(orders)

@@ -223,7 +223,7 @@ test('runs far from each other ask for the lease, and leave it to others after e
   end()
 })
 
-test('while SQL is away its collector asks every 5 s, and one that stands by every 15 s', async () => {
+test('while SQL is away its collector asks every 5 s, and one on standby every 15 s', async () => {
   const { world, server, counts, start, end } = site()
   for (let i = 0; i < 5; i++) start()
   await world.pass(120_000)

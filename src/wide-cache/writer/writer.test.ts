@@ -393,7 +393,7 @@ test('where the cache comes back before SQL, it has what is held within seconds'
   assert.deepEqual([placed.length, committed.length], [3, 0])
 })
 
-test('what is in no cell is placed when the cache is back, though older frames are in one', async () => {
+test('a frame in no cell is placed when the cache is back, after one in a cell', async () => {
   const { visit, world, clock, placed } = bench()
   world.database = false
   await visit()
@@ -605,7 +605,7 @@ test('end() tells SQL of rows appended during close; later ones are only logged'
   )
 })
 
-test('rows appended while end() tells SQL of others are told too, and are in a report', async () => {
+test('rows appended while end() tells SQL of others are told too, and reported', async () => {
   const { writer, close, said, log } = bench()
   writer.append('x')
   await close()
