@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ManualClock } from '../../support/manual-clock.fixture.js'
+import type { Run } from '../ledger/grid-record.js'
+import { Lease } from './lease.js'
+
+const NOW = 1_700_000_000_000
+const RUN: Run = { at: NOW, rows: 3, ms: 20 }
+
+/** A lease that SQL gives, after `answerMs`, unless it is away. */
+function bench() {
+  const clock = new ManualClock(NOW)
+  const world = { isAway: false, answerMs: 0 }
+  /** The requests to SQL, each with the run that it records. */
+  const asked: [what: 'asks' | 'gives back', run: Run | undefined][] = []
+  const answer = async (): Promise<void> => {
+    await clock.advance(world.answerMs)
+    if (world.isAway) throw new Error('away')
+  }
+  const lease = new Lease(
+    {
+      clock,
+      record: {
+        grid: undefined,
+        async lease(_: unknown, _now: number, _period: number, run?: Run) {
+          asked.push(['asks', run])
+          await answer()
+          return true
+        },
+        async release(_: unknown, run?: Run) {
+          asked.push(['gives back', run])
+          await answer()
+        },
+      } as never,
+      watch: { recent: async () => clock.now() } as never,
+      database: {} as never,
+      published: {} as never,
+      compare: async () => undefined,
+    },
+    1,
+  )
+  return { clock, world, asked, lease }
+}
+
+test('a lease is renewed 10 s after SQL was asked, however long its answer took', async () => {
+  const { clock, world, asked, lease } = bench()
+  world.answerMs = 4_000
+  assert(await lease.take())
+  await clock.advance(5_999)
+  assert(await lease.take())
+  assert.equal(asked.length, 1)
+  await clock.advance(1)
+  assert(await lease.take())
+  assert.equal(asked.length, 2)
+})
+
+test('a run is recorded with the next renewal, once, and again if that had no answer', async () => {
+  const { clock, world, asked, lease } = bench()
+  await lease.take()
+  lease.note(RUN)
+  await clock.advance(10_000)
+  world.isAway = true
+  await assert.rejects(lease.take(), /away/)
+  world.isAway = false
+  await lease.take()
+  await clock.advance(10_000)
+  await lease.take()
+  assert.deepEqual(asked, [
+    ['asks', undefined],
+    ['asks', RUN],
+    ['asks', RUN],
+    ['asks', undefined],
+  ])
+})
+
+test('a lease whose return had no answer is given back at the end, with its run', async () => {
+  const { world, asked, lease } = bench()
+  await lease.take()
+  lease.note(RUN)
+  world.isAway = true
+  await assert.rejects(lease.release(), /away/)
+  world.isAway = false
+  await lease.end()
+  await lease.end()
+  assert.deepEqual(asked, [
+    ['asks', undefined],
+    ['gives back', RUN],
+    ['gives back', RUN],
+  ])
+})
+
+test('a process whose run has failed asks for the lease before the next one', async () => {
+  const { asked, lease } = bench()
+  await lease.take()
+  assert(lease.isOurs)
+  lease.doubt()
+  assert(!lease.isOurs)
+  assert(await lease.take())
+  assert.equal(asked.length, 2)
+})
