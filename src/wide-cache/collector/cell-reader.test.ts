@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
-import { ManualClock } from '../../support/manual-clock.fixture.js'
+import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import { sealFrame } from '../frame.js'
 import { Grid } from '../grid.js'
@@ -145,4 +145,21 @@ test('a process that stalls over an answer does not give up a server any sooner'
   assert.equal((await it.reader.read(1, 3, silent)).unanswered, 3)
   it.world.stallMs = MINUTE_MS / 2
   assert.equal((await it.reader.read(4, 6, silent)).unanswered, 3)
+})
+
+test('a server that answers its last question is waited for if it fails after it', async () => {
+  const it = bench()
+  it.world.silent.add('server1')
+  await it.drain()
+  await it.clock.advance(MINUTE_MS)
+  const silent = new Set<string>()
+  const reading = it.reader.read(1, 3, silent)
+  await flushPromises()
+  it.world.silent.clear()
+  await it.clock.advance(2_000)
+  assert.equal((await reading).unanswered, 0)
+  it.world.silent.add('server1')
+  const again = it.reader.read(4, 6, silent)
+  await it.clock.advance(2_000)
+  assert.equal((await again).unanswered, 3)
 })
