@@ -12,8 +12,9 @@ const PRESENT = grid.layers.at(NOW)
 /** A collector by the true time, and a writer whose clock is `behindMs` behind. */
 function bench(behindMs: number) {
   const clock = new ManualClock(NOW - behindMs)
+  const cache = memory()
   const settings = {
-    cache: memory(),
+    cache,
     clock,
     drainAfterLayers: 2,
     periodSeconds: 1,
@@ -29,6 +30,7 @@ function bench(behindMs: number) {
     },
     hasPassed: (layer: number) => writer.hasPassed(layer),
     ends: () => collector.withdraw(grid),
+    loses: () => cache.delete(grid.keys.watermark),
     isKept: () => writer.isKept(grid),
   }
 }
@@ -81,6 +83,28 @@ test('a collector of two grids leaves to each what it has published there', asyn
   await collector.publish(other, 10)
   await collector.withdraw(grid)
   assert.equal(String(await cache.get(grid.keys.watermark)), '1000 ended')
+})
+
+test('a watermark that the cache has lost is neither followed nor taken for passed', async () => {
+  const { collected, loses, layer, hasPassed } = bench(20_000)
+  collected(PRESENT - 2)
+  assert.equal(await layer(), PRESENT)
+  await loses()
+  assert.equal(await layer(), PRESENT - 20)
+  assert(!hasPassed(PRESENT - 2))
+})
+
+test('a collector that ends leaves the newest watermark, though the cache was slow', async () => {
+  const cache = memory()
+  const clock = new ManualClock(NOW)
+  const collector = new PublishedWatermark({ cache, clock, drainAfterLayers: 2, periodSeconds: 1 })
+  await collector.publish(grid, PRESENT - 3)
+  const { set } = cache
+  Object.assign(cache, { set: () => new Promise(() => undefined) })
+  void collector.publish(grid, PRESENT - 2)
+  Object.assign(cache, { set })
+  await collector.withdraw(grid)
+  assert.equal(String(await cache.get(grid.keys.watermark)), `${PRESENT - 2} ended`)
 })
 
 test('a watermark that is a minute ahead of the clock is not followed', async () => {
