@@ -1,0 +1,168 @@
+/** In which order a run asks for the lease, drains, does chores and gives the lease back. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runCronOnVirtualTime, wallRead } from '../../../test/simulated-world/cron.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
+import { BurstLogger } from '../../support/logger.js'
+import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
+import { Collector } from './collector.js'
+import { newReport } from './drain-report.js'
+import type { DrainOptions } from './name-drain.js'
+
+runCronOnVirtualTime()
+
+const NOW = 1_700_000_040_000
+const EACH_SECOND = ['* * * * * *', 1] as const
+const EACH_MINUTE = ['0 * * * * *', 60] as const
+
+/** A collector whose drains and recounts end when told, after what they wait for. */
+function bench([line, periodSeconds]: readonly [string, number]) {
+  const manual = new ManualClock(NOW)
+  const clock = {
+    now: () => wallRead(manual.now()),
+    elapsed: manual.elapsed,
+    after: manual.after.bind(manual),
+  }
+  const done: string[] = []
+  const drains: DrainOptions[] = []
+  const world = { draining: Promise.resolve(), recounting: Promise.resolve() }
+  const log = keptLog()
+  const collector = new Collector(
+    {
+      settings: {
+        name: 'test',
+        removeOld: undefined,
+        async afterRun() {
+          done.push('recounts')
+          await world.recounting
+          done.push('has recounted')
+        },
+      },
+      clock,
+      environment: { clock, random: () => 0, newId: () => Buffer.alloc(16) },
+      logger: new BurstLogger(log, clock.elapsed),
+      database: { migrate: async () => undefined } as never,
+      record: {
+        grid: undefined,
+        async lease() {
+          done.push('asks for the lease')
+          return true
+        },
+        async release() {
+          done.push('gives it back')
+        },
+      } as never,
+      watch: { recent: async () => clock.now(), estimate: undefined, agreedMs: 0 } as never,
+      published: {} as never,
+      compare: async () => undefined,
+      nameDrain: { msToNextLayer: () => Infinity },
+      turns: {
+        async drain(options: DrainOptions) {
+          drains.push(options)
+          done.push('drains')
+          await world.draining
+          return newReport()
+        },
+        standBy: () => undefined,
+        ended: () => undefined,
+      } as never,
+    },
+    line,
+    periodSeconds,
+  )
+  return { clock: manual, world, done, drains, log, collector }
+}
+
+/** A promise that is settled when told. */
+function pending() {
+  let [end, fail] = [(): void => undefined, (): void => undefined]
+  const promise = new Promise<void>((resolve, reject) => {
+    end = resolve
+    fail = () => reject(new Error('away'))
+  })
+  return { promise, end, fail }
+}
+
+test('a run far from the next drains, recounts, and then gives the lease back', async () => {
+  const { clock, world, done, collector } = bench(EACH_MINUTE)
+  const [draining, recounting] = [pending(), pending()]
+  world.draining = draining.promise
+  world.recounting = recounting.promise
+  await clock.advance(61_000)
+  assert.deepEqual(done, ['asks for the lease', 'drains'])
+  draining.end()
+  await clock.advance(1_000)
+  assert.deepEqual(done.splice(0), ['asks for the lease', 'drains', 'recounts'])
+  recounting.end()
+  await clock.advance(1_000)
+  assert.deepEqual(done.splice(0), ['has recounted', 'gives it back'])
+  await collector.end()
+  assert.deepEqual(done, [])
+})
+
+test('a run far from the next that fails gives the lease back, and recounts nothing', async () => {
+  const { clock, world, done, log, collector } = bench(EACH_MINUTE)
+  const draining = pending()
+  world.draining = draining.promise
+  await clock.advance(61_000)
+  draining.fail()
+  await clock.advance(1_000)
+  assert.deepEqual(done, ['asks for the lease', 'drains', 'gives it back'])
+  assert.match(log.lines.join(), /collecting "test" failed and will be tried again: away/)
+  await collector.end()
+})
+
+test('a run is steady if it follows one of the same lease that has not failed', async () => {
+  const { clock, world, drains, collector } = bench(EACH_SECOND)
+  await clock.advance(2_500)
+  assert.deepEqual(drains.splice(0), [{ steady: false }, { steady: true }])
+  const draining = pending()
+  world.draining = draining.promise
+  await clock.advance(1_000)
+  draining.fail()
+  await flushPromises()
+  world.draining = Promise.resolve()
+  await clock.advance(7_000)
+  assert.deepEqual(drains, [{ steady: true }, { steady: false }, { steady: true }])
+  await collector.end()
+})
+
+test('a collector that ends during its chores waits for them, and begins no run', async () => {
+  const { clock, world, done, collector } = bench(EACH_SECOND)
+  const recounting = pending()
+  world.recounting = recounting.promise
+  await clock.advance(1_500)
+  assert.deepEqual(done.splice(0), ['asks for the lease', 'drains', 'recounts'])
+  let isEnded = false
+  const ending = collector.end().then(() => (isEnded = true))
+  await clock.advance(5_000)
+  assert.deepEqual([done, isEnded], [[], false])
+  recounting.end()
+  await ending
+  assert.deepEqual(done, ['has recounted', 'gives it back'])
+})
+
+test('a collector that ends during a drain waits for it, and begins no chores', async () => {
+  const { clock, world, done, collector } = bench(EACH_SECOND)
+  const draining = pending()
+  world.draining = draining.promise
+  await clock.advance(1_500)
+  let isEnded = false
+  const ending = collector.end().then(() => (isEnded = true))
+  await clock.advance(5_000)
+  assert.deepEqual([done.splice(0), isEnded], [['asks for the lease', 'drains'], false])
+  draining.end()
+  await ending
+  assert.deepEqual(done, ['gives it back'])
+})
+
+test('a collector that ends is not said to fail by what it did not wait for', async () => {
+  const { clock, world, log, collector } = bench(EACH_SECOND)
+  const draining = pending()
+  world.draining = draining.promise
+  await clock.advance(1_500)
+  const ending = collector.end()
+  draining.fail()
+  await ending
+  assert.deepEqual(log.lines, [])
+})
