@@ -25,7 +25,14 @@ function bench([line, periodSeconds]: readonly [string, number]) {
   }
   const done: string[] = []
   const drains: DrainOptions[] = []
-  const world = { draining: Promise.resolve(), recounting: Promise.resolve() }
+  /** Whether the runs that ended have failed. */
+  const ended: boolean[] = []
+  const world = {
+    isAway: false,
+    isLeaseFree: true,
+    draining: Promise.resolve(),
+    recounting: Promise.resolve(),
+  }
   const log = keptLog()
   const collector = new Collector(
     {
@@ -41,12 +48,16 @@ function bench([line, periodSeconds]: readonly [string, number]) {
       clock,
       environment: { clock, random: () => 0, newId: () => Buffer.alloc(16) },
       logger: new BurstLogger(log, clock.elapsed),
-      database: { migrate: async () => undefined } as never,
+      database: {
+        async migrate() {
+          if (world.isAway) throw new Error('away')
+        },
+      } as never,
       record: {
         grid: undefined,
         async lease() {
           done.push('asks for the lease')
-          return true
+          return world.isLeaseFree
         },
         async release() {
           done.push('gives it back')
@@ -54,7 +65,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
       } as never,
       watch: { recent: async () => clock.now(), estimate: undefined, agreedMs: 0 } as never,
       published: {} as never,
-      compare: async () => undefined,
+      compare: async () => void done.push('compares marks'),
       nameDrain: { msToNextLayer: () => Infinity },
       turns: {
         async drain(options: DrainOptions) {
@@ -63,14 +74,14 @@ function bench([line, periodSeconds]: readonly [string, number]) {
           await world.draining
           return newReport()
         },
-        standBy: () => undefined,
-        ended: () => undefined,
+        standBy: () => void done.push('stands by'),
+        ended: (failed: boolean) => void ended.push(failed),
       } as never,
     },
     line,
     periodSeconds,
   )
-  return { clock: manual, world, done, drains, log, collector }
+  return { clock: manual, world, done, drains, ended, log, collector }
 }
 
 /** A promise that is settled when told. */
@@ -165,4 +176,36 @@ test('a collector that ends is not said to fail by what it did not wait for', as
   draining.fail()
   await ending
   assert.deepEqual(log.lines, [])
+})
+
+test('a run far from the next that gets no lease compares marks, and drains nothing', async () => {
+  const { clock, world, done, ended, collector } = bench(EACH_MINUTE)
+  world.isLeaseFree = false
+  await clock.advance(61_000)
+  assert.deepEqual(done, ['asks for the lease', 'stands by', 'compares marks'])
+  assert.deepEqual(ended, [false])
+  await collector.end()
+})
+
+test('a run that cannot migrate asks for no lease, and gives none back', async () => {
+  const { clock, world, done, ended, collector } = bench(EACH_MINUTE)
+  world.isAway = true
+  await clock.advance(61_000)
+  await collector.end()
+  assert.deepEqual([done, ended], [[], [true]])
+})
+
+test('a run counts as failed while the last chores have failed, and not any more', async () => {
+  const { clock, world, ended, collector } = bench(EACH_MINUTE)
+  const recounting = pending()
+  world.recounting = recounting.promise
+  await clock.advance(61_000)
+  recounting.fail()
+  await flushPromises()
+  // When the chores fail, and when their run ends.
+  assert.deepEqual(ended.splice(0), [true, true])
+  world.recounting = Promise.resolve()
+  await clock.advance(60_000)
+  assert.deepEqual(ended, [false])
+  await collector.end()
 })

@@ -26,6 +26,8 @@ function bench() {
     wentBackAt: -Infinity,
     readMs: 0,
     cellsRead: 0,
+    /** Whether the cache gives no answer. */
+    isSilent: false,
     deletions: [] as { key: string; done: () => void; fail: (error: Error) => void }[],
   }
   const drain = new GridDrain(
@@ -34,7 +36,10 @@ function bench() {
         async getMany(...args: Parameters<typeof getMany>) {
           world.cellsRead += args[0].length
           if (world.readMs > 0) await clock.advance(world.readMs)
-          return getMany.apply(cache, args)
+          if (!world.isSilent) return getMany.apply(cache, args)
+          const [keys, onUnanswered] = args
+          for (const key of keys) onUnanswered!(key, new CacheError('CACHE_TIMEOUT', 'no answer'))
+          return new Map()
         },
         delete: (key: string) =>
           new Promise<void>((done, fail) => void world.deletions.push({ key, done, fail })),
@@ -127,5 +132,24 @@ test('cells that are read early rest a second for each 64 KiB, after they are re
   assert(!(await early()))
   await clock.advance(1)
   assert(await early())
+  await close()
+})
+
+test('a server that has answered in a drain is waited for anew when it falls silent', async () => {
+  const { clock, world, drain, close } = bench()
+  const drained = async (isSilent: boolean): Promise<number> => {
+    world.isSilent = isSilent
+    const report = newReport()
+    const draining = drain(report)
+    await clock.advance(2_000)
+    await draining
+    return report.unanswered
+  }
+  assert((await drained(true)) > 0)
+  assert.equal(await drained(false), 0)
+  await clock.advance(60_000)
+  assert((await drained(true)) > 0)
+  await clock.advance(60_000)
+  assert.equal(await drained(true), 0)
   await close()
 })

@@ -10,7 +10,8 @@ const RUN: Run = { at: NOW, rows: 3, ms: 20 }
 /** A lease that SQL gives, after `answerMs`, unless it is away. */
 function bench() {
   const clock = new ManualClock(NOW)
-  const world = { isAway: false, answerMs: 0 }
+  /** `isKept`: the cache shows that a collector is there. */
+  const world = { isAway: false, isOurs: true, isKept: true, answerMs: 0 }
   /** The requests to SQL, each with the run that it records. */
   const asked: [what: 'asks' | 'gives back', run: Run | undefined][] = []
   const answer = async (): Promise<void> => {
@@ -21,11 +22,12 @@ function bench() {
     {
       clock,
       record: {
-        grid: undefined,
+        grid: {},
+        isFree: () => !world.isKept,
         async lease(_: unknown, _now: number, _period: number, run?: Run) {
           asked.push(['asks', run])
           await answer()
-          return true
+          return world.isOurs
         },
         async release(_: unknown, run?: Run) {
           asked.push(['gives back', run])
@@ -34,7 +36,7 @@ function bench() {
       } as never,
       watch: { recent: async () => clock.now() } as never,
       database: {} as never,
-      published: {} as never,
+      published: { isKept: async () => world.isKept, withdraw: async () => undefined } as never,
       compare: async () => undefined,
     },
     1,
@@ -97,4 +99,24 @@ test('a process whose run has failed asks for the lease before the next one', as
   assert(!lease.isOurs)
   assert(await lease.take())
   assert.equal(asked.length, 2)
+})
+
+test('a process that loses the lease asks for it once more before it only looks', async () => {
+  const { clock, world, asked, lease } = bench()
+  const take = async (): Promise<boolean> => {
+    await clock.advance(15_000)
+    return lease.take()
+  }
+  world.isOurs = false
+  for (let looks = 0; looks < 3; looks++) assert(!(await take()))
+  assert.deepEqual([asked.length, lease.isOthers], [1, true])
+  world.isKept = false
+  world.isOurs = true
+  assert(await take())
+  world.isKept = true
+  world.isOurs = false
+  assert(!(await take()))
+  assert.deepEqual([asked.length, lease.isOthers], [3, false])
+  for (let looks = 0; looks < 3; looks++) assert(!(await take()))
+  assert.deepEqual([asked.length, lease.isOthers], [4, true])
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CacheError } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
@@ -37,7 +38,12 @@ function bench(...states: GridState[]) {
     readAt: [] as number[],
     raises: [] as Raise[],
     raiseFails: undefined as Error | undefined,
-    completeTo: undefined as number | undefined,
+    /** How often, and by how much, others move the watermark before it can be raised. */
+    movedTimes: 0,
+    movedBy: 0,
+    /** Moments up to which SQL has all rows of a grid, as they were recorded. */
+    completeTo: [] as number[],
+    unanswered: undefined as string | undefined,
   }
   const record = {
     grid: states[0]?.grid,
@@ -51,13 +57,17 @@ function bench(...states: GridState[]) {
       world.states = [stateOf(gridOf(99, layerSeconds))]
     },
     async completeTo(_: unknown, _grid: Grid, moment: number) {
-      world.completeTo = moment
+      world.completeTo.push(moment)
     },
   }
   const cache = Object.assign(memory(), {
-    async getMany() {
+    async getMany(keys: readonly string[], onUnanswered: (key: string, error: CacheError) => void) {
       world.readAt.push(clock.now())
       await clock.advance(world.readMs)
+      for (const key of keys) {
+        if (key !== world.unanswered) continue
+        onUnanswered(key, new CacheError('CACHE_TIMEOUT', 'no answer'))
+      }
       return new Map()
     },
   })
@@ -84,6 +94,12 @@ function bench(...states: GridState[]) {
     ledger: {
       async raise(raise: Raise) {
         if (world.raiseFails) throw world.raiseFails
+        if (world.movedTimes > 0) {
+          world.movedTimes--
+          const { grid, from } = raise
+          world.states = [{ ...stateOf(grid), watermark: from - world.movedBy }]
+          throw new WatermarkMoved()
+        }
         world.raises.push(raise)
       },
     } as never,
@@ -187,7 +203,50 @@ test('figures do not go past rows that come while the cells of long layers are r
   const { world, nameDrain, close } = bench(stateOf(gridOf(1)), stateOf(gridOf(2, 600)))
   world.readMs = 5_000
   await nameDrain.drain()
-  assert(world.completeTo! <= world.readAt.at(-1)!)
-  assert(world.completeTo! > world.readAt.at(-1)! - (DRAIN_AFTER_LAYERS + 1) * 1_000)
+  const [completeTo] = world.completeTo
+  assert(completeTo! <= world.readAt.at(-1)!)
+  assert(completeTo! > world.readAt.at(-1)! - (DRAIN_AFTER_LAYERS + 1) * 1_000)
+  await close()
+})
+
+test('figures do not go past a cell of long layers that has no answer', async () => {
+  const long = stateOf(gridOf(2, 600))
+  const { world, nameDrain, close } = bench(stateOf(gridOf(1)), long)
+  world.unanswered = long.grid.keys.cell(long.watermark + 1, 0)
+  await nameDrain.drain()
+  assert.deepEqual(world.completeTo, [])
+  world.unanswered = undefined
+  await nameDrain.drain()
+  assert.equal(world.completeTo.length, 1)
+  await close()
+})
+
+test('SQL is told once that all rows of long layers before a moment are there', async () => {
+  const { world, nameDrain, close } = bench(stateOf(gridOf(1)), stateOf(gridOf(2, 600)))
+  await nameDrain.drain()
+  await nameDrain.drain(STEADY)
+  assert.equal(world.completeTo.length, 1)
+  await close()
+})
+
+test('a drain starts again as often as others raise the watermark, else five times', async () => {
+  const rising = bench({ ...stateOf(gridOf(1)), watermark: NOW / 1_000 - 20 })
+  rising.world.movedTimes = 12
+  rising.world.movedBy = -1
+  await rising.nameDrain.drain()
+  assert.equal(rising.world.raises.length, 1)
+  await rising.close()
+  const falling = bench(stateOf(gridOf(1)))
+  falling.world.movedTimes = 12
+  falling.world.movedBy = 1
+  await assert.rejects(falling.nameDrain.drain(), WatermarkMoved)
+  assert.equal(falling.world.movedTimes, 12 - 6)
+  await falling.close()
+})
+
+test("a report of several grids has the watermark of the process's own", async () => {
+  const own = stateOf(gridOf(1))
+  const { nameDrain, close } = bench(own, stateOf(gridOf(2, 600)))
+  assert.equal((await nameDrain.drain()).watermark, own.watermark + 1)
   await close()
 })
