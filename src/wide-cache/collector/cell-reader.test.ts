@@ -98,6 +98,24 @@ test('a silent server is waited for a minute, asked a last time, and given up', 
   assert.match(it.log.lines[0]!, /cache server does not answer the collector \(no answer\)/)
 })
 
+test('a server that is given up is asked a last time once in a drain, not at each', async () => {
+  const it = bench()
+  it.world.silent.add('server1')
+  await it.drain()
+  await it.clock.advance(MINUTE_MS)
+  it.world.asked.length = 0
+  const silent = new Set<string>()
+  for (const [from, to] of [
+    [1, 3],
+    [4, 6],
+  ] as const) {
+    const reading = it.reader.read(from, to, silent)
+    await it.clock.advance(2_000)
+    assert.equal((await reading).unanswered, 0)
+  }
+  assert.equal(it.world.asked.length, 3)
+})
+
 test('a server stays given up in drains that ask it for no cell', async () => {
   const it = bench()
   it.world.silent.add('server1')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CacheError } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
@@ -14,15 +15,22 @@ const NOW = 1_700_000_000_000
 const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
 const PRESENT = grid.layers.at(NOW)
 
-/** A drain of empty cells, which notes what it asks for, and in which order it works. */
+/**
+ * A drain of empty cells, which notes what it asks for, and in which order it works. Cells in
+ * `silent` have no answer.
+ */
 function bench(parts: Partial<DrainParts> = {}) {
   const clock = new ManualClock(NOW)
   const done: string[] = []
   const asked = new Set<string>()
+  const silent = new Set<string>()
   const cache = Object.assign(memory(), {
-    async getMany(keys: readonly string[]) {
+    async getMany(keys: readonly string[], onUnanswered: (key: string, error: CacheError) => void) {
       done.push('reads')
-      for (const key of keys) asked.add(key)
+      for (const key of keys) {
+        asked.add(key)
+        if (silent.has(key)) onUnanswered(key, new CacheError('CACHE_TIMEOUT', 'no answer'))
+      }
       return new Map()
     },
   })
@@ -47,7 +55,7 @@ function bench(parts: Partial<DrainParts> = {}) {
     },
     grid,
   )
-  return { drain, asked, done, clock, close: () => cache.close() }
+  return { drain, asked, silent, done, clock, close: () => cache.close() }
 }
 
 test("no clock that leaps has a drain look at a month's cells", async () => {
@@ -105,4 +113,49 @@ test('where the watermark had expired, a drain looks back again', async () => {
     assert.equal(asked.size, layers, `after ${pause} ms`)
   }
   await close()
+})
+
+test('a process whose first drain fails looks back in the next one', async () => {
+  let fails = true
+  const { drain, asked, close } = bench({
+    ledger: {
+      async raise() {
+        if (fails) throw new Error('away')
+      },
+    } as never,
+  })
+  const newest = PRESENT - 2
+  await assert.rejects(drain.drain(NOW, newest - 1, undefined, newReport()), /away/)
+  fails = false
+  asked.clear()
+  await drain.drain(NOW, newest - 1, undefined, newReport())
+  assert.equal(asked.size, 301)
+  await close()
+})
+
+test('cells below a watermark that was too high are read until all have answered', async () => {
+  const { drain, asked, silent, close } = bench()
+  const oldest = grid.keys.cell(PRESENT - 2 - 3_600, 0)
+  silent.add(oldest)
+  const drained = async () => {
+    asked.clear()
+    const { isWhole } = await drain.drain(NOW, PRESENT + 10, undefined, newReport())
+    return { isWhole, isRead: asked.has(oldest) }
+  }
+  assert.deepEqual(await drained(), { isWhole: false, isRead: true })
+  silent.clear()
+  assert.deepEqual(await drained(), { isWhole: true, isRead: true })
+  assert.deepEqual(await drained(), { isWhole: true, isRead: false })
+  await close()
+})
+
+test('young layers of which a cell has no answer are not all in SQL', async () => {
+  for (const layer of [PRESENT - 39, PRESENT - 20, PRESENT + 2]) {
+    const { drain, silent, close } = bench()
+    silent.add(grid.keys.cell(layer, 0))
+    assert(!(await drain.young.commitEarly(PRESENT - 40, NOW, newReport())))
+    silent.clear()
+    assert(await drain.young.commitEarly(PRESENT - 40, NOW, newReport()))
+    await close()
+  }
 })
