@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { frameBatches } from '../ledger/frame-batches.js'
 import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
 
@@ -73,6 +76,28 @@ test('what has been removed takes no room, also if it is removed twice', () => {
   box.remove(held)
   assert.equal(box.makeRoom(5000), true)
   assert.equal(box.makeRoom(5001), false)
+})
+
+test('a frame that has been removed takes no memory, acknowledged before or after', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const box = new Outbox(10_000)
+  const removed = [true, false].map((isPlacedBefore) => {
+    const held = frame(0)
+    box.add(held)
+    if (isPlacedBefore) box.acknowledge(held)
+    box.remove(held)
+    if (!isPlacedBefore) box.acknowledge(held)
+    return new WeakRef(held)
+  })
+  // What a WeakRef was made of lives to the end of the tick.
+  await setImmediate()
+  collectGarbage()
+  assert.deepEqual(
+    removed.map((ref) => ref.deref()),
+    [undefined, undefined],
+  )
+  assert.equal(box.size, 0)
 })
 
 test('batches keep the order and stay within their bounds of rows and frames', () => {

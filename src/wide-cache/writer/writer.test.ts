@@ -16,7 +16,12 @@ const DAY_MS = 24 * 3600 * 1000
 
 /** A writer on a cache and a ledger that a test may break; frames have up to five rows. */
 function bench(
-  options: { confirmSeconds?: number; maxOutboxBytes?: number; scope?: Cache['scope'] } = {},
+  options: {
+    closeTimeoutMs?: number
+    confirmSeconds?: number
+    maxOutboxBytes?: number
+    scope?: Cache['scope']
+  } = {},
 ) {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 10 })
@@ -119,7 +124,7 @@ function bench(
       cellTtlSeconds: 90,
       maxFrameBytes: 200,
       maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
-      closeTimeoutMs: 3_000,
+      closeTimeoutMs: options.closeTimeoutMs ?? 3_000,
       maxCommitRows: 1_000,
     },
   })
@@ -277,6 +282,28 @@ function silenced(world: { answering: Promise<void> }): () => void {
   world.answering = new Promise((resolve) => (answer = resolve))
   return answer
 }
+
+test('an answer for the id that a writer had confirms no frame of its new id', async () => {
+  const { visit, writer, world, clock, asked } = bench()
+  // SQL has not been asked for ten seconds when the frame is due.
+  await clock.advance(20_000)
+  world.cache = 'full'
+  await visit()
+  const answer = silenced(world)
+  await clock.advance(6_000)
+  assert.deepEqual(asked, [idOf(1)])
+  world.answering = Promise.resolve()
+  await writer.flush()
+  assert.equal(writer.figures.outboxFrames, 0)
+  world.stoodStill = 2 * DAY_MS
+  world.cache = 'up'
+  await visit()
+  assert.equal(writer.totals()?.writer.toString('hex'), idOf(2))
+  world.prefix = 0
+  answer()
+  await flushPromises()
+  assert.equal(writer.figures.outboxFrames, 1)
+})
 
 test('a placed, unconfirmed frame is committed directly after confirmSeconds', async () => {
   const { visit, clock, committed, log } = bench()
@@ -467,6 +494,17 @@ test('rows that are invalid, too large or over the bound are dropped and logged'
   assert.deepEqual(said.at(-1), { writer: Buffer.alloc(16, 1), issued, dropped })
 })
 
+test('dropped rows are told to SQL once the writer holds no frame', async () => {
+  const { visit, writer, world, clock, said } = bench()
+  await visit()
+  writer.append('x'.repeat(300))
+  await clock.advance(8_000)
+  assert.deepEqual(said, [])
+  world.prefix = 0
+  await clock.advance(4_000)
+  assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 1, dropped: 1 }])
+})
+
 test('close() brings all to SQL and reports; later rows are dropped', async () => {
   const { writer, close, committed, said, world, clock } = bench()
   writer.append('x')
@@ -551,6 +589,27 @@ test('close() without SQL places again what the cache had taken, and may have lo
   const before = placed.length
   assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 2, lost: 0 })
   assert.equal(placed.length, before + 2)
+})
+
+test('close() places again what an attempt from before has placed meanwhile', async () => {
+  for (const [closeTimeoutMs, placedAt] of [
+    [3_000, 200],
+    // There is time for one more try, and not for a wait before it.
+    [1_000, 900],
+  ] as const) {
+    const { visit, writer, world, placed, clock } = bench({ closeTimeoutMs })
+    let store = (_: boolean): void => undefined
+    world.silence = new Promise((resolve) => (store = resolve))
+    Object.assign(world, { database: false, cache: 'silent' })
+    await visit()
+    const closing = writer.close()
+    await clock.advance(placedAt)
+    world.cache = 'up'
+    store(true)
+    await clock.advance(4_000)
+    assert.deepEqual(await closing, { committed: 0, quarantined: 0, inCache: 1, lost: 0 })
+    assert.equal(placed.length, 1)
+  }
 })
 
 test('close() without SQL and cache reports as lost what the cache had taken before', async () => {
