@@ -54,3 +54,26 @@ test('a grid that a process enters again is not forgotten as one that nobody use
   assert.deepEqual(await again.states(database), [])
   await database.close()
 })
+
+test('a grid that gets a new id has no mark yet', async () => {
+  const { database, record } = await records()
+  const one = record('visits')
+  await one.enter(database, DAY_MS, 0)
+  await database.query('UPDATE wide_cache_grids SET mark = ?', [newId()])
+  assert((await one.refresh(database)) !== undefined)
+  await one.changeId(database, one.grid!)
+  assert.equal(await one.refresh(database), undefined)
+  await database.close()
+})
+
+test('a process without the lease that raises the watermark leaves it to the holder', async () => {
+  const { database, record } = await records()
+  const [holder, other] = [record('visits'), record('visits')]
+  await holder.enter(database, DAY_MS, 0)
+  const [state] = await other.states(database)
+  assert(await holder.lease(database, DAY_MS, 1))
+  const { grid, watermark: from } = state!
+  await other.raise(database, { grid, from, to: from + 1, mark: undefined, used: false }, DAY_MS)
+  assert(!(await other.lease(database, DAY_MS + 1_000, 1)))
+  await database.close()
+})

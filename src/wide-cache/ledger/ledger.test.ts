@@ -16,6 +16,7 @@ import { ledgerReport } from './report.js'
 import { Sender } from './sender.fixture.js'
 import { settle } from './settle.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { wrapped, wrappedDatabase } from '../../../test/servers/wrapped.js'
 
 const TTL_SECONDS = 100
 interface Bench {
@@ -182,6 +183,8 @@ for (const [where, open] of databases) {
         owed: 0,
         lost: 3,
       })
+      const { rows } = await b.database.query('SELECT gone FROM wide_cache_writers')
+      assert.deepEqual(rows, [{ gone: 3 }], 'the loss is dated')
       // Too late: it has been given up.
       assert.equal((await b.ledger.commit([sender.frame(1)])).committed, 0)
       assert.equal((await b.ledger.commit([sender.frame(2)])).committed, 1)
@@ -229,6 +232,15 @@ for (const [where, open] of databases) {
     )
     assert.equal(await watermark(), from + 3)
     assert.equal((await b.committed()).length, 1)
+  })
+
+  ledgerTest('an older frame lowers no floor that a newer one has raised', async (b) => {
+    const sender = new Sender()
+    const frames = [0, 1, 2].map((sequence) => sender.frame(sequence, { floor: sequence }))
+    await b.ledger.commit([frames[2]!])
+    await b.ledger.commit([frames[1]!])
+    const { rows } = await b.database.query('SELECT floor, floor_issued FROM wide_cache_writers')
+    assert.deepEqual(rows, [{ floor: 2, floor_issued: 2 }])
   })
 
   ledgerTest(
@@ -411,6 +423,63 @@ for (const [where, open] of databases) {
     assert.equal(await other.lease(b.database, now + 2000, 10), true)
   })
 }
+
+test('a transaction locks writers, then what its rows lock, then the watermark', async () => {
+  const written: string[] = []
+  const database = sqlite(':memory:')
+  const watched = wrappedDatabase(database, {}, (tx) => ({
+    query: (sql, values) => {
+      const [, table] = /^(?:INSERT INTO|UPDATE) \W?(\w+)/.exec(sql) ?? []
+      if (table !== undefined) written.push(table)
+      return tx.query(sql, values)
+    },
+  }))
+  const { ledger, record } = await bench(watched)
+  const [state] = await record.states(database)
+  const { grid, watermark: from } = state!
+  await ledger.commit([new Sender().frame(0)], {
+    raise: { grid, from, to: from + 1, mark: undefined, used: true },
+  })
+  assert.deepEqual([...new Set(written)], ['wide_cache_writers', 'taken', 'wide_cache_grids'])
+  await database.close()
+})
+
+test('the time of a transaction is read in it, however long it waits to begin', async () => {
+  const WAIT_MS = 5_000
+  let ahead = 0
+  const database = sqlite(':memory:')
+  const busy = wrapped(database, {
+    now: async () => (await database.now()) + ahead,
+    transaction: (work) => {
+      ahead = WAIT_MS
+      return database.transaction((tx) =>
+        work(wrapped(tx, { now: async () => (await tx.now()) + ahead })),
+      )
+    },
+  })
+  const { ledger } = await bench(busy)
+  const before = await database.now()
+  await ledger.commit([new Sender().frame(0)])
+  const { rows } = await database.query('SELECT last_seen FROM wide_cache_writers')
+  assert(Number(rows[0]?.['last_seen']) >= before + WAIT_MS)
+  await database.close()
+})
+
+test('after a transaction that committed by itself no watermark rises any more', async () => {
+  const database = sqlite(':memory:')
+  const lost = new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', 'a procedure has committed')
+  const { ledger, record } = await bench(
+    wrapped(database, { transaction: () => Promise.reject(lost) }),
+  )
+  const [state] = await record.states(database)
+  const { grid, watermark: from } = state!
+  const raise = { grid, from, to: from + 1, mark: undefined, used: false }
+  await ledger.raise(raise)
+  await assert.rejects(ledger.commit([new Sender().frame(0)]), lost)
+  await assert.rejects(ledger.raise({ ...raise, from: from + 1, to: from + 2 }), lost)
+  assert.equal((await record.states(database))[0]!.watermark, from + 1)
+  await database.close()
+})
 
 test('MariaDB: eight connections commit overlapping frames, and each row once', async () => {
   const WRITERS = 6

@@ -7,12 +7,15 @@ import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { jsonCodec } from '../../support/codec.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { atEachStatement } from '../../../test/orders/each-statement.js'
+import { wrappedDatabase } from '../../../test/servers/wrapped.js'
 import { WideCache } from '../wide-cache.js'
 import {
   bytesOf,
   dropFrame,
   frameInQuarantine,
   framesInQuarantine,
+  type QuarantinedFrame,
   retryFrame,
   type RowKind,
   rowsInFrame,
@@ -209,5 +212,47 @@ onBoth('the sums of a writer that has been forgotten are found', async (db) => {
   assert.equal(await retryFrame(database, frame, KIND), 2)
   const { rows } = await database.query('SELECT committed, quarantined FROM wide_cache_writers')
   assert.deepEqual(rows, [{ committed: 3, quarantined: 0 }])
+  await close()
+})
+
+onBoth('the sums of a writer are locked before its frame in quarantine', async (db) => {
+  const { database, frame, close } = await bench(db)
+  const read: string[] = []
+  const watched = wrappedDatabase(database, {}, (tx) => ({
+    query: (sql, values) => {
+      const [, table] = /^SELECT .* FROM (\w+)/.exec(sql) ?? []
+      if (table !== undefined) read.push(table)
+      return tx.query(sql, values)
+    },
+  }))
+  assert.equal(await dropFrame(watched, frame), 2)
+  // As in the transactions that settle frames: those that lock in different orders deadlock.
+  assert.deepEqual(read, ['wide_cache_writers', 'wide_cache_quarantine'])
+  await close()
+})
+
+test('MariaDB: of two who drop the same bytes at once, one does it', async () => {
+  const { database, close } = await bench(mysql(await sharedMysqlUrl()))
+  const insert = () =>
+    database.query(
+      'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, ' +
+        "bytes, created_at) VALUES (?, NULL, NULL, 0, 0, 'torn', ?, 1)",
+      [NAME, Buffer.from('torn')],
+    )
+  let torn: QuarantinedFrame | undefined
+  let others: Promise<number | undefined> | undefined
+  const statements = await atEachStatement(
+    database,
+    async (stopped) => {
+      await insert()
+      torn = (await framesInQuarantine(database, { limit: 10 })).at(-1)!
+      others = undefined
+      const dropped = await dropFrame(stopped, torn)
+      if (!others) return
+      assert.deepEqual([dropped, await others].sort(), [0, undefined])
+    },
+    () => (others = dropFrame(database, torn!)),
+  )
+  assert.equal(statements, 2)
   await close()
 })

@@ -5,6 +5,7 @@ import { sqlite } from '../../database/sqlite/sqlite.js'
 import { table } from '../../database/table.js'
 import { ledgerReport } from './report.js'
 import { enterName } from './name-settings.js'
+import { wrapped } from '../../../test/servers/wrapped.js'
 
 const read = (database: ReturnType<typeof sqlite>) =>
   ledgerReport(database, 'test', () => undefined)
@@ -74,5 +75,21 @@ test('rows of the writer of this process are never owed', async () => {
     owed: 3,
     lost: 0,
   })
+  await database.close()
+})
+
+test('rows that are appended while SQL is asked are in the report', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  let issued = 3
+  const busy = wrapped(database, {
+    query: async (sql, values) => {
+      const answer = await database.query(sql, values)
+      issued = 5
+      return answer
+    },
+  })
+  const own = () => ({ writer: Buffer.alloc(16, 1), issued, dropped: 0 })
+  assert.equal((await ledgerReport(busy, 'test', own)).issued, 5)
   await database.close()
 })

@@ -4,6 +4,7 @@ import { sqlite } from '../../database/sqlite/sqlite.js'
 import { removeOldEntries } from './retention.js'
 import { enterName } from './name-settings.js'
 import { ledgerReport } from './report.js'
+import { wrapped } from '../../../test/servers/wrapped.js'
 
 const DAY_MS = 24 * 3600 * 1000
 const NOW = 1_000 * DAY_MS
@@ -77,5 +78,29 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
       'totals do not fall, and what a forgotten writer owed is lost',
     )
   }
+  await database.close()
+})
+
+test('a writer that comes back while old ones are forgotten keeps its ranges', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  await database.query(
+    'INSERT INTO wide_cache_writers (name, writer, issued, last_seen) VALUES (?, ?, 3, 0)',
+    ['hits', id(1)],
+  )
+  await database.query(
+    'INSERT INTO wide_cache_ranges ' +
+      '(name, writer, first_sequence, last_sequence, issued, row_count) VALUES (?, ?, 2, 2, 2, 1)',
+    ['hits', id(1)],
+  )
+  const lively = wrapped(database, {
+    transaction: async (work) => {
+      await database.query('UPDATE wide_cache_writers SET last_seen = ?', [NOW])
+      return database.transaction(work)
+    },
+  })
+  await removeOldEntries(lively, 'hits', NOW)
+  const { rows } = await database.query('SELECT writer, first_sequence FROM wide_cache_ranges')
+  assert.deepEqual(rows, [{ writer: id(1), first_sequence: 2 }])
   await database.close()
 })
