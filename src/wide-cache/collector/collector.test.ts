@@ -566,6 +566,48 @@ test('drain({ all: true }) and the live view find what was placed ahead', async 
   end()
 })
 
+test('the live view of a process whose clock is behind has what others have placed', async () => {
+  const { world, start, end } = site()
+  const { wide } = start()
+  await world.pass(5_000)
+  const { engine } = start({ collect: false }, -30_000)
+  await world.pass(5_000)
+  const since = world.now
+  wide.append('row')
+  await world.pass(1_000)
+  const live: unknown[] = []
+  void engine.readLive(since, (row) => live.push(row))
+  await world.pass(1_000)
+  assert.deepEqual(live, ['row'])
+  end()
+})
+
+test('a process that closes begins no run any more, though its rows wait for SQL', async () => {
+  const { world, taken, start, lag, end } = site()
+  // It stores no frame, so that no run waits for the row.
+  const small = { itemLimit: 150, serverBytes: Infinity, refusesWhenFull: true }
+  const { wide } = start(
+    {
+      closeTimeoutMs: 30_000,
+      async commit(rows) {
+        if (world.now < 30_000) throw new DatabaseError('DATABASE_LOCKED', 'lock', 'a lock')
+        for (const row of rows) taken.push({ row, at: world.now })
+      },
+    },
+    0,
+    new SimulatedCacheServer('small', world, small),
+  )
+  await world.pass(10_000)
+  assert(lag() < 7)
+  wide.append('x'.repeat(200))
+  void wide.close()
+  await world.pass(15_000)
+  assert.deepEqual([taken.length, Math.floor(lag()) >= 15], [0, true])
+  await world.pass(15_000)
+  assert.equal(taken.length, 1)
+  end()
+})
+
 const LATE: [what: string, value: (watermark: number) => string, delayMs: number][] = [
   ['48 s ahead', (watermark) => String(watermark + 16), 67_000],
   ['far ahead', () => '999999999999', 7_000],

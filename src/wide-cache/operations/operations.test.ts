@@ -51,7 +51,7 @@ interface Broken {
 /** A database and a cache that several wide caches share; the time and the servers are a test's. */
 async function bench(scope: Cache['scope'] = 'shared') {
   const broken: Broken = { cache: false, database: false }
-  const world = { aheadMs: 0, queries: 0 }
+  const world = { aheadMs: 0, queries: 0, slowMs: 0 }
   const real = sqlite(':memory:')
   await real.query('CREATE TABLE taken (row TEXT NOT NULL)')
   const database: Database = new Proxy(real, {
@@ -67,6 +67,7 @@ async function bench(scope: Cache['scope'] = 'shared') {
           )
         }
         if (property === 'now') return real.now().then((now) => now + world.aheadMs)
+        world.aheadMs += world.slowMs
         return Reflect.apply(value, target, args)
       }
     },
@@ -221,6 +222,17 @@ test('while SQL is away the last figures are served, their age and the lag grow'
     assert(grown >= 30 && grown < 40, `${metric.name} has grown by ${grown} s`)
   }
   broken.database = false
+  await wide.close()
+})
+
+test('figures that SQL was slow to tell are as old as the question', async () => {
+  const { open, world } = await bench()
+  const wide = open()
+  await wide.drain()
+  world.slowMs = 5_000
+  const page = valuesOf(await wide.metrics())
+  assert(page.get(series(PROCESS_METRICS.figuresAge))! >= 5)
+  world.slowMs = 0
   await wide.close()
 })
 

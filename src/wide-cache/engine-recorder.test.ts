@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { SILENT } from '../support/logger.js'
+import { EngineRecorder } from './engine-recorder.js'
+import { ledgerReport } from './ledger/report.js'
+import { openEngine } from './row-recorder.fixture.js'
+
+class Recorder extends EngineRecorder<string> {}
+
+/** An engine on a file, whose database ends with it. Its rows are counted only. */
+function bench(read?: () => Promise<number>) {
+  const folder = mkdtempSync(join(tmpdir(), 'wide-cache-engine-'))
+  const url = `sqlite:${join(folder, 'test.db')}`
+  const { wide, engine } = openEngine<string, number>({
+    name: 'test',
+    cache: memory(),
+    database: url,
+    collect: false,
+    logger: SILENT,
+    commit: async () => undefined,
+    ...(read && { read }),
+  })
+  return {
+    wide,
+    engine,
+    /** The sums of its rows in SQL, after it has been closed. */
+    sums: async () => {
+      const database = sqlite(join(folder, 'test.db'))
+      const { issued, committed, dropped } = await ledgerReport(database, 'test', () => undefined)
+      await database.close()
+      rmSync(folder, { recursive: true })
+      return { issued, committed, dropped }
+    },
+  }
+}
+
+test('flush() and close() wait for rows that are on their way', async () => {
+  const { engine, sums } = bench()
+  const arrives = (row: string) => async () => {
+    await setImmediate()
+    engine.writer.append(row)
+  }
+  const recorder = new Recorder(engine, { forwarded: arrives('first'), end: arrives('last') })
+  await recorder.flush()
+  assert.equal((await recorder.drain({ all: true })).committed, 1)
+  assert.deepEqual(await recorder.close(), { committed: 2, quarantined: 0, inCache: 0, lost: 0 })
+  assert.deepEqual(await sums(), { issued: 2, committed: 2, dropped: 0 })
+})
+
+test('rows that come while close() waits for a reading are dropped, and SQL is told', async () => {
+  let answer = (_: number): void => undefined
+  let begins = (): void => undefined
+  const begun = new Promise<void>((resolve) => (begins = resolve))
+  const { wide, engine, sums } = bench(() => {
+    begins()
+    return new Promise((resolve) => (answer = resolve))
+  })
+  wide.append('in time')
+  const figures = wide.read()
+  await begun
+  const closing = wide.close()
+  await engine.writer.close()
+  // More than writing the sums of the writer takes.
+  for (let i = 0; i < 10; i++) await setImmediate()
+  wide.append('late')
+  answer(7)
+  assert.equal(await figures, 7)
+  await closing
+  assert.deepEqual(await sums(), { issued: 2, committed: 1, dropped: 1 })
+})
