@@ -88,3 +88,26 @@ test('after it has added shards a process needs no look at the row of the counte
   await counter.close()
   await database.close()
 })
+
+test('a process that hears of new shards goes the long way once', async () => {
+  const database = sqlite(':memory:')
+  let longWays = 0
+  const counting = wrappedDatabase(database, {}, (tx) => ({
+    query: (sql, values) => {
+      if (/FROM sharded_counters\b/.test(sql)) longWays++
+      return tx.query(sql, values)
+    },
+  }))
+  // It counts in the first shard.
+  const environment = { ...systemEnvironment, random: () => 0 }
+  const options = { name: 'a', cache: 'memory:', shards: 1 }
+  const counter = new ShardedCounterIn({ ...options, database: counting }, environment)
+  await counter.increment()
+  await new ShardedCounter({ ...options, database }).increaseShards(2)
+  longWays = 0
+  for (let i = 0; i < 3; i++) await counter.increment()
+  assert.equal(longWays, 1)
+  assert.equal(await counter.get({ exact: true }), 4)
+  await counter.close()
+  await database.close()
+})

@@ -15,6 +15,7 @@ import { ExportQueue } from '../../src/export-queue/export-queue.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { wrapped, wrappedDatabase } from '../servers/wrapped.js'
 import { SILENT } from '../../src/support/logger.js'
+import { atEachStatement } from './each-statement.js'
 
 /** Time for which work that ought to wait for a lock could overtake. */
 const OVERTAKING_MS = 200
@@ -72,6 +73,39 @@ function stopping<T>(
   }
 }
 
+/**
+ * A database whose first transaction fails as its commit begins, and yet commits, a while later.
+ * `committing()` settles when it has.
+ */
+function answeringLate(database: Database): {
+  readonly database: Database
+  readonly committing: () => Promise<unknown>
+} {
+  let committing: Promise<unknown> | undefined
+  const losing = wrapped(database, {
+    transaction: async (work) => {
+      if (committing) return database.transaction(work)
+      const [worked, mayCommit] = [gate(), gate()]
+      committing = database.transaction(async (tx) => {
+        const result = await work(tx)
+        worked.open()
+        await mayCommit.opened
+        return result
+      })
+      await worked.opened
+      setTimeout(mayCommit.open, OVERTAKING_MS)
+      throw new DatabaseError('CONNECTION_LOST', 'unreachable', 'lost, says the test')
+    },
+  })
+  return {
+    database: losing,
+    committing: () => {
+      assert(committing, 'the transaction has begun')
+      return committing
+    },
+  }
+}
+
 test('MariaDB: an increment that has locked all shards loses none by the quick way', async () =>
   withDatabase(async (database) => {
     const options = { name: 'law', cache: memory(), shards: 1 }
@@ -120,26 +154,11 @@ test('MariaDB: no value is persisted while a new generation takes their maximum'
 
 test('MariaDB: an increment whose commit takes until it is tried again is counted once', async () =>
   withDatabase(async (database) => {
-    let committing: Promise<unknown> | undefined
-    const losing = wrapped(database, {
-      transaction: async (work) => {
-        if (committing) return database.transaction(work)
-        const [worked, mayCommit] = [gate(), gate()]
-        committing = database.transaction(async (tx) => {
-          const result = await work(tx)
-          worked.open()
-          await mayCommit.opened
-          return result
-        })
-        await worked.opened
-        setTimeout(mayCommit.open, OVERTAKING_MS)
-        throw new DatabaseError('CONNECTION_LOST', 'unreachable', 'lost, says the test')
-      },
-    })
+    const { database: losing, committing } = answeringLate(database)
     const counter = new GlobalCounter({ name: 'law', cache: memory(), database: losing })
     await counter.migrate()
     assert.equal(await counter.increment(), 1)
-    await committing
+    await committing()
     assert.equal(await counter.increment(), 2)
   }))
 
@@ -222,4 +241,61 @@ test('MariaDB: two processors that come to a bucket at once do not both export i
     assert.equal(await queue.process(), 1)
     assert.equal(await overtaking(), 0)
     assert.deepEqual(came, ['one: 1 as 1'])
+  }))
+
+test('MariaDB: a sharded increment that is tried again during its commit is counted once', async () =>
+  withDatabase(async (database) => {
+    const { database: losing, committing } = answeringLate(database)
+    const counter = new ShardedCounter({ name: 'law', cache: memory(), database: losing })
+    await counter.migrate()
+    await counter.increment(1)
+    await committing()
+    await counter.increment(10)
+    assert.equal(await counter.get({ exact: true }), 11)
+  }))
+
+test('MariaDB: what is counted at any moment of the first increment of a counter counts', async () =>
+  withDatabase(async (database) => {
+    const cache = memory()
+    const open = (statement: number, through = database): ShardedCounter =>
+      new ShardedCounter({ name: `new${statement}`, cache, shards: 2, database: through })
+    await open(0).migrate()
+    const statements = await atEachStatement(
+      database,
+      (stopped, statement) => open(statement, stopped).increment(1),
+      (statement) => open(statement).increment(10),
+    )
+    assert(statements > 3)
+    for (let statement = 1; statement <= statements; statement++) {
+      assert.equal(await open(statement).get({ exact: true }), 11, `at statement ${statement}`)
+    }
+  }))
+
+test('MariaDB: what is counted at any moment of a growth of shards is kept', async () =>
+  withDatabase(async (database) => {
+    const cache = memory()
+    const statements = await atEachStatement(
+      database,
+      async (stopped, statement) => {
+        const options = { name: `grows${statement}`, cache, shards: 1 }
+        await new ShardedCounter({ ...options, database }).increment(1)
+        await new ShardedCounter({ ...options, database: stopped }).increaseShards(3)
+      },
+      async (statement) => {
+        const options = { name: `grows${statement}`, cache, shards: 1, database }
+        const counter = new ShardedCounter(options)
+        await counter.increment(10)
+        await counter.increment(100)
+      },
+    )
+    assert(statements > 3)
+    for (let statement = 1; statement <= statements; statement++) {
+      const counter = new ShardedCounter({ name: `grows${statement}`, cache, database })
+      assert.equal(await counter.get({ exact: true }), 111, `at statement ${statement}`)
+      const { rows } = await database.query(
+        'SELECT DISTINCT of_shards FROM sharded_counter_shards WHERE name = ?',
+        [`grows${statement}`],
+      )
+      assert.deepEqual(rows, [{ of_shards: 3 }])
+    }
   }))

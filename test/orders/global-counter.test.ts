@@ -179,3 +179,27 @@ test('a large increment counts what the cache has, whether it is persisted or no
     { ...COUNTERS, preemptions: 1 },
   )
 })
+
+test('an increment is counted though one too large opens a generation meanwhile', async () => {
+  await explore(
+    async (orders) => {
+      const one = await begun(orders, 'one')
+      const other = openGlobalCounter(orders.actor('other'), { chanceToWrite: 1e-6 })
+      const most = Number.MAX_SAFE_INTEGER - LARGE
+      await orders.alone(async () => {
+        // It knows the generation that the other one ends.
+        await one.increment()
+        assert.equal(await other.increment(most - 2), most)
+        // What the cache has is one more than what is persisted.
+        assert.equal(await other.increment(), most + 1)
+      })
+      const values: number[] = []
+      await orders.together({
+        large: () => assert.rejects(one.increment(LARGE), RangeError),
+        small: async () => values.push(await one.increment()),
+      })
+      assert.deepEqual(values, [most + 2])
+    },
+    { ...COUNTERS, preemptions: 1 },
+  )
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { wrapped, wrappedDatabase } from '../../test/servers/wrapped.js'
+import { type Cache } from '../cache/cache.js'
+import { memory } from '../cache/memory.js'
+import type { Database } from '../database/database.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { GlobalCounter } from './global-counter.js'
+
+const MAX = Number.MAX_SAFE_INTEGER
+const LARGE = 2 ** 33
+const NAMED: readonly (readonly [RegExp, string])[] = [
+  [/^SELECT value FROM global_counter_shards/, 'lock shards'],
+  [/^SELECT COALESCE\(MAX/, 'read the persisted value'],
+  [/^SELECT c\.generation/, 'read the generation'],
+  [/^UPDATE global_counters SET generation/, 'enter the generation'],
+  [/^UPDATE global_counter_shards/, 'persist'],
+]
+
+/** A counter's servers, and a process of it whose steps are noted. */
+function bench() {
+  const cache = memory()
+  const database = sqlite(':memory:')
+  const steps: string[] = []
+  const note = (sql: string): void => {
+    const named = NAMED.find(([pattern]) => pattern.test(sql))
+    if (named) steps.push(named[1])
+  }
+  /** Notes a step when it has been answered, a turn later. */
+  const noted = async <T>(step: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const answer = await work()
+      await turn()
+      return answer
+    } finally {
+      steps.push(step)
+    }
+  }
+  const ports: { readonly cache: Cache; readonly database: Database } = {
+    cache: wrapped(cache, {
+      increment: (...given) => noted('increment', () => cache.increment(...given)),
+      get: (...given) => noted('get', () => cache.get(...given)),
+      delete: (...given) => noted('delete', () => cache.delete(...given)),
+      add: (...given) => noted('add', () => cache.add(...given)),
+    }),
+    database: wrappedDatabase(
+      database,
+      {
+        query: (sql, values) => (note(sql), database.query(sql, values)),
+        transaction: (work) => {
+          steps.push('begin')
+          return database.transaction((tx) =>
+            work(wrapped(tx, { query: (sql, values) => (note(sql), tx.query(sql, values)) })),
+          )
+        },
+      },
+      () => ({}),
+    ),
+  }
+  const open = (through: typeof ports, chanceToWrite = 1): GlobalCounter =>
+    new GlobalCounter({ name: 'law', shards: 1, chanceToWrite, ...through })
+  /** Steps since the last call. */
+  const taken = (): string[] => steps.splice(0)
+  return {
+    taken,
+    ports,
+    open,
+    counter: open(ports),
+    other: open({ cache, database }),
+    close: () => database.close(),
+  }
+}
+
+test('a generation that ends is read behind the locks, and ends before the next begins', async () => {
+  const { counter, taken, close } = bench()
+  await counter.increment()
+  // Only now does it remember the generation.
+  await counter.increment()
+  taken()
+  assert.equal(await counter.increment(LARGE), 2 + LARGE)
+  const steps = taken()
+  assert.deepEqual(steps.slice(steps.indexOf('begin')), [
+    'begin',
+    'read the generation',
+    'lock shards',
+    'get',
+    'delete',
+    'add',
+    'enter the generation',
+  ])
+  // It knows the new generation, and asks the cache of it.
+  assert.equal(await counter.increment(), 3 + LARGE)
+  assert.deepEqual(taken(), ['read the generation', 'increment', 'persist'])
+  await close()
+})
+
+test('a number past 2^53-1 is out of the cache before SQL is asked', async () => {
+  const { counter, other, taken, close } = bench()
+  await other.increment(MAX - 5)
+  await counter.migrate()
+  taken()
+  await assert.rejects(counter.increment(10), RangeError)
+  assert.deepEqual(taken(), [
+    'read the generation',
+    'increment',
+    'delete',
+    'read the persisted value',
+  ])
+  assert.equal(await counter.increment(2), MAX - 3)
+  await close()
+})
+
+test('callers of one process that find no generation open one, in one transaction', async () => {
+  const { counter, taken, close } = bench()
+  await counter.migrate()
+  taken()
+  assert.deepEqual(await Promise.all([counter.increment(), counter.increment()]), [1, 2])
+  assert.equal(taken().filter((step) => step === 'begin').length, 1)
+  await close()
+})
+
+test('a large increment asks SQL for the generation, though another one is remembered', async () => {
+  const { counter, other, taken, close } = bench()
+  await counter.increment()
+  await counter.increment()
+  assert.equal(await other.increment(LARGE), 2 + LARGE)
+  taken()
+  assert.equal(await counter.increment(LARGE), 2 + 2 * LARGE)
+  assert.equal(taken().filter((step) => step === 'begin').length, 1)
+  await close()
+})
+
+test('an answer that comes late takes back nothing that the process knows', async () => {
+  const { ports, open, other, close } = bench()
+  await other.increment(MAX - 10)
+  let persists = (): void => undefined
+  const persisting = new Promise<void>((resolve) => (persists = resolve))
+  let mayPersist = (): void => undefined
+  const permitted = new Promise<void>((resolve) => (mayPersist = resolve))
+  const { database } = ports
+  const counter = open(
+    {
+      ...ports,
+      database: wrapped(database, {
+        async query(sql, values) {
+          if (sql.startsWith('UPDATE global_counter_shards')) {
+            persists()
+            await permitted
+          }
+          return database.query(sql, values)
+        },
+      }),
+    },
+    // Of two numbers the even one is persisted.
+    0.5,
+  )
+  const first = counter.increment()
+  await persisting
+  assert.equal(await counter.increment(), MAX - 8)
+  mayPersist()
+  assert.equal(await first, MAX - 9)
+  await assert.rejects(counter.increment(9), RangeError)
+  assert.equal(await counter.increment(), MAX - 7)
+  await close()
+})
