@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueue } from '../export-queue/export-queue.js'
@@ -235,4 +236,38 @@ test('maps and export queues tell their own logger what of a connection string i
     assert.equal(log.lines.length, 1)
     assert.match(log.lines[0]!, /ignores: colour/)
   }
+})
+
+test('a key with many updates takes those there were, however busily others add more', async () => {
+  const database = sqlite(':memory:')
+  const PORTION = 2_000
+  let [isBusy, portions] = [true, 0]
+  const busy = wrappedDatabase(database, {}, (tx) => ({
+    async query(sql, values) {
+      const answer = await tx.query(sql, values)
+      // Others commit as many updates again before the next portion.
+      if (isBusy && sql.includes('hash = ?') && sql.startsWith('SELECT id') && portions++ < 3) {
+        await tx.query(
+          'INSERT INTO collision_free_map_queue (map, hash, map_key, map_value) ' +
+            'SELECT map, hash, map_key, map_value FROM collision_free_map_queue ' +
+            `ORDER BY id LIMIT ${PORTION}`,
+        )
+      }
+      return answer
+    },
+  }))
+  const map = new CollisionFreeMap<string, number>({
+    database: busy,
+    id: 'busy',
+    buckets: 1,
+    every: false,
+    combine: add,
+  })
+  const updates = Array.from({ length: PORTION + 1 }, (): [string, number] => ['hot', 1])
+  await map.update(updates)
+  assert.equal(await map.process(), PORTION + 1)
+  isBusy = false
+  assert.equal(await map.process(), portions * PORTION)
+  assert.equal(await map.get('hot'), (portions + 1) * PORTION + 1)
+  await database.close()
 })

@@ -6,6 +6,7 @@ import {
   MapOfParts,
   mapParts,
 } from '../../src/collision-free-map/collision-free-map.js'
+import { HASHES } from '../../src/buckets/encoding.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { SILENT } from '../../src/support/logger.js'
 
@@ -224,5 +225,73 @@ test('one call processes a key with many updates, whatever was queued before', a
     await orders.alone(() => map!.process())
     assert.deepEqual(orders.look('SELECT id FROM collision_free_map_queue'), [])
     assert.equal(await orders.alone(() => map!.get('hot')), MANY)
+  }, MAP)
+})
+
+test('of two changes of the number of buckets at once the later one holds, whole', async () => {
+  await explore(
+    async (orders) => {
+      const [one, other] = await begun(orders, 'one', 'other')
+      const changed: number[] = []
+      await orders.together({
+        one: async () => {
+          await one!.changeBuckets(3)
+          changed.push(3)
+        },
+        other: async () => {
+          await other!.changeBuckets(2)
+          changed.push(2)
+        },
+        updating: () => one!.update([['key', 10]]),
+      })
+      const [row] = orders.look('SELECT buckets FROM collision_free_maps')
+      assert(changed.includes(Number(row!['buckets'])))
+      const ranges = orders.look(
+        'SELECT bucket, first_hash, last_hash FROM collision_free_map_buckets ORDER BY bucket',
+      )
+      assert.equal(ranges.length, row!['buckets'])
+      // Each hash is in one bucket.
+      let next = 0
+      for (const [bucket, range] of ranges.entries()) {
+        assert.equal(range['bucket'], bucket)
+        assert.equal(range['first_hash'], next)
+        next = Number(range['last_hash']) + 1
+      }
+      assert.equal(next, HASHES)
+      await assertValue(orders, one!, 11)
+    },
+    { ...MAP, preemptions: 1 },
+  )
+})
+
+test('onUpdate reads the values that it is told of', async () => {
+  await explore(async (orders) => {
+    const { database, environment } = orders.actor('process')
+    const read: [told: unknown, read: unknown][] = []
+    const map: CollisionFreeMap<string, number> = new MapOfParts(
+      mapParts<string, number>(
+        {
+          id: 'law',
+          database,
+          buckets: 1,
+          every: false,
+          logger: SILENT,
+          combine: (_, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
+          async onUpdate(changes, tx) {
+            for (const { key, newValue } of changes) read.push([newValue, await map.get(key, tx)])
+          },
+        },
+        environment,
+      ),
+    )
+    await orders.alone(() => map.migrate())
+    await orders.alone(() => map.update([['key', 1]]))
+    await orders.together({ process: () => map.process() })
+    await orders.alone(() => map.update([['key', 10]]))
+    await orders.together({ process: () => map.process() })
+    assert.deepEqual(read, [
+      [1, 1],
+      [11, 11],
+    ])
   }, MAP)
 })

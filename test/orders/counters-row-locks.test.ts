@@ -299,3 +299,37 @@ test('MariaDB: what is counted at any moment of a growth of shards is kept', asy
       assert.deepEqual(rows, [{ of_shards: 3 }])
     }
   }))
+
+test('MariaDB: a lease that has run out and is renewed as another one takes it is kept', async () =>
+  withDatabase(async (database) => {
+    let exported = 0
+    const { database: stops, overtaking } = stopping(
+      database,
+      /^SELECT holder, failures FROM export_queue_leases/,
+      async () => {
+        const until = (await database.now()) + 10_000
+        return database.query('UPDATE export_queue_leases SET held_until = ?', [until])
+      },
+    )
+    const queue = new ExportQueue<string, number>({
+      id: 'law',
+      database: stops,
+      buckets: 1,
+      every: false,
+      logger: SILENT,
+      exporter: () => void exported++,
+    })
+    await queue.migrate()
+    await database.transaction((tx) => queue.add('key', 1, tx))
+    const holder = Buffer.alloc(16, 1)
+    await database.query(
+      'INSERT INTO export_queue_leases (queue, holder, first_hash, last_hash, held_until, failures) ' +
+        'SELECT queue, ?, first_hash, last_hash, 0, 0 FROM export_queue_buckets',
+      [holder],
+    )
+    assert.equal(await queue.process(), 0)
+    await overtaking()
+    assert.equal(exported, 0)
+    const { rows } = await database.query('SELECT holder FROM export_queue_leases')
+    assert.deepEqual(rows, [{ holder }])
+  }))

@@ -198,3 +198,29 @@ test('a bucket found empty after a full batch keeps no lease if an answer is los
     { ...QUEUE, preemptions: 0, failures: 1 },
   )
 })
+
+test('an exporter hears of an entry when its version and its lease are committed', async () => {
+  const outcomes = new Set<string>()
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      const heard: unknown[] = []
+      const one = await world.open('one', async () => {
+        // Another process sees both, and waits for no transaction.
+        const { database } = orders.actor('other')
+        const { rows } = await database.query(
+          'SELECT version, holder IS NOT NULL AS leased FROM export_queue_entries ' +
+            'LEFT JOIN export_queue_leases ON held_until > 0',
+        )
+        heard.push(...rows)
+      })
+      await orders.alone(() => world.add(one, 'one', 1))
+      await orders.together({ one: () => one.process().catch(() => undefined) })
+      outcomes.add(heard.length > 0 ? 'heard' : 'not heard')
+      await assertReceived(orders, world, one, [1])
+      for (const seen of heard) assert.deepEqual(seen, { version: 1, leased: 1 })
+    },
+    { ...QUEUE, preemptions: 0, failures: 1 },
+  )
+  assert.deepEqual([...outcomes].toSorted(), ['heard', 'not heard'])
+})
