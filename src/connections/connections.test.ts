@@ -74,3 +74,17 @@ test('connections that do not end are waited for half a second past the time', a
   assert.deepEqual(waits, [500])
   await close()
 })
+
+test('finishing waits for what else is given to it, before anything is closed', async () => {
+  const connections = open()
+  const { database } = connections.openDatabase('sqlite::memory:', [])
+  let end = (): void => undefined
+  const more = new Promise<void>((resolve) => (end = resolve)).then(() =>
+    database.query('SELECT 1 AS one'),
+  )
+  const closing = connections.close(() => connections.finish(more))
+  await new Promise(setImmediate)
+  end()
+  assert.deepEqual((await more).rows, [{ one: 1 }])
+  await closing
+})

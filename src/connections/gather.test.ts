@@ -92,3 +92,31 @@ test('what waits is bounded', async () => {
   await Promise.all([first, ...waiting])
   await gather.add(0)
 })
+
+test('callers that call again on being answered begin no call beside another one', async () => {
+  const runs: number[][] = []
+  const answers: (() => void)[] = []
+  const gather = new Gather(
+    'increments',
+    async (items: readonly number[]) => {
+      runs.push([...items])
+      await new Promise<void>((resolve) => answers.push(resolve))
+    },
+    all,
+  )
+  const turn = (): Promise<void> => new Promise(setImmediate)
+  const again = gather.add(1).then(() => gather.add(3))
+  await turn()
+  const second = gather.add(2)
+  answers[0]!()
+  await turn()
+  // It comes while the second call is under way.
+  const third = gather.add(4)
+  await turn()
+  assert.deepEqual(runs, [[1], [2, 3]])
+  answers[1]!()
+  await turn()
+  answers[2]!()
+  await Promise.all([again, second, third])
+  assert.deepEqual(runs, [[1], [2, 3], [4]])
+})

@@ -81,3 +81,24 @@ test('what could not be opened is not shared', () => {
   assert.throws(() => sharedDatabase('mysql://a/b', open), /refused/)
   assert.throws(() => sharedDatabase('mysql://a/b', open), /refused/)
 })
+
+test('an object opened while the last one closes gets connections of its own', async () => {
+  const closing = sqlite(':memory:')
+  const close = closing.close.bind(closing)
+  let mayClose = (): void => undefined
+  const permitted = new Promise<void>((resolve) => (mayClose = resolve))
+  closing.close = async () => {
+    await permitted
+    await close()
+  }
+  const url = 'sqlite://closing'
+  const closed = sharedDatabase(url, () => closing).close()
+  const next = sharedDatabase(url, () => sqlite(':memory:'))
+  mayClose()
+  await closed
+  assert.deepEqual((await next.query('SELECT 1 AS one')).rows, [{ one: 1 }])
+  // It is the one that the others share now.
+  const other = sharedDatabase(url, () => assert.fail('it is open'))
+  await next.close()
+  await other.close()
+})
