@@ -22,3 +22,26 @@ test('a row is made by the first who reads it, and then read by one statement', 
   assert.equal(asked, 1)
   await database.close()
 })
+
+test('a process that is overtaken in making the row reads what others have made of it', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate(['sequence'])
+  const other = new PreparedDatabase(database, ['sequence'], systemEnvironment)
+  let isOvertaken = false
+  const overtaken = wrapped(database, {
+    async query(...statement) {
+      const answer = await database.query(...statement)
+      if (isOvertaken) return answer
+      isOvertaken = true
+      const record = new GenerationRecord(other, 'orders', 100)
+      await record.read()
+      await record.take(0, 5)
+      await record.open(0, null)
+      return answer
+    },
+  })
+  const prepared = new PreparedDatabase(overtaken, ['sequence'], systemEnvironment)
+  const { generation, reserved } = await new GenerationRecord(prepared, 'orders', 100).read()
+  assert.deepEqual({ generation, reserved }, { generation: 1, reserved: 5 })
+  await database.close()
+})
