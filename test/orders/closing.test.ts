@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { closeDays } from '../../src/activity/day-closing.js'
 import { readHistory } from '../../src/activity/history.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
@@ -85,5 +86,45 @@ test('a visitor of two commits has the newest second and the hours of both', asy
     ])
     await orders.alone(() => close(one))
     assertBooks(orders, 2)
+  }, BOUNDS)
+})
+
+test('a certificate is heard of when its day has been closed, and once', async () => {
+  const heard = new Set<string>()
+  await explore(
+    async (orders) => {
+      const collector = orders.actor('collector')
+      await orders.alone(() => commit(collector, [visit(START, 1)]))
+      const certified: number[] = []
+      const closes = async (): Promise<void> => {
+        const { database } = collector
+        await closeDays(database, NAME, CLOSING, 3_600, () => {
+          certified.push(Number(orders.look('SELECT open_day FROM activity_books')[0]!['open_day']))
+        })
+      }
+      await orders.together({ collector: () => closes().catch(() => undefined) })
+      const isCommitted = orders.trace.some((step) => /: COMMIT(, done, but failed)?$/.test(step))
+      const isAnswered = orders.trace.some((step) => step.endsWith(': COMMIT'))
+      assert.deepEqual(certified, isAnswered ? [DAY + 1] : [], 'in the first run')
+      await orders.alone(closes)
+      assert.equal(certified.length, Number(isAnswered || !isCommitted))
+      assertBooks(orders, 1)
+      heard.add(`committed ${isCommitted}, answered ${isAnswered}`)
+    },
+    { ...BOUNDS, preemptions: 0, failures: 1 },
+  )
+  assert.equal(heard.size, 3)
+})
+
+test('an hour whose visitors are not known any more is closed with none', async () => {
+  await explore(async (orders) => {
+    const collector = orders.actor('collector')
+    await orders.alone(() => commit(collector, [visit(START, 1), visit(START + HOUR_MS, 2)]))
+    orders.look('DELETE FROM activity_visitors WHERE hours = 2')
+    await orders.together({ collector: () => close(collector) })
+    assert.deepEqual(orders.look('SELECT visitors FROM activity_hours ORDER BY hour'), [
+      { visitors: 1 },
+      { visitors: 0 },
+    ])
   }, BOUNDS)
 })

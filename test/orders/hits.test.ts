@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { removeHours } from '../../src/hits/history.js'
+import { KEPT_HOURS, removeHours } from '../../src/hits/history.js'
 import { removeOldHits } from '../../src/hits/retention.js'
 import { DatabaseError } from '../../src/database/database.js'
-import { DAY_MS } from '../../src/support/clock.js'
+import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { explore } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
 import { wrapped } from '../servers/wrapped.js'
@@ -198,3 +198,25 @@ for (const category of ['lock', 'capacity'] as const) {
     }, BOUNDS)
   })
 }
+
+test('hours that are kept stay when older ones are removed, one by one', async () => {
+  await explore(async (orders) => {
+    const { database } = orders.actor('collector')
+    const hits = openHits(orders, 'collector')
+    await orders.alone(() => hits.process())
+    const kept = EPOCH - KEPT_HOURS * HOUR_MS
+    const times = [kept, kept - HOUR_MS, kept - 2 * HOUR_MS]
+    await orders.alone(() => hits.commit(times.map((time, n) => hit('a', n, time))))
+    let [runs, left] = [1, 0]
+    await orders.together({
+      collector: async () => {
+        for (; await removeHours(database, NAME, EPOCH); runs++) {
+          left = orders.look('SELECT hour FROM hits_hours').length
+        }
+      },
+    })
+    assert.deepEqual([runs, left], [2, 2])
+    const hours = orders.look('SELECT hour FROM hits_hours')
+    assert.deepEqual(hours, [{ hour: Math.floor(kept / HOUR_MS) }])
+  }, BOUNDS)
+})

@@ -193,3 +193,55 @@ test('a view of a value that is folded meanwhile is not lost', async () => {
     assert.equal(sums!['views'], MOST + MORE + 1)
   }, BOUNDS)
 })
+
+test('no value of an hour is folded once its day is closed', async () => {
+  await explore(async (orders) => {
+    const [collector, closing] = [orders.actor('collector'), orders.actor('closing')]
+    await overfill(orders, collector)
+    let closed: unknown
+    await orders.together({
+      collector: () => foldValues(collector.database, NAME),
+      closing: async () => {
+        await close(closing)
+        closed = orders.look(SUMS)
+      },
+    })
+    assert.deepEqual(orders.look(SUMS), closed)
+  }, BOUNDS)
+})
+
+test('visitors and values of open days stay, whatever is removed of closed ones', async () => {
+  await explore(async (orders) => {
+    const collector = orders.actor('collector')
+    await orders.alone(() => commit(collector, [visit(START, 1), visit(START + DAY_MS, 2)]))
+    await orders.together({ collector: () => removeAll(collector, START + 9 * DAY_MS, 8) })
+    const hours = orders.look('SELECT hour FROM activity_hour_values')
+    assert.deepEqual(hours, [{ hour: (DAY + 1) * 24 }])
+    assert.deepEqual(orders.look('SELECT day FROM activity_visitors'), [{ day: DAY + 1 }])
+  }, BOUNDS)
+})
+
+test('a removed value that comes meanwhile is in rows, hours and days, or in none', async () => {
+  await explore(async (orders) => {
+    const [writer, remover] = [orders.actor('writer'), orders.actor('remover')]
+    const secret = '/secret'
+    await orders.alone(() => commit(writer, [visit(START, 1, secret)]))
+    await orders.together({
+      writer: async () => {
+        await commit(writer, [visit(START, 2, secret)])
+        await close(writer)
+      },
+      remover: () => removeValue(remover.database, NAME, 'page', secret),
+    })
+    await orders.alone(() => close(writer))
+    const viewsIn = (table: string): unknown =>
+      orders.look(`SELECT COALESCE(SUM(views), 0) AS n FROM ${table} WHERE value = ?`, [
+        Buffer.from(secret),
+      ])[0]!['n']
+    const views = viewsIn('activity_hour_values')
+    assert.equal(viewsIn('activity_day_values'), views)
+    const { length } = orders.look('SELECT * FROM activities WHERE page = ?', [secret])
+    assert(length <= Number(views), `${length} rows of ${views} views`)
+    assertBooks(orders, 2)
+  }, BOUNDS)
+})
