@@ -164,3 +164,34 @@ test('a transaction that never runs a statement is idle, too', async (context) =
   context.mock.timers.tick(MAX_IDLE_MS)
   await assert.rejects(failed, { code: 'DATABASE_TRANSACTION_IDLE' })
 })
+
+test('a hook that fails is the last one, also if it keeps its failure for itself', async () => {
+  const { transaction, events, query, answer } = scene()
+  const failed = transaction.finish(async (tx) => {
+    tx.beforeCommit(async () => void (await query('a')))
+    tx.beforeCommit(async () => void events.push('second hook'))
+  })
+  failed.catch(() => undefined)
+  await new Promise(setImmediate)
+  answer('a', new Error('refused'))
+  await assert.rejects(failed, { message: 'refused' })
+  assert.deepEqual(events, ['a ready', 'a sent', 'a: refused'])
+})
+
+test('a statement that is made once the work has ended is refused', async () => {
+  const { transaction, events, query, answer } = scene()
+  let late: Promise<unknown> | undefined
+  const finished = transaction.finish(async (tx) => {
+    void tx.query('a').then(() => (late = query('b')))
+  })
+  await new Promise(setImmediate)
+  answer('a')
+  await finished
+  answer('b')
+  await late
+  assert.deepEqual(events, [
+    'a ready',
+    'a sent',
+    'b: The transaction has ended: await its statements within the work function',
+  ])
+})
