@@ -46,8 +46,7 @@ export class WayBack {
       return false
     }
     if (!probe) {
-      const token = await this.#counters.create()
-      if (this.#newest.belief === belief) this.#plan(belief, PROBE_MS, token)
+      this.#plan(belief, PROBE_MS, await this.#counters.create())
       return false
     }
     if (!(await this.#counters.has(probe))) return false
