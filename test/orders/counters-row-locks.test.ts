@@ -333,3 +333,41 @@ test('MariaDB: a lease that has run out and is renewed as another one takes it i
     const { rows } = await database.query('SELECT holder FROM export_queue_leases')
     assert.deepEqual(rows, [{ holder }])
   }))
+
+test('MariaDB: an update at any moment of two changes of the number of buckets is kept', async () =>
+  withDatabase(async (database) => {
+    const open = (statement: number, through = database): CollisionFreeMap<string, number> =>
+      new CollisionFreeMap({ ...SUMS, id: `changes${statement}`, database: through, buckets: 1 })
+    await open(0).migrate()
+    const statements = await atEachStatement(
+      database,
+      async (stopped, statement) => {
+        await open(statement).update([['key', 1]])
+        await open(statement, stopped).changeBuckets(3)
+      },
+      async (statement) => {
+        const other = open(statement)
+        await other.changeBuckets(2)
+        await other.update([['key', 10]])
+        await other.process()
+      },
+    )
+    assert(statements >= 3)
+    for (let statement = 1; statement <= statements; statement++) {
+      const { rows } = await database.query(
+        'SELECT buckets, COUNT(*) AS n, MIN(first_hash) AS first, MAX(last_hash) AS last, ' +
+          'SUM(last_hash - first_hash + 1) AS hashes FROM collision_free_maps ' +
+          'NATURAL JOIN collision_free_map_buckets WHERE map = ? GROUP BY buckets',
+        [`changes${statement}`],
+      )
+      const [row] = rows
+      assert.equal(row?.['n'], row?.['buckets'], `at statement ${statement}`)
+      assert.deepEqual(
+        [row?.['first'], row?.['last'], Number(row?.['hashes'])],
+        [0, 2 ** 32 - 1, 2 ** 32],
+      )
+      const map = new CollisionFreeMap({ ...SUMS, id: `changes${statement}`, database })
+      await map.process()
+      assert.equal(await map.get('key'), 11, `at statement ${statement}`)
+    }
+  }))

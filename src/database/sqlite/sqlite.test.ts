@@ -428,3 +428,29 @@ test('a wrong file is refused at creation', () => {
   assert.throws(() => sqlite(''), /option "file" is "".*path of an SQLite file/)
   assert.throws(() => sqlite(5 as never), TypeError)
 })
+
+test('a transaction that fails has been rolled back when it rejects', async (t) => {
+  const database = new SqliteDatabase(':memory:')
+  const steps: string[] = []
+  const mark = "SELECT 'the session of this test'"
+  let own: SqliteSession | undefined
+  const { query } = SqliteSession.prototype
+  t.mock.method(
+    SqliteSession.prototype,
+    'query',
+    async function (this: SqliteSession, ...given: Parameters<typeof query>) {
+      const answer = await query.apply(this, given)
+      if (given[0] === mark) own = this
+      if (this === own) steps.push(given[0])
+      return answer
+    },
+  )
+  const failed = database.transaction(async (tx) => {
+    await tx.query(mark)
+    throw new Error('fails')
+  })
+  await assert.rejects(failed, { message: 'fails' })
+  steps.push('rejects')
+  assert.deepEqual(steps, [mark, 'ROLLBACK', 'rejects'])
+  await database.close()
+})
