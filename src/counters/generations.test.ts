@@ -131,36 +131,62 @@ test('a large increment asks SQL for the generation, though another one is remem
   await close()
 })
 
-test('an answer that comes late takes back nothing that the process knows', async () => {
-  const { ports, open, other, close } = bench()
-  await other.increment(MAX - 10)
+/** `ports` whose first number to be persisted waits until it may be. */
+function persistingLate(ports: { readonly cache: Cache; readonly database: Database }) {
   let persists = (): void => undefined
   const persisting = new Promise<void>((resolve) => (persists = resolve))
   let mayPersist = (): void => undefined
   const permitted = new Promise<void>((resolve) => (mayPersist = resolve))
   const { database } = ports
-  const counter = open(
-    {
-      ...ports,
-      database: wrapped(database, {
-        async query(sql, values) {
-          if (sql.startsWith('UPDATE global_counter_shards')) {
-            persists()
-            await permitted
-          }
-          return database.query(sql, values)
-        },
-      }),
+  const late = wrapped(database, {
+    async query(sql, values) {
+      if (sql.startsWith('UPDATE global_counter_shards')) {
+        persists()
+        await permitted
+      }
+      return database.query(sql, values)
     },
-    // Of two numbers the even one is persisted.
-    0.5,
-  )
+  })
+  return { ports: { ...ports, database: late }, persisting, mayPersist }
+}
+
+test('an answer that comes late takes back nothing that the process knows', async () => {
+  const { ports, open, other, close } = bench()
+  await other.increment(MAX - 10)
+  const late = persistingLate(ports)
+  // Of two numbers the even one is persisted.
+  const counter = open(late.ports, 0.5)
   const first = counter.increment()
-  await persisting
+  await late.persisting
   assert.equal(await counter.increment(), MAX - 8)
-  mayPersist()
+  late.mayPersist()
   assert.equal(await first, MAX - 9)
   await assert.rejects(counter.increment(9), RangeError)
   assert.equal(await counter.increment(), MAX - 7)
+  await close()
+})
+
+test('callers that learn one after the other that a generation is over ask once', async () => {
+  const { ports, open, other, taken, close } = bench()
+  await other.increment()
+  // The cache keeps the number of the generation that ends.
+  const keeping = wrapped(ports.cache, { delete: async () => true })
+  const late = persistingLate(ports)
+  const counter = open(late.ports)
+  assert.equal(await counter.get(), 1)
+  await open({ ...ports, cache: keeping }).increment(LARGE)
+  taken()
+  const first = counter.increment()
+  await late.persisting
+  const second = counter.increment()
+  let steps: string[] = []
+  while (steps.filter((step) => step === 'increment').length < 2) {
+    await turn()
+    steps = [...steps, ...taken()]
+  }
+  await turn()
+  late.mayPersist()
+  assert.deepEqual(await Promise.all([first, second]), [2 + LARGE, 3 + LARGE])
+  assert.equal(taken().filter((step) => step === 'read the generation').length, 1)
   await close()
 })

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Database, SqlRow } from '../database/database.js'
+import { HOUR_MS } from '../support/clock.js'
+import { BurstLogger, SILENT } from '../support/logger.js'
+import { engineSettings } from './engine-settings.js'
+import type { HitsSettings } from './options.js'
+
+const NOW = Date.UTC(2026, 0, 2, 12)
+
+/** A database with old hours, and with more old viewings than one call removes, or with none. */
+function database(hasViewings: boolean) {
+  const removed = { viewings: 0, hours: 0 }
+  const query = async (sql: string) => {
+    let rows: SqlRow[] = []
+    if (sql.startsWith('SELECT window_start') && hasViewings) {
+      rows = [{ window_start: 1_000, viewing: Buffer.alloc(16) }]
+    } else if (sql.startsWith('SELECT MIN(hour)')) rows = [{ hour: NOW / HOUR_MS - 1_000 }]
+    if (sql.startsWith('DELETE FROM hits_seen')) removed.viewings++
+    if (sql.startsWith('DELETE FROM hits_hours')) removed.hours++
+    return { rows, affectedRows: 1 }
+  }
+  return { removed, database: { query } as unknown as Database }
+}
+
+test('old hours are removed in each run, however many viewings are old', async () => {
+  const settings = {
+    name: 'threads',
+    gridName: 'hits.threads',
+    keepSeconds: 60,
+  } as unknown as HitsSettings
+  const { removeOld } = engineSettings(
+    settings,
+    () => assert.fail('it removes'),
+    new BurstLogger(SILENT, () => 0),
+  )
+  for (const hasViewings of [true, false]) {
+    const { removed, database: old } = database(hasViewings)
+    assert.equal(await removeOld!(old, { now: NOW } as never), true)
+    assert.equal(removed.hours, 1)
+    assert.equal(removed.viewings > 1, hasViewings)
+  }
+})
