@@ -76,7 +76,7 @@ test('an increment is appended and the entry looked at in one round trip', async
   assert.equal(await get(), 11)
 })
 
-test('a reading under way is left alone for a second, then another one takes its place', async () => {
+test('a reading under way is left alone for a second, then another one follows', async () => {
   const { clock, store, asked, get } = bench()
   await store.add(KEY, Buffer.from(`${'a'.repeat(32)};`), 60)
   await get()

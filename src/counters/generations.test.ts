@@ -72,7 +72,7 @@ function bench() {
   }
 }
 
-test('a generation that ends is read behind the locks, and ends before the next begins', async () => {
+test('a generation is read behind the locks, and ends before the next begins', async () => {
   const { counter, taken, close } = bench()
   await counter.increment()
   // Only now does it remember the generation.
@@ -120,7 +120,7 @@ test('callers of one process that find no generation open one, in one transactio
   await close()
 })
 
-test('a large increment asks SQL for the generation, though another one is remembered', async () => {
+test('a large increment asks SQL for the generation, though it knows another one', async () => {
   const { counter, other, taken, close } = bench()
   await counter.increment()
   await counter.increment()

@@ -4,7 +4,7 @@ import { sleep } from '../support/clock.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { BatchedCounts } from './batched-counts.js'
 
-test('SQL is asked once a second, counted from the questions and not from the answers', async () => {
+test('SQL is asked once a second, counted from the questions, not from the answers', async () => {
   const clock = new ManualClock(0)
   const asked: number[] = []
   const counts = new BatchedCounts(

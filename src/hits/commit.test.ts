@@ -46,7 +46,7 @@ function assertAscending(rows: readonly (readonly SqlValue[])[], columns: readon
   assert.deepEqual(keys, sorted)
 }
 
-test('transactions lock viewings, hours and days in one order, whatever order hits have', async () => {
+test('transactions lock viewings, hours and days in one order, however hits come', async () => {
   const hits = Array.from({ length: 40 }, (_, i): Hit => {
     const n = (i * 17) % 40
     const time = NOW - (n % 5) * HOUR_MS * 7

@@ -23,7 +23,7 @@ test('a row is made by the first who reads it, and then read by one statement', 
   await database.close()
 })
 
-test('a process that is overtaken in making the row reads what others have made of it', async () => {
+test('a process that is overtaken in making the row reads what it has become', async () => {
   const database = sqlite(':memory:')
   await database.migrate(['sequence'])
   const other = new PreparedDatabase(database, ['sequence'], systemEnvironment)

@@ -4,16 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { closeDays } from '../../src/activity/day-closing.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { recount } from '../../src/activity/recount.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { openDatabase } from '../../src/database/open.js'
-import { HOUR_MS } from '../../src/support/clock.js'
+import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { systemEnvironment as environment } from '../../src/support/environment.js'
 import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
-import { commit, START, visit } from './activity.js'
+import { CLOSING, commit, DAY, START, visit } from './activity.js'
 import { atEachStatement, unlocked } from './each-statement.js'
 import { hit, HitsActor } from './hits.js'
 
@@ -153,5 +154,70 @@ test('visits committed while keep changes at any moment have rows, or are sums a
     await assertSums(name, 1)
     const rows = await sumOf('1', 'activities', name)
     assert.equal(rows, 1 - (await sumOf('sums_only', 'activity_seconds', name)))
+  }
+})
+
+test("visits committed at any moment of a day's closing count in their day, or late", async () => {
+  const activityName = (statement: number) => `closed${statement}`
+  const certified = new Map<number, string[]>()
+  const closes = async (through: Database, statement: number): Promise<void> => {
+    const days = certified.get(statement) ?? []
+    certified.set(statement, days)
+    await closeDays(through, activityName(statement), CLOSING, 3_600, ({ day, pageViews }) => {
+      days.push([day, pageViews].join(' '))
+    })
+  }
+  const statements = await atEachStatement(
+    database,
+    async (stopped, statement) => {
+      await commit({ database }, [visit(START, 1)], CLOSING, activityName(statement))
+      await closes(stopped, statement)
+    },
+    // Of the day that closes, and of the one before it; another collector closes, too.
+    async (statement) => {
+      const visits = [visit(START, 2), visit(START - DAY_MS, 3)]
+      await unlocked(() => commit({ database: other }, visits, CLOSING, activityName(statement)))
+      await unlocked(() => closes(other, statement))
+    },
+  )
+  assert(statements > 10)
+  for (let statement = 1; statement <= statements; statement++) {
+    const name = activityName(statement)
+    await closes(database, statement)
+    const { rows: days } = await database.query(
+      'SELECT day, views, visitors FROM activity_days WHERE name = ? ORDER BY day',
+      [name],
+    )
+    const late = await sumOf('late', 'activity_hours', name, `AND hour >= ${(DAY + 1) * 24}`)
+    const inDays = days.reduce((sum, { views }) => sum + Number(views), 0)
+    assert.equal(inDays + late, 3, `at statement ${statement}`)
+    for (const { views, visitors } of days) assert.equal(visitors, views)
+    assert.equal(await sumOf('views', 'activity_day_values', name), inDays)
+    assert.deepEqual(
+      certified.get(statement)!.toSorted(),
+      days.map(({ day, views }) =>
+        [new Date(Number(day) * DAY_MS).toISOString().slice(0, 10), views].join(' '),
+      ),
+    )
+  }
+})
+
+test('two first commits of a name, at any moment of each other, begin its books once', async () => {
+  const activityName = (statement: number) => `books${statement}`
+  const statements = await atEachStatement(
+    database,
+    (stopped, statement) =>
+      commit({ database: stopped }, [visit(START, 1)], START, activityName(statement)),
+    (statement) =>
+      unlocked(() =>
+        commit({ database: other }, [visit(START, 2)], START, activityName(statement)),
+      ),
+  )
+  assert(statements > 6)
+  for (let statement = 1; statement <= statements; statement++) {
+    const name = activityName(statement)
+    await assertSums(name, 2)
+    assert.equal(await sumOf('views', 'activity_books', name), 2, `at statement ${statement}`)
+    assert.equal(await sumOf('uncounted', 'activity_books', name), 0)
   }
 })

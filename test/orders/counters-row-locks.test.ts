@@ -243,7 +243,7 @@ test('MariaDB: two processors that come to a bucket at once do not both export i
     assert.deepEqual(came, ['one: 1 as 1'])
   }))
 
-test('MariaDB: a sharded increment that is tried again during its commit is counted once', async () =>
+test('MariaDB: a sharded increment tried again during its commit is counted once', async () =>
   withDatabase(async (database) => {
     const { database: losing, committing } = answeringLate(database)
     const counter = new ShardedCounter({ name: 'law', cache: memory(), database: losing })
@@ -254,7 +254,7 @@ test('MariaDB: a sharded increment that is tried again during its commit is coun
     assert.equal(await counter.get({ exact: true }), 11)
   }))
 
-test('MariaDB: what is counted at any moment of the first increment of a counter counts', async () =>
+test("MariaDB: increments at any moment of a counter's first one are counted", async () =>
   withDatabase(async (database) => {
     const cache = memory()
     const open = (statement: number, through = database): ShardedCounter =>
@@ -271,7 +271,7 @@ test('MariaDB: what is counted at any moment of the first increment of a counter
     }
   }))
 
-test('MariaDB: what is counted at any moment of a growth of shards is kept', async () =>
+test('MariaDB: increments at any moment of a growth of shards are counted', async () =>
   withDatabase(async (database) => {
     const cache = memory()
     const statements = await atEachStatement(
@@ -300,7 +300,7 @@ test('MariaDB: what is counted at any moment of a growth of shards is kept', asy
     }
   }))
 
-test('MariaDB: a lease that has run out and is renewed as another one takes it is kept', async () =>
+test('MariaDB: a lease that is renewed as another one takes it is kept', async () =>
   withDatabase(async (database) => {
     let exported = 0
     const { database: stops, overtaking } = stopping(
@@ -323,7 +323,8 @@ test('MariaDB: a lease that has run out and is renewed as another one takes it i
     await database.transaction((tx) => queue.add('key', 1, tx))
     const holder = Buffer.alloc(16, 1)
     await database.query(
-      'INSERT INTO export_queue_leases (queue, holder, first_hash, last_hash, held_until, failures) ' +
+      'INSERT INTO export_queue_leases ' +
+        '(queue, holder, first_hash, last_hash, held_until, failures) ' +
         'SELECT queue, ?, first_hash, last_hash, 0, 0 FROM export_queue_buckets',
       [holder],
     )
@@ -334,7 +335,7 @@ test('MariaDB: a lease that has run out and is renewed as another one takes it i
     assert.deepEqual(rows, [{ holder }])
   }))
 
-test('MariaDB: an update at any moment of two changes of the number of buckets is kept', async () =>
+test('MariaDB: an update at any moment of two changes of buckets is kept', async () =>
   withDatabase(async (database) => {
     const open = (statement: number, through = database): CollisionFreeMap<string, number> =>
       new CollisionFreeMap({ ...SUMS, id: `changes${statement}`, database: through, buckets: 1 })
@@ -369,5 +370,56 @@ test('MariaDB: an update at any moment of two changes of the number of buckets i
       const map = new CollisionFreeMap({ ...SUMS, id: `changes${statement}`, database })
       await map.process()
       assert.equal(await map.get('key'), 11, `at statement ${statement}`)
+    }
+  }))
+
+test('MariaDB: two that begin a global counter at once get 1 and 2', async () =>
+  withDatabase(async (database) => {
+    const cache = memory()
+    const values = new Map<number, number[]>()
+    const counts = async (statement: number, through: Database): Promise<void> => {
+      const counter = new GlobalCounter({ name: `new${statement}`, cache, database: through })
+      const value = await counter.increment()
+      values.set(statement, [...(values.get(statement) ?? []), value])
+    }
+    await new GlobalCounter({ name: 'first', cache, database }).migrate()
+    const statements = await atEachStatement(
+      database,
+      (stopped, statement) => counts(statement, stopped),
+      (statement) => counts(statement, database),
+    )
+    assert(statements > 5)
+    for (let statement = 1; statement <= statements; statement++) {
+      assert.deepEqual(values.get(statement)!.toSorted(), [1, 2], `at statement ${statement}`)
+    }
+  }))
+
+test('MariaDB: of two growths of shards at once the greater one holds', async () =>
+  withDatabase(async (database) => {
+    const cache = memory()
+    const statements = await atEachStatement(
+      database,
+      async (stopped, statement) => {
+        const options = { name: `both${statement}`, cache, shards: 1 }
+        await new ShardedCounter({ ...options, database }).increment(1)
+        await new ShardedCounter({ ...options, database: stopped }).increaseShards(3)
+      },
+      async (statement) => {
+        const options = { name: `both${statement}`, cache, shards: 1, database }
+        const counter = new ShardedCounter(options)
+        await counter.increaseShards(5)
+        for (let i = 0; i < 5; i++) await counter.increment(10)
+      },
+    )
+    assert(statements > 3)
+    for (let statement = 1; statement <= statements; statement++) {
+      const name = `both${statement}`
+      const { rows } = await database.query('SELECT shards FROM sharded_counters WHERE name = ?', [
+        name,
+      ])
+      assert.deepEqual(rows, [{ shards: 5 }], `at statement ${statement}`)
+      const counter = new ShardedCounter({ name, cache, database })
+      await counter.increment(100)
+      assert.equal(await counter.get({ exact: true }), 151, `at statement ${statement}`)
     }
   }))

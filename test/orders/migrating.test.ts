@@ -1,4 +1,4 @@
-/** Two processes migrate at once: whatever one does between two steps of the other, each applies. */
+/** Two processes migrate at once: one between any two steps of the other. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

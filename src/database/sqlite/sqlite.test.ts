@@ -433,15 +433,15 @@ test('a transaction that fails has been rolled back when it rejects', async (t) 
   const database = new SqliteDatabase(':memory:')
   const steps: string[] = []
   const mark = "SELECT 'the session of this test'"
-  let own: SqliteSession | undefined
+  const own = new WeakSet<SqliteSession>()
   const { query } = SqliteSession.prototype
   t.mock.method(
     SqliteSession.prototype,
     'query',
     async function (this: SqliteSession, ...given: Parameters<typeof query>) {
       const answer = await query.apply(this, given)
-      if (given[0] === mark) own = this
-      if (this === own) steps.push(given[0])
+      if (given[0] === mark) own.add(this)
+      if (own.has(this)) steps.push(given[0])
       return answer
     },
   )
