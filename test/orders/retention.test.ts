@@ -245,3 +245,32 @@ test('a removed value that comes meanwhile is in rows, hours and days, or in non
     assertBooks(orders, 2)
   }, BOUNDS)
 })
+
+test('one piece of old visitors is removed at a time, so that nobody waits for all', async () => {
+  await explore(async (orders) => {
+    const { database } = orders.actor('collector')
+    await orders.alone(() => commit({ database }, [visit(START, 1)]))
+    orders.look(
+      'INSERT INTO activity_visitors (name, day, visitor, last_second, last_slice, hours) ' +
+        'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) ' +
+        'SELECT name, day, CAST(i AS BLOB), last_second, last_slice, hours ' +
+        'FROM activity_visitors, n',
+    )
+    const left: unknown[] = []
+    await orders.together({
+      collector: () =>
+        removeOldVisits(
+          database,
+          { now: CLOSING + DAY_MS, name: NAME },
+          { rowsMs: 0, valuesDays: 0, vanishedSeconds: 3_600 },
+          undefined,
+          () => {
+            left.push(orders.look('SELECT COUNT(*) AS n FROM activity_visitors')[0]!['n'])
+            return true
+          },
+        ),
+    })
+    assert.deepEqual(left, [501])
+    assert.deepEqual(orders.look('SELECT * FROM activity_visitors'), [])
+  }, BOUNDS)
+})
