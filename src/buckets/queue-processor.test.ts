@@ -12,7 +12,8 @@ test('close() resolves when the run under way has ended and its lease is given b
   const clock = new ManualClock(0)
   const database = sqlite(':memory:')
   const steps: string[] = []
-  let end = (): void => undefined
+  let [begin, end] = [(): void => undefined, (): void => undefined]
+  const begun = new Promise<void>((resolve) => (begin = resolve))
   const queue = new ExportQueueIn<string, number>(
     {
       id: 'queue',
@@ -21,6 +22,7 @@ test('close() resolves when the run under way has ended and its lease is given b
       logger: SILENT,
       async exporter() {
         steps.push('exports')
+        begin()
         await new Promise<void>((resolve) => (end = resolve))
         steps.push('has exported')
       },
@@ -30,7 +32,7 @@ test('close() resolves when the run under way has ended and its lease is given b
   await queue.migrate()
   await database.transaction((tx) => queue.add('key', 1, tx))
   await clock.advance(EVERY_MS)
-  for (let turns = 0; steps.length === 0 && turns < 100; turns++) await flushPromises()
+  await begun
   const closed = queue.close().then(() => steps.push('is closed'))
   await flushPromises()
   end()
