@@ -35,7 +35,7 @@ export interface LiveTail {
 const MAX_LAYERS = 20
 
 /** Bytes of cells read, about; with more, only some columns are read. */
-const MAX_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 /** Bytes of cells decoded before the process does other work. */
 const PAUSE_BYTES = 256 * 1024
