@@ -102,6 +102,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const robots = new Bots()
   const pseudonymizer = new Pseudonymizer({
     cache: takesAll,
+    secret: async () => Buffer.alloc(32),
     name: 'micro',
     clock,
     logger,

@@ -42,6 +42,36 @@ function thisHour(): { from: number; to: number } {
   return { from, to: from + HOUR_MS }
 }
 
+test('objects of one name with other options are not served the same figures', async () => {
+  const { database } = openDatabase('sqlite::memory:')
+  const cache = memory()
+  const site = (options: ActivityOptions): Activity => create({ cache, database, ...options })
+  const [long, short] = [
+    site({ windowSeconds: 600, historyDays: 10 }),
+    site({ windowSeconds: 60, historyDays: 1 }),
+  ]
+  long.record({ page: '/', visitor: 'a', at: Date.now() - 300_000 })
+  const start = (Math.floor(Date.now() / DAY_MS) - 3) * DAY_MS
+  for (const hour of [5, 20]) {
+    long.record({ page: '/', visitor: 'a', at: start + hour * HOUR_MS })
+  }
+  await arrive(long)
+  assert.deepEqual(
+    [(await long.stats()).pageViews, (await short.stats()).pageViews],
+    [1, 0],
+    'each has its own window',
+  )
+  const range = { from: start + 5 * HOUR_MS, to: start + 6 * HOUR_MS }
+  assert.deepEqual(await long.top('page', range), [{ value: '/', pageViews: 1 }])
+  assert.deepEqual(
+    await short.top('page', range),
+    [{ value: '/', pageViews: 2 }],
+    'the hours of a day are no longer kept',
+  )
+  await Promise.all([long.close(), short.close()])
+  await database.close()
+})
+
 describe('history() and top()', () => {
   test('page views come back by hour, by day and by each dimension', async () => {
     const activity = create({

@@ -1,4 +1,5 @@
 import { Connections } from '../connections/connections.js'
+import { secretOf } from '../database/identity.js'
 import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
 import type { DashboardSource } from '../dashboard/source.js'
@@ -58,9 +59,6 @@ export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))
 }
 
-/** Key of the figures that `stats()` returns. */
-const STATS = 'figures'
-
 /** Figures, and when they become stale unless new ones are read; see {@link ReadContext}. */
 type CachedStats = ActivityStats & Pick<ReadContext, 'staleAt'>
 
@@ -83,9 +81,10 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       engineSettings(settings, environment, logger),
       environment,
     )
-    const { cache, writer } = engine
+    const { cache, database, writer } = engine
     const views = new Views<ViewedPage>({
       cache,
+      secret: () => secretOf(database),
       name,
       clock,
       logger,
@@ -150,10 +149,11 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return this.#engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.dimensions)
       const { range, n } = topQuery(query)
+      const { historyDays } = this.#settings
       return this.#engine.read(
-        `top:${known}:${range.from}:${range.to}:${n}`,
+        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}`,
         (database, { name, asOf }) => {
-          const keptFrom = hourOf(asOf) - HOURS_A_DAY * this.#settings.historyDays
+          const keptFrom = hourOf(asOf) - HOURS_A_DAY * historyDays
           return readTop(database, name, known, wholeDays(range, keptFrom), n)
         },
       )
@@ -193,8 +193,9 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   #stats(): Promise<CachedStats> {
-    return this.#engine.read(STATS, async (database, context) => ({
-      ...(await readStats(database, context, this.#settings.windowSeconds)),
+    const { windowSeconds } = this.#settings
+    return this.#engine.read(`stats:${windowSeconds}`, async (database, context) => ({
+      ...(await readStats(database, context, windowSeconds)),
       staleAt: context.staleAt,
     }))
   }

@@ -14,6 +14,7 @@ import type { Environment } from '../support/environment.js'
 import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import type { Logger } from '../support/logger.js'
 import { within } from '../support/within.js'
+import { namespaced, type NamespacedCache } from './namespaced-cache.js'
 import { PreparedDatabase } from './prepared-database.js'
 import { sharedDatabase } from './shared-database.js'
 
@@ -65,6 +66,19 @@ export class Connections<Report = void> extends Lifetime<Report> {
     const { cache, owned } = openCache(given)
     if (owned) this.#owned.push(cache)
     return cache
+  }
+
+  /**
+   * Opens what the option `cache` asks for, and returns the part of it that belongs to `database`.
+   * @throws TypeError, RangeError naming the option
+   */
+  openNamespaced(
+    given: string | Cache | undefined,
+    database: PreparedDatabase,
+    logger: Logger = console,
+  ): NamespacedCache {
+    const environment = this.#environment
+    return namespaced(this.openCache(given), { database, environment, logger })
   }
 
   /**

@@ -7,6 +7,7 @@ import {
   type SqlValue,
   type Transaction,
 } from '../database/database.js'
+import { IDENTITY } from '../database/identity.js'
 import type { Environment } from '../support/environment.js'
 import { unlocked } from './unlocked.js'
 
@@ -36,7 +37,7 @@ export class PreparedDatabase implements Database {
     enter: (database: Queryable) => Promise<void> = async () => undefined,
   ) {
     this.database = database
-    this.#parts = parts
+    this.#parts = [IDENTITY, ...parts]
     this.#environment = environment
     this.#enter = enter
   }

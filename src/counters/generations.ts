@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
+import { CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
+import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { retried } from '../connections/retry.js'
 import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
@@ -34,14 +35,14 @@ export interface Generation {
  */
 export class Generations {
   readonly #database: PreparedDatabase
-  readonly #cache: Cache
+  readonly #cache: NamespacedCache
   readonly #environment: Environment
   readonly #name: string
   readonly #shards: number
 
   constructor(parts: {
     database: PreparedDatabase
-    cache: Cache
+    cache: NamespacedCache
     environment: Environment
     name: string
     shards: number
@@ -112,7 +113,9 @@ export class Generations {
    * @throws RangeError past 2^53-1; CacheError if the key was not seeded: nothing was counted.
    * DatabaseError.
    */
-  open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+  async open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+    // Within the transaction SQL would wait for its locks.
+    await this.#cache.namespace.enter()
     const tokens: Buffer[] = []
     return this.#retried(() =>
       this.#database.retriedTransaction((tx) => this.#open(tx, missed, delta, tokens)),
@@ -239,6 +242,6 @@ export class Generations {
   }
 
   #key(token: Buffer): string {
-    return `wide-cache:global-counter:${this.#name}:${token.toString('hex')}`
+    return `global-counter:${this.#name}:${token.toString('hex')}`
   }
 }

@@ -1,6 +1,7 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { Gather } from '../connections/gather.js'
+import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
@@ -55,7 +56,7 @@ const MAX_LOSSES = 100
 export class GlobalCounterIn {
   readonly #connections: Connections
   readonly #database: PreparedDatabase
-  readonly #cache: Cache
+  readonly #cache: NamespacedCache
   readonly #environment: Environment
   readonly #generations: Generations
   readonly #persisting: Persisting
@@ -79,7 +80,7 @@ export class GlobalCounterIn {
     integer('shards', shards, 1, MAX_SHARDS)
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
-    this.#cache = this.#connections.openCache(cache)
+    this.#cache = this.#connections.openNamespaced(cache, this.#database)
     this.#generations = new Generations({
       database: this.#database,
       cache: this.#cache,

@@ -76,7 +76,7 @@ export class ShardedCounterIn {
     )
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
-    this.#cache = this.#connections.openCache(cache)
+    this.#cache = this.#connections.openNamespaced(cache, this.#database)
     this.#shards = new Shards(this.#database, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
     this.#recentTotal = shared(environment.clock, 0, () => this.#readRecent(), JOIN_MS)

@@ -1,21 +1,32 @@
 /**
- * Identity of a database: a random id, made with the first tables. A process that may use several
- * hosts compares it to check that another host has the same database.
+ * Identity of a database, in its table `wide_cache_identity`. Its id is for good: a process that
+ * may use several hosts compares it to check that another host has the same database. Its namespace
+ * begins its keys in every cache, and is replaced where another database uses it, too.
  */
-import { randomUUID } from 'node:crypto'
-import { DatabaseError, type Queryable } from './database.js'
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { DatabaseError, type Queryable, type SqlRow } from './database.js'
+import { placeholders } from './dialect.js'
+import { table } from './table.js'
 
-/** Has one row. */
-export const IDENTITY_TABLE =
-  'CREATE TABLE IF NOT EXISTS wide_cache_identity (only_row INTEGER NOT NULL, id VARCHAR(36) NOT ' +
-  'NULL, PRIMARY KEY (only_row))'
+/** Part of the package with its tables. All other parts need it. */
+export const IDENTITY = 'identity'
 
-/** Gives the database an id, if it has none. */
+const NAMESPACE_BYTES = 16
+const SECRET_BYTES = 32
+
+/** Marks that are kept, at least: more than a day's. */
+const MARKS_KEPT = 50_000
+
+const IDENTITIES = table('wide_cache_identity', ['only_row'], 'id', 'namespace', 'secret')
+const MARKS = table('wide_cache_marks', ['mark'])
+
+/** Gives the database an identity, if it has none. */
 export async function enterIdentity(queryable: Queryable): Promise<void> {
   const { rows } = await queryable.query('SELECT id FROM wide_cache_identity')
   if (rows.length > 0) return
-  await queryable.query('INSERT INTO wide_cache_identity (only_row, id) VALUES (1, ?)', [
-    randomUUID(),
+  await IDENTITIES.insert(queryable, [
+    [1, randomUUID(), randomBytes(NAMESPACE_BYTES), randomBytes(SECRET_BYTES)],
   ])
 }
 
@@ -31,4 +42,83 @@ export async function identityOf(query: Queryable['query']): Promise<string | un
     if (error instanceof DatabaseError && error.category === 'usage') return undefined
     throw error
   }
+}
+
+/** The namespace of the database in caches. */
+export async function namespaceOf(queryable: Queryable): Promise<Buffer> {
+  return bytesOf(await onlyRow(queryable, 'namespace'), 'namespace')
+}
+
+/** The secret of the database. No cache has it. */
+export async function secretOf(queryable: Queryable): Promise<Buffer> {
+  return bytesOf(await onlyRow(queryable, 'secret'), 'secret')
+}
+
+/** Gives the database another namespace. `false`: it no longer has that which was read. */
+export async function replaceNamespace(
+  queryable: Queryable,
+  read: Buffer,
+  next: Buffer,
+): Promise<boolean> {
+  const { affectedRows } = await queryable.query(
+    'UPDATE wide_cache_identity SET namespace = ? WHERE only_row = 1 AND namespace = ?',
+    [next, read],
+  )
+  return affectedRows === 1
+}
+
+/** Records a mark, before a cache has it. */
+export async function enterMark(queryable: Queryable, mark: Buffer): Promise<void> {
+  await MARKS.insert(queryable, [[mark]])
+}
+
+/** Identity and marks of the database, as one statement has found them. */
+export interface MarksFound {
+  readonly namespace: Buffer
+  /** The marks among those asked for that this database has put into caches, in hexadecimal. */
+  readonly own: ReadonlySet<string>
+  /** Number of the newest of them; 0: none. */
+  readonly newest: number
+}
+
+/** Asks for the namespace, and which of some marks are the database's own. */
+export async function ownMarks(
+  queryable: Queryable,
+  marks: readonly string[],
+): Promise<MarksFound> {
+  // An empty list is no list in MySQL.
+  const wanted =
+    marks.length === 0 ? [Buffer.alloc(0)] : marks.map((mark) => Buffer.from(mark, 'hex'))
+  const { rows } = await queryable.query(
+    'SELECT i.namespace, m.number, m.mark FROM wide_cache_identity AS i ' +
+      `LEFT JOIN wide_cache_marks AS m ON m.mark IN (${placeholders(wanted.length)})`,
+    wanted,
+  )
+  const found = rows.filter(({ mark }) => mark !== null)
+  return {
+    namespace: bytesOf(known(rows[0]), 'namespace'),
+    own: new Set(found.map((row) => bytesOf(row, 'mark').toString('hex'))),
+    newest: Math.max(0, ...found.map(({ number }) => Number(number))),
+  }
+}
+
+/** Removes marks that are so old that no cache shows them. `newest`: number of a new one. */
+export async function removeOldMarks(queryable: Queryable, newest: number): Promise<void> {
+  await queryable.query('DELETE FROM wide_cache_marks WHERE number < ?', [newest - MARKS_KEPT])
+}
+
+async function onlyRow(queryable: Queryable, column: string): Promise<SqlRow> {
+  const { rows } = await queryable.query(`SELECT ${column} FROM wide_cache_identity`)
+  return known(rows[0])
+}
+
+function known(row: SqlRow | undefined): SqlRow {
+  assert(row, 'the table wide_cache_identity has one row')
+  return row
+}
+
+function bytesOf(row: SqlRow, column: string): Buffer {
+  const value = row[column]
+  assert(Buffer.isBuffer(value), `${column} is binary`)
+  return value
 }

@@ -12,7 +12,7 @@ import { packageFile } from '../support/package-file.js'
 import { DatabaseError, type Dialect, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
 import { refuseForeignTables } from './foreign-tables.js'
-import { enterIdentity, IDENTITY_TABLE } from './identity.js'
+import { enterIdentity, IDENTITY } from './identity.js'
 
 /** Time that a process waits for another one that is migrating. */
 export const MIGRATION_LOCK_SECONDS = 30
@@ -22,6 +22,7 @@ const LIKE_GO_ON = /processes that know/i
 
 /** All parts that have tables. */
 export const PARTS = [
+  IDENTITY,
   'wide-cache',
   'activity',
   'hits',
@@ -116,7 +117,7 @@ async function bringUp(
   queryable: Queryable,
   migrations: ReadonlyMap<string, readonly Migration[]>,
 ): Promise<void> {
-  await refuseForeignTables(queryable, [RECORD, IDENTITY_TABLE])
+  await refuseForeignTables(queryable, [RECORD])
   // A statement that fails would fail the transaction.
   const isRecorded = (await columnsOf(queryable, 'wide_cache_migrations')).length > 0
   const applied = isRecorded ? await appliedParts(queryable) : new Map<string, AppliedPart>()
@@ -134,8 +135,6 @@ async function bringUp(
     missing.flatMap(({ text }) => statementsIn(text)),
   )
   await queryable.query(RECORD)
-  await queryable.query(IDENTITY_TABLE)
-  await enterIdentity(queryable)
   for (const { part, version, name, text, oldest } of missing) {
     for (const statement of statementsIn(text)) await queryable.query(statement)
     const now = await queryable.now()
@@ -145,6 +144,7 @@ async function bringUp(
       [part, version, name, now, oldest],
     )
   }
+  if (migrations.has(IDENTITY)) await enterIdentity(queryable)
 }
 
 /** Returns the lowest version that a process must know to use the tables after this migration. */

@@ -1,4 +1,5 @@
 import { Connections } from '../connections/connections.js'
+import { secretOf } from '../database/identity.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
@@ -79,9 +80,10 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     )
     // The database is the engine's, which commits by this map.
     const { map, metrics } = countingMap(engine.database.database, settings, environment)
-    const { cache, writer } = engine
+    const { cache, database, writer } = engine
     const views = new Views<string>({
       cache,
+      secret: () => secretOf(database),
       name: gridName,
       clock,
       logger,

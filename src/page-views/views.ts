@@ -12,6 +12,8 @@ import type { Count } from './middleware.js'
 
 interface ViewsParts<Subject> {
   readonly cache: Cache
+  /** Returns the database's secret. */
+  readonly secret: () => Promise<Buffer>
   readonly name: string
   readonly clock: Clock
   readonly logger: BurstLogger

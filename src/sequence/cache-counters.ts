@@ -41,6 +41,6 @@ export class CacheCounters {
   }
 
   #key(token: Buffer): string {
-    return `wide-cache:sequence:${this.#name}:${token.toString('hex')}`
+    return `sequence:${this.#name}:${token.toString('hex')}`
   }
 }

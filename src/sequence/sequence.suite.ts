@@ -5,7 +5,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../cache/cache.js'
+import { keyStartOf } from '../connections/namespace.js'
 import type { Database } from '../database/database.js'
+import { namespaceOf } from '../database/identity.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
@@ -41,6 +43,11 @@ export interface Bench extends Pair {
   counting(sequence: Sequence): Promise<number[]>
 }
 
+/** The cache's key of the counter of a generation. */
+async function keyOf(database: Database, name: string, token: Buffer): Promise<string> {
+  return `${keyStartOf(await namespaceOf(database))}sequence:${name}:${token.toString('hex')}`
+}
+
 export async function withBench(pair: Pair, body: (bench: Bench) => Promise<void>): Promise<void> {
   const { database, cache } = pair
   const name = `suite-${process.pid}-${names++}`
@@ -68,10 +75,7 @@ export async function withBench(pair: Pair, body: (bench: Bench) => Promise<void
     async lose() {
       const { token } = await bench.row()
       if (token) {
-        assert.equal(
-          await cache.delete(`wide-cache:sequence:${name}:${token.toString('hex')}`),
-          true,
-        )
+        assert.equal(await cache.delete(await keyOf(database, name, token)), true)
       }
     },
     async counting(sequence) {
@@ -238,11 +242,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     const { token } = await bench.row()
     await bench.lose()
     const last = await sequence.next()
-    await bench.cache.set(
-      `wide-cache:sequence:${bench.name}:${token!.toString('hex')}`,
-      Buffer.from('1'),
-      60,
-    )
+    await bench.cache.set(await keyOf(bench.database, bench.name, token!), Buffer.from('1'), 60)
     assert.equal(await bench.sequence().next(), last + 1)
     assert.equal(await sequence.next(), last + 2)
   })

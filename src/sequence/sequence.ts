@@ -53,7 +53,7 @@ export class SequenceIn {
     loggerOf('logger', logger)
     this.#connections = new Connections('Sequence', name, environment)
     this.#database = this.#connections.openDatabase(rest.database, ['sequence'], { logger })
-    const cache = this.#connections.openCache(rest.cache)
+    const cache = this.#connections.openNamespaced(rest.cache, this.#database, logger)
     this.#numbers = new Numbers({
       name,
       block,

@@ -11,7 +11,9 @@ import { VisitorHashes } from './visitor.js'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 const DAY = 24 * 3600 * 1000
-const KEY = 'wide-cache:activity:salt:2026-05-17'
+const KEY = 'salt:activity:2026-05-17'
+
+const SECRET = Buffer.alloc(32, 's')
 
 interface Visit {
   readonly time: number
@@ -31,6 +33,7 @@ function start(cache: Cache, clock: ManualClock): Process {
   const logger = new BurstLogger(log, clock.elapsed)
   const pseudonymizer = new Pseudonymizer<string>({
     cache,
+    secret: async () => SECRET,
     name: 'activity',
     clock,
     logger,
@@ -157,7 +160,7 @@ test('the salt changes with the UTC day, and leaves the cache two days later', a
   const after = one.visits.at(-1)!.visitor?.toString('hex')
   assert(after)
   assert.notEqual(after, before)
-  assert.notDeepEqual(await cache.get('wide-cache:activity:salt:2026-05-18'), await cache.get(KEY))
+  assert.notDeepEqual(await cache.get('salt:activity:2026-05-18'), await cache.get(KEY))
   await clock.advance(1.5 * DAY)
   assert.equal(await cache.get(KEY), undefined)
 })
@@ -167,7 +170,7 @@ test('at midnight a process asks for the new salt and forgets the old, unvisited
   const cache = memory({ now: clock.elapsed })
   const one = start(cache, clock)
   await clock.advance(DAY / 2)
-  const salt = await cache.get('wide-cache:activity:salt:2026-05-18')
+  const salt = await cache.get('salt:activity:2026-05-18')
   assert.equal(salt?.length, 32)
   // As if the new one had never come: the old one would be put back where it was lost.
   await cache.delete(KEY)
@@ -196,24 +199,24 @@ test('a salt that is asked for as the day ends is not taken for the next one', a
   answer()
   await flushPromises()
   assert(one.visits[0]?.visitor)
-  assert.equal((await inner.get('wide-cache:activity:salt:2026-05-18'))?.length, 32)
-  assert.notDeepEqual(await inner.get('wide-cache:activity:salt:2026-05-18'), await inner.get(KEY))
+  assert.equal((await inner.get('salt:activity:2026-05-18'))?.length, 32)
+  assert.notDeepEqual(await inner.get('salt:activity:2026-05-18'), await inner.get(KEY))
 })
 
-test('while the cache is silent a visit waits a second, the next ones not at all', async () => {
+test('while the cache is silent the first visit waits five seconds, later ones none', async () => {
   const clock = new ManualClock(NOON)
   const cache = shared(clock)
   cache.fault = () => 'silent'
   const one = start(cache, clock)
   one.pseudonymizer.pseudonymize('/', 'anna', undefined, 1)
-  await clock.advance(999)
+  await clock.advance(4_999)
   assert.equal(one.visits.length, 0)
   await clock.advance(1)
   assert.deepEqual(one.visits, [{ time: 1, visitor: null, page: '/' }])
   assert.equal(hashOf(one, 'anna'), undefined)
 })
 
-test('on a new day of which the cache says nothing, a visit waits a second again', async () => {
+test('on a new day of which the cache says nothing, a visit waits a second', async () => {
   const clock = new ManualClock(NOON)
   const cache = shared(clock)
   const one = start(cache, clock)

@@ -4,7 +4,11 @@ import type { BurstLogger } from '../support/logger.js'
 import { DailySalt } from './salt.js'
 import { VisitorHashes, bounded } from './visitor.js'
 
-/** Longest wait of a visit for the day's salt. */
+/**
+ * Longest wait of a visit for the first salt of the process, and for a later one. The first needs
+ * the database, which may be making its tables.
+ */
+const FIRST_PATIENCE_MS = 5_000
 const PATIENCE_MS = 1_000
 
 /** Visits that may wait; hashing so many when the salt comes takes a few milliseconds. */
@@ -25,7 +29,7 @@ interface WaitingVisit<Subject> {
 
 /**
  * Replaces identities by hashes under the day's salt, and forwards the visits. While the salt is
- * being asked for, visits wait, a second at most; while the cache does not give it they go on
+ * being asked for, visits wait, five seconds at most; while the cache does not give it they go on
  * without a visitor at once. Identities stay in here: what is forwarded has hashes only.
  */
 export class Pseudonymizer<Subject> {
@@ -34,6 +38,7 @@ export class Pseudonymizer<Subject> {
   readonly #salt: DailySalt
   #hashes: VisitorHashes | undefined
   #waiting: WaitingVisit<Subject>[] = []
+  #patienceMs = FIRST_PATIENCE_MS
   #deadline: Timer | undefined
   /** The last try gave no salt. */
   #gaveUp = false
@@ -41,6 +46,8 @@ export class Pseudonymizer<Subject> {
 
   constructor(parts: {
     cache: Cache
+    /** Returns the database's secret. */
+    secret: () => Promise<Buffer>
     name: string
     clock: Clock
     logger: BurstLogger
@@ -52,7 +59,7 @@ export class Pseudonymizer<Subject> {
   }
 
   /**
-   * Forwards a visit to `subject`, now or within a second. Without identity: without a visitor.
+   * Forwards a visit to `subject`, now or within five seconds. Without identity: without a visitor.
    * `userAgent`: what tells visitors of one identity (an address) from each other.
    */
   pseudonymize(
@@ -76,10 +83,10 @@ export class Pseudonymizer<Subject> {
       userAgent: bounded(userAgent),
       time,
     })
-    this.#deadline ??= this.#clock.after(PATIENCE_MS, () => this.#release(undefined))
+    this.#deadline ??= this.#clock.after(this.#patienceMs, () => this.#release(undefined))
   }
 
-  /** Resolves when all visits so far have been forwarded: within a second. */
+  /** Resolves when all visits so far have been forwarded: within five seconds. */
   forwarded(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve()
     return new Promise((resolve) => this.#whenForwarded.push(resolve))
@@ -98,6 +105,7 @@ export class Pseudonymizer<Subject> {
 
   #release(salt: Buffer | undefined): void {
     this.#gaveUp = salt === undefined
+    this.#patienceMs = PATIENCE_MS
     const hashes = salt && this.#under(salt)
     // Yesterday's, and with them who was here, are not kept until somebody comes.
     if (!hashes) this.#hashes = undefined

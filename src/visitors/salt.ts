@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Cache } from '../cache/cache.js'
 import { DAY_MS, type Clock, type Timer } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
-const SALT_BYTES = 32
+const PART_BYTES = 32
 
 /**
  * Clocks of two processes differ a little, so a day's salt outlives its day; then nobody can hash
@@ -18,22 +18,31 @@ const TTL_SECONDS = 2 * 24 * 3600
 const CHECK_MS = 120_000
 const RETRY_MS = 1_000
 
+/** Returns the salt that a secret and a random part make. */
+export function saltOf(secret: Buffer, part: Buffer): Buffer {
+  return createHmac('sha256', secret).update(part).digest()
+}
+
 /**
- * The random salt of the UTC day, shared by all processes through the cache and kept nowhere else.
- * Whoever comes first draws it; when the cache has lost it, the first that notices puts it back;
- * when it has another one, the cache's is taken. At the end of the day the process forgets it, and
- * two days later the cache has.
+ * The salt of the UTC day. It is made of the database's secret and of a random part that all
+ * processes share through the cache, and is kept nowhere. So neither the cache alone, nor the
+ * database alone, tells who a visitor was. The first process draws the random part. When the cache
+ * has lost it, the first process that notices puts it back; when it has another one, the cache's is
+ * taken. At the end of the day the process forgets both, and two days later the cache has.
  *
  * Asks the cache at creation, then every two minutes: of many processes one soon notices that it is
  * gone.
  */
 export class DailySalt {
   readonly #cache: Cache
+  readonly #secret: () => Promise<Buffer>
   readonly #keyStart: string
   readonly #clock: Clock
   readonly #logger: BurstLogger
   readonly #answered: (salt: Buffer | undefined) => void
   #day: number
+  /** The random part, as this process knows it, and the salt made of it. */
+  #part: Buffer | undefined
   #salt: Buffer | undefined
   #asking = false
   #timer: Timer | undefined
@@ -45,13 +54,16 @@ export class DailySalt {
    */
   constructor(parts: {
     cache: Cache
+    /** Returns the database's secret. */
+    secret: () => Promise<Buffer>
     name: string
     clock: Clock
     logger: BurstLogger
     answered: (salt: Buffer | undefined) => void
   }) {
     this.#cache = parts.cache
-    this.#keyStart = `wide-cache:${parts.name}:salt:`
+    this.#secret = parts.secret
+    this.#keyStart = `salt:${parts.name}:`
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#answered = parts.answered
@@ -64,7 +76,7 @@ export class DailySalt {
     const today = this.#today()
     if (today !== this.#day) {
       this.#day = today
-      this.#salt = undefined
+      this.#forget()
       void this.#ask()
     }
     return this.#salt
@@ -74,7 +86,11 @@ export class DailySalt {
   close(): void {
     this.#closed = true
     this.#timer?.cancel()
-    this.#salt = undefined
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#part = this.#salt = undefined
   }
 
   #today(): number {
@@ -87,11 +103,11 @@ export class DailySalt {
     this.#asking = true
     this.#timer?.cancel()
     const day = this.#day
-    let found: Buffer | undefined
+    let found: { readonly part: Buffer; readonly secret: Buffer } | undefined
     try {
-      found = await this.#exchange(
-        `${this.#keyStart}${new Date(day * DAY_MS).toISOString().slice(0, 10)}`,
-      )
+      const secret = await this.#secret()
+      const date = new Date(day * DAY_MS).toISOString().slice(0, 10)
+      found = { part: await this.#exchange(`${this.#keyStart}${date}`), secret }
       this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
     } catch (error) {
       // close() is followed by that of the cache, which ends a try under way.
@@ -99,15 +115,17 @@ export class DailySalt {
         const why = error instanceof Error ? error.message : 'unknown'
         this.#logger.warn(
           'salt',
-          `wide-cache: visits count without a visitor until the cache gives the day's salt ` +
-            `(${why})`,
+          `wide-cache: visits count without a visitor until the day's salt is known (${why})`,
         )
       }
     }
     this.#asking = false
     if (this.#closed) return
     if (day !== this.#day) return this.#ask()
-    if (found && !this.#salt?.equals(found)) this.#salt = found
+    if (found && !this.#part?.equals(found.part)) {
+      this.#part = found.part
+      this.#salt = saltOf(found.secret, found.part)
+    }
     const leftOfDay = DAY_MS - (this.#clock.now() % DAY_MS)
     this.#timer = this.#clock.after(this.#salt ? Math.min(CHECK_MS, leftOfDay) : RETRY_MS, () => {
       this.current()
@@ -116,17 +134,20 @@ export class DailySalt {
     this.#answered(this.#salt)
   }
 
-  /** The salt that the cache has under `key`, or ours if it has none. At most four operations. */
+  /**
+   * The random part that the cache has under `key`, or ours if it has none. At most four
+   * operations.
+   */
   async #exchange(key: string): Promise<Buffer> {
     const stored = await this.#cache.get(key)
-    if (stored?.length === SALT_BYTES) return stored
-    const ours = this.#salt ?? randomBytes(SALT_BYTES)
+    if (stored?.length === PART_BYTES) return stored
+    const ours = this.#part ?? randomBytes(PART_BYTES)
     if (stored) {
-      // No salt of ours: something else has written here.
+      // Something else has written here.
       if (await this.#cache.set(key, ours, TTL_SECONDS)) return ours
     } else if (await this.#cache.add(key, ours, TTL_SECONDS)) return ours
     const other = await this.#cache.get(key)
-    if (other?.length === SALT_BYTES) return other
+    if (other?.length === PART_BYTES) return other
     throw new Error('the cache does not store it')
   }
 }

@@ -6,7 +6,7 @@ import { systemEnvironment } from '../support/environment.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { CachedRead } from './cached-read.js'
 
-const FIGURES = 'wide-cache:test:read:test:figures'
+const FIGURES = 'read:name:test:figures'
 const TTL_SECONDS = 10
 
 /** A process that reads, and its cache, whose time goes with the process's. */
@@ -18,12 +18,12 @@ function bench() {
     cache,
     environment: { ...systemEnvironment, clock },
     key: 'test',
-    keyStart: async () => 'wide-cache:test:',
+    name: 'name',
     ttlSeconds: TTL_SECONDS,
     async query() {
       world.queries++
       if (world.fails) throw new Error('SQL is away')
-      return world.queries
+      return { figures: world.queries, readAt: clock.now() }
     },
   })
   return {
@@ -31,7 +31,11 @@ function bench() {
     cache,
     world,
     read,
-    others: (figures: number) => cache.set(FIGURES, Buffer.from(String(figures)), 100),
+    /** Another process shares figures that it has read so many milliseconds ago. */
+    others: (figures: number, agoMs = 0) => {
+      const reading = { figures, readAt: clock.now() - agoMs }
+      return cache.set(FIGURES, Buffer.from(JSON.stringify(reading)), 100)
+    },
   }
 }
 
@@ -88,4 +92,32 @@ test('where there never were figures, SQL is asked once a second, however many a
   world.fails = false
   await clock.advance(TTL_SECONDS * 1000)
   assert.equal(await read.read(), 2)
+})
+
+test('older figures in the cache replace no newer ones of this process', async () => {
+  const { clock, world, read, others } = bench()
+  assert.equal(await read.read(), 1)
+  await clock.advance(1_000)
+  await others(50)
+  assert.equal(await read.read(), 50)
+  // From a cache that was away for an hour.
+  await others(60, 3600_000)
+  await clock.advance(1_000)
+  assert.equal(await read.read(), 50)
+  assert.equal(world.queries, 1)
+})
+
+test("where the database's clock has gone back, SQL is asked in the end", async () => {
+  const { clock, cache, world, read, others } = bench()
+  assert.equal(await read.read(), 1)
+  const lease = FIGURES.replace('figures', 'lease')
+  for (let seconds = 0; seconds < 3 * TTL_SECONDS; seconds++) {
+    await clock.advance(1_000)
+    // Others read, by the clock as it is now.
+    await cache.set(lease, Buffer.from('1'), TTL_SECONDS)
+    await others(50 + seconds, 3600_000)
+    if (seconds < 3 * TTL_SECONDS - 1) assert.equal(await read.read(), 1, `after ${seconds} s`)
+  }
+  assert.equal(await read.read(), 2)
+  assert.equal(world.queries, 2)
 })

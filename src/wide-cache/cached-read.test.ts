@@ -12,13 +12,16 @@ function cacheBy(clock: ManualClock): Cache {
 }
 
 function reading(cache: Cache, clock: ManualClock, query: () => Promise<number>) {
-  return new CachedRead({
+  return new CachedRead<number>({
     cache,
     environment: { ...systemEnvironment, clock },
     key: 'test',
-    keyStart: async () => 'wide-cache:test:',
+    name: 'name',
     ttlSeconds: 2,
-    query,
+    async query() {
+      const readAt = clock.now()
+      return { figures: await query(), readAt }
+    },
   })
 }
 
@@ -150,5 +153,20 @@ test('a cache that stops answering after the query does not cause another one', 
   assert.equal(await read.read(), 1)
   await clock.advance(1999)
   assert.equal(await read.read(), 1, 'read for this process alone, it serves for the whole time')
+  await cache.close()
+})
+
+test('a lease holder that reads for too long does not replace newer figures', async () => {
+  const clock = new ManualClock(0)
+  const cache = cacheBy(clock)
+  const { query, answers } = heldQuery()
+  const [slow, other] = [reading(cache, clock, query), reading(cache, clock, async () => 2)]
+  const first = slow.read()
+  await flushPromises()
+  await clock.advance(3_000)
+  assert.equal(await other.read(), 2)
+  answers[0]!(1)
+  assert.equal(await first, 1)
+  assert.equal(await reading(cache, clock, async () => 3).read(), 2, 'the cache has the newer ones')
   await cache.close()
 })

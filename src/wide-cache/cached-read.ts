@@ -15,20 +15,36 @@ const LAST_GOOD_SECONDS = 24 * 3600
 const COLD_WAIT_MS = 50
 const COLD_WAITS = 40
 
+/**
+ * Lifetimes of figures for which a process keeps its own while the cache has older ones. Then the
+ * database is asked.
+ */
+const OLDER_FOR = 3
+
 /** Longest wait of callers for a database that does not answer, if there are older figures. */
 const PATIENCE_MS = 1_000
 
-/** Figures, which may themselves be `null`. */
-interface Known<Figures> {
+/** Figures, which may themselves be `null`, and when SQL was asked for them. */
+export interface Reading<Figures> {
   readonly figures: Figures
+  /** Milliseconds since the Unix epoch, by the database's clock. */
+  readonly readAt: number
+}
+
+/** A reading that this process remembers. Times are by `clock.elapsed()`. */
+interface Memo<Figures> extends Reading<Figures> {
+  /** Moment at which it came. */
+  readonly since: number
+  /** Moment until which nobody is asked for a newer one. */
+  readonly until: number
 }
 
 /** Parts of a {@link CachedRead} that are the same for all figures. */
 export interface CachedReadParts {
   readonly cache: Cache
   readonly environment: Environment
-  /** Returns the start of all cache keys of the name. */
-  readonly keyStart: () => Promise<string>
+  /** The name that the figures are of. */
+  readonly name: string
   readonly ttlSeconds: number
 }
 
@@ -37,33 +53,32 @@ export interface CachedReadParts {
  * The process that takes the lease reads. All others use the figures in the cache, and the last
  * good ones while SQL is away. Without a cache each process reads for itself, once in `ttlSeconds`.
  * Where there never were any figures, a process asks once a second at most.
+ *
+ * Older figures never replace newer ones: neither in the cache, whose lease may end before its
+ * holder has read, nor in a process, which may meet a cache that was away for hours.
  */
 export class CachedRead<Figures> {
   readonly #cache: Cache
   readonly #environment: Environment
-  readonly #keyStart: () => Promise<string>
-  /** Tells the figures from others of the name. */
   readonly #key: string
-  /** Start of all cache keys of the name, as last known. */
-  #knownKeyStart: string | undefined
   readonly #ttlSeconds: number
-  readonly #query: () => Promise<Figures>
-  #memo: (Known<Figures> & { readonly until: number }) | undefined
+  readonly #query: () => Promise<Reading<Figures>>
+  #memo: Memo<Figures> | undefined
   #answer: Promise<Figures> | undefined
   /** Reason why there are no figures at all, and the moment until which callers get it. */
   #failure: { readonly error: unknown; readonly until: number } | undefined
 
-  constructor(parts: CachedReadParts & { key: string; query: () => Promise<Figures> }) {
+  /** @param parts.key tells the figures from others of the name, and says all they depend on */
+  constructor(parts: CachedReadParts & { key: string; query: () => Promise<Reading<Figures>> }) {
     this.#cache = parts.cache
     this.#environment = parts.environment
-    this.#keyStart = parts.keyStart
-    this.#key = parts.key
+    this.#key = `read:${parts.name}:${parts.key}`
     this.#ttlSeconds = parts.ttlSeconds
     this.#query = parts.query
   }
 
   /**
-   * Returns the figures. @throws the error of the query, or of `keyStart`, if there never were any.
+   * Returns the figures. @throws the error of the query if there never were any.
    */
   read(): Promise<Figures> {
     const now = this.#environment.clock.elapsed()
@@ -87,11 +102,6 @@ export class CachedRead<Figures> {
   }
 
   async #refresh(): Promise<Figures> {
-    try {
-      this.#knownKeyStart = await this.#keyStart()
-    } catch (error) {
-      return this.#lastGood(error)
-    }
     const lease = await this.#takeLease()
     if (lease === 'of another') {
       const found = await this.#waitForOther()
@@ -100,24 +110,24 @@ export class CachedRead<Figures> {
       // Callers who lose patience while the query is under way get these.
       await this.#recall(0)
     }
-    let figures: Figures
+    const { clock } = this.#environment
+    const began = clock.elapsed()
+    let reading: Reading<Figures>
     try {
-      figures = await this.#query()
+      reading = await this.#query()
     } catch (error) {
       return this.#lastGood(error)
     }
-    const isShared = lease === 'ours' && (await this.#share(figures))
-    return this.#remember(figures, isShared ? this.#memoMs : this.#ttlSeconds * 1000)
+    const isLate = clock.elapsed() - began >= this.#ttlMs
+    const isShared = lease === 'ours' && (await this.#share(reading, isLate))
+    return this.#remember(reading, isShared ? this.#memoMs : this.#ttlMs).figures
   }
 
   /** Tries to take the lease, whose holder reads. `undefined`: the cache does not answer. */
   async #takeLease(): Promise<'ours' | 'of another' | undefined> {
     try {
-      const isOurs = await this.#cache.add(
-        `${this.#knownKeyStart}read:${this.#key}:lease`,
-        Buffer.from('1'),
-        this.#ttlSeconds,
-      )
+      const lease = `${this.#key}:lease`
+      const isOurs = await this.#cache.add(lease, Buffer.from('1'), this.#ttlSeconds)
       return isOurs ? 'ours' : 'of another'
     } catch {
       return undefined
@@ -129,7 +139,7 @@ export class CachedRead<Figures> {
    * Waits for the other process if there are neither. `undefined`: the cache does not answer, or no
    * figures came in time.
    */
-  async #waitForOther(): Promise<Known<Figures> | undefined> {
+  async #waitForOther(): Promise<Reading<Figures> | undefined> {
     for (let waits = 0; waits < COLD_WAITS; waits++) {
       const value = await this.#recall(this.#memoMs)
       if (value !== 'none') return value
@@ -139,15 +149,18 @@ export class CachedRead<Figures> {
     return undefined
   }
 
-  /** Puts the figures into the cache. `false`: it does not answer. */
-  async #share(figures: Figures): Promise<boolean> {
+  /**
+   * Puts a reading into the cache. `false`: the cache does not answer.
+   *
+   * @param isLate whether the lease may have ended, and another process have put newer figures
+   * there
+   */
+  async #share(reading: Reading<Figures>, isLate: boolean): Promise<boolean> {
     try {
-      const value = Buffer.from(JSON.stringify(figures))
-      await this.#cache.set(
-        `${this.#knownKeyStart}read:${this.#key}:figures`,
-        value,
-        LAST_GOOD_SECONDS,
-      )
+      const key = `${this.#key}:figures`
+      const other = isLate ? await this.#cache.get(key) : undefined
+      if (other && readingIn(other).readAt > reading.readAt) return true
+      await this.#cache.set(key, Buffer.from(JSON.stringify(reading)), LAST_GOOD_SECONDS)
       return true
     } catch {
       return false
@@ -155,14 +168,19 @@ export class CachedRead<Figures> {
   }
 
   /**
-   * Reads the figures from the cache, and remembers them for `ms`. `none`: it has none.
-   * `undefined`: it does not answer.
+   * Reads the figures from the cache, and remembers them for `ms`, unless those of this process are
+   * newer. `none`: it has none. `undefined`: it does not answer, or has had older ones for so long
+   * that the database's clock must have been put back.
    */
-  async #recall(ms: number): Promise<Known<Figures> | 'none' | undefined> {
+  async #recall(ms: number): Promise<Reading<Figures> | 'none' | undefined> {
     try {
-      const value = await this.#cache.get(`${this.#knownKeyStart}read:${this.#key}:figures`)
+      const value = await this.#cache.get(`${this.#key}:figures`)
       if (!value) return 'none'
-      return { figures: this.#remember(JSON.parse(value.toString()) as Figures, ms) }
+      const reading = readingIn<Figures>(value)
+      const memo = this.#memo
+      if (!memo || reading.readAt >= memo.readAt) return this.#remember(reading, ms)
+      const isLong = this.#environment.clock.elapsed() - memo.since >= OLDER_FOR * this.#ttlMs
+      return isLong ? undefined : memo
     } catch {
       return undefined
     }
@@ -170,22 +188,34 @@ export class CachedRead<Figures> {
 
   /** Returns the newest figures there are. @throws `error` if there are none */
   async #lastGood(error: unknown): Promise<Figures> {
-    const found =
-      this.#knownKeyStart === undefined ? undefined : await this.#recall(AFTER_FAILURE_MS)
+    const found = await this.#recall(AFTER_FAILURE_MS)
     if (found && found !== 'none') return found.figures
-    if (this.#memo) return this.#remember(this.#memo.figures, AFTER_FAILURE_MS)
+    if (this.#memo) return this.#remember(this.#memo, AFTER_FAILURE_MS).figures
     // Or each request would ask a database that is in trouble.
     this.#failure = { error, until: this.#environment.clock.elapsed() + AFTER_FAILURE_MS }
     throw error
   }
 
-  /** Time for which shared figures are used before the cache is asked again, in milliseconds. */
-  get #memoMs(): number {
-    return Math.min(MEMO_MS, this.#ttlSeconds * 1000)
+  get #ttlMs(): number {
+    return this.#ttlSeconds * 1000
   }
 
-  #remember(figures: Figures, ms: number): Figures {
-    this.#memo = { figures, until: this.#environment.clock.elapsed() + ms }
-    return figures
+  /** Time for which shared figures are used before the cache is asked again, in milliseconds. */
+  get #memoMs(): number {
+    return Math.min(MEMO_MS, this.#ttlMs)
   }
+
+  #remember({ figures, readAt }: Reading<Figures>, ms: number): Reading<Figures> {
+    const now = this.#environment.clock.elapsed()
+    const since = this.#memo?.readAt === readAt ? this.#memo.since : now
+    this.#memo = { figures, readAt, since, until: now + ms }
+    return this.#memo
+  }
+}
+
+/** @throws SyntaxError, TypeError if somebody else has put something there */
+function readingIn<Figures>(value: Buffer): Reading<Figures> {
+  const reading = JSON.parse(value.toString()) as Reading<Figures>
+  if (!Number.isFinite(reading.readAt)) throw new TypeError('figures that are not ours')
+  return reading
 }

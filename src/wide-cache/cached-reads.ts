@@ -1,4 +1,4 @@
-import { CachedRead, type CachedReadParts } from './cached-read.js'
+import { CachedRead, type CachedReadParts, type Reading } from './cached-read.js'
 
 /** Most keys whose figures a process remembers. */
 const MAX_READS = 200
@@ -17,7 +17,7 @@ export class CachedReads {
    * Returns the figures of `key`, which `query` reads. @throws the error of the query, if there are
    * no older figures
    */
-  read<Figures>(key: string, query: () => Promise<Figures>): Promise<Figures> {
+  read<Figures>(key: string, query: () => Promise<Reading<Figures>>): Promise<Figures> {
     const read = this.#reads.get(key) ?? new CachedRead({ ...this.#parts, key, query })
     this.#reads.delete(key)
     this.#reads.set(key, read)

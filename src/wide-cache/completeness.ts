@@ -38,14 +38,14 @@ export class Completeness {
   }
 
   /** Returns that moment, whether it is longer ago than it should be, and when it will be. */
-  async read(): Promise<Omit<ReadContext, 'name'>> {
+  async read(): Promise<Omit<ReadContext, 'name'> & { readonly readAt: number }> {
     const { settings, database, record, watch } = this.#parts
     const now = await watch.now(database)
     const states = await record.states(database)
     const { asOf, overdueMs, byWriters } = completeUpTo(states, now, settings)
     if (byWriters) this.#warnOfNoCollector()
     const staleAt = now - overdueMs + settings.readTtlSeconds * 1000 + MEMO_MS
-    return { asOf, stale: overdueMs > 0, staleAt }
+    return { asOf, stale: overdueMs > 0, staleAt, readAt: now }
   }
 
   #warnOfNoCollector(): void {

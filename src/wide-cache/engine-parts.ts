@@ -1,13 +1,15 @@
 import type { Connections } from '../connections/connections.js'
-import { CountingCache, CountingDatabase } from '../connections/counting.js'
+import { CountingCache, CountingDatabase, type ErrorCounts } from '../connections/counting.js'
+import { type NamespacedCache, namespaced } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
+import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { ClockWatch } from './clock-watch.js'
 import { DrainTurns } from './collector/drain-turns.js'
-import { Marks } from './collector/marks.js'
 import { NameDrain } from './collector/name-drain.js'
+import { SameCache } from './collector/same-cache.js'
 import type { EngineSettings } from './engine-settings.js'
 import { entering } from './entering.js'
 import { stampOf } from './frame.js'
@@ -26,16 +28,15 @@ export interface EngineParts<Row> {
   /** That of the environment. */
   readonly clock: Clock
   readonly logger: BurstLogger
-  readonly cache: CountingCache
+  readonly cache: NamespacedCache
+  readonly cacheErrors: ErrorCounts
   /** Prepared: before its first use it has the tables, and the name and the grid are entered. */
   readonly database: PreparedDatabase
   readonly watch: ClockWatch
   readonly record: GridRecord
-  readonly marks: Marks
-  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  readonly sameCache: SameCache
+  /** Compares the cache with that of the collectors, and with the database. */
   readonly compare: () => Promise<void>
-  /** Returns the start of all keys of this process's grid, once it is known from SQL. */
-  readonly keyStart: () => Promise<string>
   readonly published: PublishedWatermark
   readonly ledger: Ledger<Row>
   /** Starting value of the checksums of frames of its kind. */
@@ -53,36 +54,39 @@ export function engineParts<Row>(
   const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, codec, commit } = settings
   const { clock, newId } = environment
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
-  const cache = new CountingCache(connections.openCache(settings.cache), clock)
-  const { scope } = cache
+  const counted = new CountingCache(connections.openCache(settings.cache), clock)
+  const { scope } = counted
   const watch = new ClockWatch(clock, logger)
   const record = new GridRecord({ name, geometry: settings, owner: newId(), scope, newId })
-  const enter = entering({ settings, scope, clock, watch, record })
+  const entersSql = entering({ settings, scope, clock, watch, record })
+  const enter = async (raw: Queryable): Promise<void> => {
+    await entersSql(raw)
+    // Now, while SQL answers: no frame is placed before.
+    await cache.namespace.enterBy(raw)
+  }
   const tables = ['wide-cache', ...settings.tables]
   const database = connections.openDatabase(settings.database, tables, {
     logger: settings.logger,
     through: (opened) => CountingDatabase.of(opened, clock),
     enter,
   })
-  const marks = new Marks({ name, cache, database, record, clock, logger, newId })
+  const cache: NamespacedCache = namespaced(counted, { database, environment, logger })
+  const sameCache = new SameCache({ settings, cache, database, record, logger })
   const parts = {
     settings,
     environment,
     clock,
     logger,
     cache,
+    cacheErrors: counted.errors,
     database,
     watch,
     record,
-    marks,
+    sameCache,
     async compare() {
-      await marks.compare()
+      await sameCache.compare()
       // Unused for so long that it was forgotten.
       if (!record.grid) await enter(database)
-    },
-    async keyStart() {
-      await database.migrate()
-      return record.grid!.keys.start
     },
     published: new PublishedWatermark({ cache, clock, drainAfterLayers, periodSeconds }),
     ledger: new Ledger<Row>({

@@ -1,5 +1,5 @@
 import type { Connections } from '../connections/connections.js'
-import type { CountingCache } from '../connections/counting.js'
+import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import { sleep } from '../support/clock.js'
@@ -30,7 +30,7 @@ export class Engine<Row> {
   /** Tells from creation to closing what is under way. Owns the cache and the database. */
   readonly connections: Connections<CloseReport>
   readonly environment: Environment
-  readonly cache: CountingCache
+  readonly cache: NamespacedCache
   readonly database: PreparedDatabase
   readonly writer: Writer<Row>
   readonly operations: Operations
@@ -46,7 +46,7 @@ export class Engine<Row> {
     environment: Environment,
   ) {
     const parts = engineParts(connections, settings, environment)
-    const { cache, keyStart } = parts
+    const { cache } = parts
     this.connections = connections
     this.environment = environment
     this.cache = cache
@@ -54,8 +54,8 @@ export class Engine<Row> {
     this.#parts = parts
     this.writer = new Writer(parts)
     this.#completeness = new Completeness(parts)
-    const ttlSeconds = settings.readTtlSeconds
-    this.#reads = new CachedReads({ cache, environment, keyStart, ttlSeconds })
+    const { name, readTtlSeconds: ttlSeconds } = settings
+    this.#reads = new CachedReads({ cache, environment, name, ttlSeconds })
     this.operations = new Operations({ ...parts, connections, writer: this.writer })
     if (settings.collect !== false) this.collect(settings.collect)
   }
@@ -90,9 +90,10 @@ export class Engine<Row> {
     read: (database: Queryable, context: ReadContext) => Promise<Figures>,
   ): Promise<Figures> {
     const { name } = this.#parts.settings
-    return this.#reads.read(key, async () =>
-      read(this.database, { name, ...(await this.#completeness.read()) }),
-    )
+    return this.#reads.read(key, async () => {
+      const { readAt, ...context } = await this.#completeness.read()
+      return { readAt, figures: await read(this.database, { name, ...context }) }
+    })
   }
 
   /**

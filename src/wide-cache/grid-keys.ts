@@ -4,20 +4,15 @@
  */
 export class GridKeys {
   readonly id: Buffer
-  /** Start of all keys. */
-  readonly start: string
-  /** The key of the list of marks; see marks.ts. */
-  readonly marks: string
   /** The key of the published watermark; see published-watermark.ts. */
   readonly watermark: string
   readonly #cellStart: string
 
   constructor(id: Buffer) {
     this.id = id
-    this.start = `wide-cache:${id.toString('hex')}:`
-    this.marks = `${this.start}marks`
-    this.watermark = `${this.start}watermark`
-    this.#cellStart = `${this.start}cell:`
+    const start = `grid:${id.toString('hex')}:`
+    this.watermark = `${start}watermark`
+    this.#cellStart = `${start}cell:`
   }
 
   cell(layer: number, column: number): string {

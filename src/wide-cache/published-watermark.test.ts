@@ -23,7 +23,7 @@ function bench(behindMs: number) {
   const writer = new PublishedWatermark(settings)
   return {
     clock,
-    collected: (layer: number) => void collector.publish(grid, layer),
+    collected: (layer: number) => void collector.publish(cache, grid, layer),
     layer: async () => {
       await writer.refresh(grid, 100)
       return writer.layerOf(grid, clock.now())
@@ -79,8 +79,8 @@ test('a collector of two grids leaves to each what it has published there', asyn
   const settings = { drainAfterLayers: 2, periodSeconds: 1 } as const
   const collector = new PublishedWatermark({ ...settings, cache, clock: new ManualClock(NOW) })
   const other = new Grid(Buffer.alloc(16, 2), { width: 1, layerSeconds: 60 })
-  await collector.publish(grid, 1_000)
-  await collector.publish(other, 10)
+  await collector.publish(cache, grid, 1_000)
+  await collector.publish(cache, other, 10)
   await collector.withdraw(grid)
   assert.equal(String(await cache.get(grid.keys.watermark)), '1000 ended')
 })
@@ -98,10 +98,10 @@ test('a collector that ends leaves the newest watermark, though the cache was sl
   const cache = memory()
   const clock = new ManualClock(NOW)
   const collector = new PublishedWatermark({ cache, clock, drainAfterLayers: 2, periodSeconds: 1 })
-  await collector.publish(grid, PRESENT - 3)
+  await collector.publish(cache, grid, PRESENT - 3)
   const { set } = cache
   Object.assign(cache, { set: () => new Promise(() => undefined) })
-  void collector.publish(grid, PRESENT - 2)
+  void collector.publish(cache, grid, PRESENT - 2)
   Object.assign(cache, { set })
   await collector.withdraw(grid)
   assert.equal(String(await cache.get(grid.keys.watermark)), `${PRESENT - 2} ended`)
@@ -117,7 +117,7 @@ test('a cache that does not answer is waited for as long as asked, and no longer
   const cache = memory()
   const clock = new ManualClock(NOW - 20_000)
   const writer = new PublishedWatermark({ cache, clock, drainAfterLayers: 2, periodSeconds: 1 })
-  await writer.publish(grid, PRESENT - 2)
+  await writer.publish(cache, grid, PRESENT - 2)
   await writer.refresh(grid, 100)
   Object.assign(cache, { get: () => new Promise(() => undefined) })
   let isOver = false

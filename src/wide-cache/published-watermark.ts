@@ -53,12 +53,12 @@ export class PublishedWatermark {
   }
 
   /**
-   * Publishes the next watermark of a grid, until the next run may have begun. Resolves when the
-   * cache has it, or does not take it.
+   * Publishes the next watermark of a grid in the cache that its cells are read from, until the
+   * next run may have begun. Resolves when the cache has it, or does not take it.
    */
-  async publish(grid: Grid, watermark: number): Promise<void> {
+  async publish(cache: Cache, grid: Grid, watermark: number): Promise<void> {
     this.#own.set(grid.keys.watermark, watermark)
-    await this.#put(grid, String(watermark))
+    await this.#put(cache, grid, String(watermark))
   }
 
   /**
@@ -69,7 +69,7 @@ export class PublishedWatermark {
    */
   async withdraw(grid: Grid): Promise<void> {
     const own = this.#own.get(grid.keys.watermark)
-    if (own !== undefined) await this.#put(grid, `${own} ended`)
+    if (own !== undefined) await this.#put(this.#cache, grid, `${own} ended`)
   }
 
   /**
@@ -108,9 +108,9 @@ export class PublishedWatermark {
     await Promise.race([reading, sleep(this.#clock, patienceMs)])
   }
 
-  async #put(grid: Grid, text: string): Promise<void> {
+  async #put(cache: Cache, grid: Grid, text: string): Promise<void> {
     const { watermark } = grid.keys
-    await this.#cache.set(watermark, Buffer.from(text), this.#ttlSeconds).catch(() => undefined)
+    await cache.set(watermark, Buffer.from(text), this.#ttlSeconds).catch(() => undefined)
   }
 
   /** Reads the watermark from the cache. `undefined`: there is none, or no answer came. */

@@ -22,7 +22,7 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
       database: { ...parts.database, migrate: async () => void (await isReady()) },
       nameDrain,
       turns: new DrainTurns(parts.environment, nameDrain),
-      compare: () => parts.marks.compare(),
+      compare: () => parts.sameCache.compare(),
     },
     '* * * * * *',
     1,
@@ -104,7 +104,7 @@ test('a collector that ends takes back nothing that the next one has published',
     })
     // So that nothing is under way any more.
     await orders.pass(1)
-    const published = String(await orders.store.get(grid!.keys.watermark))
+    const published = String(await orders.store.get(orders.keyStart() + grid!.keys.watermark))
     assert(parseInt(published) >= watermarkOf(orders), `${published} is published`)
   })
 })

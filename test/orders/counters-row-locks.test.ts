@@ -9,7 +9,9 @@ import { memory } from '../../src/cache/memory.js'
 import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import { GlobalCounter } from '../../src/counters/global-counter.js'
 import { ShardedCounter } from '../../src/counters/sharded-counter.js'
+import { keyStartOf } from '../../src/connections/namespace.js'
 import { type Database, DatabaseError } from '../../src/database/database.js'
+import { namespaceOf } from '../../src/database/identity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { ExportQueue } from '../../src/export-queue/export-queue.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
@@ -139,10 +141,11 @@ test('MariaDB: no value is persisted while a new generation takes their maximum'
     })
     const second = slow.increment()
     await persists.opened
+    const start = keyStartOf(await namespaceOf(database))
     const { rows } = await database.query(
       'SELECT LOWER(HEX(token)) AS token FROM global_counter_generations',
     )
-    assert(await cache.delete(`wide-cache:global-counter:law:${rows[0]!['token']}`))
+    assert(await cache.delete(`${start}global-counter:law:${rows[0]!['token']}`))
     const { database: stops, overtaking } = stopping(database, /FROM global_counter_shards/, () => {
       mayPersist.open()
       return second

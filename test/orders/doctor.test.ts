@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkServerLists } from '../../src/cli/doctor/records.js'
-import { BurstLogger } from '../../src/support/logger.js'
-import { Marks } from '../../src/wide-cache/collector/marks.js'
+import { namespaced } from '../../src/connections/namespaced-cache.js'
 import { GridRecord } from '../../src/wide-cache/ledger/grid-record.js'
+import { sleep } from '../../src/support/clock.js'
 import { explore, type Ports } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
 import { SILENT } from '../../src/support/logger.js'
+
+/** Time after which a process puts a mark again. */
+const LOOK_MS = 10_001
 
 /** Marks in the cache's list, of which the next one begins it anew. */
 const MARKS = 60
@@ -16,12 +19,18 @@ async function collector({ cache, database, environment }: Ports): Promise<() =>
   const { clock, newId } = environment
   const grid = { name: 'site', geometry: { width: 1, layerSeconds: 1 } }
   const record = new GridRecord({ ...grid, owner: newId(), scope: 'shared', newId })
-  const logger = new BurstLogger(SILENT, clock.elapsed)
-  const marks = new Marks({ cache, database, record, clock, logger, name: grid.name, newId })
+  const { namespace } = namespaced(cache, {
+    database,
+    environment,
+    logger: SILENT,
+  })
   await record.enter(database, EPOCH, 0)
+  await namespace.enter()
   return async () => {
-    const mark = await marks.put(record.grid!.keys, EPOCH)
-    assert(Buffer.isBuffer(mark))
+    await sleep(clock, LOOK_MS)
+    await namespace.look()
+    const mark = namespace.newest
+    assert(mark)
     await database.query('UPDATE wide_cache_grids SET mark = ?', [mark])
   }
 }

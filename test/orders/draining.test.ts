@@ -68,11 +68,12 @@ function unlessServer(error: unknown): void {
 }
 
 /** Puts cells into the present layer and those after it, and returns the first layer. */
-async function fillLayers({ store }: Orders, parts: Parts, cells: Buffer[]): Promise<number> {
+async function fillLayers(orders: Orders, parts: Parts, cells: Buffer[]): Promise<number> {
+  const { store } = orders
   const grid = parts.record.grid!
   const first = grid.layers.at(parts.clock.now())
   for (const [index, cell] of cells.entries()) {
-    await store.set(grid.keys.cell(first + index, 0), cell, 60)
+    await store.set(orders.keyStart() + grid.keys.cell(first + index, 0), cell, 60)
   }
   return first
 }
@@ -113,13 +114,14 @@ test('two drains bring each frame once, and delete a cell when SQL has its frame
 
 /** A process whose transactions end as those do that meet the locks of others. */
 function locked(parts: Parts): Parts {
-  const { database } = parts
+  const { ports } = parts
+  const { database } = ports
   const transaction: Database['transaction'] = (work) =>
     database.transaction(work).catch((error: unknown) => {
       if (!(error instanceof DatabaseError)) throw error
       throw new DatabaseError('LOCK_WAIT_TIMEOUT', 'lock', error.message)
     })
-  return partsOf({ ...parts, database: { ...database, transaction } }, { maxCommitRows: 1 })
+  return partsOf({ ...ports, database: { ...database, transaction } }, { maxCommitRows: 1 })
 }
 
 for (const [how, failing, beside] of [

@@ -114,16 +114,16 @@ test('a timer ends when nothing else can come, or earlier for a preemption', asy
 
 /** Adds 1 to the number of the only row: reads it with `clause`, then writes it. */
 async function increment(tx: Queryable, clause: string): Promise<void> {
-  const { rows } = await tx.query(`SELECT made_at FROM wide_cache_marks${clause}`)
-  await tx.query('UPDATE wide_cache_marks SET made_at = ?', [Number(rows[0]!['made_at']) + 1])
+  const { rows } = await tx.query(`SELECT number FROM wide_cache_marks${clause}`)
+  await tx.query('UPDATE wide_cache_marks SET number = ?', [Number(rows[0]!['number']) + 1])
 }
 
 async function twoIncrements(orders: Orders, clause: string): Promise<void> {
-  orders.look("INSERT INTO wide_cache_marks VALUES (x'01', x'01', 0)")
+  orders.look("INSERT INTO wide_cache_marks VALUES (0, x'01')")
   const one = (name: string) => () =>
     orders.actor(name).database.transaction((tx) => increment(tx, clause))
   await orders.together({ a: one('a'), b: one('b') })
-  assert.equal(orders.look('SELECT made_at FROM wide_cache_marks')[0]!['made_at'], 2)
+  assert.equal(orders.look('SELECT number FROM wide_cache_marks')[0]!['number'], 2)
 }
 
 test('transactions that read for update exclude each other, plain reads do not', async () => {
@@ -144,8 +144,8 @@ test('a statement that fails ends its transaction, and nothing of it stays', asy
         a: () =>
           database
             .transaction(async (tx) => {
-              await tx.query("INSERT INTO wide_cache_marks VALUES (x'01', x'01', 0)").catch(() => 0)
-              await tx.query("INSERT INTO wide_cache_marks VALUES (x'01', x'02', 0)").catch(() => 0)
+              await tx.query("INSERT INTO wide_cache_marks VALUES (1, x'01')").catch(() => 0)
+              await tx.query("INSERT INTO wide_cache_marks VALUES (2, x'02')").catch(() => 0)
             })
             .catch(() => undefined),
       })

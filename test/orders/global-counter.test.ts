@@ -19,7 +19,7 @@ function keyOf(orders: Orders): string {
   const [row] = orders.look(
     'SELECT lower(hex(token)) AS token FROM global_counter_generations ORDER BY generation DESC',
   )
-  return `wide-cache:global-counter:law:${row!['token']}`
+  return `${orders.keyStart()}global-counter:law:${row!['token']}`
 }
 
 function generations(orders: Orders): number {

@@ -72,7 +72,7 @@ test('a grid in which a drain finds frames is not removed as old', async () => {
     const grid = record.grid!
     const drain = drainOf(one)
     await orders.store.set(
-      grid.keys.cell(grid.layers.at(clock.now()), 0),
+      orders.keyStart() + grid.keys.cell(grid.layers.at(clock.now()), 0),
       new Sender(WRITER).frame(0).bytes,
       60,
     )
@@ -188,20 +188,18 @@ test('a name whose removal fails is found again until all of it is removed', asy
       await enterGrid(orders, [parts])
       await orders.alone(async () => {
         await enterName(parts.database, OWN)
-        await parts.marks.put(parts.record.grid!.keys, 0)
         await parts.ledger.commit([new Sender(WRITER).frame(0)])
         await parts.ledger.keepForeign([Buffer.from('no frame')])
       })
       const left = () =>
-        ['names', 'grids', 'marks', 'writers', 'ranges', 'quarantine'].filter(
+        ['names', 'grids', 'writers', 'ranges', 'quarantine'].filter(
           (table) => orders.look(`SELECT 1 FROM wide_cache_${table}`).length > 0,
         )
-      assert.deepEqual(left(), ['names', 'grids', 'marks', 'writers', 'quarantine'])
+      assert.deepEqual(left(), ['names', 'grids', 'writers', 'quarantine'])
       await orders.together({
         operator: () => removeName(database, cache, NAME).catch(() => undefined),
       })
       assert(left().length === 0 || left().includes('names'), left().join())
-      assert(!left().includes('marks') || left().includes('grids'), left().join())
       await orders.alone(() => removeName(database, cache, NAME))
       assert.deepEqual(left(), [])
     },
@@ -229,7 +227,7 @@ test('a process of the kind that is refused enters no grid and places nothing', 
       const [grid] = grids(orders)
       const layer = Math.floor(orders.actor('').environment.clock.now() / LAYER_MS)
       for (let at = layer - 10; at <= layer; at++) {
-        const key = new GridKeys(grid!['id'] as Buffer).cell(at, 0)
+        const key = orders.keyStart() + new GridKeys(grid!['id'] as Buffer).cell(at, 0)
         assert.equal(await orders.store.get(key), undefined)
       }
     },

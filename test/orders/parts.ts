@@ -1,7 +1,8 @@
 /** Parts of a process of a wide cache of texts, for laws that need not all of it. */
 import { type DrainReport, newReport } from '../../src/wide-cache/collector/drain-report.js'
 import { GridDrain } from '../../src/wide-cache/collector/grid-drain.js'
-import { Marks } from '../../src/wide-cache/collector/marks.js'
+import { SameCache } from '../../src/wide-cache/collector/same-cache.js'
+import { namespaced } from '../../src/connections/namespaced-cache.js'
 import { jsonCodec } from '../../src/support/codec.js'
 import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
 import type { Frame } from '../../src/wide-cache/frame.js'
@@ -26,9 +27,10 @@ const NEW_GRID_SECONDS = 5
 
 /** What the parts of one process share. */
 export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY } = {}) {
-  const { cache, database, environment } = ports
+  const { database, environment } = ports
   const { clock, newId } = environment
   const logger = new BurstLogger(SILENT, () => clock.elapsed())
+  const cache = namespaced(ports.cache, { database, environment, logger })
   const watch = new ClockWatch(clock, logger)
   const name = NAME
   const record = new GridRecord({
@@ -68,7 +70,7 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
   const patient = { ...clock, after: () => ({ cancel: () => undefined }) }
   const published = new PublishedWatermark({ ...settings, cache, clock: patient })
   const ledger = new Ledger<string>({ ...settings, database, record, watch, clock })
-  return { ...shared, published, ledger, marks: new Marks({ ...shared, name }) }
+  return { ...shared, ports, published, ledger, sameCache: new SameCache(shared) }
 }
 
 export type Parts = ReturnType<typeof partsOf>
@@ -76,7 +78,7 @@ export type Parts = ReturnType<typeof partsOf>
 /** One column, so that all frames meet. */
 export const GEOMETRY = { width: 1, layerSeconds: LAYER_MS / 1000 }
 
-/** Enters the grid of the first of some processes, and lets all of them know it. */
+/** Enters the grid of the first of some processes, and lets all of them know it and its keys. */
 export async function enterGrid(
   orders: Orders,
   [first, ...others]: readonly [Parts, ...Parts[]],
@@ -85,21 +87,23 @@ export async function enterGrid(
   await orders.alone(async () => {
     await first.record.enter(first.database, await first.database.now(), NEW_GRID_SECONDS)
     for (const { record, database } of others) await record.states(database)
+    for (const { cache } of [first, ...others]) await cache.namespace.enter()
   })
 }
 
 /** Returns a drain of the grid of a process. */
 export function drainOf(parts: Parts): GridDrain {
-  return new GridDrain(parts, parts.record.grid!)
+  return new GridDrain({ ...parts, namespace: parts.cache.namespace.id! }, parts.record.grid!)
 }
 
-/** Drains until no other process moves the watermark, or gives the grid a new id, meanwhile. */
+/** Drains until no other process moves the watermark meanwhile. */
 export async function drainAgain(parts: Parts, report = newReport()): Promise<void> {
   for (;;) {
     try {
       return void (await drainOnce(parts, drainOf(parts), report))
     } catch (error) {
       if (!(error instanceof WatermarkMoved)) throw error
+      await parts.cache.namespace.look({ always: true })
     }
   }
 }
@@ -124,15 +128,18 @@ export function placerOf(parts: Parts): Placer {
   return new Placer({
     ...parts,
     database: NO_MIGRATION,
-    compare: async () => void (await record.refresh(database)),
-    marks: { apart: false },
+    compare: async () => {
+      await record.refresh(database)
+      await parts.cache.namespace.look()
+    },
+    sameCache: { apart: false },
   })
 }
 
 /** Returns a writer of a process. */
 export function writerOf(parts: Parts): Writer<string> {
-  const { marks } = parts
-  return new Writer({ ...parts, database: NO_MIGRATION, compare: () => marks.compare() })
+  const { sameCache } = parts
+  return new Writer({ ...parts, database: NO_MIGRATION, compare: () => sameCache.compare() })
 }
 
 /** Returns a frame as its writer holds it. */

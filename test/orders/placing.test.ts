@@ -30,7 +30,7 @@ async function placeWhileDrained(
   const drain = drainOf(collector)
   await orders.alone(() => drainOnce(collector, drain))
   // So long that it is known to no writer any more.
-  await orders.store.delete(writer.record.grid!.keys.watermark)
+  await orders.store.delete(orders.keyStart() + writer.record.grid!.keys.watermark)
   await orders.pass(3 * LAYER_MS)
   const sender = new Sender(WRITER)
   await orders.alone(() => before(writer, sender))

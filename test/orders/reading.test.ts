@@ -35,7 +35,11 @@ test('figures have all rows up to their moment, while these are committed', asyn
       const grid = record.grid!
       const at = clock.now()
       const frames = [1, 2].map((id) => new Sender(Buffer.alloc(16, id)).frame(0).bytes)
-      await store.set(grid.keys.cell(grid.layers.at(at), 0), Buffer.concat(frames), 60)
+      await store.set(
+        orders.keyStart() + grid.keys.cell(grid.layers.at(at), 0),
+        Buffer.concat(frames),
+        60,
+      )
       await orders.pass(3 * LAYER_MS)
       let figures: Figures | undefined
       await orders.together({
@@ -56,13 +60,13 @@ function cachedRead({ cache, database, environment }: Ports, onQuery: () => numb
   return new CachedRead({
     cache,
     environment,
-    keyStart: async () => NAME,
+    name: NAME,
     ttlSeconds: 10,
     key: 'figures',
     query: async () => {
       const figures = onQuery()
       await database.query('SELECT 1 FROM wide_cache_names')
-      return figures
+      return { figures, readAt: environment.clock.now() }
     },
   })
 }

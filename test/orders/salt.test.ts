@@ -4,13 +4,16 @@ import { test } from 'node:test'
 import { DAY_MS, sleep } from '../../src/support/clock.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
-import { DailySalt } from '../../src/visitors/salt.js'
+import { DailySalt, saltOf } from '../../src/visitors/salt.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
 import { SILENT } from '../../src/support/logger.js'
 
 const NAME = 'site'
-const KEY = `wide-cache:${NAME}:salt:${new Date(EPOCH).toISOString().slice(0, 10)}`
+const KEY = `salt:${NAME}:${new Date(EPOCH).toISOString().slice(0, 10)}`
+
+const SECRET = Buffer.alloc(32, 's')
+const secret = async (): Promise<Buffer> => SECRET
 
 /** Interval at which a process looks whether the cache still has the salt. */
 const CHECK_MS = 120_000
@@ -25,6 +28,7 @@ function started(orders: Orders, actor: string, given = new Set<string>()): Prom
   return new Promise((resolve) => {
     const salt: DailySalt = new DailySalt({
       cache,
+      secret,
       name: NAME,
       clock,
       logger: new BurstLogger(SILENT, clock.elapsed),
@@ -47,7 +51,8 @@ test('processes that start at once never have two salts, though a request fails'
       })
       await orders.pass(2 * CHECK_MS)
       const stored = await orders.store.get(KEY)
-      assert.deepEqual(given, new Set([stored?.toString('hex')]))
+      assert(stored)
+      assert.deepEqual(given, new Set([saltOf(SECRET, stored).toString('hex')]))
     },
     { preemptions: 1, failures: 1 },
   )
@@ -68,7 +73,8 @@ test('a salt that the cache loses, or is no salt, is one for all two checks late
         await orders.pass(2 * CHECK_MS)
         const stored = await orders.store.get(KEY)
         assert(stored)
-        assert.deepEqual([one.current(), two?.current()], [stored, stored])
+        const salt = saltOf(SECRET, stored)
+        assert.deepEqual([one.current(), two?.current()], [salt, salt])
       },
       { preemptions: 1 },
     )
@@ -84,6 +90,7 @@ test('after midnight all processes hash under one new salt, though a request fai
         const { clock } = environment
         const pseudonymizer = new Pseudonymizer<string>({
           cache,
+          secret,
           name: NAME,
           clock,
           logger: new BurstLogger(SILENT, clock.elapsed),

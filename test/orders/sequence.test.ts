@@ -52,7 +52,7 @@ async function begun(orders: Orders, block: number, ...names: string[]): Promise
 /** The cache's key of the newest generation. */
 function keyOf(orders: Orders): string {
   const [row] = orders.look('SELECT lower(hex(token)) AS token FROM sequence_generations')
-  return `wide-cache:sequence:law:${row!['token']}`
+  return `${orders.keyStart()}sequence:law:${row!['token']}`
 }
 
 /** Has the cache lose the counter of the newest generation. */

@@ -26,12 +26,19 @@ function report(orders: Orders) {
   return orders.alone(() => ledgerReport(database, NAME, () => undefined))
 }
 
+/** Another process finds out that another database uses the same keys. */
+function giveUpNamespace(orders: Orders): Promise<unknown> {
+  const { database, environment } = orders.actor('other')
+  return database.query('UPDATE wide_cache_identity SET namespace = ?', [environment.newId()])
+}
+
 /** A process whose cache is away. */
 function cacheless(parts: Parts): Parts {
   const away = async () => {
     throw new CacheError('CACHE_UNREACHABLE', 'no cache')
   }
-  return { ...parts, cache: { ...parts.cache, append: away, add: away } }
+  const { scope, namespace } = parts.cache
+  return { ...parts, cache: { scope, namespace, append: away, add: away } as never }
 }
 
 for (const [what, row, fate, preemptions] of [
@@ -118,7 +125,7 @@ test('frames that a process commits directly at once come to SQL once', async ()
   )
 })
 
-test('frames placed under an id that the grid had are committed once by their writer', async () => {
+test('frames in a namespace that is given up are committed once by their writer', async () => {
   await explore(
     async (orders) => {
       const [one, collector] = [partsOf(orders.actor('one')), partsOf(orders.actor('collector'))]
@@ -129,10 +136,7 @@ test('frames placed under an id that the grid had are committed once by their wr
       await orders.pass(3 * LAYER_MS)
       await orders.together({
         collector: () => drainAgain(collector),
-        other: () => {
-          const { record, database } = partsOf(orders.actor('other'))
-          return record.changeId(database, collector.record.grid!)
-        },
+        other: () => giveUpNamespace(orders),
       })
       writer.append('second')
       await orders.alone(() => writer.flush())
@@ -144,12 +148,12 @@ test('frames placed under an id that the grid had are committed once by their wr
   )
 })
 
-test('a burst after each rest waits, all of it, until SQL has said whose the grid is', async () => {
+test('a burst after each rest waits, all of it, until SQL says whose the keys are', async () => {
   await explore(
     async (orders) => {
-      const [one, other] = [partsOf(orders.actor('one')), partsOf(orders.actor('other'))]
-      await enterGrid(orders, [one, other])
-      const { environment, record } = one
+      const one = partsOf(orders.actor('one'))
+      await enterGrid(orders, [one])
+      const { environment } = one
       // SQL answers in time.
       const clock = { ...one.clock, after: () => ({ cancel: () => undefined }) }
       const placer = placerOf({ ...one, environment: { ...environment, clock } })
@@ -160,13 +164,14 @@ test('a burst after each rest waits, all of it, until SQL has said whose the gri
         assert(await placer.place(frame, () => true, Infinity))
       }
       for (let rest = 1; rest <= 2; rest++) {
-        const before = record.grid!
-        await orders.alone(() => other.record.changeId(other.database, before))
+        const before = await orders.alone(() => one.cache.namespace.enter())
+        await orders.alone(() => giveUpNamespace(orders))
         await orders.pass(MINUTE_MS)
         await orders.together({ one: () => Promise.all([place(), place(), place()]) })
-        const key = before.keys.cell(before.layers.at(one.clock.now()), 0)
+        const { layers, keys } = one.record.grid!
+        const key = before + keys.cell(layers.at(one.clock.now()), 0)
         assert.equal(await orders.store.get(key), undefined)
-        assert(!record.grid!.id.equals(before.id))
+        assert.notEqual(one.cache.namespace.start, before)
       }
     },
     { preemptions: 1 },

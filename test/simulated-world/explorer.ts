@@ -210,6 +210,12 @@ export class Orders {
     return this.#shared(database).engine.run(sql, values).rows
   }
 
+  /** Start of the keys of a database in the cache. */
+  keyStart(database = ''): string {
+    const [row] = this.look('SELECT hex(namespace) AS id FROM wide_cache_identity', [], database)
+    return `wide-cache:${String(row!['id']).toLowerCase()}:`
+  }
+
   /** Makes the database `copy` equal to another. */
   clone(copy: string, database = ''): void {
     this.#shared(copy).engine.copyFrom(this.#shared(database).engine)
@@ -248,7 +254,7 @@ export class Orders {
   #shared(name: string): SharedDatabase {
     const shared = this.#databases.get(name) ?? {
       name,
-      engine: SqlEngine.take(this.#tables),
+      engine: SqlEngine.take(this.#tables, name || 'database'),
       holder: undefined,
     }
     this.#databases.set(name, shared)

@@ -63,9 +63,9 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
   readonly #orphans = new Set<ReadonlySet<string>>()
 
   /** `part`: the folder of `sql/sqlite/` that has its tables. */
-  constructor(world: World, part: string, faults: ServerFaults) {
+  constructor(world: World, part: string, faults: ServerFaults, name = 'database') {
     this.world = world
-    this.#engine = SqlEngine.take(part)
+    this.#engine = SqlEngine.take(part, name)
     this.#faults = faults
     this.clock = new SimulatedDatabaseClock(world)
   }

@@ -14,7 +14,7 @@ export class SqlEngine {
 
   private constructor(part: string) {
     this.#part = part
-    for (const one of part.split(' ')) {
+    for (const one of ['identity', ...part.split(' ')]) {
       const folder = new URL(`${one}/`, SCHEMAS)
       for (const file of readdirSync(folder).sort()) {
         this.#sql.exec(readFileSync(new URL(file, folder), 'utf8'))
@@ -25,14 +25,20 @@ export class SqlEngine {
   }
 
   /**
-   * An empty one, with the tables of a folder of `sql/sqlite/`, or of several with spaces between.
-   * To make one costs more than to empty one that no run uses at present.
+   * An empty one, with the tables of a folder of `sql/sqlite/`, or of several with spaces between,
+   * and with an identity that is the same for the same `name`. To make one costs more than to empty
+   * one that no run uses at present.
    */
-  static take(part: string): SqlEngine {
+  static take(part: string, name: string): SqlEngine {
     const engine = idle.get(part)?.pop() ?? new SqlEngine(part)
     // A run that has failed may have left a transaction open.
     if (engine.#sql.inTransaction) engine.#sql.exec('ROLLBACK')
     for (const table of engine.#tables) engine.run(`DELETE FROM ${table}`, [])
+    engine.run('INSERT INTO wide_cache_identity VALUES (1, ?, ?, ?)', [
+      name,
+      Buffer.alloc(16, `namespace of ${name}`),
+      Buffer.alloc(32, `secret of ${name}`),
+    ])
     return engine
   }
 

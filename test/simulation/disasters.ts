@@ -14,6 +14,17 @@ const FOREIGN = Buffer.from(
   'WCF\x01 is how a frame begins, but this is none, however long it may go on and on and on',
 )
 
+/** After these a cache may have lost marks, or not show them. */
+const OF_CACHES: readonly string[] = [
+  'evict',
+  'flush',
+  'restart',
+  'server away',
+  'cache away',
+  'server gone',
+  'all but cells evicted',
+]
+
 /** Something happens that no request or statement by itself brings about. */
 export function disaster(run: Run): void {
   const { world, scenario } = run
@@ -41,6 +52,7 @@ export function disaster(run: Run): void {
     'all but cells evicted',
   ] as const)
   world.note(`disaster: ${kind}`)
+  if (OF_CACHES.includes(kind)) run.records.cacheDisturbedAt = world.now
   switch (kind) {
     case 'stall':
       process.stalledUntil = Math.max(

@@ -40,7 +40,8 @@ export async function checkAtEnd(run: Run): Promise<void> {
   if (world.random.chance(0.3)) await checkCacheFirst(run, alive)
   const closing = alive.filter(() => world.random.chance(0.5))
   // After a quiet minute a process may end while SQL is away.
-  if (world.random.chance(0.3)) {
+  const isAway = world.random.chance(0.3)
+  if (isAway) {
     await world.pass(QUIET_MS)
     for (const { database } of sites) database.goAway(LOSS_MS + run.scenario.closeTimeoutMs + 500)
     for (const actor of closing) run.append(actor, 3)
@@ -57,6 +58,8 @@ export async function checkAtEnd(run: Run): Promise<void> {
     void close(run, actor)
   }
   await world.pass(run.scenario.closeTimeoutMs + 1000)
+  // SQL sees the writers of what was placed meanwhile only when that is drained.
+  if (isAway) await world.pass(run.scenario.cellTtlSeconds * 1000)
   for (const site of sites) await checkLedger(run, site)
   if (run.scenario.forgets) for (const site of sites) await checkForgetting(run, site)
 }
@@ -83,7 +86,7 @@ function checkParted({ world, scenario, sites: [one, other], servers }: Run): vo
   ) {
     return
   }
-  world.check(!shareGrid(one!, other), () => 'a clone and the cloned database use one grid')
+  world.check(!shareGrid(one!, other), () => 'a clone and the cloned database use one namespace')
 }
 
 function shareGrid(one: Site, other: Site | undefined): boolean {

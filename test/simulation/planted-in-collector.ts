@@ -9,13 +9,6 @@ import {
 } from './planted-bug.js'
 import { STAMP } from './schema.js'
 
-/** No bug: databases whose grids have the same id do not find out about each other. */
-const CLONES_UNNOTICED: Replacement = {
-  file: 'collector/marks.ts',
-  find: "if (await this.#foreign(keys, list, mark)) return 'foreign'",
-  replace: '',
-}
-
 /** No bug: as few restarts as a simulated drain has steps. */
 const FEW_RESTARTS: Replacement = {
   file: 'collector/name-drain.ts',
@@ -134,39 +127,20 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 2,
   },
   {
-    name: 'all databases give their grids the same id',
-    file: 'ledger/grid-record.ts',
-    find: `const id = this.#newId()
-    const watermark`,
-    replace: `const id = Buffer.alloc(16, 16 * this.#geometry.width + this.#geometry.layerSeconds)
-    const watermark`,
-    with: CLONES_UNNOTICED,
-    told: /has come to database|use one grid/,
-  },
-  {
     name: "a clone's marks are not looked at",
-    plant({ Marks: { prototype } }) {
-      const { put } = prototype
-      prototype.put = async function (keys, now) {
-        const mark = await put.call(this, keys, now)
-        return mark === 'foreign' ? undefined : mark
-      }
-    },
-    told: /has come to database|use one grid/,
+    file: '../connections/namespace.ts',
+    find: "if (tries === LOOK_UP_TRIES) return 'foreign'",
+    replace: "if (tries === LOOK_UP_TRIES) return 'own'",
+    told: /has come to database|use one namespace/,
     seed: 30,
   },
   {
-    name: "a collector takes frames out of a clone's cells before it looks at the marks",
-    file: 'collector/name-drain.ts',
-    find: `    if (mark === 'foreign') return this.#changeId(grid)`,
-    replace: `    if (mark === 'foreign') {
-      const early = new GridDrain(this.#parts, grid)
-      const now = await this.#now(steady)
-      await early.drain(now, state.watermark, undefined, report).catch(() => undefined)
-      return
-    }`,
-    told: /has come to database|use one grid/,
-    seed: 30,
+    name: 'a process uses the cache before it looks at the marks',
+    file: '../connections/namespace.ts',
+    find: `await this.#compareAsNewcomer(database, id)`,
+    replace: `('own' as string)`,
+    told: /has come to database|gives its keys up/,
+    seed: 162,
   },
   {
     name: 'a lock stops the batches behind the one that it concerns',
@@ -188,7 +162,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     },
     with: SMALL_BATCHES,
     told: /stops at a lock before/,
-    seed: 7,
+    seed: 17,
   },
   {
     name: 'layers below the watermark are not read again',
@@ -204,6 +178,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
+    seed: 140,
     plant({ ClockWatch: { prototype } }) {
       Object.defineProperty(prototype, 'agreedMs', { get: () => Infinity })
     },
@@ -215,7 +190,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a restart that has got on counts as one that has not',
     file: 'collector/name-drain.ts',
-    find: 'restarts = state && state.watermark > watermark ? 0 : restarts + 1',
+    find: 'restarts = state.watermark > watermark ? 0 : restarts + 1',
     replace: 'restarts += watermark > -Infinity ? 1 : 0',
     with: FEW_RESTARTS,
     told: /WatermarkMoved/,
@@ -236,11 +211,11 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   },
   {
     name: 'a process whose cache no collector reads goes on using it',
-    plant({ Marks: { prototype } }) {
+    plant({ SameCache: { prototype } }) {
       Object.defineProperty(prototype, 'apart', { get: () => false })
     },
     told: /in a cache that no collector reads/,
-    seed: 41,
+    seed: 130,
   },
   {
     name: 'figures say that they are complete up to layers that no collector has drained',
@@ -280,7 +255,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       prototype.commitEarly = async () => false
     },
     told: /is complete only up to/,
-    seed: 2,
+    seed: 47,
   },
   {
     name: 'collectors drain grids of their own geometry only',

@@ -7,13 +7,14 @@ import { pathToFileURL } from 'node:url'
  */
 export type Protocol = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/connections/counting.js') &
+  typeof import('../../src/connections/namespace.js') &
   typeof import('../../src/database/database.js') &
   typeof import('../../src/support/logger.js') &
   typeof import('../../src/wide-cache/clock-watch.js') &
   typeof import('../../src/wide-cache/collector/cell-reader.js') &
   typeof import('../../src/wide-cache/collector/chores.js') &
   typeof import('../../src/wide-cache/collector/grid-drain.js') &
-  typeof import('../../src/wide-cache/collector/marks.js') &
+  typeof import('../../src/wide-cache/collector/same-cache.js') &
   typeof import('../../src/wide-cache/collector/settled-here.js') &
   typeof import('../../src/wide-cache/collector/young-layers.js') &
   typeof import('../../src/wide-cache/completeness.js') &
@@ -34,13 +35,14 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
 const MODULES = [
   'cache/cache.js',
   'connections/counting.js',
+  'connections/namespace.js',
   'database/database.js',
   'support/logger.js',
   'wide-cache/clock-watch.js',
   'wide-cache/collector/cell-reader.js',
   'wide-cache/collector/chores.js',
   'wide-cache/collector/grid-drain.js',
-  'wide-cache/collector/marks.js',
+  'wide-cache/collector/same-cache.js',
   'wide-cache/collector/settled-here.js',
   'wide-cache/collector/young-layers.js',
   'wide-cache/completeness.js',

@@ -54,7 +54,14 @@ export class Records {
   readonly rows: RowTruth[] = []
   readonly frames = new Map<string, FrameTruth>()
   readonly processes: WideCacheProcess[] = []
-  /** The ids that a database has given up because another one uses them, and when it last did. */
+  /**
+   * Whether the processes of a clone have begun when the cache showed a mark that the clone never
+   * had: then nothing of either database comes to the other one, and only the clone notices.
+   */
+  clonesMustPart = false
+  /** Time at which a cache was last disturbed, so that it may have lost marks. */
+  cacheDisturbedAt = -Infinity
+  /** The namespaces that a database has given up, and when it last did. */
   readonly givenUp = new Map<string, number>()
   /** From then on nothing goes wrong that lasts. */
   calmSince = Infinity

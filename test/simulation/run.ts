@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { marksIn } from '../../src/connections/mark-list.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
 import { close } from './close.js'
@@ -9,9 +10,9 @@ import type { Protocol } from './protocol.js'
 import { WideCacheProcess } from './process.js'
 import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
 import type { Scenario } from './scenario.js'
-import { gridsOf, isCell } from './schema.js'
+import { gridsOf, hasMark, isCell, marksKeyOf } from './schema.js'
 import { Site } from './site.js'
-import { SimulatedCacheServer } from '../simulated-world/simulated-cache-server.js'
+import { SimulatedCacheServer, serverOf } from '../simulated-world/simulated-cache-server.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
 /** Rows recorded, and figures read, when nothing goes wrong any more. */
@@ -107,7 +108,22 @@ export class Run {
   #clone(cloned: Site, copy: Site): void {
     this.world.note('the database is cloned')
     copy.copyFrom(cloned)
-    this.#populate(copy)
+    this.world.after(this.world.random.pick([0, 5_000, 15_000]), () => {
+      this.records.clonesMustPart = this.#showsNewMark(cloned, copy)
+      this.world.note(`the clone begins${this.records.clonesMustPart ? ', and must part' : ''}`)
+      this.#populate(copy)
+    })
+  }
+
+  /** Whether the cache shows a mark of a database that its clone never had. */
+  #showsNewMark(cloned: Site, copy: Site): boolean {
+    const { itemLimit, serverBytes, differentLists } = this.scenario
+    if (itemLimit < 2200 || serverBytes < Infinity || differentLists) return false
+    if (this.machines.length > 1) return false
+    const key = marksKeyOf(cloned.database.look)
+    const server = serverOf(key, this.servers)
+    const marks = marksIn(server.up ? server.get(key) : undefined)
+    return marks.some((mark) => !hasMark(copy.database.look, mark))
   }
 
   #stepOfDatabaseClock(site: Site): void {

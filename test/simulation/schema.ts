@@ -12,7 +12,6 @@ export const STAMP = stampOf('rows')
 export const TABLES = [
   'wide_cache_names',
   'wide_cache_grids',
-  'wide_cache_marks',
   'wide_cache_writers',
   'wide_cache_ranges',
   'wide_cache_quarantine',
@@ -23,7 +22,7 @@ export type Look = (sql: string, values?: readonly SqlValue[]) => readonly SqlRo
 
 /** A grid as SQL has it. */
 export interface GridRow {
-  /** As the keys of its cells have it. */
+  /** Its part of the keys of its cells: the namespace of its database, and its id in SQL. */
   readonly id: string
   readonly width: number
   readonly layerSeconds: number
@@ -33,13 +32,14 @@ export interface GridRow {
 }
 
 export function gridsOf(look: Look): GridRow[] {
-  const columns = 'id, width, layer_seconds, watermark, complete_to'
-  return look(`SELECT ${columns} FROM wide_cache_grids`).map((row) => {
+  const columns = 'g.id, width, layer_seconds, watermark, complete_to, namespace'
+  const from = 'wide_cache_grids AS g, wide_cache_identity'
+  return look(`SELECT ${columns} FROM ${from}`).map((row) => {
     const layerSeconds = Number(row['layer_seconds'])
     const watermark = Number(row['watermark'])
     const drainedTo = (watermark + 1) * layerSeconds * 1000
     return {
-      id: hex(row['id']),
+      id: `${hex(row['namespace'])}:grid:${hex(row['id'])}`,
       width: Number(row['width']),
       layerSeconds,
       watermark,
@@ -118,6 +118,18 @@ export function countOf(look: Look, table: (typeof TABLES)[number]): number {
 /** The writer under whose id forgotten writers are added up. */
 export const FORGOTTEN = '0'.repeat(32)
 
+/** The cache's key of the list of marks of a database. */
+export function marksKeyOf(look: Look): string {
+  const [row] = look('SELECT namespace FROM wide_cache_identity')
+  return `wide-cache:${hex(row!['namespace'])}:marks`
+}
+
+/** Whether a database has put a mark, given in hexadecimal, into the cache. */
+export function hasMark(look: Look, mark: string): boolean {
+  const sql = 'SELECT 1 FROM wide_cache_marks WHERE mark = ?'
+  return look(sql, [Buffer.from(mark, 'hex')]).length > 0
+}
+
 /** A statement that only reads. */
 export function isRead(sql: string): boolean {
   return sql.startsWith('SELECT')
@@ -138,13 +150,13 @@ export function locksGrids(sql: string): boolean {
   return raises(sql) || sql.startsWith('UPDATE wide_cache_grids')
 }
 
-/** A statement that gives a grid a new id. */
-export function changesId(sql: string): boolean {
-  return sql.startsWith('UPDATE wide_cache_grids SET id')
+/** A statement that gives a database a new namespace. */
+export function changesNamespace(sql: string): boolean {
+  return sql.startsWith('UPDATE wide_cache_identity SET namespace')
 }
 
-/** The id that such a statement takes from its grid. */
-export function idGivenUpBy(values: readonly SqlValue[]): string {
+/** The namespace that such a statement replaces. */
+export function namespaceGivenUpBy(values: readonly SqlValue[]): string {
   return hex(values[1])
 }
 
@@ -190,8 +202,8 @@ export function isCell(key: string): boolean {
 }
 
 export function cellAt(key: string): CellPlace {
-  const [, grid, , layer, column] = key.split(':')
-  return { grid: grid!, layer: Number(layer), column: Number(column) }
+  const [, namespace, , id, , layer, column] = key.split(':')
+  return { grid: `${namespace}:grid:${id}`, layer: Number(layer), column: Number(column) }
 }
 
 export function cellKey({ grid, layer, column }: CellPlace): string {

@@ -35,6 +35,7 @@ const PARTING_MS = 15_000
 export class Truth {
   readonly name: string
   committedRows = 0
+  isClone = false
   quarantinedRows = 0
   /** Rows committed by a statement that commits by itself: no ledger has them. */
   rowsBeside = 0
@@ -63,6 +64,7 @@ export class Truth {
 
   /** Becomes that of a clone. */
   copyFrom(other: Truth): void {
+    this.isClone = true
     this.#fates = [...other.#fates]
     this.committedRows = other.committedRows
     this.quarantinedRows = other.quarantinedRows
@@ -183,6 +185,10 @@ export class Truth {
       this.#scenario.otherSite === 'clone',
       () => `database ${this.name} takes another for a clone of itself`,
     )
+    this.#world.check(
+      !this.#mustHaveParted || this.isClone,
+      () => `database ${this.name} gives its keys up to its clone`,
+    )
     this.#records.givenUp.set(id, this.#world.now)
   }
 
@@ -209,6 +215,12 @@ export class Truth {
     )
   }
 
+  /** The clone has seen a mark, which no cache has lost since. */
+  get #mustHaveParted(): boolean {
+    const { clonesMustPart, cacheDisturbedAt } = this.#records
+    return clonesMustPart && cacheDisturbedAt === -Infinity
+  }
+
   #foreign(row: RowTruth): void {
     this.foreignRows++
     const frame = this.#records.frameOf(row)
@@ -226,7 +238,9 @@ export class Truth {
     const { awaySince, awayUntil } = row.process.site.database
     const mayNotTell = at >= awaySince && at < awayUntil
     this.#world.check(
-      this.#scenario.otherSite === 'clone' && (mayNotShow || mayNotTell || !knew),
+      this.#scenario.otherSite === 'clone' &&
+        !this.#mustHaveParted &&
+        (mayNotShow || mayNotTell || !knew),
       () =>
         `row ${row.id} of ${row.process.name} has come to database ${this.name}, which is ` +
         'not its own',

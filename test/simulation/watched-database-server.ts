@@ -3,8 +3,8 @@ import { Refusal, SimulatedDatabaseServer } from '../simulated-world/simulated-d
 import type { World } from '../simulated-world/world.js'
 import type { Scenario } from './scenario.js'
 import {
-  changesId,
-  idGivenUpBy,
+  changesNamespace,
+  namespaceGivenUpBy,
   entersGrid,
   isRead,
   locksGrids,
@@ -35,7 +35,7 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
   readonly #truth: Truth
 
   constructor(world: World, scenario: Scenario, truth: Truth) {
-    super(world, 'wide-cache', scenario)
+    super(world, 'wide-cache', scenario, truth.name)
     this.#truth = truth
   }
 
@@ -77,7 +77,7 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
     if (piece) tx.quarantined.push(piece)
     if (raises(sql)) this.#raised(tx, values)
     if (entersGrid(sql)) this.#truth.entered(this)
-    if (changesId(sql)) this.#truth.hasParted(idGivenUpBy(values))
+    if (changesNamespace(sql)) this.#truth.hasParted(namespaceGivenUpBy(values))
     return result
   }
 

@@ -45,15 +45,6 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   UNIQUE KEY wide_cache_grids_geometry (name, width, layer_seconds, private_to)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- Every mark that collectors have made, for two days: the cache shows a mark that is not here if another database uses it.
-CREATE TABLE IF NOT EXISTS wide_cache_marks (
-  grid_id BINARY(16) NOT NULL,
-  mark BINARY(16) NOT NULL,
-  made_at BIGINT NOT NULL,
-  PRIMARY KEY (grid_id, mark),
-  KEY wide_cache_marks_made_at (made_at)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
-
 -- One row a writer. Every frame up to prefix is settled; counts are rows. The prefix may pass what is missing
 -- below aging_floor a cell TTL after aging_since. gone: what was quarantined, dropped and lost together when a frame last came,
 -- and gone_at: when that had last changed. The writer of 16 zero bytes has the sums of all forgotten writers.

@@ -1,8 +1,9 @@
 /** Checks of what processes have recorded: collectors, server lists, quarantine, visitors. */
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
-import { marksIn, marksOf } from '../../wide-cache/collector/mark-list.js'
-import { GridKeys } from '../../wide-cache/grid-keys.js'
+import { marksIn, marksOf } from '../../connections/mark-list.js'
+import { marksKey } from '../../connections/namespace.js'
+import { namespaceOf } from '../../database/identity.js'
 import { SHARED } from '../../wide-cache/ledger/grid-record.js'
 import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
 import { type Finding, findingsOf } from './finding.js'
@@ -67,6 +68,7 @@ export async function checkCollectors(database: Database): Promise<Finding[]> {
 export async function checkServerLists(database: Database, cache: Cache): Promise<Finding[]> {
   if (cache.scope === 'private') return []
   const { ok, error } = findingsOf('server lists')
+  const key = marksKey(await namespaceOf(database))
   const { rows } = await database.query(
     'SELECT id, name FROM wide_cache_grids ' +
       'WHERE private_to = ? AND mark IS NOT NULL AND moved_at > ? ORDER BY name',
@@ -75,7 +77,7 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   const apart = new Set<string>()
   let shown = 0
   for (const { id, name } of rows) {
-    const shows = Buffer.isBuffer(id) ? await showsMark(database, cache, id) : undefined
+    const shows = Buffer.isBuffer(id) ? await showsMark(database, cache, key, id) : undefined
     if (shows === false) apart.add(String(name))
     else if (shows) shown++
   }
@@ -98,22 +100,22 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
 const NEWEST_MARKS =
   'SELECT mark FROM wide_cache_grids WHERE id = ? AND mark IS NOT NULL UNION ALL ' +
   'SELECT newer.mark FROM wide_cache_grids AS g ' +
-  'JOIN wide_cache_marks AS own ON own.grid_id = g.id AND own.mark = g.mark ' +
-  'JOIN wide_cache_marks AS newer ON newer.grid_id = g.id AND newer.made_at >= own.made_at ' +
+  'JOIN wide_cache_marks AS own ON own.mark = g.mark ' +
+  'JOIN wide_cache_marks AS newer ON newer.number >= own.number ' +
   'WHERE g.id = ?'
 
 /** `undefined`: the cache does not answer. */
 async function showsMark(
   database: Database,
   cache: Cache,
+  key: string,
   id: Buffer,
 ): Promise<boolean | undefined> {
-  const keys = new GridKeys(id)
   for (let tries = 1; tries <= MARK_TRIES; tries++) {
     const { rows } = await database.query(NEWEST_MARKS, [id, id])
     const marks = marksOf(rows)
     if (marks.size === 0) return true
-    const list = await cache.get(keys.marks).catch(() => null)
+    const list = await cache.get(key).catch(() => null)
     if (list === null) return undefined
     if (marksIn(list).some((mark) => marks.has(mark))) return true
   }

@@ -6,8 +6,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cache } from '../../cache/cache.js'
 import { openCache } from '../../cache/open.js'
+import { namespaced } from '../../connections/namespaced-cache.js'
 import type { Database } from '../../database/database.js'
 import { openDatabase } from '../../database/open.js'
+import { systemEnvironment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import { SILENT } from '../../support/logger.js'
 import { framesInQuarantine } from '../../wide-cache/ledger/quarantined-frames.js'
@@ -54,7 +56,7 @@ export async function checkWholeWay(
   const collector = web.cache.scope === 'private' ? web : new Side(url, servers, way, 'collector')
   const findings: Finding[] = []
   try {
-    await removeLeft(web.database, web.cache)
+    await removeLeft(web)
     findings.push(await go(web, collector, way, stop))
   } catch (failure) {
     if (stop.aborted) throw failure
@@ -74,9 +76,9 @@ export async function checkWholeWay(
 }
 
 /** Removes all that was made for it. */
-async function removed({ database, cache }: Side, name: string): Promise<Finding[]> {
+async function removed({ database, part }: Side, name: string): Promise<Finding[]> {
   try {
-    await removeName(database, cache, name)
+    await removeName(database, part, name)
     return []
   } catch (failure) {
     return [
@@ -92,6 +94,8 @@ async function removed({ database, cache }: Side, name: string): Promise<Finding
 class Side {
   readonly cache: Cache
   readonly database: Database
+  /** The part of the cache that belongs to the database. */
+  readonly part: Cache
   readonly wide: WideCache<string>
 
   constructor(
@@ -102,6 +106,8 @@ class Side {
   ) {
     this.cache = openCache(servers).cache
     this.database = openDatabase(url, SILENT).database
+    const { cache, database } = this
+    this.part = namespaced(cache, { database, environment: systemEnvironment, logger: SILENT })
     this.wide = new WideCache<string>({
       name: way.name,
       kind: DOCTOR_KIND,
@@ -164,11 +170,11 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
 }
 
 /** Removes what killed runs of the doctor have left. */
-async function removeLeft(database: Database, cache: Cache): Promise<void> {
+async function removeLeft({ database, part }: Side): Promise<void> {
   const { rows } = await database.query(
     'SELECT n.name FROM wide_cache_names AS n LEFT JOIN wide_cache_grids AS g ON g.name = n.name ' +
       'WHERE n.kind = ? AND COALESCE(g.used_at, 0) < ? LIMIT 10',
     [DOCTOR_KIND, (await database.now()) - LEFT_MS],
   )
-  for (const { name } of rows) await removeName(database, cache, String(name))
+  for (const { name } of rows) await removeName(database, part, String(name))
 }

@@ -44,6 +44,7 @@ function bench() {
         delete: (key: string) =>
           new Promise<void>((done, fail) => void world.deletions.push({ key, done, fail })),
       }),
+      namespace: Buffer.alloc(16, 2),
       database: {} as never,
       ledger: {
         raise: async () => undefined,

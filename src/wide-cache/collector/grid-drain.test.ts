@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CacheError } from '../../cache/cache.js'
+import { type Cache, CacheError } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
@@ -37,11 +37,12 @@ function bench(parts: Partial<DrainParts> = {}) {
   const drain = new GridDrain(
     {
       cache,
+      namespace: Buffer.alloc(16, 2),
       database: {} as never,
       ledger: { raise: async () => void done.push('raises') } as never,
       published: {
         ttlMs: 20_000,
-        async publish(_: Grid, watermark: number) {
+        async publish(_cache: Cache, _grid: Grid, watermark: number) {
           await new Promise(setImmediate)
           done.push(`published ${PRESENT - watermark} layers ago`)
         },

@@ -19,6 +19,8 @@ interface DrainSettings extends Pick<GridSettings, 'drainAfterLayers' | 'cellTtl
 /** Parts of a {@link GridDrain} that are the same for all grids. */
 export interface DrainParts extends CellReaderParts, DrainCommitParts, YoungLayersParts {
   readonly settings: DrainSettings
+  /** The namespace of the keys in `cache`. */
+  readonly namespace: Buffer
   readonly published: Pick<PublishedWatermark, 'publish' | 'ttlMs'>
 }
 
@@ -56,6 +58,8 @@ export interface Drained {
 export class GridDrain {
   /** The layers above those that it drains. */
   readonly young: YoungLayers
+  /** The namespace of its cells. */
+  readonly namespace: Buffer
   readonly #parts: DrainParts
   readonly #grid: Grid
   readonly #reader: CellReader
@@ -71,6 +75,7 @@ export class GridDrain {
   #publishedAt = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
+    this.namespace = parts.namespace
     this.#parts = parts
     this.#grid = grid
     this.#reader = new CellReader(parts, grid)
@@ -82,7 +87,7 @@ export class GridDrain {
    * Drains from `watermark` to the newest layer that is old enough.
    *
    * @param now the database's clock
-   * @param mark the mark that this collector has put into the cache, if the cache shows it
+   * @param mark the newest mark that this process's cache shows
    * @throws WatermarkMoved
    */
   async drain(
@@ -91,7 +96,7 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, published, clock } = this.#parts
+    const { settings, published, clock, namespace } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
@@ -110,7 +115,14 @@ export class GridDrain {
       stays ||= passable < to
       const raise =
         passable >= from && passable > raised
-          ? { grid: this.#grid, from: raised, to: passable, mark, used: read.frames.length > 0 }
+          ? {
+              grid: this.#grid,
+              namespace,
+              from: raised,
+              to: passable,
+              mark,
+              used: read.frames.length > 0,
+            }
           : undefined
       await this.#commit.settle(read, report, raise)
       await this.#delete(read)
@@ -132,8 +144,9 @@ export class GridDrain {
   }
 
   async #publish(newest: number): Promise<void> {
-    this.#publishedAt = this.#parts.clock.elapsed()
-    await this.#parts.published.publish(this.#grid, newest)
+    const { clock, published, cache } = this.#parts
+    this.#publishedAt = clock.elapsed()
+    await published.publish(cache, this.#grid, newest)
   }
 
   /** Returns the number of layers to read next, from what the last `layers` layers held. */

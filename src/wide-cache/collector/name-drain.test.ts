@@ -29,15 +29,16 @@ function bench(...states: GridState[]) {
   const done: string[] = []
   const world = {
     states,
-    marks: 0,
-    /** Whether another database uses the keys. */
-    isForeign: false,
-    markMs: 0,
+    namespace: Buffer.alloc(16, 9),
+    /** The newest mark that the cache shows. */
+    newest: undefined as Buffer | undefined,
     readMs: 0,
     /** Moments at which cells were asked for, by the database's clock. */
     readAt: [] as number[],
     raises: [] as Raise[],
     raiseFails: undefined as Error | undefined,
+    /** Done when the watermark is to be raised. */
+    onRaise: undefined as (() => void) | undefined,
     /** How often, and by how much, others move the watermark before it can be raised. */
     movedTimes: 0,
     movedBy: 0,
@@ -51,10 +52,6 @@ function bench(...states: GridState[]) {
       done.push('reads the grids')
       record.grid = world.states[0]?.grid
       return world.states
-    },
-    async changeId(_: unknown, { layerSeconds }: Grid) {
-      done.push('changes the id')
-      world.states = [stateOf(gridOf(99, layerSeconds))]
     },
     async completeTo(_: unknown, _grid: Grid, moment: number) {
       world.completeTo.push(moment)
@@ -78,7 +75,17 @@ function bench(...states: GridState[]) {
       cellTtlSeconds: 3_600,
       maxCommitRows: 10_000,
     },
-    cache,
+    cache: {
+      async looked() {
+        done.push('looks at the marks')
+        return { namespace: world.namespace, cache }
+      },
+      namespace: {
+        get newest() {
+          return world.newest
+        },
+      },
+    } as never,
     database: {} as never,
     clock,
     logger: new BurstLogger(keptLog(), clock.elapsed),
@@ -93,6 +100,7 @@ function bench(...states: GridState[]) {
     stamp: STAMP,
     ledger: {
       async raise(raise: Raise) {
+        world.onRaise?.()
         if (world.raiseFails) throw world.raiseFails
         if (world.movedTimes > 0) {
           world.movedTimes--
@@ -105,19 +113,12 @@ function bench(...states: GridState[]) {
     } as never,
     published: { publish: async () => undefined, ttlMs: Infinity },
     record: record as never,
-    marks: {
-      async put() {
-        done.push('puts a mark')
-        await clock.advance(world.markMs)
-        return world.isForeign ? 'foreign' : Buffer.alloc(16, ++world.marks)
-      },
-    } as never,
   })
   return { clock, done, world, record, nameDrain, close: () => cache.close() }
 }
 
 const STEADY = { steady: true }
-const FIRST = ['reads the grids', 'puts a mark']
+const FIRST = ['looks at the marks', 'reads the grids']
 
 test('a run after one that failed takes no grid as known', async () => {
   const { done, world, nameDrain, close } = bench(stateOf(gridOf(1)))
@@ -125,77 +126,62 @@ test('a run after one that failed takes no grid as known', async () => {
   await assert.rejects(nameDrain.drain(), /away/)
   assert.deepEqual(done, FIRST)
   await assert.rejects(nameDrain.drain(STEADY), /away/)
-  assert.deepEqual(done, [...FIRST, 'reads the grids'])
+  assert.deepEqual(done, [...FIRST, ...FIRST])
   await close()
 })
 
 test('a grid that is gone is drained no more, and the next run reads which there are', async () => {
   const { done, world, nameDrain, close } = bench(stateOf(gridOf(1)))
   world.raiseFails = new WatermarkMoved()
-  const draining = nameDrain.drain()
-  world.states = []
-  await draining
+  world.onRaise = () => (world.states = [])
+  await nameDrain.drain()
   assert.deepEqual(done, [...FIRST, 'reads the grids'])
   world.readAt.length = 0
   await nameDrain.drain(STEADY)
-  assert.deepEqual(done, [...FIRST, 'reads the grids', 'reads the grids'])
+  assert.deepEqual(done, [...FIRST, 'reads the grids', ...FIRST])
   assert.deepEqual(world.readAt, [])
   await close()
 })
 
-test('a mark comes to SQL with the next raise of the watermark, and no later one', async () => {
+test('each raise of the watermark brings the newest mark that the cache shows', async () => {
   const { clock, world, nameDrain, close } = bench(stateOf(gridOf(1), 0))
-  await nameDrain.drain()
-  assert.deepEqual(world.raises, [])
-  for (let runs = 0; runs < 2; runs++) {
+  const marks = [undefined, Buffer.alloc(16, 1), Buffer.alloc(16, 2)]
+  for (const mark of marks) {
+    world.newest = mark
     await clock.advance(1_000)
     await nameDrain.drain(STEADY)
   }
   assert.deepEqual(
     world.raises.map(({ mark }) => mark),
-    [Buffer.alloc(16, 1), undefined],
+    marks,
   )
   await close()
 })
 
-test('a mark serves the steady runs of 10 s, from when it was put on', async () => {
-  const { clock, done, world, nameDrain, close } = bench(stateOf(gridOf(1)))
-  world.markMs = 4_000
+test('steady runs look at the marks and the grids every 10 s', async () => {
+  const { clock, done, nameDrain, close } = bench(stateOf(gridOf(1)))
   await nameDrain.drain()
-  await clock.advance(5_999)
+  await clock.advance(9_999)
   await nameDrain.drain(STEADY)
   assert.deepEqual(done, FIRST)
   await clock.advance(1)
   await nameDrain.drain(STEADY)
-  assert.equal(done.filter((what) => what === 'puts a mark').length, 2)
+  assert.deepEqual(done, [...FIRST, ...FIRST])
   await close()
 })
 
-test('a grid keeps its mark when another one is gone', async () => {
-  const [one, two] = [stateOf(gridOf(1), 0), stateOf(gridOf(2))]
-  const { clock, done, world, nameDrain, close } = bench(one, two)
+test('a run ends where the database takes other keys, and the next goes by them', async () => {
+  const { done, world, nameDrain, close } = bench(stateOf(gridOf(1)))
   world.raiseFails = new WatermarkMoved()
-  const draining = nameDrain.drain()
-  world.states = [one]
-  await draining
-  world.raiseFails = undefined
-  await clock.advance(1_000)
-  await nameDrain.drain(STEADY)
-  assert.equal(done.filter((what) => what === 'puts a mark').length, 2)
-  assert.deepEqual(
-    world.raises.map(({ mark }) => mark),
-    [Buffer.alloc(16, 1)],
-  )
-  await close()
-})
-
-test('frames of a process go to the new keys as soon as SQL has the new id', async () => {
-  const { done, world, record, nameDrain, close } = bench(stateOf(gridOf(1)))
-  world.isForeign = true
+  world.onRaise = () => (world.namespace = Buffer.alloc(16, 10))
   await nameDrain.drain()
-  assert.deepEqual(done, [...FIRST, 'changes the id', 'reads the grids'])
-  assert.deepEqual(record.grid!.id, gridOf(99).id)
-  assert.deepEqual(world.readAt, [], 'no cell of another database is read')
+  assert.deepEqual(done, [...FIRST, 'reads the grids', 'looks at the marks'])
+  world.raiseFails = undefined
+  await nameDrain.drain(STEADY)
+  assert.deepEqual(
+    world.raises.map(({ namespace }) => namespace),
+    [world.namespace],
+  )
   await close()
 })
 

@@ -1,21 +1,22 @@
+import { CacheError } from '../../cache/cache.js'
+import type { Looked, NamespacedCache } from '../../connections/namespaced-cache.js'
 import type { Grid } from '../grid.js'
 import { finestOf } from '../complete.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainReport, newReport } from './drain-report.js'
 import { type Drained, type DrainParts, GridDrain } from './grid-drain.js'
-import type { Marks } from './marks.js'
 import type { YoungLayers } from './young-layers.js'
 
 /** Most restarts of a drain in a row while the watermark does not rise. */
 const MAX_RESTARTS = 5
 
-/** Interval at which a collector that keeps its lease reads the grids and puts marks. */
+/** Interval at which a collector that keeps its lease reads the grids, and looks at the marks. */
 const STEADY_MS = 10_000
 
-interface NameDrainParts extends DrainParts {
+interface NameDrainParts extends Omit<DrainParts, 'namespace'> {
   readonly settings: DrainParts['settings'] & { readonly name: string }
   readonly record: GridRecord
-  readonly marks: Marks
+  readonly cache: NamespacedCache
 }
 
 /** Options of a drain. */
@@ -24,33 +25,27 @@ export interface DrainOptions {
   readonly all?: boolean | undefined
   /**
    * The run follows others of the same lease: it takes the grids, and the database's clock, as
-   * known from them, and puts no new mark. All of these are at most 10 s old.
+   * known from them, and does not look at the marks. All of these are at most 10 s old.
    */
   readonly steady?: boolean | undefined
 }
 
-interface Known {
-  /** The grid as last known. */
-  state: GridState
-  /** Time of the last mark, taken by the cache or not, by `clock.elapsed()`. */
-  markedAt: number
-  /** The mark, until a raise of the watermark brings it to the grid's row. */
-  mark: Buffer | undefined
-}
-
 /**
  * Drains all grids of a name: processes of another width or layer length have grids of their own.
- * Before a grid is drained its marks are compared, so that nothing is taken out of another
+ * Before that the marks of the cache are looked at, so that nothing is taken out of another
  * database's cells.
  */
 export class NameDrain {
   readonly #parts: NameDrainParts
+  /** By the ids of the grids. */
   readonly #drains = new Map<string, GridDrain>()
-  /** The grids, by their ids. */
-  #known = new Map<string, Known>()
+  /** The grids as last known, by their ids. */
+  #known = new Map<string, GridState>()
   /** The grid with the shortest layers. */
   #finest: Grid | undefined
   #knownAt = -Infinity
+  /** The cache as it was looked at before the grids were read. */
+  #looked: Looked | undefined
 
   constructor(parts: NameDrainParts) {
     this.#parts = parts
@@ -64,8 +59,9 @@ export class NameDrain {
     const report = newReport()
     const { clock } = this.#parts
     if (!steady || clock.elapsed() - this.#knownAt >= STEADY_MS) await this.#readStates()
+    if (!this.#looked) return this.#leftUnanswered(report)
     try {
-      for (const known of this.#known.values()) await this.#drain(known, { all, steady }, report)
+      for (const state of this.#known.values()) await this.#drain(state, { all, steady }, report)
     } catch (error) {
       this.#knownAt = -Infinity
       throw error
@@ -80,45 +76,51 @@ export class NameDrain {
    */
   msToNextLayer(now: number): number {
     let ms = Infinity
-    for (const { state } of this.#known.values()) {
-      ms = Math.min(ms, state.grid.layers.endOf(state.grid.layers.at(now)) - now)
+    for (const { grid } of this.#known.values()) {
+      ms = Math.min(ms, grid.layers.endOf(grid.layers.at(now)) - now)
     }
     return ms
   }
 
+  /** The cache has not answered since this process began: whose the keys are is not known. */
+  #leftUnanswered(report: DrainReport): DrainReport {
+    this.#knownAt = -Infinity
+    for (const { grid } of this.#known.values()) report.unanswered += grid.width
+    return report
+  }
+
   async #readStates(): Promise<void> {
-    const before = this.#known
-    const states = await this.#parts.record.states(this.#parts.database)
-    this.#known = new Map(
-      states.map((state) => {
-        const id = idOf(state.grid)
-        const { markedAt = -Infinity, mark } = before.get(id) ?? {}
-        return [id, { state, markedAt, mark }]
-      }),
-    )
+    const { cache, record, database, clock, logger } = this.#parts
+    this.#looked = await cache.looked().catch((error: unknown) => {
+      if (!(error instanceof CacheError)) throw error
+      logger.warn(
+        'unanswered',
+        `wide-cache: the cache does not answer the collector (${error.message}); its cells are ` +
+          'waited for, then left to their writers',
+      )
+      return undefined
+    })
+    const states = await record.states(database)
+    this.#known = new Map(states.map((state) => [idOf(state.grid), state]))
     this.#finest = finestOf(states)
-    this.#knownAt = this.#parts.clock.elapsed()
+    this.#knownAt = clock.elapsed()
   }
 
   async #drain(
-    known: Known,
+    state: GridState,
     { all, steady }: { all: boolean; steady: boolean },
     report: DrainReport,
   ): Promise<void> {
     const { record } = this.#parts
-    const { state } = known
     const { grid } = state
-    const mark = await this.#mark(known, steady)
-    if (mark === 'foreign') return this.#changeId(grid)
     const drain = this.#drainOf(grid)
     // Of several grids, the report has the watermark of this process's own.
     const before = report.watermark
-    const drained = await this.#untilDrained(drain, { state, mark, steady }, report)
+    const drained = await this.#untilDrained(drain, state, steady, report)
     if (!drained) return
     const { watermark } = report
-    if (watermark > state.watermark) known.mark = undefined
-    known.state = { ...state, watermark }
-    if (drained.isWhole) await this.#commitEarly(known, drain.young, drained.newest, report)
+    this.#known.set(idOf(grid), { ...state, watermark })
+    if (drained.isWhole) await this.#commitEarly(grid, drain.young, drained.newest, report)
     if (all) await drain.young.commitAll(drained.newest, report)
     if (record.grid !== grid) report.watermark = before
   }
@@ -129,38 +131,22 @@ export class NameDrain {
    * SQL as early as that of the grid with the shortest layers.
    */
   async #commitEarly(
-    known: Known,
+    grid: Grid,
     young: YoungLayers,
     newest: number,
     report: DrainReport,
   ): Promise<void> {
     const { settings, record, database, watch } = this.#parts
-    const { grid } = known.state
+    const state = this.#known.get(idOf(grid))!
     const finest = this.#finest!
     if (grid.layerSeconds === finest.layerSeconds) return
     // Before the cells are read: what was recorded so long ago is in them.
     const now = watch.estimate ?? 0
     const completeTo = finest.layers.endOf(finest.layers.at(now) - settings.drainAfterLayers)
-    if (completeTo <= Math.max(grid.layers.endOf(newest), known.state.completeTo)) return
+    if (completeTo <= Math.max(grid.layers.endOf(newest), state.completeTo)) return
     if (!(await young.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)
-    known.state = { ...known.state, completeTo }
-  }
-
-  /**
-   * Puts a mark and returns it. If a run of the same lease has put one lately, returns that one,
-   * unless a raise has recorded it already.
-   */
-  async #mark(known: Known, steady: boolean): Promise<Buffer | 'foreign' | undefined> {
-    const { marks, clock } = this.#parts
-    if (steady && clock.elapsed() - known.markedAt < STEADY_MS) return known.mark
-    const began = clock.elapsed()
-    const mark = await marks.put(known.state.grid.keys, await this.#now(steady))
-    // Until the grid has its new id, each run asks again, and drains nothing.
-    if (mark === 'foreign') return mark
-    known.markedAt = began
-    known.mark = mark
-    return mark
+    this.#known.set(idOf(grid), { ...state, completeTo })
   }
 
   /** Returns the database's clock; in a steady run, from a reading at most 10 s old. */
@@ -169,52 +155,46 @@ export class NameDrain {
     return steady ? watch.recent(database) : watch.now(database)
   }
 
-  async #changeId(grid: Grid): Promise<void> {
-    const { settings, record, database, logger } = this.#parts
-    await record.changeId(database, grid)
-    // From here on this process's frames go to the new keys.
-    await this.#readStates()
-    logger.error(
-      `wide-cache: another database uses the cache keys of "${settings.name}" ` +
-        '(a clone of this one, or this one before a backup was restored); ' +
-        'this database takes new keys, and what its processes have in the cache they bring ' +
-        'to it themselves; nothing is to be done',
-    )
+  async #hasNamespaceChanged(): Promise<boolean> {
+    const { namespace } = await this.#parts.cache.looked({ always: true })
+    return !namespace.equals(this.#looked!.namespace)
   }
 
   #drainOf(grid: Grid): GridDrain {
-    const id = idOf(grid)
-    const drain = this.#drains.get(id) ?? new GridDrain(this.#parts, grid)
-    this.#drains.set(id, drain)
+    const looked = this.#looked!
+    const known = this.#drains.get(idOf(grid))
+    if (known?.namespace.equals(looked.namespace)) return known
+    const drain = new GridDrain({ ...this.#parts, ...looked }, grid)
+    this.#drains.set(idOf(grid), drain)
     return drain
   }
 
   /**
    * Drains a grid, and starts again if another collector moves its watermark. `undefined`: the grid
-   * is gone.
+   * is gone, or its cells are in another namespace by now. The next run begins with these.
    */
   async #untilDrained(
     drain: GridDrain,
-    {
-      state,
-      mark,
-      steady,
-    }: { state: GridState | undefined; mark: Buffer | undefined; steady: boolean },
+    before: GridState,
+    steady: boolean,
     report: DrainReport,
   ): Promise<Drained | undefined> {
+    const { record, database, cache } = this.#parts
+    let state: GridState | undefined = before
     let restarts = 0
     while (state) {
       try {
         const now = await this.#now(steady)
-        return await drain.drain(now, state.watermark, mark, report)
+        return await drain.drain(now, state.watermark, cache.namespace.newest, report)
       } catch (error) {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
       }
       const { grid, watermark }: GridState = state
-      const states = await this.#parts.record.states(this.#parts.database)
+      const states = await record.states(database)
       state = states.find((other) => other.grid.id.equals(grid.id))
+      if (!state || (await this.#hasNamespaceChanged())) break
       // Another collector that raises the watermark is no reason to give up.
-      restarts = state && state.watermark > watermark ? 0 : restarts + 1
+      restarts = state.watermark > watermark ? 0 : restarts + 1
     }
     this.#knownAt = -Infinity
     return undefined

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { namespaceOf } from '../../database/identity.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { GridRecord } from './grid-record.js'
 import { removeOldEntries } from './retention.js'
@@ -10,7 +11,7 @@ const newId = (): Buffer => randomBytes(16)
 
 async function records() {
   const database = sqlite(':memory:')
-  await database.migrate(['wide-cache'])
+  await database.migrate()
   const record = (name: string, geometry = { width: 15, layerSeconds: 3 }) =>
     new GridRecord({ name, geometry, owner: newId(), scope: 'shared', newId })
   return { database, record }
@@ -55,17 +56,6 @@ test('a grid that a process enters again is not forgotten as one that nobody use
   await database.close()
 })
 
-test('a grid that gets a new id has no mark yet', async () => {
-  const { database, record } = await records()
-  const one = record('visits')
-  await one.enter(database, DAY_MS, 0)
-  await database.query('UPDATE wide_cache_grids SET mark = ?', [newId()])
-  assert((await one.refresh(database)) !== undefined)
-  await one.changeId(database, one.grid!)
-  assert.equal(await one.refresh(database), undefined)
-  await database.close()
-})
-
 test('a process without the lease that raises the watermark leaves it to the holder', async () => {
   const { database, record } = await records()
   const [holder, other] = [record('visits'), record('visits')]
@@ -73,7 +63,9 @@ test('a process without the lease that raises the watermark leaves it to the hol
   const [state] = await other.states(database)
   assert(await holder.lease(database, DAY_MS, 1))
   const { grid, watermark: from } = state!
-  await other.raise(database, { grid, from, to: from + 1, mark: undefined, used: false }, DAY_MS)
+  const namespace = await namespaceOf(database)
+  const raise = { grid, namespace, from, to: from + 1, mark: undefined, used: false }
+  await other.raise(database, raise, DAY_MS)
   assert(!(await other.lease(database, DAY_MS + 1_000, 1)))
   await database.close()
 })

@@ -4,7 +4,10 @@ import { idText } from '../../support/id-text.js'
 import { type Geometry, Grid } from '../grid.js'
 import { Layers } from '../layers.js'
 
-/** Another collector has moved the watermark since this drain read it. */
+/**
+ * Another collector has moved the watermark since this drain read it, or the database has another
+ * namespace by now, whose cells this drain has not read.
+ */
 export class WatermarkMoved extends Error {
   override readonly name = 'WatermarkMoved'
 
@@ -16,9 +19,11 @@ export class WatermarkMoved extends Error {
 /** A rise of the watermark, done only if the watermark still has the value that was read. */
 export interface Raise {
   readonly grid: Grid
+  /** The namespace of the database whose cells were read. */
+  readonly namespace: Buffer
   readonly from: number
   readonly to: number
-  /** The mark that the cache shows, if one was put there. */
+  /** The newest mark that the cache shows. */
   readonly mark: Buffer | undefined
   /** Whether frames were found, so that the grid is known to be in use. */
   readonly used: boolean
@@ -194,13 +199,29 @@ export class GridRecord {
    * Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws
    * WatermarkMoved
    */
-  async raise(tx: Queryable, { grid, from, to, mark, used }: Raise, now: number): Promise<void> {
+  async raise(
+    tx: Queryable,
+    { grid, namespace, from, to, mark, used }: Raise,
+    now: number,
+  ): Promise<void> {
     const { affectedRows } = await tx.query(
       'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = COALESCE(?, mark), ' +
         'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END, ' +
         'lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ' +
-        'WHERE id = ? AND watermark = ?',
-      [to, now, mark ?? null, used ? 1 : 0, now, this.#owner, now + LEASE_MS, grid.id, from],
+        'WHERE id = ? AND watermark = ? ' +
+        'AND EXISTS (SELECT 1 FROM wide_cache_identity WHERE namespace = ?)',
+      [
+        to,
+        now,
+        mark ?? null,
+        used ? 1 : 0,
+        now,
+        this.#owner,
+        now + LEASE_MS,
+        grid.id,
+        from,
+        namespace,
+      ],
     )
     if (affectedRows !== 1) throw new WatermarkMoved()
   }
@@ -209,14 +230,6 @@ export class GridRecord {
   async completeTo(database: Queryable, grid: Grid, moment: number): Promise<void> {
     await database.query('UPDATE wide_cache_grids SET complete_to = ? WHERE id = ?', [
       moment,
-      grid.id,
-    ])
-  }
-
-  /** Gives a grid a new id, because another database uses its present one. */
-  async changeId(database: Queryable, grid: Grid): Promise<void> {
-    await database.query('UPDATE wide_cache_grids SET id = ?, mark = NULL WHERE id = ?', [
-      this.#newId(),
       grid.id,
     ])
   }

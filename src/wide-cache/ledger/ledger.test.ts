@@ -13,6 +13,7 @@ import { Ledger } from './ledger.js'
 import { removeOldEntries } from './retention.js'
 import { enterName } from './name-settings.js'
 import { ledgerReport } from './report.js'
+import { namespaceOf } from '../../database/identity.js'
 import { Sender } from './sender.fixture.js'
 import { settle } from './settle.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
@@ -223,13 +224,19 @@ for (const [where, open] of databases) {
     const sender = new Sender()
     const watermark = async (): Promise<number> => (await b.record.states(b.database))[0]!.watermark
     const from = await watermark()
-    const raise = { grid: b.record.grid!, from, mark: undefined, used: true }
+    const namespace = await namespaceOf(b.database)
+    const raise = { grid: b.record.grid!, namespace, from, mark: undefined, used: true }
     await b.ledger.commit([sender.frame(0)], { raise: { ...raise, to: from + 3 } })
     assert.equal(await watermark(), from + 3)
     await assert.rejects(
       b.ledger.commit([sender.frame(1)], { raise: { ...raise, to: from + 5 } }),
       { name: 'WatermarkMoved' },
     )
+    // Another database would use these keys: its cells were not read.
+    const other = { ...raise, namespace: Buffer.alloc(16, 9), from: from + 3, to: from + 5 }
+    await assert.rejects(b.ledger.commit([sender.frame(1)], { raise: other }), {
+      name: 'WatermarkMoved',
+    })
     assert.equal(await watermark(), from + 3)
     assert.equal((await b.committed()).length, 1)
   })
@@ -438,7 +445,14 @@ test('a transaction locks writers, then what its rows lock, then the watermark',
   const [state] = await record.states(database)
   const { grid, watermark: from } = state!
   await ledger.commit([new Sender().frame(0)], {
-    raise: { grid, from, to: from + 1, mark: undefined, used: true },
+    raise: {
+      grid,
+      namespace: await namespaceOf(database),
+      from,
+      to: from + 1,
+      mark: undefined,
+      used: true,
+    },
   })
   assert.deepEqual([...new Set(written)], ['wide_cache_writers', 'taken', 'wide_cache_grids'])
   await database.close()
@@ -473,7 +487,8 @@ test('after a transaction that committed by itself no watermark rises any more',
   )
   const [state] = await record.states(database)
   const { grid, watermark: from } = state!
-  const raise = { grid, from, to: from + 1, mark: undefined, used: false }
+  const namespace = await namespaceOf(database)
+  const raise = { grid, namespace, from, to: from + 1, mark: undefined, used: false }
   await ledger.raise(raise)
   await assert.rejects(ledger.commit([new Sender().frame(0)]), lost)
   await assert.rejects(ledger.raise({ ...raise, from: from + 1, to: from + 2 }), lost)

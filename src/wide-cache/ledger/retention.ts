@@ -15,9 +15,6 @@ const SUMS = table(
   ['lost', 'add'],
 )
 
-/** Time for which marks are kept. */
-export const MARKS_KEPT_MS = 48 * 3600 * 1000
-
 /** Time after which unseen writers are forgotten. */
 const KEPT_MS = 30 * 24 * 3600 * 1000
 
@@ -26,7 +23,7 @@ const FORGET_AT_ONCE = 500
 
 /**
  * Removes what the ledger keeps of writers, grids and quarantine older than 30 days, a piece at a
- * time, and old marks.
+ * time.
  */
 export async function removeOldEntries(
   database: Database,
@@ -50,7 +47,6 @@ export async function removeOldEntries(
     name,
     before,
   ])
-  await database.query('DELETE FROM wide_cache_marks WHERE made_at < ?', [now - MARKS_KEPT_MS])
 }
 
 /**

@@ -1,9 +1,9 @@
-import { type CountingCache, errorsOf } from '../../connections/counting.js'
+import { type ErrorCounts, errorsOf } from '../../connections/counting.js'
 import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../connections/error-metrics.js'
 import type { PreparedDatabase } from '../../connections/prepared-database.js'
 import { ageOf, type Known, LastKnown } from '../../metrics/last-known.js'
 import { type Metric, type Reading, readingsOf } from '../../metrics/metric.js'
-import { CachedRead, type CachedReadParts } from '../cached-read.js'
+import { CachedRead, type CachedReadParts, type Reading as CachedReading } from '../cached-read.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { GridSettings } from '../grid-options.js'
 import type { GridRecord } from '../ledger/grid-record.js'
@@ -31,10 +31,10 @@ interface OperationsSettings extends Pick<GridSettings, 'directSeconds'> {
   readonly metrics: AddedMetrics | undefined
 }
 
-interface OperationsParts extends Omit<CachedReadParts, 'ttlSeconds'> {
+interface OperationsParts extends Omit<CachedReadParts, 'name' | 'ttlSeconds'> {
   readonly settings: OperationsSettings
   readonly connections: { readonly isOpen: boolean }
-  readonly cache: CountingCache
+  readonly cacheErrors: ErrorCounts
   readonly database: PreparedDatabase
   readonly watch: ClockWatch
   readonly record: GridRecord
@@ -63,6 +63,7 @@ export class Operations {
     this.#parts = parts
     const state = new CachedRead({
       ...parts,
+      name: parts.settings.name,
       key: STATE,
       ttlSeconds: STATE_TTL_SECONDS,
       query: () => this.#query(),
@@ -121,8 +122,8 @@ export class Operations {
   }
 
   get #errors() {
-    const { cache, database } = this.#parts
-    return { cacheErrors: cache.errors, databaseErrors: errorsOf(database.database) }
+    const { cacheErrors, database } = this.#parts
+    return { cacheErrors, databaseErrors: errorsOf(database.database) }
   }
 
   #lagMs(known: Known<StateWithAdded> | undefined): number | undefined {
@@ -137,13 +138,14 @@ export class Operations {
     return grids.filter(({ privateTo }) => privateTo === record.privateTo)
   }
 
-  async #query(): Promise<StateWithAdded | null> {
+  async #query(): Promise<CachedReading<StateWithAdded | null>> {
     const { settings, database, watch } = this.#parts
     const { name, metrics } = settings
     const now = await watch.now(database)
     const state = await readNameState(database, name, now)
-    if (!state) return null
-    return { ...state, added: (await metrics?.read(database, name)) ?? {} }
+    if (!state) return { readAt: now, figures: null }
+    const added = (await metrics?.read(database, name)) ?? {}
+    return { readAt: now, figures: { ...state, added } }
   }
 
   async #read(

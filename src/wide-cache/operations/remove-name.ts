@@ -10,8 +10,9 @@ const SECONDS_BACK = 300
 const SECONDS_AHEAD = 30
 
 /**
- * Removes all that SQL and the cache have of a temporary name, whose grids have few columns. No
- * process may use the name any more. Cells that the cache keeps end with their TTL.
+ * Removes all that SQL and the database's part of a cache have of a temporary name, whose grids
+ * have few columns. No process may use the name any more. Cells that the cache keeps end with their
+ * TTL.
  */
 export async function removeName(database: Database, cache: Cache, name: string): Promise<void> {
   const now = await database.now()
@@ -24,7 +25,6 @@ export async function removeName(database: Database, cache: Cache, name: string)
     if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')
     const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
     await removeCells(cache, new Grid(id, geometry), now)
-    await database.query('DELETE FROM wide_cache_marks WHERE grid_id = ?', [id])
   }
   // The name itself last: while it is there, the rest is found again.
   for (const table of ['quarantine', 'ranges', 'writers', 'grids', 'names']) {
@@ -33,7 +33,7 @@ export async function removeName(database: Database, cache: Cache, name: string)
 }
 
 async function removeCells(cache: Cache, grid: Grid, now: number): Promise<void> {
-  const keys = [grid.keys.marks, grid.keys.watermark]
+  const keys = [grid.keys.watermark]
   const last = grid.layers.at(now + SECONDS_AHEAD * 1000)
   for (let layer = grid.layers.at(now - SECONDS_BACK * 1000); layer <= last; layer++) {
     for (let column = 0; column < grid.width; column++) keys.push(grid.keys.cell(layer, column))

@@ -70,7 +70,7 @@ function bench(options: {
     record: world,
     database: { migrate: () => entered },
     compare: () => world.compare(),
-    marks: world,
+    sameCache: world,
     environment: {
       ...systemEnvironment,
       clock: {

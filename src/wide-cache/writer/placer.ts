@@ -51,7 +51,7 @@ interface PlacerParts {
   readonly database: Pick<Database, 'migrate'>
   readonly record: Pick<GridRecord, 'grid'>
   /** `apart`: whether the collectors use another cache, and never read what this one has. */
-  readonly marks: { readonly apart: boolean }
+  readonly sameCache: { readonly apart: boolean }
   /** Asks SQL for the grid again; may reject. */
   readonly compare: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
@@ -88,13 +88,13 @@ export class Placer {
 
   /** Whether it makes no sense to try to place a frame now. */
   get down(): boolean {
-    return this.#down || this.#parts.marks.apart
+    return this.#down || this.#parts.sameCache.apart
   }
 
   /** Reason for the last failure to place a frame. */
   get why(): string {
-    const { marks, record } = this.#parts
-    if (marks.apart) return 'the collectors use another cache'
+    const { sameCache, record } = this.#parts
+    if (sameCache.apart) return 'the collectors use another cache'
     return record.grid ? this.#why : 'the database had not been reached before'
   }
 
@@ -103,7 +103,7 @@ export class Placer {
    * has come.
    */
   async place(frame: HeldFrame, wanted: () => boolean, deadline: number): Promise<boolean> {
-    const { environment, database, record, marks } = this.#parts
+    const { environment, database, record, sameCache } = this.#parts
     const { clock } = environment
     if (!record.grid) {
       await Promise.race([
@@ -117,7 +117,7 @@ export class Placer {
     this.#usedAt = this.#moment()
     while (wanted()) {
       const now = clock.elapsed()
-      if (marks.apart) return false
+      if (sameCache.apart) return false
       if (this.#down) {
         if (now < this.#probeAt) return false
         this.#probeAt = now + PROBE_MS

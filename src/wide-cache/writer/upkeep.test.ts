@@ -37,7 +37,7 @@ function bench() {
   const upkeep = new Upkeep({
     ledger: { prefixOf: () => Promise.resolve(-1) },
     compare: async () => undefined,
-    marks: { apart: false },
+    sameCache: { apart: false },
     environment: { ...systemEnvironment, clock },
     settings: { confirmSeconds: 60 },
     outbox,

@@ -26,7 +26,7 @@ interface UpkeepParts {
   /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
   readonly compare: () => Promise<void>
   /** `apart`: whether the collectors use another cache than this process. */
-  readonly marks: { readonly apart: boolean }
+  readonly sameCache: { readonly apart: boolean }
   readonly environment: Environment
   readonly settings: Pick<GridSettings, 'confirmSeconds'>
   readonly outbox: Outbox
@@ -159,11 +159,11 @@ export class Upkeep {
   }
 
   #due(now: number): HeldFrame[] {
-    const { settings, marks, outbox, placer } = this.#parts
+    const { settings, sameCache, outbox, placer } = this.#parts
     return [...outbox.frames()].filter((frame) => {
       const age = now - frame.closedAt
       return (
-        marks.apart ||
+        sameCache.apart ||
         age >= settings.confirmSeconds * 1000 ||
         (!frame.placed && (age >= UNPLACED_MS || placer.down))
       )
@@ -172,8 +172,8 @@ export class Upkeep {
 
   /** Returns the reason why frames are committed directly. */
   #reason(due: readonly HeldFrame[]): Reason {
-    const { settings, marks, placer } = this.#parts
-    if (marks.apart) return { code: 'apart', why: 'the collectors use another cache' }
+    const { settings, sameCache, placer } = this.#parts
+    if (sameCache.apart) return { code: 'apart', why: 'the collectors use another cache' }
     if (!due.every((frame) => frame.placed)) return { code: 'unplaced', why: placer.why }
     const why =
       `they waited ${settings.confirmSeconds} s in the cache and no collector ` +

@@ -80,7 +80,7 @@ function bench(
       hasPassed: () => false,
     },
     record: { grid },
-    marks: world,
+    sameCache: world,
     ledger: {
       commit,
       quarantine: commit,

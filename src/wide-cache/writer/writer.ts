@@ -44,7 +44,7 @@ export interface WriterParts<Row> {
   readonly database: Pick<Database, 'migrate'>
   readonly record: Pick<GridRecord, 'grid'>
   /** `apart`: whether the collectors use another cache than this process. */
-  readonly marks: { readonly apart: boolean }
+  readonly sameCache: { readonly apart: boolean }
   /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
   readonly compare: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>

@@ -1,5 +1,5 @@
 /** Lists of marks, in the cache and in SQL. A mark is read as hexadecimal digits. */
-import type { SqlRow } from '../../database/database.js'
+import type { SqlRow } from '../database/database.js'
 
 const MARK_BYTES = 16
 const WHOLE_MARK = new RegExp(`.{${2 * MARK_BYTES}}`, 'g')
