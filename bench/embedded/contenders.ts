@@ -27,7 +27,7 @@ export interface Contender {
   /** Brings what waits to SQL. */
   bring(): Promise<void>
   /** Brings to SQL what the middleware has seen. */
-  settle(): Promise<void>
+  finish(): Promise<void>
   count(): Promise<number>
   /** Page views and visitors since a moment. */
   stats(from: number): Promise<readonly [views: number, visitors: number]>
@@ -109,7 +109,7 @@ async function openActivity(
     async bring() {
       await activity.drain()
     },
-    async settle() {
+    async finish() {
       await activity.flush()
       await activity.drain({ all: true })
     },
@@ -174,7 +174,7 @@ function insertsOf(
       bring(waiting)
       waiting = []
     },
-    settle: async () => bring([]),
+    finish: async () => bring([]),
     count: async () => Number(visits.count()),
     stats: async (from) => visits.stats(from) as [number, number],
     empty: async () => visits.empty(),

@@ -37,7 +37,7 @@ answer({
         await turn()
       })
     }
-    const behind = await cpuOf(() => contender.settle())
+    const behind = await cpuOf(() => contender.finish())
     return { micros, behind, counted: await contender.count() }
   },
 

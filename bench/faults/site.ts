@@ -198,7 +198,7 @@ export class Site {
       // later.
       const { start } = await import('../peers/wide-cache.js')
       const last = start(this.#environment)
-      await last.settle()
+      await last.finish()
       await last.close()
     }
   }

@@ -18,8 +18,8 @@ export class Child {
 
   /** @throws Error what the child threw, or that it has ended */
   async ask<Answer = void>(question: string, what: object = {}): Promise<Answer> {
-    const settled = new AbortController()
-    const { signal } = settled
+    const ended = new AbortController()
+    const { signal } = ended
     try {
       const reply = once(this.#process, 'message', { signal }) as Promise<
         [{ answer: Answer; error?: string }]
@@ -37,7 +37,7 @@ export class Child {
       if (error !== undefined) throw new Error(error)
       return answer
     } finally {
-      settled.abort()
+      ended.abort()
     }
   }
 

@@ -1,6 +1,6 @@
 // One writer process of the loss experiment: opens a contender for each job, records visits at
 // random moments (Poisson), each with a page of its own, and says how many. Asked to "open", "go",
-// "settle" and "close".
+// "finish" and "close".
 import { setTimeout as delay } from 'node:timers/promises'
 import { answer } from '../harness/answer.js'
 
@@ -25,8 +25,8 @@ answer({
    * All is in the cache. Answers how long cells were open to be overwritten, where the contender
    * knows.
    */
-  async settle() {
-    await Promise.all(jobs.map(({ contender }) => (contender.flush ?? contender.settle)()))
+  async finish() {
+    await Promise.all(jobs.map(({ contender }) => (contender.flush ?? contender.finish)()))
     return jobs.map(({ id, contender: { windows } }) => ({ id, windows }))
   },
   async close() {

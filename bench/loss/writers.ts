@@ -46,7 +46,7 @@ export class Writers {
     const recorded = (
       await this.#all<{ id: string; recorded: number }[]>('go', () => ({ seconds }))
     ).flat()
-    const windows = (await this.#all<Windows[]>('settle')).flat()
+    const windows = (await this.#all<Windows[]>('finish')).flat()
     await collect()
     await this.#all('close')
     return {

@@ -123,7 +123,7 @@ export async function outages(
   await visit(warmUpSeconds)
   // What the cache takes with it is in SQL already: how losses are made good is the question of the
   // part `faults`.
-  await Promise.all(running.map(({ app }) => app.settle()))
+  await Promise.all(running.map(({ app }) => app.finish()))
   await Promise.all(running.map((each, at) => takeAway(each, CASES[at]!)))
   for (let round = 0; round < rounds; round++) {
     bench.progress(`${setting}: ${round + 1} of ${rounds}`)

@@ -1,6 +1,6 @@
 // An Express app for each contender, on a port of its own and all in one process: what the compiler
 // and the system make of a process falls on all of them. Sends its ports, then answers
-// { question, app }: "flush" (until all that requests have begun is done), "settle" (until what
+// { question, app }: "flush" (until all that requests have begun is done), "finish" (until what
 // they left is in SQL), "count"; and "cpu" and "close", which concern all apps.
 import { once } from 'node:events'
 import express from 'express'
@@ -49,7 +49,7 @@ async function serve() {
       return user + system
     },
     flush: async (app) => peers[app].flush?.(),
-    settle: async (app) => peers[app].settle?.(),
+    finish: async (app) => peers[app].finish?.(),
     count: async (app) => peers[app].count(),
     async close() {
       for (const server of servers) {

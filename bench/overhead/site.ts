@@ -27,7 +27,7 @@ const CLOSE_TIMEOUT_MS = 15_000
 const ANSWER_TIMEOUT_MS = 90_000
 const KEPT_CHARACTERS = 2000
 
-type Question = 'flush' | 'settle' | 'count'
+type Question = 'flush' | 'finish' | 'count'
 
 /** The Express app of one contender, on a port of its own. */
 export class App {
@@ -49,8 +49,8 @@ export class App {
   }
 
   /** Resolves when all work that waits is done: what was counted has come to where it belongs. */
-  async settle(): Promise<void> {
-    await this.#ask('settle')
+  async finish(): Promise<void> {
+    await this.#ask('finish')
   }
 
   /**

@@ -227,7 +227,7 @@ async function slice(
   await app.flush()
   const cpu = await site.cpu()
   // What is left to do is not to burden the contender that comes next.
-  await app.settle()
+  await app.finish()
   const whole = await site.cpu()
   app.served += load.latencies.length
   return { ...load, cpu: cpu - before, whole: whole - before }

@@ -31,7 +31,7 @@ const WITHIN = { [LAYERS]: [6, 8, 9], [SHORT_LAYERS]: [5, 6, 7] } as const
 const TAIL_MS = 12_000
 
 /** Before visits begin: processes find their collector. */
-const SETTLE_MS = 5_000
+const COLLECTOR_MS = 5_000
 
 const METRICS = {
   median: { metric: 'p50, s', better: 'less' },
@@ -86,7 +86,7 @@ export const part: Part = {
 
     await Promise.all(webs.map((web) => web.ask('open', { sites: [{ name: IDLE }] })))
     bench.progress('a site without visits')
-    await delay(5 * SETTLE_MS)
+    await delay(5 * COLLECTOR_MS)
     await measureIdle(bench, {
       port: memcached.port,
       pid: mariadb.pid,
@@ -109,7 +109,7 @@ export const part: Part = {
         return web.ask('open', { sites: process === 0 ? [{ name: BEHIND }, ...sites] : sites })
       }),
     ])
-    await delay(SETTLE_MS)
+    await delay(COLLECTOR_MS)
     bench.progress(`${seconds} s of visits`)
     const from = Date.now() + 1_000
     const load = { from, seconds, until: from + seconds * 1_000 + TAIL_MS }

@@ -147,7 +147,7 @@ async function collect(
 ): Promise<void> {
   if (contender === WIDE_CACHE) {
     const collector = wideCache.start(env)
-    await collector.settle()
+    await collector.finish()
     await collector.close()
     return
   }

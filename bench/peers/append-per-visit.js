@@ -26,7 +26,7 @@ export function start({ memcached, name = NAME, width, layerMs }) {
     use: visits.use,
     record: visits.record,
     flush: visits.idle,
-    settle: visits.idle,
+    finish: visits.idle,
     async count() {
       await visits.idle()
       return visits.recorded

@@ -28,7 +28,7 @@ export async function start({ mysqlUrl }) {
   return {
     use,
     record,
-    settle: flush,
+    finish: flush,
     async count() {
       await flush()
       return visits.count()

@@ -8,7 +8,7 @@ export function start() {
       })
     },
     record() {},
-    async settle() {},
+    async finish() {},
     async count() {
       return undefined
     },

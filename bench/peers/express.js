@@ -3,7 +3,7 @@
 // site.
 import { setTimeout as delay } from 'node:timers/promises'
 
-// Promises of memjs never settle when their connection is closed under them.
+// Promises of memjs never end when their connection is closed under them.
 const IDLE_TIMEOUT_MS = 5000
 
 export function tracker(record) {

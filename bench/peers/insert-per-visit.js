@@ -9,7 +9,7 @@ export async function start({ mysqlUrl }) {
     use,
     record,
     flush: idle,
-    settle: idle,
+    finish: idle,
     async count() {
       await idle()
       return visits.count()

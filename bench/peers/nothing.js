@@ -3,7 +3,7 @@ export function start() {
   return {
     use() {},
     record() {},
-    async settle() {},
+    async finish() {},
     async count() {
       return undefined
     },

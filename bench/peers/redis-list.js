@@ -24,7 +24,7 @@ export async function start({ redisUrl, mysqlUrl }) {
   const redis = await connect(redisUrl)
   const visits = await openVisits(mysqlUrl)
   const { record, use, idle } = tracker((visit) => redis.rPush(LIST, JSON.stringify(visit)))
-  const settle = async () => {
+  const finish = async () => {
     await idle()
     while (await drain(redis, visits));
   }
@@ -32,9 +32,9 @@ export async function start({ redisUrl, mysqlUrl }) {
     use,
     record,
     flush: idle,
-    settle,
+    finish,
     async count() {
-      await settle()
+      await finish()
       return visits.count()
     },
     async close() {

@@ -1,4 +1,4 @@
-// (c) wide-cache on memcached, as its README says. The collector runs elsewhere (`settle` plays it,
+// (c) wide-cache on memcached, as its README says. The collector runs elsewhere (`finish` plays it,
 // between the rounds of a benchmark), and what it brought to SQL is the count.
 import mysql from 'mysql2/promise'
 import { createActivity } from 'wide-cache'
@@ -13,7 +13,7 @@ export function start({ memcached, mysqlUrl, name = 'activity', width = 15, opti
     width,
     ...options,
   })
-  const settle = async () => {
+  const finish = async () => {
     await activity.flush()
     await activity.drain({ all: true })
   }
@@ -25,9 +25,9 @@ export function start({ memcached, mysqlUrl, name = 'activity', width = 15, opti
     /** All is in the cache. */
     flush: () => activity.flush(),
     /** All is in SQL. */
-    settle,
+    finish,
     async count() {
-      await settle()
+      await finish()
       const connection = await mysql.createConnection(mysqlUrl)
       const [[row]] = await connection.query(
         'SELECT COUNT(*) AS n FROM activities WHERE name = ?',

@@ -23,7 +23,7 @@ export interface LivePage {
   readonly pageViews: number
 }
 
-/** Visits that are in the cache and not in the figures yet. Not settled: they may still change. */
+/** Visits that are in the cache and not in the figures yet. They may still change. */
 export interface LiveActivity {
   /** The figures are complete up to this moment; the layers come after it. In ISO 8601. */
   readonly asOf: string

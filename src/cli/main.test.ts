@@ -346,7 +346,7 @@ async function startSite(name: string, env: Record<string, string>) {
   return { web, json, view, read, figures }
 }
 
-const settled = (issued: number) => ({
+const allCommitted = (issued: number) => ({
   issued,
   committed: issued,
   duplicate: 0,
@@ -380,7 +380,7 @@ test('collect takes all rows of web processes that do not collect, of any width'
   )
   await view(30)
   assert.equal((await figures(30))['visitors'], 2)
-  assert.deepEqual(await json('/ledger'), settled(30))
+  assert.deepEqual(await json('/ledger'), allCommitted(30))
   for (const process of [collector, web]) {
     process.kill('SIGTERM')
     assert.equal(await process.ended, 0)
@@ -409,12 +409,12 @@ test('without a name it collects all activities and hits, new ones too, only the
     await site.read('7', ['anna', 'bert', 'anna'])
     await site.read('8', ['anna'])
     assert.equal((await site.figures(9))['visitors'], 2)
-    assert.deepEqual(await site.json('/ledger'), settled(9))
+    assert.deepEqual(await site.json('/ledger'), allCommitted(9))
     const hits = await eventually('the hits in the order of their counts', async () => {
       const { top, ...others } = await site.json('/hits/7')
       return JSON.stringify(top) === '[["7",2],["8",1]]' && others
     })
-    assert.deepEqual(hits, { count: 2, ledger: settled(4) })
+    assert.deepEqual(hits, { count: 2, ledger: allCommitted(4) })
     for (const [grid, kind] of [
       [name, 'activity'],
       [`hits.${name}`, 'hits'],

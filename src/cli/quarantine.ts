@@ -43,7 +43,7 @@ export async function quarantine(
     const command: Shown = { database, name, json, log, print }
     if (action.verb === 'list') await listFrames(command)
     else if (action.verb === 'show') await showFrame(command, action.id)
-    else return settleFrames(command, action.verb, action.ids)
+    else return actOnFrames(command, action.verb, action.ids)
     return 0
   }
   return withTables(url, log, ['wide-cache'], work, ['activity', 'hits', 'collision-free-map'])
@@ -58,22 +58,22 @@ async function checkName(database: Database, name: string): Promise<void> {
   refuseUnknownName(name, names)
 }
 
-async function settleFrames(
+async function actOnFrames(
   command: Shown,
   verb: 'retry' | 'drop',
   ids: readonly number[] | 'all',
 ): Promise<number> {
   const { json, log, print } = command
-  const settle = verb === 'retry' ? retry : drop
+  const act = verb === 'retry' ? retry : drop
   const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
   try {
     for await (const { id, frame } of framesOf(command, ids)) {
-      const settled = frame && (await settle(command, frame))
-      if (typeof settled === 'number') {
+      const result = frame && (await act(command, frame))
+      if (typeof result === 'number') {
         outcome.frames++
-        outcome.rows += settled
-      } else if (ids !== 'all' || settled !== undefined) {
-        outcome.refused.push({ id, reason: settled ?? notThere(id) })
+        outcome.rows += result
+      } else if (ids !== 'all' || result !== undefined) {
+        outcome.refused.push({ id, reason: result ?? notThere(id) })
       }
     }
   } finally {

@@ -70,7 +70,7 @@ export class Gather<Item, Result> {
   }
 
   /**
-   * Settles the batch. `false`: the items do not fit together, as a RangeError says, and some of
+   * Ends the batch. `false`: the items do not fit together, as a RangeError says, and some of
    * them may fit alone.
    */
   async #try(batch: readonly Waiting<Item, Result>[]): Promise<boolean> {

@@ -147,7 +147,7 @@ test('a transaction that met other locks runs again, with waits, at most eight t
     if (++tries < until) throw new DatabaseError('TEST', 'lock', `try ${tries}`)
     return tries
   }
-  const settled = async <T>(running: Promise<T>): Promise<T> => {
+  const advancing = async <T>(running: Promise<T>): Promise<T> => {
     let over = false
     const ended = (): void => {
       over = true
@@ -159,9 +159,9 @@ test('a transaction that met other locks runs again, with waits, at most eight t
     }
     return running
   }
-  assert.equal(await settled(database.retriedTransaction(locked(3))), 3)
+  assert.equal(await advancing(database.retriedTransaction(locked(3))), 3)
   tries = 0
-  await assert.rejects(settled(database.retriedTransaction(locked(100))), { message: 'try 8' })
+  await assert.rejects(advancing(database.retriedTransaction(locked(100))), { message: 'try 8' })
   tries = 0
   await assert.rejects(
     database.retriedTransaction(() => {

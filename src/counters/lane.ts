@@ -45,7 +45,7 @@ export class Lane {
   }
 
   /**
-   * Commits `work` once. Not to be called again before it has settled.
+   * Commits `work` once. Not to be called again before it has ended.
    *
    * @throws OutcomeUnknownError; anything else: `work` has not been committed
    */

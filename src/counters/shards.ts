@@ -47,7 +47,7 @@ export class Shards {
   }
 
   /**
-   * Adds `delta` to a random shard. Not to be called again before it has settled.
+   * Adds `delta` to a random shard. Not to be called again before it has ended.
    *
    * @throws RangeError if the total would leave ±(2^53-1); OutcomeUnknownError; anything else:
    * nothing was added

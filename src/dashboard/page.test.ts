@@ -108,7 +108,7 @@ test('every panel is filled, under the strict policy', () =>
     const figures = page.locator('#now .figure')
     await shows(figures.nth(0), /^1,345 page views$/)
     await shows(figures.nth(1), /^212 visitors$/)
-    await shows(figures.nth(2), /^\+\d+ not settled$/)
+    await shows(figures.nth(2), /^\+\d+ on their way$/)
     assert((await page.locator('#now rect.open').count()) > 5, 'the tail is drawn as an outline')
     await shows(page.locator('#now .ranked tbody tr').nth(1), new RegExp('^<img src=x onerror'))
 
@@ -306,7 +306,7 @@ test('a panel without figures says so, and the others do not mind', () =>
       source.failing.clear()
       source.failing.add('stats')
       await pass(page, 10)
-      await shows(page.locator('#now .tail'), /not settled/)
+      await shows(page.locator('#now .tail'), /on their way/)
       await shows(page.locator('#grid .watermark'), /Watermark/)
       await shows(page.locator('#now .note').first(), /No figures at the moment\. These are from/)
       await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)

@@ -96,7 +96,7 @@ for (const [name, express] of expresses) {
       await site(undefined, '/').get('').expect(200)
     })
 
-    test('now has what is settled, what is not, and the ledger', async () => {
+    test('now has the figures, the visits on their way, and the ledger', async () => {
       const { get, source } = site()
       const { body, headers } = await get('/now.json').expect(200)
       assert.equal(headers['cache-control'], 'no-store')

@@ -53,7 +53,7 @@ export interface Queryable {
 }
 
 /**
- * A transaction under way. It is of no use after `work` has settled.
+ * A transaction under way. It is of no use after `work` has ended.
  *
  * Its `query` takes statements that begin with SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH or
  * LOAD DATA, and SET of user variables (`SET @name = …`). It refuses others, with

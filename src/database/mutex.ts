@@ -10,7 +10,7 @@ export class Mutex {
   readonly #waiting = new Set<() => void>()
   #taken = false
 
-  /** Runs `work` when all that came before have settled. */
+  /** Runs `work` when all that came before have ended. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     await this.#acquire()
     try {

@@ -58,7 +58,7 @@ export class Exporting<K, V> {
       const batch = await this.#queue.database.retriedTransaction((tx) => this.#take(tx, bucket))
       if (!batch) break
       await this.#export(batch)
-      if (!(await this.#queue.database.retriedTransaction((tx) => this.#settle(tx, batch)))) break
+      if (!(await this.#queue.database.retriedTransaction((tx) => this.#remove(tx, batch)))) break
       sum += batch.entries.length
       if (batch.entries.length < ENTRIES_A_BATCH) break
     }
@@ -146,7 +146,7 @@ export class Exporting<K, V> {
    * Deletes what has been exported, unless the lease was lost: then it is exported again, with the
    * same versions.
    */
-  async #settle(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
+  async #remove(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
     if (!(await this.#leases.end(tx, holder))) return false
     await deleteRows(
       tx,

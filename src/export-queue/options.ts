@@ -23,7 +23,7 @@ export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
   buckets?: number | undefined
   /**
    * Brings entries (at most 500) to where they are to go: all of one key side by side, versions
-   * ascending. Must settle, and not before it is done. If it rejects, the same entries come again.
+   * ascending. Must end, and not before it is done. If it rejects, the same entries come again.
    */
   exporter(entries: readonly ExportEntry<K, V>[]): Promise<void> | void
 }

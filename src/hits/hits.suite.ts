@@ -102,7 +102,7 @@ export function hitsSuite(pair: Pair): void {
   }
 
   /** All that was recorded is in SQL, and processed. */
-  const settle = async (...all: ItemHits[]): Promise<void> => {
+  const drainAll = async (...all: ItemHits[]): Promise<void> => {
     await Promise.all(all.map((hits) => hits.flush()))
     for (const hits of all) await hits.drain({ all: true })
   }
@@ -122,7 +122,7 @@ export function hitsSuite(pair: Pair): void {
           hits.record('c')
           hits.record('c', {})
         }
-        await settle(one, other)
+        await drainAll(one, other)
         const expected = [
           ['a', 2],
           ['b', 1],
@@ -134,12 +134,12 @@ export function hitsSuite(pair: Pair): void {
 
         time.set(NOON + WINDOW_MS - 60_000)
         other.record('a', { viewer: 'anna' })
-        await settle(other)
+        await drainAll(other)
         assert.equal(await one.count('a'), 2, 'the same window')
         time.set(NOON + WINDOW_MS)
         one.record('a', { viewer: 'anna' })
         other.record('a', { viewer: 'anna' })
-        await settle(one, other)
+        await drainAll(one, other)
         assert.equal(await one.count('a'), 3, 'the next one')
         assert.deepEqual(
           log.filter((line) => !line.includes('clock')),
@@ -159,19 +159,19 @@ export function hitsSuite(pair: Pair): void {
         await given.migrate()
         for (const hits of [not, given]) {
           hits.record('a', { viewer: 'anna' })
-          await settle(hits)
+          await drainAll(hits)
         }
         assert.equal(await not.count('a'), 1)
         time.set(NOON + 60_000)
         for (const hits of [not, given]) {
           hits.record('a', { viewer: 'anna' })
-          await settle(hits)
+          await drainAll(hits)
         }
         assert.equal(await not.count('a'), 2, 'the next of 60 s')
         await open({ ...layers, repeatSeconds: 600 }, time).migrate()
         time.set(NOON + 120_000)
         given.record('a', { viewer: 'anna' })
-        await settle(given)
+        await drainAll(given)
         assert.equal(await not.count('a'), 2, 'the same of 600 s')
       },
     )
@@ -186,7 +186,7 @@ export function hitsSuite(pair: Pair): void {
       hits.record('a', { viewer: 'cleo', owner: false })
       hits.record('a', { owner: 'anna' })
       hits.record('a', { viewer: '', owner: '' })
-      await settle(hits)
+      await drainAll(hits)
       assert.equal(await hits.count('a'), 4)
     })
 
@@ -205,7 +205,7 @@ export function hitsSuite(pair: Pair): void {
         }
         assert.equal((await hits.ledger()).issued, 0)
         for (const viewer of [7, '7', 7n, 8, 0] as const) hits.record('a', { viewer, owner: 1 })
-        await settle(hits)
+        await drainAll(hits)
         assert.equal(await hits.count('a'), 3)
         assert.deepEqual(log, [])
       },
@@ -218,7 +218,7 @@ export function hitsSuite(pair: Pair): void {
         for (const nobody of [NaN, NaN, Infinity]) {
           hits.record('a', { viewer: nobody, owner: nobody })
         }
-        await settle(hits)
+        await drainAll(hits)
         assert.equal(await hits.count('a'), 3)
         assert.deepEqual(
           log.map((line) => /NaN as "(\w+)"/.exec(line)?.[1]),
@@ -234,7 +234,7 @@ export function hitsSuite(pair: Pair): void {
         await hits.migrate()
         for (let i = 0; i < 3; i++) hits.record('a')
         hits.record('b')
-        await settle(hits)
+        await drainAll(hits)
         const database = site.database()
         const map = new CollisionFreeMap<string, number>({
           database,
@@ -311,7 +311,7 @@ export function hitsSuite(pair: Pair): void {
         ]
         for (const [i, item] of items.entries()) for (let n = 0; n <= i; n++) hits.record(item)
         for (let n = 0; n <= items.length; n++) hits.record('\ud800')
-        await settle(hits)
+        await drainAll(hits)
         const expected = items.map((item, i) => [item, i + 1])
         assert.deepEqual([...(await hits.counts(items))], expected)
         assert.deepEqual(await hits.top(100), [
@@ -345,7 +345,7 @@ export function hitsSuite(pair: Pair): void {
         hits.record('a', null as never)
         hits.record('a', { viewer: NaN })
         hits.record('a', { viewer: 'anna', owner: {} as never })
-        await settle(hits)
+        await drainAll(hits)
         assert.equal(await hits.count('a'), 3)
         assert.match(
           log[1]!,
@@ -375,7 +375,7 @@ export function hitsSuite(pair: Pair): void {
       async ({ open, site, name }) => {
         const hits = open()
         for (let i = 0; i < 3; i++) for (const item of ['a', 'b']) hits.record(item)
-        await settle(hits)
+        await drainAll(hits)
         const map = new CollisionFreeMap<string, number>({
           database: site.database(),
           id: `hits.${name}`,
@@ -412,7 +412,7 @@ export function hitsSuite(pair: Pair): void {
           ])
         assert.equal(rows[0]?.['n'], 1, 'nothing of it is left')
         hits.record('a')
-        await settle(hits)
+        await drainAll(hits)
         assert.deepEqual(await hits.top(9), [
           ['b', 7],
           ['a', 1],
@@ -426,7 +426,7 @@ export function hitsSuite(pair: Pair): void {
         const hits = open()
         for (let i = 0; i < 3; i++) hits.record('old')
         hits.record('new')
-        await settle(hits)
+        await drainAll(hits)
         const map = new CollisionFreeMap<string, number>({
           database: site.database(),
           id: `hits.${name}`,
@@ -492,7 +492,7 @@ export function hitsSuite(pair: Pair): void {
         })
         await Promise.all([...recording, ...moving])
         deleted += await processes[0]!.delete('a')
-        await settle(...processes)
+        await drainAll(...processes)
         const counts = [...(await processes[0]!.counts(items)).values()]
         assert(counts.every((count) => count >= 0))
         assert.equal(counts.reduce((a, b) => a + b) + deleted, recorded)
@@ -522,7 +522,7 @@ export function hitsSuite(pair: Pair): void {
         await Promise.all(processes.map((hits) => hits.migrate()))
         let item = 'item'
         for (let i = 0; i < 9; i++) processes[0]!.record(item)
-        await settle(processes[0]!)
+        await drainAll(processes[0]!)
         for (let round = 0; round < 10; round++) {
           const moved = await Promise.all(
             processes.map((hits, process) => hits.rename(item, `${round} ${process}`)),
@@ -545,7 +545,7 @@ export function hitsSuite(pair: Pair): void {
         one.record('a', { viewer: 'anna@example.com' })
         other.record('a', { viewer: 'anna@example.com' })
         other.record('a', { viewer: 'bert@example.com' })
-        await settle(one, other)
+        await drainAll(one, other)
         assert.deepEqual(
           [await one.count('a'), await other.count('a'), (await one.top(9)).length],
           [1, 2, 1],
@@ -637,7 +637,7 @@ export function hitsSuite(pair: Pair): void {
         for (let i = 0; i < 2; i++) late.record('b', { viewer: 'anna' })
         await late.flush()
         down = false
-        await settle(known, other, late)
+        await drainAll(known, other, late)
         assert.deepEqual(
           [...(await known.counts(['a', 'b']))],
           [
@@ -662,7 +662,7 @@ export function hitsSuite(pair: Pair): void {
           database: failingAnywhere(site.database(), () => databaseDown),
         })
         hits.record('a', { viewer: 'anna' })
-        await settle(hits)
+        await drainAll(hits)
         databaseDown = true
         hits.record('a', { viewer: 'bert' })
         await hits.flush()
@@ -684,7 +684,7 @@ export function hitsSuite(pair: Pair): void {
         await hits.flush()
         assert.equal(await hits.count('a'), 2)
         cacheDown = false
-        await settle(hits)
+        await drainAll(hits)
         assert.equal(await hits.count('a'), 3)
       },
     )

@@ -175,14 +175,14 @@ describe('counts for everyone', () => {
       60_000,
     )
     const all = Array.from({ length: 10_001 }, (_, i) => batched.read(`item ${i}`))
-    const settled = Promise.allSettled(all)
+    const outcomes = Promise.allSettled(all)
     await assert.rejects(all[10_000]!, /Too many counts/)
     await clock.advance(500)
     await assert.rejects(all[0]!, /away/)
     fails = false
     await clock.advance(10_000)
     await flushPromises()
-    assert.equal((await settled).filter(({ status }) => status === 'fulfilled').length, 9_000)
+    assert.equal((await outcomes).filter(({ status }) => status === 'fulfilled').length, 9_000)
     const again = batched.read('item 0')
     await clock.advance(1_000)
     assert.equal(await again, 1)

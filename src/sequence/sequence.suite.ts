@@ -170,13 +170,13 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
       const sequence = bench.sequence()
       const numbers = await bench.counting(sequence)
       const rest = await Promise.allSettled(Array.from({ length: 30 }, () => sequence.next()))
-      for (const settled of rest) {
-        if (settled.status === 'fulfilled') numbers.push(settled.value)
+      for (const outcome of rest) {
+        if (outcome.status === 'fulfilled') numbers.push(outcome.value)
         else {
           assert(
-            settled.reason instanceof RangeError &&
-              /has reached its last number/.test(settled.reason.message),
-            String(settled.reason),
+            outcome.reason instanceof RangeError &&
+              /has reached its last number/.test(outcome.reason.message),
+            String(outcome.reason),
           )
         }
       }

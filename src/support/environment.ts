@@ -23,7 +23,7 @@ export interface Environment {
   keepAlive?(): () => void
 }
 
-/** Runs `work`, and keeps the process alive until it has settled. */
+/** Runs `work`, and keeps the process alive until it has ended. */
 export async function keptAlive<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
   const letEnd = environment.keepAlive?.()
   try {

@@ -24,7 +24,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves on by `ms`, calling what falls due, and lets promises settle in between. */
+  /** Moves on by `ms`, calling what falls due, and lets promises end in between. */
   async advance(ms: number): Promise<void> {
     const end = this.#elapsed + ms
     await flushPromises()
@@ -48,7 +48,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets promises that need no real waiting settle. */
+/** Lets promises that need no real waiting end. */
 export async function flushPromises(): Promise<void> {
   for (let i = 0; i < 3; i++) await turn()
 }

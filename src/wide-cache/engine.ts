@@ -98,7 +98,7 @@ export class Engine<Row> {
 
   /**
    * Reads the rows in the cells of the layers from `since` on, in milliseconds since the Unix
-   * epoch. They are not settled. Asks the cache only, once the grid is known from SQL.
+   * epoch. They are on their way to SQL. Asks the cache only, once the grid is known from SQL.
    */
   async readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
     const { settings, cache, record, published, stamp, clock } = this.#parts

@@ -42,7 +42,7 @@ const PAUSE_BYTES = 256 * 1024
 
 /**
  * Reads the cells from the layer of `since` up to that of `now`, the newest ones if there are many.
- * Nothing is settled: rows may be in SQL already, or may never come there. Each frame counts once,
+ * Nothing is final: rows may be in SQL already, or may never come there. Each frame counts once,
  * however many cells have it.
  *
  * @param onRow called for each row

@@ -10,7 +10,7 @@ import { type Check, checksOf, exactly } from './checks.js'
 import { inject, targetsOf } from './faults.js'
 import { findOut } from './found.js'
 import { type Fault, KINDS, planOf } from './plan.js'
-import { answered, settled } from './settled.js'
+import { answered, drained } from './drained.js'
 import { type Life, livesOf, type Slot } from './slot.js'
 import { readTruth } from './truth.js'
 import { openUses, PARTS, type Uses } from './uses.js'
@@ -56,7 +56,7 @@ export async function runChaos({
     say('The faults are over: writers close, then collectors')
     await endAll(world.slots.filter(({ options }) => options.records))
     await endAll(world.slots)
-    say('All processes have ended: the ledgers settle')
+    say('All processes have ended: the rest is drained')
     const sites = await Promise.all(world.sites.map((site) => checkSite(world, site, disturbances)))
     return {
       checks: [...checkLives(livesOf(world.slots)), ...sites.flatMap(({ checks }) => checks)],
@@ -153,7 +153,7 @@ async function readSite(
 ): Promise<SiteReport> {
   const lives = livesOf(site.slots.filter(({ options }) => options.records)).map(writerLife)
   return withReader(world, site, true, async (uses) => {
-    await settled(uses)
+    await drained(uses)
     const found = await findOut(site.database, uses, { site: site.name, apart: world.apart })
     // One that was killed before it began has recorded nothing.
     const killed = lives.filter(({ exact, times }) => !exact && times.length > 0)

@@ -49,7 +49,7 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
 
 /**
  * A database whose first transaction with a statement that matches `pattern` stops after it, until
- * `meanwhile` has settled, or waits for a lock. `overtaking()` is what `meanwhile` has returned.
+ * `meanwhile` has ended, or waits for a lock. `overtaking()` is what `meanwhile` has returned.
  */
 function stopping<T>(
   database: Database,
@@ -77,7 +77,7 @@ function stopping<T>(
 
 /**
  * A database whose first transaction fails as its commit begins, and yet commits, a while later.
- * `committing()` settles when it has.
+ * `committing()` ends when it has.
  */
 function answeringLate(database: Database): {
   readonly database: Database

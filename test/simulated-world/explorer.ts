@@ -267,14 +267,14 @@ export class Orders {
     })
   }
 
-  /** Lets requests come until `work` has settled. */
+  /** Lets requests come until `work` has ended. */
   async #drive<T>(work: Promise<T>): Promise<T> {
-    let isSettled = false
-    const settled = (): void => void (isSettled = true)
-    work.then(settled, settled)
+    let hasEnded = false
+    const ended = (): void => void (hasEnded = true)
+    work.then(ended, ended)
     for (let steps = 0; ; steps++) {
       await reactions()
-      if (isSettled) return work
+      if (hasEnded) return work
       if (steps === MAX_STEPS) throw new Error('the actors go round and round')
       const choices = this.#choices()
       const chosen = this.#isExploring ? this.#choose(choices) : choices[0]

@@ -5,12 +5,12 @@ import type { MemcachedAddress } from './addresses.js'
 
 /**
  * One connection to one memcached server, and the requests in flight on it. Each request is written
- * at most once, and its promise settles with its reply or with a CacheError. The first fault of any
+ * at most once, and its promise ends with its reply or with a CacheError. The first fault of any
  * kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so
  * that no reply can ever be taken for another's. Its owner then makes a new one.
  *
  * This is the one file that knows memjs. It uses memjs's connection, login and reply parser. It
- * does not use memjs's requests and timeouts: they send again, leave promises unsettled when the
+ * does not use memjs's requests and timeouts: they send again, leave promises pending when the
  * server closes, keep half a reply for the next connection, and never time out while more is being
  * written.
  */

@@ -28,7 +28,7 @@ function serverOf(error: { server?: string }): string | undefined {
   return error.server
 }
 
-/** Returns the outcome of what settles without any wait, and otherwise `waits`. */
+/** Returns the outcome of what ends without any wait, and otherwise `waits`. */
 function atOnce(outcome: Promise<unknown>): Promise<unknown> {
   return Promise.race([outcome, nextTurn('waits')])
 }
@@ -192,14 +192,14 @@ describe('memcached: a server that is down', () => {
       Number((await memcachedStats(address!, 10_000)).get('cmd_get'))
     // From here on the other one is known to be down, and fails at once.
     await assert.rejects(cache.getMany(keys), UNREACHABLE)
-    const settled = async (last: number): Promise<number> => {
+    const steady = async (last: number): Promise<number> => {
       await sleep(50)
       const now = await asked()
-      return now === last ? now : settled(now)
+      return now === last ? now : steady(now)
     }
-    const before = await settled(await asked())
+    const before = await steady(await asked())
     await assert.rejects(cache.getMany(keys), UNREACHABLE)
-    const more = (await settled(await asked())) - before
+    const more = (await steady(await asked())) - before
     assert(more < 1_000, `${more} of some 2,000`)
     await cache.close()
   })

@@ -1,4 +1,4 @@
-/** The figures of the window, and the visits after it that are not settled yet. */
+/** The figures of the window, and the visits after it that are on their way to SQL. */
 import { barChart } from './bars.js'
 import { html } from './dom.js'
 import { counted, number, span, timeOfDay } from './format.js'
@@ -8,10 +8,10 @@ import { ranking } from './ranked.js'
 const LAYERS = 20
 
 /** @param {string} what */
-function figure(what, unsettled = false) {
+function figure(what, isComing = false) {
   const value = html('strong')
   const label = html('span', {}, what)
-  const element = html('p', { class: unsettled ? 'figure unsettled' : 'figure' }, value, ' ', label)
+  const element = html('p', { class: isComing ? 'figure coming' : 'figure' }, value, ' ', label)
   return { element, value, label }
 }
 
@@ -20,13 +20,13 @@ export function nowPanel() {
   const visitors = figure('visitors')
   const window = html('p', { class: 'sub' })
   const figures = html('div', { class: 'figures' }, views.element, visitors.element)
-  const settledPart = html('div')
-  const settled = new Panel(settledPart)
+  const figuresPart = html('div')
+  const complete = new Panel(figuresPart)
 
-  const tail = figure('not settled', true)
+  const tail = figure('on their way', true)
   const explained = html('p', { class: 'sub' })
   const chart = barChart({
-    title: 'Page views that are not settled, by layer',
+    title: 'Page views on their way, by layer',
     unit: 'Layer',
     series: ['Page views'],
     small: true,
@@ -38,19 +38,19 @@ export function nowPanel() {
   const live = new Panel(livePart)
 
   const whole = new Panel('now')
-  const columns = html('div', { class: 'columns' }, settledPart, livePart)
+  const columns = html('div', { class: 'columns' }, figuresPart, livePart)
 
   /** @param {{ stats: any, live: any }} answer */
   return function update(answer) {
     whole.show([columns])
-    if (answer.stats) showSettled(answer.stats)
-    else settled.missing()
+    if (answer.stats) showFigures(answer.stats)
+    else complete.missing()
     if (answer.live) showTail(answer.live)
     else live.missing()
   }
 
   /** @param {any} stats */
-  function showSettled(stats) {
+  function showFigures(stats) {
     views.value.textContent = number(stats.pageViews)
     views.label.textContent = stats.pageViews === 1 ? 'page view' : 'page views'
     visitors.value.textContent = number(stats.visitors)
@@ -58,8 +58,8 @@ export function nowPanel() {
     window.textContent =
       `In the ${span(stats.windowSeconds)} before ${timeOfDay(Date.parse(stats.asOf))}.` +
       (stats.stale ? ' These figures are older than they should be.' : '')
-    settledPart.classList.toggle('stale', stats.stale)
-    settled.show([figures, window])
+    figuresPart.classList.toggle('stale', stats.stale)
+    complete.show([figures, window])
   }
 
   /** @param {any} answer */

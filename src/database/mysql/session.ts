@@ -1,7 +1,7 @@
 /**
  * One connection to MySQL, in a known state: strict, UTC, utf8mb4, READ COMMITTED, whatever the
- * server's defaults are and whatever its last user has done. Every statement sent on it settles.
- * mysql2 never settles the promises of a connection that it closes itself, so they are kept here.
+ * server's defaults are and whatever its last user has done. Every statement sent on it ends.
+ * mysql2 leaves the promises of a connection that it closes itself pending, so they are kept here.
  */
 import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
@@ -189,7 +189,7 @@ export class MysqlSession {
   async recycle(): Promise<void> {
     if (!this.#changed || this.#condemned) return this.#release()
     try {
-      await this.#settled<void>(RESET_TIMEOUT_MS, (done) =>
+      await this.#answered<void>(RESET_TIMEOUT_MS, (done) =>
         this.#connection.reset((error) => done(error, undefined)),
       )
       await this.#bringIntoKnownState()
@@ -292,7 +292,7 @@ export class MysqlSession {
       const stream = loadedRows(rows, this.#maxStatementBytes)
       const query = { sql: loadData(table, columns), infileStreamFactory: () => stream }
       try {
-        const { affectedRows, warningStatus } = await this.#settled<ResultSetHeader>(
+        const { affectedRows, warningStatus } = await this.#answered<ResultSetHeader>(
           QUERY_TIMEOUT_MS,
           (done) => this.#connection.query<ResultSetHeader>(query, done),
         )
@@ -326,7 +326,7 @@ export class MysqlSession {
 
   async #send(text: string, timeoutMs: number): Promise<QueryResult> {
     return resultOf(
-      await this.#settled<unknown>(timeoutMs, (done) => this.#connection.query(text, done)),
+      await this.#answered<unknown>(timeoutMs, (done) => this.#connection.query(text, done)),
     )
   }
 
@@ -359,7 +359,7 @@ export class MysqlSession {
     throw new DatabaseError('ER_NET_PACKET_TOO_LARGE', 'data', message)
   }
 
-  async #settled<T>(
+  async #answered<T>(
     timeoutMs: number,
     start: (done: (error: unknown, result: T) => void) => void,
   ): Promise<T> {

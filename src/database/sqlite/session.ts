@@ -60,7 +60,7 @@ export class SqliteSession {
     // Node hands over messages one after the other as long as any are there, without a turn for
     // timers and connections in between. Where the caller makes its next statement while the thread
     // is at one, there always is one. So each answer has a turn of the event loop of its own.
-    this.#worker.on('message', (reply: Reply) => void setImmediate(() => this.#settle(reply)))
+    this.#worker.on('message', (reply: Reply) => void setImmediate(() => this.#answer(reply)))
     this.#worker.on('error', (error) => this.#die(`The SQLite thread has died: ${error.message}`))
     this.#exited = new Promise((resolve) => {
       this.#worker.on('exit', () => {
@@ -122,7 +122,7 @@ export class SqliteSession {
     })
   }
 
-  #settle(reply: Reply): void {
+  #answer(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id)
     this.#waiting.delete(reply.id)
     if (!('failure' in reply)) return waiting?.resolve(reply)

@@ -84,7 +84,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
   return { clock: manual, world, done, drains, ended, log, collector }
 }
 
-/** A promise that is settled when told. */
+/** A promise that ends when told. */
 function pending() {
   let [end, fail] = [(): void => undefined, (): void => undefined]
   const promise = new Promise<void>((resolve, reject) => {

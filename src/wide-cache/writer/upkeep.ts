@@ -101,7 +101,7 @@ export class Upkeep {
   /** Neither SQL nor the cache waits for the other one. */
   #tick(): void {
     this.#timer = undefined
-    this.#begin('sql', () => this.#settle())
+    this.#begin('sql', () => this.#confirmAndCommit())
     this.#begin('cache', () => this.#placeRest())
     this.tickSoon()
   }
@@ -113,7 +113,7 @@ export class Upkeep {
   }
 
   /** Learns from SQL what is confirmed, and commits what is due. Never rejects. */
-  async #settle(): Promise<void> {
+  async #confirmAndCommit(): Promise<void> {
     const { outbox, environment } = this.#parts
     const elapsed = environment.clock.elapsed()
     if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.confirm()

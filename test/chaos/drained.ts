@@ -3,29 +3,29 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PARTS, type Uses } from './uses.js'
 
 /** A killed writer counts as vanished after 35 s; twice that, and a while for a busy machine. */
-const SETTLE_MS = 80_000
+const DRAIN_MS = 80_000
 const LOOK_EVERY_MS = 1_000
 
 /** In a healthy world nothing takes so long. */
 const ANSWER_MS = 60_000
 
 /**
- * Drains until no rows are on their way, or for {@link SETTLE_MS}. The checks say what is still
+ * Drains until no rows are on their way, or for {@link DRAIN_MS}. The checks say what is still
  * outstanding then.
  */
-export async function settled(uses: Uses): Promise<void> {
-  const deadline = performance.now() + SETTLE_MS
+export async function drained(uses: Uses): Promise<void> {
+  const deadline = performance.now() + DRAIN_MS
   for (;;) {
-    const late = performance.now() > deadline
+    const isOver = performance.now() > deadline
     try {
       for (const part of PARTS) await answered(`${part}: drain()`, uses[part].drain({ all: true }))
       const ledgers = await Promise.all(
         PARTS.map((part) => answered(`${part}: ledger()`, uses[part].ledger())),
       )
-      if (late || ledgers.every(({ outstanding }) => outstanding === 0)) return
+      if (isOver || ledgers.every(({ outstanding }) => outstanding === 0)) return
     } catch (error) {
       // The collectors of this process are at it, too.
-      if (late) throw error
+      if (isOver) throw error
     }
     await delay(LOOK_EVERY_MS)
   }
@@ -36,15 +36,15 @@ export async function settled(uses: Uses): Promise<void> {
  * {@link ANSWER_MS}
  */
 export async function answered<T>(what: string, work: Promise<T>): Promise<T> {
-  const settled = new AbortController()
-  const late = delay(ANSWER_MS, undefined, { signal: settled.signal }).then(() => {
-    throw new Error(`${what} has not settled within ${ANSWER_MS / 1000} s`)
+  const ended = new AbortController()
+  const timeout = delay(ANSWER_MS, undefined, { signal: ended.signal }).then(() => {
+    throw new Error(`${what} has not ended within ${ANSWER_MS / 1000} s`)
   })
   // When it is in time, the wait is given up.
-  late.catch(() => undefined)
+  timeout.catch(() => undefined)
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
-    settled.abort()
+    ended.abort()
   }
 }
