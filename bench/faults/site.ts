@@ -227,8 +227,8 @@ function forked(file: string, environment: Readonly<Record<string, string>>): Ch
 async function ended(child: ChildProcess, ask: () => unknown): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
-  const late = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
+  const timeout = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
   ask()
   await exit
-  clearTimeout(late)
+  clearTimeout(timeout)
 }

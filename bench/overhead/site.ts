@@ -120,9 +120,9 @@ export class Site {
     if (hasEnded(child)) return
     const exit = once(child, 'exit')
     if (child.connected) child.send({ question: 'close' }, () => {})
-    const late = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
+    const timeout = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
     await exit
-    clearTimeout(late)
+    clearTimeout(timeout)
   }
 
   #ask(question: 'cpu' | Question, app?: number): Promise<unknown> {
@@ -139,7 +139,7 @@ export class Site {
         reject(new Error(`the site of ${this.#names} ${what}; it said: ${this.#said}`))
       }
       const ended = (): void => fail('has ended')
-      const late = setTimeout(
+      const timeout = setTimeout(
         () => fail(`has not answered for ${ANSWER_TIMEOUT_MS} ms`),
         ANSWER_TIMEOUT_MS,
       )
@@ -150,7 +150,7 @@ export class Site {
         else reject(new Error(`${this.#names}: ${error}`))
       }
       function done(): void {
-        clearTimeout(late)
+        clearTimeout(timeout)
         child.off('exit', ended)
         child.off('message', answered)
       }

@@ -78,9 +78,9 @@ export const part: Part = {
     const most = Math.max(...processes)
     const children = Array.from({ length: most + 1 }, () => new Child(program))
     bench.after(() => Promise.all(children.map((child) => child.end())))
-    const [late, ...webs] = children as [Child, ...Child[]]
+    const [slow, ...webs] = children as [Child, ...Child[]]
     await Promise.all([
-      late.ask('start', { ...server, behindMs: BEHIND_MS }),
+      slow.ask('start', { ...server, behindMs: BEHIND_MS }),
       ...webs.map((web) => web.ask('start', { ...server, behindMs: 0 })),
     ])
 
@@ -101,7 +101,7 @@ export const part: Part = {
     ])
     // A process at the right time collects for one that is behind.
     await Promise.all([
-      late.ask('open', { sites: [{ name: BEHIND, options: { collect: false } }] }),
+      slow.ask('open', { sites: [{ name: BEHIND, options: { collect: false } }] }),
       ...webs.map((web, process) => {
         const sites = settings
           .filter((setting) => process < setting.processes)
@@ -113,7 +113,7 @@ export const part: Part = {
     bench.progress(`${seconds} s of visits`)
     const from = Date.now() + 1_000
     const load = { from, seconds, until: from + seconds * 1_000 + TAIL_MS }
-    const behind = late.ask<Watched>('record', {
+    const behind = slow.ask<Watched>('record', {
       ...load,
       name: BEHIND,
       process: 0,
@@ -131,7 +131,7 @@ export const part: Part = {
       ),
     )
     const { recorded } = await behind
-    const committed = await late.ask<number>('committed', { name: BEHIND })
+    const committed = await slow.ask<number>('committed', { name: BEHIND })
     bench.samples.add(WIDE_CACHE, BEHIND, METRICS.brought, committed / recorded.length)
     for (const setting of settings) {
       keep(

@@ -39,17 +39,17 @@ export function mayBeDone(error: unknown): error is DatabaseError {
  * Resolves with the result of `work`, but waits {@link ANSWER_MS} at most. Work that takes longer
  * goes on, and its outcome makes no difference.
  *
- * @throws what `late` returns if it takes longer; by default a DatabaseError of category
+ * @throws what `timedOut` returns if it takes longer; by default a DatabaseError of category
  * `unreachable`
  */
 export async function answered<T>(
   environment: Environment,
   work: () => Promise<T>,
-  late: () => unknown = silent,
+  timedOut: () => unknown = silent,
 ): Promise<T> {
   let timer: Timer | undefined
   const silence = new Promise<never>((_, reject) => {
-    timer = environment.clock.after(ANSWER_MS, () => reject(late()))
+    timer = environment.clock.after(ANSWER_MS, () => reject(timedOut()))
   })
   try {
     // The clock's timer alone would let the process end in the middle of the work.

@@ -17,7 +17,7 @@ const SHARDS = table(
 )
 const GENERATIONS = table('global_counter_generations', ['name', 'generation'], 'token', 'seed')
 
-/** Generations whose beginning is remembered, for increments that are late. */
+/** Generations whose beginning is remembered, for increments that are delayed. */
 const KEPT_GENERATIONS = 10_000
 
 /** The life of a counter in the cache under one key, from the seeding of that key to its loss. */

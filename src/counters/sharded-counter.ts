@@ -101,7 +101,7 @@ export class ShardedCounterIn {
   /**
    * Returns the total. It comes from the cache, and follows committed increments, those of other
    * processes on a shared cache included: an increment has changed it before `increment()`
-   * resolves. With increments only it is never too high. It is up to `cacheSeconds` late only where
+   * resolves. With increments only it is never too high. It is up to `cacheSeconds` old only where
    * the cache did not answer, or a process died, just after a commit. Calls of one process share a
    * reading under way, which lacks what other processes have counted since it began, for a second
    * at most. With `exact` it is read from the shards, as of a moment after this call. 0 for a

@@ -64,7 +64,7 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
  *   versions that are not above the last one of the key.
  * - No two processors export one bucket at the same time. The exception: a processor that is paused
  *   for more than 10 s while its exporter is at work, or is without the database for as long, can
- *   be overtaken. After that, late repeats of old versions may come.
+ *   be overtaken. After that, repeats of old versions may come.
  * - If the exporter fails, its bucket rests (1 s, doubled each time, up to 5 min, in all
  *   processes), the others do not.
  *

@@ -4,7 +4,7 @@
  * its exporter works, however slow it is; it ends with the deletion of what was exported. After a
  * failure it stays, renewed by nobody, until the range may be tried again. Only a process that
  * stands still for longer than a lease, or is cut off from the database for as long, may be
- * overtaken; versions tell its late entries from the newer ones.
+ * overtaken; versions tell its old entries from the newer ones.
  */
 import type { HashRange } from '../buckets/buckets.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'

@@ -100,13 +100,13 @@ export function testDatabase({
     await underWay
     await database.close()
     assert.deepEqual(await elsewhere(open, 'SELECT n FROM counters'), [2])
-    for (const late of [
+    for (const call of [
       () => database.query('SELECT 1'),
       () => database.now(),
       () => database.migrate(),
       () => database.transaction(async () => 1),
     ]) {
-      await rejects(late(), 'usage', 'DATABASE_CLOSED')
+      await rejects(call(), 'usage', 'DATABASE_CLOSED')
     }
   })
 

@@ -99,7 +99,7 @@ test('while the query hangs, the last good figures are served after a second', a
     await flushPromises()
   }
   /** Reads while the query hangs: the figures come after a second, and not before. */
-  const readLate = async (read: CachedRead<number>): Promise<number> => {
+  const readSlowly = async (read: CachedRead<number>): Promise<number> => {
     let figures: number | undefined
     void read.read().then((got) => (figures = got))
     await clock.advance(999)
@@ -115,14 +115,14 @@ test('while the query hangs, the last good figures are served after a second', a
   assert.equal(await cold, 7)
   for (const read of [first, reading(cache, clock, query)]) {
     await clock.advance(3000)
-    assert.equal(await readLate(read), 7)
+    assert.equal(await readSlowly(read), 7)
     assert.equal(await read.read(), 7)
     await answerLast(7)
   }
   await clock.advance(3000)
-  assert.equal(await readLate(first), 7)
+  assert.equal(await readSlowly(first), 7)
   await answerLast(8)
-  assert.equal(await first.read(), 8, 'what came late is used')
+  assert.equal(await first.read(), 8, 'what came slowly is used')
   assert.equal(answers.length, 4)
   await cache.close()
 })

@@ -89,16 +89,17 @@ export class CachedRead<Figures> {
   }
 
   /**
-   * Returns new figures. Once they are late, returns the last good ones until the new ones arrive.
+   * Returns new figures. Once they are overdue, returns the last good ones until the new ones
+   * arrive.
    */
   #ask(): Promise<Figures> {
     const refreshed = keptAlive(this.#environment, () => this.#refresh()).finally(() => {
       this.#answer = undefined
     })
-    const late = sleep(this.#environment.clock, PATIENCE_MS).then(
+    const lastGood = sleep(this.#environment.clock, PATIENCE_MS).then(
       () => this.#memo?.figures ?? refreshed,
     )
-    return Promise.race([refreshed, late])
+    return Promise.race([refreshed, lastGood])
   }
 
   async #refresh(): Promise<Figures> {
@@ -118,8 +119,8 @@ export class CachedRead<Figures> {
     } catch (error) {
       return this.#lastGood(error)
     }
-    const isLate = clock.elapsed() - began >= this.#ttlMs
-    const isShared = lease === 'ours' && (await this.#share(reading, isLate))
+    const isSlow = clock.elapsed() - began >= this.#ttlMs
+    const isShared = lease === 'ours' && (await this.#share(reading, isSlow))
     return this.#remember(reading, isShared ? this.#memoMs : this.#ttlMs).figures
   }
 
@@ -152,13 +153,13 @@ export class CachedRead<Figures> {
   /**
    * Puts a reading into the cache. `false`: the cache does not answer.
    *
-   * @param isLate whether the lease may have ended, and another process have put newer figures
+   * @param isSlow whether the lease may have ended, and another process have put newer figures
    * there
    */
-  async #share(reading: Reading<Figures>, isLate: boolean): Promise<boolean> {
+  async #share(reading: Reading<Figures>, isSlow: boolean): Promise<boolean> {
     try {
       const key = `${this.#key}:figures`
-      const other = isLate ? await this.#cache.get(key) : undefined
+      const other = isSlow ? await this.#cache.get(key) : undefined
       if (other && readingIn(other).readAt > reading.readAt) return true
       await this.#cache.set(key, Buffer.from(JSON.stringify(reading)), LAST_GOOD_SECONDS)
       return true

@@ -50,13 +50,13 @@ export function completeUpTo(states: readonly GridState[], now: number, timing: 
     byWriters ||= Math.max(drained, early) < direct
     asOf = Math.min(asOf, Math.max(drained - flushMs, early - flushMs, direct))
     const { layerSeconds } = isEarly ? finest! : grid
-    const dueSeconds = (drainAfterLayers + 1) * layerSeconds + lateSeconds(periodSeconds)
+    const dueSeconds = (drainAfterLayers + 1) * layerSeconds + behindSeconds(periodSeconds)
     due = Math.min(due, now - flushMs - dueSeconds * 1000)
   }
   return { asOf, overdueMs: due - asOf, byWriters }
 }
 
-/** Returns the seconds that a collector which comes every `periodSeconds` may be late. */
-function lateSeconds(periodSeconds: number): number {
+/** Returns the seconds that a collector which comes every `periodSeconds` may be behind. */
+function behindSeconds(periodSeconds: number): number {
   return Math.max(2 * periodSeconds, LEAST_STALE_SECONDS)
 }

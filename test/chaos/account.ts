@@ -19,7 +19,7 @@ export interface Account {
   /** Missing of these: refused by SQL, or in a frame with such a row. */
   refused: number
   /** Missing of these: recorded after `close()` was called, and so dropped. */
-  late: number
+  afterClose: number
   /** Missing of these without any reason. */
   unexplained: number
   /** Recorded by the others, and how many of that have come. */
@@ -39,7 +39,7 @@ export function account(
   const sum: Account = {
     recorded: 0,
     refused: 0,
-    late: 0,
+    afterClose: 0,
     unexplained: 0,
     othersRecorded: 0,
     othersCame: 0,
@@ -55,11 +55,11 @@ export function account(
       sum.othersCame += rows - absent
     }
     for (const gap of missing) {
-      const early = gap.filter((number) => number < life.late)
+      const early = gap.filter((number) => number < life.afterClose)
       // A frame is kept or refused as a whole, and its rows follow one another.
       const refused = poisons && early.some((number) => life.poison.has(number))
       if (life.exact) {
-        sum.late += gap.length - early.length
+        sum.afterClose += gap.length - early.length
         sum[refused ? 'refused' : 'unexplained'] += early.length
       } else if (!refused) {
         sum.inexcusable += early.filter((number) =>
@@ -91,19 +91,19 @@ export function accountByCounts(
   const sum: Account = {
     recorded: 0,
     refused: 0,
-    late: 0,
+    afterClose: 0,
     unexplained: 0,
     othersRecorded: 0,
     othersCame: 0,
     inexcusable: 0,
   }
-  for (const { name, times, late, exact } of lives) {
+  for (const { name, times, afterClose, exact } of lives) {
     const came = counts.get(name) ?? 0
     const absent = times.length - came
     if (exact) {
       sum.recorded += times.length
-      const dropped = Math.max(0, Math.min(absent, times.length - late))
-      sum.late += dropped
+      const dropped = Math.max(0, Math.min(absent, times.length - afterClose))
+      sum.afterClose += dropped
       sum.unexplained += absent - dropped
     } else {
       sum.othersRecorded += times.length

@@ -19,7 +19,7 @@ function world(): { life: WriterLife; found: Found } {
     name: 'a-1',
     times: Array.from({ length: ROWS }, (_, number) => number),
     poison: new Set(),
-    late: ROWS,
+    afterClose: ROWS,
     closed: { committed: 0, quarantined: 0, inCache: 0, lost: 0 },
     exact: true,
     killedAt: 0,
@@ -84,14 +84,14 @@ test('a row of another site', () => {
 test('a row that is missing though its writer closed, and in no field of the ledger', () => {
   const given = world()
   given.life.times.push(ROWS)
-  given.life.late = ROWS + 1
+  given.life.afterClose = ROWS + 1
   const names = broken(given)
   assert(names.includes('a recorded: rows of closed writers missing without a reason'))
   assert(names.includes('a hits: rows of closed writers missing without a reason'))
   assert(names.includes('a activity: ledger().issued'))
 })
 
-test('a late row that is not counted as dropped', () => {
+test('a row after close() that is not counted as dropped', () => {
   const given = world()
   given.life.times.push(ROWS)
   assert(broken(given).includes('a recorded: ledger().dropped'))

@@ -52,7 +52,8 @@ function partChecks(
   ledger: Found['ledgers'][Part],
   rows: number,
 ): Check[] {
-  const { recorded, refused, late, unexplained, othersRecorded, othersCame, inexcusable } = sums
+  const { recorded, refused, afterClose, unexplained, othersRecorded, othersCame, inexcusable } =
+    sums
   const mayBeLost = othersRecorded - othersCame
   const { issued, committed, quarantined, dropped, outstanding, owed, lost } = ledger
   const mayBeRefused = part === 'recorded' ? mayBeLost : 0
@@ -61,7 +62,7 @@ function partChecks(
     exactly('rows of killed writers missing without an excuse', 0, inexcusable),
     exactly('ledger().committed', rows, committed),
     between('ledger().quarantined', refused, refused + mayBeRefused, quarantined),
-    between('ledger().dropped', late, late + mayBeLost, dropped),
+    between('ledger().dropped', afterClose, afterClose + mayBeLost, dropped),
     between('ledger().owed and lost', 0, mayBeLost, owed + lost),
     exactly('ledger().outstanding', 0, outstanding),
     between('ledger().issued', recorded + othersCame, recorded + othersRecorded, issued),

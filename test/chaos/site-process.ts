@@ -14,7 +14,7 @@ const VISITORS = 97
  * Requests that are answered when the process closes already. Later ones, behind the last word of a
  * writer, no ledger can know.
  */
-const LATE_ROWS = 3
+const ROWS_AFTER_CLOSE = 3
 
 const assignment = JSON.parse(process.env[ASSIGNMENT] ?? '') as Assignment
 const { life } = assignment
@@ -43,7 +43,7 @@ process.once('SIGTERM', async () => {
   clearInterval(pace)
   truth?.closing(rightTime())
   const closed = Promise.all([uses.recorded.close(), ...PARTS.map((part) => uses[part].close())])
-  for (let rows = 0; rows < LATE_ROWS; rows++) record()
+  for (let rows = 0; rows < ROWS_AFTER_CLOSE; rows++) record()
   const [report] = await closed
   truth?.closed(report)
   process.off('disconnect', orphaned)

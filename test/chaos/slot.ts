@@ -123,12 +123,12 @@ export class Slot {
     if (!child || !life) return
     life.asked = 'SIGTERM'
     const ended = signalled(child, 'SIGTERM')
-    const late = new AbortController()
+    const timeout = new AbortController()
     const inTime = await Promise.race([
       ended.then(() => true),
-      delay(END_TIMEOUT_MS, false, { signal: late.signal, ref: false }),
+      delay(END_TIMEOUT_MS, false, { signal: timeout.signal, ref: false }),
     ])
-    late.abort()
+    timeout.abort()
     if (inTime) return
     life.failure = `still running ${END_TIMEOUT_MS / 1000} s after SIGTERM`
     await this.kill()

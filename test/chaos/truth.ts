@@ -49,24 +49,24 @@ export interface Truth {
    * The first row that was recorded after `close()` was called; the number of all rows if there is
    * none.
    */
-  late: number
+  afterClose: number
   closed: CloseReport | undefined
 }
 
 /** Reads a writer's file. A writer that was killed before it began has none. */
 export function readTruth(path: string): Truth {
-  const truth: Truth = { times: [], poison: new Set(), late: Infinity, closed: undefined }
+  const truth: Truth = { times: [], poison: new Set(), afterClose: Infinity, closed: undefined }
   if (!existsSync(path)) return truth
   for (const line of readFileSync(path, 'utf8').split('\n')) {
     const space = line.indexOf(' ')
     const [kind, value] = [line.slice(0, space), line.slice(space + 1)]
-    if (kind === 'closing') truth.late = truth.times.length
+    if (kind === 'closing') truth.afterClose = truth.times.length
     else if (kind === 'closed') truth.closed = JSON.parse(value) as CloseReport
     else if (kind === 'row' || kind === 'poison') {
       if (kind === 'poison') truth.poison.add(truth.times.length)
       truth.times.push(Number(value))
     }
   }
-  truth.late = Math.min(truth.late, truth.times.length)
+  truth.afterClose = Math.min(truth.afterClose, truth.times.length)
   return truth
 }

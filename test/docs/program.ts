@@ -108,7 +108,7 @@ async function ends(
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
     child.once('close', (status, signal) => resolve(status ?? signal)),
   )
-  const late = setTimeout(kill, LIMIT_MS)
+  const timeout = setTimeout(kill, LIMIT_MS)
   try {
     const port = await Promise.race([listening(child), ended.then(() => undefined)])
     if (port !== undefined) {
@@ -127,7 +127,7 @@ async function ends(
     const said = stderr.replace(OF_A_SLOW_MACHINE, '')
     if (said) throw new Error(`it says on stderr:\n${said}`)
   } finally {
-    clearTimeout(late)
+    clearTimeout(timeout)
     kill()
     process.off('exit', kill)
   }

@@ -22,7 +22,7 @@ export interface Verdict {
   readonly found: boolean
   /** The last output of the judge, or a note that its time was over. */
   readonly says: string
-  readonly late: boolean
+  readonly timedOut: boolean
   readonly ms: number
 }
 
@@ -64,22 +64,22 @@ export async function judge(
       said[name] = (said[name] + data.toString()).slice(-4_000)
     })
   }
-  let late = false
+  let timedOut = false
   const timer = setTimeout(() => {
-    late = true
+    timedOut = true
     end()
   }, timeoutMs)
   const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
   clearTimeout(timer)
   process.off('exit', end)
   end()
-  const says = late
+  const says = timedOut
     ? `not done after ${Math.round(timeoutMs / 1000)} s`
     : lastLine(said.stdout) || lastLine(said.stderr)
   return {
     found: code !== 0,
     says,
-    late: late || code === STANDSTILL_CODE,
+    timedOut: timedOut || code === STANDSTILL_CODE,
     ms: performance.now() - began,
   }
 }

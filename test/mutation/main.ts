@@ -108,7 +108,7 @@ process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
 
 async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
   const began = performance.now()
-  let [found, late, explained] = [0, 0, 0]
+  let [found, timedOut, explained] = [0, 0, 0]
   for (const [i, mutant] of chosen.entries()) {
     const { file, line, kind, was, is } = mutant
     const where = `${i + 1}/${chosen.length} ${file}:${line} ${kind}`
@@ -117,7 +117,7 @@ async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
     const explanation = explanations.find(isOf(mutant))
     if (result) {
       found++
-      if (result.late) late++
+      if (result.timedOut) timedOut++
       console.log(`${where}: found by the ${result.by}: ${result.says.slice(0, 150)}`)
       if (explanation) {
         wrong++
@@ -135,7 +135,7 @@ async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
     )
   }
   const seconds = Math.round((performance.now() - began) / 1000)
-  return { part, mutants: chosen.length, found, late, explained, seconds }
+  return { part, mutants: chosen.length, found, timedOut, explained, seconds }
 }
 
 function reportOutdated(part: string, all: readonly Mutant[]): void {

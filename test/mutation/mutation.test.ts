@@ -207,9 +207,9 @@ test('every folder of the sources has judges, and those near a source come first
 })
 
 test('the summary has a line for each folder, and one for all', () => {
-  const row = { part: 'hits', mutants: 40, found: 30, late: 1, explained: 9, seconds: 5 }
+  const row = { part: 'hits', mutants: 40, found: 30, timedOut: 1, explained: 9, seconds: 5 }
   assert.deepEqual(table([row, { ...row, part: 'cli', found: 40, explained: 0 }]).split('\n'), [
-    '| folder | mutants | found | of them late | survivors explained | seconds |',
+    '| folder | mutants | found | of them timed out | survivors explained | seconds |',
     '| --- | ---: | ---: | ---: | ---: | ---: |',
     '| `hits` | 40 | 30 (75 %) | 1 | 9 of 10 | 5 |',
     '| `cli` | 40 | 40 (100 %) | 1 | 0 of 0 | 5 |',

@@ -56,7 +56,7 @@ export class Court {
       const found =
         (names && (await this.#chosen(mutant, one, names, known.timeoutMs))) ??
         (await this.#judged(mutant, withoutFailing(one, known), known.timeoutMs))
-      if (found.found) return { by: one.name, says: found.says, late: found.late }
+      if (found.found) return { by: one.name, says: found.says, timedOut: found.timedOut }
     }
     return undefined
   }
@@ -127,10 +127,10 @@ export class Court {
   async #covered(one: Judge): Promise<Known> {
     const file = join(this.#bench.folder, 'coverage.json')
     const environment = { [COVERAGE_VARIABLE]: file }
-    const { says, ms, late } = await judge(one, this.#bench, FIRST_MS, environment)
+    const { says, ms, timedOut } = await judge(one, this.#bench, FIRST_MS, environment)
     this.#bench.clear()
     if (says === '0 passed' && one.mayBeEmpty) return { timeoutMs: 0 }
-    if (late || says === '0 passed') throw new Error(`The ${one.name} judge nothing: ${says}`)
+    if (timedOut || says === '0 passed') throw new Error(`The ${one.name} judge nothing: ${says}`)
     const coverage = JSON.parse(readFileSync(file, 'utf8')) as Coverage
     const failing = JSON.parse(readFileSync(`${file}.failed`, 'utf8')) as string[]
     if (failing.length > Object.keys(coverage.byTest).length * MOST_FAILING) {
@@ -161,7 +161,7 @@ export interface Finding {
    * The judge did not end in time. On a machine that has become much busier than at the start this
    * may be no finding.
    */
-  readonly late: boolean
+  readonly timedOut: boolean
 }
 
 interface RandomSource {

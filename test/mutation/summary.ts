@@ -4,13 +4,13 @@ export interface Row {
   readonly mutants: number
   readonly found: number
   /** Of those found: a judge did not end in time. */
-  readonly late: number
+  readonly timedOut: number
   /** Of the survivors. */
   readonly explained: number
   readonly seconds: number
 }
 
-const NUMBERS = ['mutants', 'found', 'late', 'explained', 'seconds'] as const
+const NUMBERS = ['mutants', 'found', 'timedOut', 'explained', 'seconds'] as const
 
 /** A table of all folders, as docs/testing.md has it. */
 export function table(rows: readonly Row[]): string {
@@ -19,10 +19,10 @@ export function table(rows: readonly Row[]): string {
       part: 'all',
       ...(Object.fromEntries(NUMBERS.map((name) => [name, sum[name] + row[name]])) as NumbersOfRow),
     }),
-    { part: 'all', mutants: 0, found: 0, late: 0, explained: 0, seconds: 0 },
+    { part: 'all', mutants: 0, found: 0, timedOut: 0, explained: 0, seconds: 0 },
   )
   return [
-    '| folder | mutants | found | of them late | survivors explained | seconds |',
+    '| folder | mutants | found | of them timed out | survivors explained | seconds |',
     '| --- | ---: | ---: | ---: | ---: | ---: |',
     ...[...rows, all].map(lineOf),
   ].join('\n')
@@ -30,9 +30,9 @@ export function table(rows: readonly Row[]): string {
 
 type NumbersOfRow = Omit<Row, 'part'>
 
-function lineOf({ part, mutants, found, late, explained, seconds }: Row): string {
+function lineOf({ part, mutants, found, timedOut, explained, seconds }: Row): string {
   const percent = mutants === 0 ? '' : ` (${Math.round((100 * found) / mutants)} %)`
   const explanations = `${explained} of ${mutants - found}`
-  const cells = [`\`${part}\``, mutants, `${found}${percent}`, late, explanations, seconds]
+  const cells = [`\`${part}\``, mutants, `${found}${percent}`, timedOut, explanations, seconds]
   return `| ${cells.join(' | ')} |`
 }

@@ -94,7 +94,7 @@ function scenarioOf(random: Random): Scenario {
     block: random.pick([1, 2, 10, 100]),
     faultEveryMs: random.between(500, 8_000),
     cache: cacheFaults(0, 0, true),
-    connection: { requestLost: 0, replyLost: 0, late: 0 },
+    connection: { requestLost: 0, replyLost: 0, delayed: 0 },
     database: { statementFails: 0, orphaned: 0, commitUnknown: 0, packetBytes: Infinity },
     cacheless: false,
   }
@@ -107,7 +107,7 @@ function scenarioOf(random: Random): Scenario {
       block: 100,
       processes: random.between(2, 4),
       faultEveryMs: 4_000,
-      connection: { ...common.connection, late: 0.2 },
+      connection: { ...common.connection, delayed: 0.2 },
       faults: ['swap'],
     }
   }
@@ -119,7 +119,7 @@ function scenarioOf(random: Random): Scenario {
       random.pick([0, 0.02, 0.1]),
       random.chance(0.5),
     ),
-    connection: { requestLost: lost, replyLost: lost, late: random.pick([0, 0.05, 0.3]) },
+    connection: { requestLost: lost, replyLost: lost, delayed: random.pick([0, 0.05, 0.3]) },
     database: {
       ...common.database,
       statementFails: random.pick([0, 0.01]),
@@ -130,9 +130,9 @@ function scenarioOf(random: Random): Scenario {
   }
 }
 
-/** A request, or an answer, of the cache is lost, or a request is late. */
-function cacheFaults(lost: number, late: number, refusesAtOnce: boolean): CacheFaults {
-  return { requestLost: lost, replyLost: lost, late, duplicated: 0, refusesAtOnce }
+/** A request, or an answer, of the cache is lost, or a request is delayed. */
+function cacheFaults(lost: number, delayed: number, refusesAtOnce: boolean): CacheFaults {
+  return { requestLost: lost, replyLost: lost, delayed, duplicated: 0, refusesAtOnce }
 }
 
 interface Running {

@@ -45,9 +45,9 @@ export async function endProcess(child: ChildProcess, signal: NodeJS.Signals): P
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.ref()
   child.kill(signal)
-  const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+  const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
   await ended
-  clearTimeout(late)
+  clearTimeout(timeout)
 }
 
 export function hasEnded(child: ChildProcess): boolean {

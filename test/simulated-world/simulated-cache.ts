@@ -13,7 +13,7 @@ const LATEST_MS = 30_000
 export interface CacheFaults {
   readonly requestLost: number
   readonly replyLost: number
-  readonly late: number
+  readonly delayed: number
   readonly duplicated: number
   /** Requests to a server that is down fail at once. */
   readonly refusesAtOnce: boolean
@@ -125,10 +125,10 @@ export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> imple
     const { process } = this
     const { world } = process
     const { random } = world
-    const { requestLost, replyLost, late, duplicated } = world.faulty ? this.#faults : NO_FAULTS
+    const { requestLost, replyLost, delayed, duplicated } = world.faulty ? this.#faults : NO_FAULTS
     const arrives = random.chance(requestLost)
       ? Infinity
-      : random.chance(late)
+      : random.chance(delayed)
         ? random.between(TIMEOUT_MS, LATEST_MS)
         : random.between(0, 3)
     const answers = random.chance(replyLost) ? Infinity : arrives + random.between(0, 3)
@@ -171,4 +171,4 @@ export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> imple
   }
 }
 
-const NO_FAULTS = { requestLost: 0, replyLost: 0, late: 0, duplicated: 0 }
+const NO_FAULTS = { requestLost: 0, replyLost: 0, delayed: 0, duplicated: 0 }

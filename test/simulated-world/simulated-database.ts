@@ -17,11 +17,11 @@ const LATEST_MS = 2000
 export interface ConnectionFaults {
   readonly requestLost: number
   readonly replyLost: number
-  /** A request that comes late, or an answer that does. */
-  readonly late: number
+  /** A request that is delayed, or an answer that is. */
+  readonly delayed: number
 }
 
-const NO_FAULTS: ConnectionFaults = { requestLost: 0, replyLost: 0, late: 0 }
+const NO_FAULTS: ConnectionFaults = { requestLost: 0, replyLost: 0, delayed: 0 }
 
 export interface Connection<Tx extends SimulatedTransaction> {
   readonly server: SimulatedDatabaseServer<Tx>
@@ -124,12 +124,12 @@ export class SimulatedDatabase<
     const { random } = world
     const shown = `${name} sql ${what.slice(0, 40)}`
     const faults = this.#connection.faults
-    const { requestLost, replyLost, late } =
+    const { requestLost, replyLost, delayed } =
       faults && world.faulty && !faultless ? faults : NO_FAULTS
     // What never happens draws no number: so a run without such faults needs none.
     const happens = (chance: number): boolean => chance > 0 && random.chance(chance)
     const takes = (): number =>
-      happens(late) ? random.between(0, LATEST_MS) : random.between(0, 2)
+      happens(delayed) ? random.between(0, LATEST_MS) : random.between(0, 2)
     return new Promise((resolve, reject) => {
       const failing: Fail = (code, kind) => {
         world.note(`${shown}: ${code}`)
@@ -145,7 +145,7 @@ export class SimulatedDatabase<
       const arrived = (run: () => void): void => this.#process.answer(what, LATEST_MS, run)
       const answer = (run: () => void): void => {
         if (happens(replyLost)) lost()
-        else if (answersApart || late > 0) world.after(takes(), () => arrived(run))
+        else if (answersApart || delayed > 0) world.after(takes(), () => arrived(run))
         else arrived(run)
       }
       if (happens(requestLost)) return lost()

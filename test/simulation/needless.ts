@@ -16,7 +16,7 @@ function isQuiet(scenario: Scenario): boolean {
     !scenario.bigRows &&
     scenario.requestLost === 0 &&
     scenario.replyLost === 0 &&
-    scenario.late === 0 &&
+    scenario.delayed === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
     scenario.serverBytes === Infinity &&
     !scenario.cachePerMachine &&

@@ -24,7 +24,7 @@ interface Bug {
   readonly with?: Replacement
   /** The simulation's message when it finds the bug. */
   readonly told: RegExp
-  /** A seed that finds it, where the first one is late. It is tried before all others. */
+  /** A seed that finds it, where the first one is far. It is tried before all others. */
   readonly seed?: number
 }
 

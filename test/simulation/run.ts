@@ -351,9 +351,9 @@ export class Run {
       }
     }
     this.#readWhenCalm()
-    // Late requests, stalls, a silent server's minute, then the writers' own patience and their
+    // Delayed requests, stalls, a silent server's minute, then the writers' own patience and their
     // backoff.
-    const delays = scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0
+    const delays = scenario.delayed > 0 || scenario.duplicated > 0 ? 30_000 : 0
     const silence = this.servers.some((server) => !server.up) ? 60_000 : 0
     const orphans = scenario.orphaned > 0 ? 15_000 : 0
     await world.pass(
@@ -364,7 +364,7 @@ export class Run {
   /** Once what lasts is over, rows are recorded and figures read. */
   #readWhenCalm(): void {
     const { world, scenario, actors, records } = this
-    const calmIn = (scenario.late > 0 || scenario.duplicated > 0 ? 30_000 : 0) + STALL_MS
+    const calmIn = (scenario.delayed > 0 || scenario.duplicated > 0 ? 30_000 : 0) + STALL_MS
     records.calmSince = world.now + calmIn
     this.#holdUps.whenCalm(calmIn)
     const later = (ms: number, run: (actor: Actor) => void) =>

@@ -56,7 +56,7 @@ export interface Scenario {
   readonly packetBytes: number
   readonly requestLost: number
   readonly replyLost: number
-  readonly late: number
+  readonly delayed: number
   readonly duplicated: number
   readonly statementFails: number
   readonly commitUnknown: number
@@ -161,7 +161,7 @@ export function scenarioOf(random: Random): Scenario {
     packetBytes: smallPackets ? 64 * 1024 : Infinity,
     requestLost: often(0.3, [0.01, 0.05, 0.3]),
     replyLost: often(0.4, [0.01, 0.05, 0.3]),
-    late: often(0.4, [0.02, 0.1]),
+    delayed: often(0.4, [0.02, 0.1]),
     duplicated: often(clearly ? 0 : 0.4, [0.02, 0.2]),
     statementFails: often(poison ? 0.7 : 0.4, [0.005, 0.02, 0.1]),
     commitUnknown: often(0.5, [0.05, 0.3]),

@@ -16,7 +16,7 @@ const LEAST: Readonly<Record<string, readonly [number, number]>> = {
 
 /**
  * Difference of two clocks from which on a warning is due, in ms. A process writes into layers by
- * its own clock, and collectors read them by the database's: past this, frames come late.
+ * its own clock, and collectors read them by the database's: past this, frames come too late.
  */
 const CLOCK_WARNING_MS = 3_000
 

@@ -8,8 +8,8 @@ import { SHARED } from '../../wide-cache/ledger/grid-record.js'
 import { readNameState, recordedNames } from '../../wide-cache/operations/name-state.js'
 import { type Finding, findingsOf } from './finding.js'
 
-/** Lag, beyond the layers and the collecting period, past which a grid that is in use is late. */
-const LATE_MS = 120_000
+/** Lag, beyond the layers and the collecting period, past which a grid that is in use is behind. */
+const BEHIND_MS = 120_000
 
 /** Age of a layer when it is drained by default, in layers and rounded up. */
 const DRAIN_LAYERS = 3
@@ -49,9 +49,9 @@ export async function checkCollectors(database: Database): Promise<Finding[]> {
     const used = state?.grids.find(({ privateTo }) => privateTo === null)
     if (!state || !used || state.ledger.writersSeen === 0) continue
     const { lagMs, movedAt, run, layerSeconds, periodSeconds } = used
-    const lateMs = LATE_MS + (DRAIN_LAYERS * layerSeconds + (periodSeconds ?? 0)) * 1000
+    const allowedMs = BEHIND_MS + (DRAIN_LAYERS * layerSeconds + (periodSeconds ?? 0)) * 1000
     // A new grid begins with a watermark of long ago.
-    if (lagMs <= lateMs || now - movedAt <= LATE_MS) continue
+    if (lagMs <= allowedMs || now - movedAt <= BEHIND_MS) continue
     const last = run ? `${Math.round((now - run.at) / 1000)} s ago` : 'never'
     findings.push(
       warning(

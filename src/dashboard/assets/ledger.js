@@ -4,7 +4,7 @@ import { about, number, timeOfDay } from './format.js'
 import { Panel } from './panel.js'
 
 /** A collector drains layers that are some seconds old, every few seconds. */
-const LATE_SECONDS = 60
+const SLOW_SECONDS = 60
 
 /** @type {readonly [string, string, string][]} */
 const PARTS = [
@@ -44,12 +44,12 @@ export function ledgerPanel() {
    */
   function showLag(now, watermark) {
     const seconds = Math.max(0, (now - watermark) / 1000)
-    const late = seconds > LATE_SECONDS
-    lag.classList.toggle('bad', late)
+    const isSlow = seconds > SLOW_SECONDS
+    lag.classList.toggle('bad', isSlow)
     lag.replaceChildren(
       html('strong', {}, about(seconds)),
       ' ',
-      late ? 'behind: the collector is late' : 'behind: the collector keeps up',
+      isSlow ? 'behind: the collector is slow' : 'behind: the collector keeps up',
     )
     lag.title = `Watermark ${timeOfDay(watermark)}`
     lagPanel.show([lag])

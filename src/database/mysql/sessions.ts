@@ -94,9 +94,9 @@ export class MysqlSessions {
   /** A connection of the pool, if one comes free in time. */
   #connectionOf(pool: Pool): Promise<PoolConnection> {
     return new Promise((resolve, reject) => {
-      let late = false
+      let hasFailed = false
       const fail = (reason: unknown): void => {
-        late = true
+        hasFailed = true
         clearTimeout(timer)
         this.#waiting.delete(fail)
         reject(reason)
@@ -104,7 +104,7 @@ export class MysqlSessions {
       this.#waiting.add(fail)
       const timer = setTimeout(() => fail(noneFree()), ACQUIRE_TIMEOUT_MS)
       pool.getConnection((error, connection) => {
-        if (late) return connection?.destroy()
+        if (hasFailed) return connection?.destroy()
         if (error) return fail(fromPool(error, this.#place))
         clearTimeout(timer)
         this.#waiting.delete(fail)

@@ -26,7 +26,7 @@ const ALERTS = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url)
 const NO_FAULTS = {
   requestLost: 0,
   replyLost: 0,
-  late: 0,
+  delayed: 0,
   duplicated: 0,
   refusesAtOnce: true,
   statementFails: 0,

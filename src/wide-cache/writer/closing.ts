@@ -90,14 +90,14 @@ export class Closing {
     const patienceMs = settings.closeTimeoutMs > 2 * PLACE_AGAIN_MS ? PLACE_AGAIN_MS : 0
     const againAt = cache.scope === 'private' ? Infinity : clock.elapsed() + patienceMs
     for (;;) {
-      const isLate = clock.elapsed() >= againAt
+      const isRepeat = clock.elapsed() >= againAt
       const missing = this.#held.filter(
-        (frame) => outbox.has(frame) && !this.#inCache.has(frame) && (isLate || !frame.placed),
+        (frame) => outbox.has(frame) && !this.#inCache.has(frame) && (isRepeat || !frame.placed),
       )
       for (let at = 0; at < missing.length && clock.elapsed() < deadline; at += PLACED_AT_ONCE) {
         await Promise.all(
           missing.slice(at, at + PLACED_AT_ONCE).map(async (frame) => {
-            if (isLate) await frame.placing
+            if (isRepeat) await frame.placing
             if (await place(frame)) this.#inCache.add(frame)
           }),
         )

@@ -58,10 +58,10 @@ interface PlacerParts {
 }
 
 /**
- * Returns the milliseconds that a frame may come late to its layer: half the time before the layer
- * is drained.
+ * Returns the milliseconds for which a frame may go to the layer of its first row: half the time
+ * before the layer is drained.
  */
-function lateMs({ layerSeconds }: Grid, drainAfterLayers: number): number {
+function inTimeMs({ layerSeconds }: Grid, drainAfterLayers: number): number {
   return ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
 }
 
@@ -210,7 +210,7 @@ export class Placer {
   #layerOf(grid: Grid, { openedAt }: HeldFrame): number {
     const { settings, environment, published } = this.#parts
     const now = environment.clock.now()
-    const inTime = now >= openedAt && now - openedAt <= lateMs(grid, settings.drainAfterLayers)
+    const inTime = now >= openedAt && now - openedAt <= inTimeMs(grid, settings.drainAfterLayers)
     return published.layerOf(grid, inTime ? openedAt : now)
   }
 }
