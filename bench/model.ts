@@ -25,7 +25,7 @@ export interface Load {
 }
 
 /**
- * Assumed size of one machine of each kind, and the share of it to use: the rest is for peaks and
+ * Assumed size of one machine of each sort, and the share of it to use: the rest is for peaks and
  * outages.
  */
 export const CAPACITY = {

@@ -27,7 +27,7 @@ interface Ports {
   readonly cache: string | root.Cache
 }
 
-interface Kind {
+interface Opener {
   /** As the error names it. */
   readonly what: string
   make(ports: Ports): object
@@ -47,7 +47,7 @@ const meter = {
 }
 
 /** By the name under which the package exports it. */
-const KINDS: Readonly<Record<string, Kind>> = {
+const OPENERS: Readonly<Record<string, Opener>> = {
   createActivity: {
     what: `Activity "${name}"`,
     make: (ports) => wideCache.createActivity({ ...ports, name, logger }),
@@ -176,7 +176,7 @@ function methodsOf(object: object): string[] {
 }
 
 /** Has each method refused, all in one turn. Only those that are not asynchronous may throw. */
-async function allRefused(object: Closable, { what, args }: Kind): Promise<void> {
+async function allRefused(object: Closable, { what, args }: Opener): Promise<void> {
   const refusal = (method: string) => (error: unknown) => {
     assert(error instanceof wideCache.ClosedError, `${method}: ${String(error)}`)
     assert.deepEqual([error.name, error.code], ['ClosedError', 'CLOSED'])
@@ -217,38 +217,38 @@ describe('after close()', () => {
       const isClass = /^[A-Z]/.test(key)
       if (!isClass || (prototype && 'close' in prototype)) closable.push(key)
     }
-    assert.deepEqual(closable.sort(), Object.keys(KINDS).sort())
+    assert.deepEqual(closable.sort(), Object.keys(OPENERS).sort())
   })
 
-  for (const [key, kind] of Object.entries(KINDS)) {
+  for (const [key, opener] of Object.entries(OPENERS)) {
     test(`${key}: each method rejects after close(), and borrowed ports stay open`, async () => {
       const [database, cache] = [wideCache.sqlite(':memory:'), wideCache.memory()]
-      const object = kind.make({ database, cache }) as Closable
+      const object = opener.make({ database, cache }) as Closable
       await object['migrate']!()
       const closing = object.close()
-      await allRefused(object, kind)
+      await allRefused(object, opener)
       const report = await closing
-      await allRefused(object, kind)
+      await allRefused(object, opener)
       assert.equal(await object.close(), report, 'idempotent, with the same report')
 
       assert.deepEqual((await database.query('SELECT 1 AS one')).rows, [{ one: 1 }])
       await cache.set('here', Buffer.from('still'), 60)
       assert.equal((await cache.get('here'))?.toString(), 'still')
-      await (kind.make({ database, cache }) as Closable).close()
+      await (opener.make({ database, cache }) as Closable).close()
       await Promise.all([database.close(), cache.close()])
     })
 
     test(`${key}: the same with a database of its own, which is closed, and unused`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'wide-cache-closed-'))
       const ports = { database: `sqlite:${join(folder, 'own.db')}`, cache: 'memory:' }
-      const [unused, used] = [kind.make(ports) as Closable, kind.make(ports) as Closable]
+      const [unused, used] = [opener.make(ports) as Closable, opener.make(ports) as Closable]
       await used['migrate']!()
       assert(openFiles(folder) > 0)
       await Promise.all([unused.close(), used.close()])
       await eventually('all files are closed', () => openFiles(folder) === 0)
       assert.equal(openFiles(folder), 0)
-      await allRefused(unused, kind)
-      await allRefused(used, kind)
+      await allRefused(unused, opener)
+      await allRefused(used, opener)
       await rm(folder, { recursive: true })
     })
 
@@ -257,12 +257,12 @@ describe('after close()', () => {
       { timeout: 20_000 },
       async () => {
         const folder = await mkdtemp(join(tmpdir(), 'wide-cache-closed-'))
-        const object = kind.make({
+        const object = opener.make({
           database: `sqlite:${join(folder, 'own.db')}`,
           cache: 'memory:',
         }) as Closable
         const methods = methodsOf(object).filter((method) => method !== 'close')
-        const calls = methods.map(async (method) => object[method]!(...(kind.args[method] ?? [])))
+        const calls = methods.map(async (method) => object[method]!(...(opener.args[method] ?? [])))
         const closed = object.close()
         const ends = await Promise.allSettled(calls)
         const failed = ends.flatMap((end) =>
@@ -272,7 +272,7 @@ describe('after close()', () => {
         )
         assert.deepEqual(failed, [])
         await closed
-        await allRefused(object, kind)
+        await allRefused(object, opener)
         await rm(folder, { recursive: true })
       },
     )

@@ -28,7 +28,7 @@ const SLOWEST_SHOWN = 20
 
 /**
  * Begin first, so that no long file is left alone at the end: those that mostly wait and those that
- * compute by turns, since either kind alone leaves the processor idle or overloads it. The end of
+ * compute by turns, since either sort alone leaves the processor idle or overloads it. The end of
  * each run prints which files took longest.
  */
 const LONGEST = [

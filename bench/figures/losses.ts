@@ -156,7 +156,7 @@ const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender
   ['Redis list', overhead.REDIS],
   ['10 s buffer', overhead.BUFFER],
 ]
-/** One for each kind of loss: with a process, with the cache, with the database. */
+/** One for each sort of loss: with a process, with the cache, with the database. */
 const TELLING = ['web process killed', 'cache restarted', 'database restarted']
 
 export const costsAndLosses: Figures = (read) => {

@@ -19,7 +19,7 @@ export interface Point {
 }
 
 export interface LineChart {
-  readonly kind: 'lines'
+  readonly type: 'lines'
   readonly title: string
   readonly x: Axis
   readonly y: Axis
@@ -31,7 +31,7 @@ export interface LineChart {
 }
 
 export interface BarChart {
-  readonly kind: 'bars'
+  readonly type: 'bars'
   readonly title: string
   readonly y: Axis
   readonly groups: readonly string[]
@@ -64,7 +64,7 @@ export function svg(chart: Chart): string {
     title: { text: chart.title, left: 'center', top: 8, textStyle: { fontSize: 15 } },
     legend: { top: 34, type: 'plain' },
     grid: { left: 80, right: 30, top: 88, bottom: 56 },
-    ...(chart.kind === 'lines' ? lines(chart) : bars(chart)),
+    ...(chart.type === 'lines' ? lines(chart) : bars(chart)),
   })
   const text = drawn.renderToSVGString()
   drawn.dispose()

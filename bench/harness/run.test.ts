@@ -27,7 +27,7 @@ async function ran(
       return {
         tables: [{ title: 'Rates', rows: [{ contender: 'ours', rate: median }] }],
         chart: {
-          kind: 'bars',
+          type: 'bars',
           title: 'Rates <of> hello',
           y: { name: 'operations/s' },
           groups: ['hello'],

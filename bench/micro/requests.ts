@@ -15,7 +15,7 @@ export interface Visiting {
   answer(): void
 }
 
-export interface Kind {
+export interface RequestTraits {
   /** Express's setting "trust proxy". */
   readonly proxies?: number
   /** Every visitor comes for the first time. */
@@ -76,7 +76,7 @@ export function visits({
   type = 'html',
   userAgent,
   dimensions = false,
-}: Kind = {}): () => Visiting {
+}: RequestTraits = {}): () => Visiting {
   let here: { readonly req: Request; readonly res: Response; readonly next: () => void } | undefined
   const app = express()
   if (proxies !== undefined) app.set('trust proxy', proxies)

@@ -29,7 +29,7 @@ import {
 import type { Codec } from '../../src/support/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
-import { type Kind, type Visiting, visits } from './requests.js'
+import { type RequestTraits, type Visiting, visits } from './requests.js'
 import { noDatabase, takesAll } from './stubs.js'
 
 /** Switch of the measurement: only the work between `on` and `off` is measured. */
@@ -41,7 +41,7 @@ export interface Meter {
 export interface Step {
   readonly name: string
   /**
-   * `step`: one of those that make up the whole; `whole`; `beside`: another kind of request, or
+   * `step`: one of those that make up the whole; `whole`; `beside`: another sort of request, or
    * part of a step.
    */
   readonly role: 'step' | 'whole' | 'beside'
@@ -265,8 +265,8 @@ function measured(work: (prepared: Prepared) => unknown): Step['run'] {
   }
 }
 
-function arrived(kind?: Kind): () => Prepared {
-  const make = visits(kind)
+function arrived(traits?: RequestTraits): () => Prepared {
+  const make = visits(traits)
   return () => {
     const visiting = make()
     const { req, res, answer } = visiting
@@ -283,8 +283,8 @@ function arrived(kind?: Kind): () => Prepared {
   }
 }
 
-function sent(kind?: Kind, before?: (visiting: Visiting) => unknown): () => Prepared {
-  const prepare = arrived(kind)
+function sent(traits?: RequestTraits, before?: (visiting: Visiting) => unknown): () => Prepared {
+  const prepare = arrived(traits)
   return () => {
     const prepared = prepare()
     before?.(prepared)

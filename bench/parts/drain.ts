@@ -278,7 +278,7 @@ function report(
       },
     ],
     chart: {
-      kind: 'lines',
+      type: 'lines',
       title: 'Rows per second from grid to SQL, by backlog',
       x: { name: 'rows waiting', log: true },
       y: { name: 'rows/s', log: true },

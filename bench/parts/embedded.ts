@@ -215,7 +215,7 @@ function report({ samples }: Bench, sizes: readonly number[], visits: number): R
       },
     ],
     chart: {
-      kind: 'lines',
+      type: 'lines',
       title: 'Rows per second from memory to SQLite, by backlog',
       x: { name: 'rows waiting', log: true },
       y: { name: 'rows/s', log: true },

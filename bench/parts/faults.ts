@@ -242,7 +242,7 @@ function contenders(): Table {
 
 function chart(faults: readonly Fault[], results: readonly Result[]): BarChart {
   return {
-    kind: 'bars',
+    type: 'bars',
     title: 'Visits lost by fault, with 95 % intervals',
     y: { name: 'visits lost, %' },
     groups: faults.map(({ name }) => name),

@@ -278,7 +278,7 @@ function report(bench: Bench, settings: readonly Setting[], most: number): Repor
       },
     ],
     chart: {
-      kind: 'bars',
+      type: 'bars',
       title: 'From record() to the figures',
       y: { name: 's' },
       groups: settings.map(labelOf),

@@ -309,7 +309,7 @@ function chart(found: readonly Found[]): LineChart {
   const widths = points(found, RATES[0]).map(({ width }) => width)
   const all = total(found.filter(({ contender }) => contender === WIDE_CACHE))
   return {
-    kind: 'lines',
+    type: 'lines',
     title: 'Visits lost when writers meet in a cell of a slow cache',
     x: { name: 'width of the grid', log: true },
     y: { name: 'visits lost, %' },

@@ -165,7 +165,7 @@ function chart(bench: Bench, names: readonly string[]): BarChart {
   const bar = (metric: typeof NS | typeof BYTES) =>
     names.map((name) => bench.samples.spread(name, VISIT, metric))
   return {
-    kind: 'bars',
+    type: 'bars',
     title: 'A visit on the request path',
     y: { name: 'ns, bytes' },
     groups: names,

@@ -122,7 +122,7 @@ async function run(bench: Bench): Promise<Report> {
   return {
     tables: [...settings.map((setting) => busyTable(bench, setting)), calmTable(bench, paced)],
     chart: {
-      kind: 'bars',
+      type: 'bars',
       title: 'CPU of the site for each request: less is better',
       y: { name: 'µs' },
       groups: CONTENDERS.map(({ label }) => label.slice(4).replaceAll('`', '')),

@@ -300,7 +300,7 @@ function chart(bench: Bench, laps: readonly Lap[]): LineChart {
       }
     })
   return {
-    kind: 'lines',
+    type: 'lines',
     title: 'Times the throughput of plain SQL',
     x: { name: 'callers', log: true },
     y: { name: 'times', log: true },

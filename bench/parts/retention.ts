@@ -239,7 +239,7 @@ function report({ samples }: Bench, rows: string, life: Life): Report {
       },
     ],
     chart: {
-      kind: 'lines',
+      type: 'lines',
       title:
         'Commits of others beside a collector; rows are removed from second ' +
         `${number(life.keptSeconds)} on`,

@@ -323,7 +323,7 @@ function chart({ samples }: Bench, series: readonly Series[], rate: number): Lin
         }),
       }))
   return {
-    kind: 'lines',
+    type: 'lines',
     title: 'CPU time of a visit: in its web process, and of all servers and processes together',
     x: { name: 'number of processes, of memcached servers, or of columns', log: true },
     y: { name: 'CPU µs/visit' },

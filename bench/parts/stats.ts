@@ -408,7 +408,7 @@ function report(
       },
     ],
     chart: {
-      kind: 'lines',
+      type: 'lines',
       title: 'What the figures of the last ten minutes cost, by visits in the window',
       x: { name: 'visits in the window', log: true },
       y: { name: 'ms', log: true },

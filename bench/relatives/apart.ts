@@ -51,7 +51,7 @@ interface Counter {
 
 export interface Apart {
   /**
-   * All callers call both kinds of counter so often, near, and once elsewhere: web processes run
+   * All callers call both counters so often, near, and once elsewhere: web processes run
    * for days, and the compiler has seen what they do.
    */
   warmUp(calls: number): Promise<void>
@@ -141,7 +141,7 @@ export async function apart(
   }
 }
 
-/** A database of its own for each place, with one counter of each kind. */
+/** A database of its own for each place, with one of both counters. */
 async function both(mariadb: MariaDb, place: string, url: string): Promise<Counter[]> {
   const database = place.replaceAll(' ', '_')
   await mariadb.createDatabase(database)

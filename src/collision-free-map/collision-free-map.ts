@@ -62,8 +62,8 @@ export class MapOfParts<K, V> extends QueueProcessor {
    * of the caller's transaction, and count if and only if that commits. They are inserted just
    * before its commit, so that updates of two transactions that change the same row come in the
    * order of the commits. The tables must be there by then: call `migrate()` at start. Without,
-   * they have a transaction of their own; if its commit fails with kind 'unreachable', it is not
-   * known whether they are queued.
+   * they have a transaction of their own; if its commit fails with category 'unreachable', it is
+   * not known whether they are queued.
    *
    * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded;
    * DatabaseError

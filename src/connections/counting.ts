@@ -78,7 +78,8 @@ export class ErrorCounts {
 }
 
 /**
- * Kinds of error that do not count as failures of the server: it has answered, or was not asked.
+ * Categories of error that do not count as failures of the server: it has answered, or was not
+ * asked.
  */
 const ANSWERS: readonly string[] = ['lock', 'data']
 

@@ -11,7 +11,7 @@ const ANSWER_MS = 10_000
 const FIRST_WAIT_MS = 50
 const LAST_WAIT_MS = 1_000
 
-/** Kinds of failure that pass by themselves. */
+/** Categories of failure that pass by themselves. */
 const PASSING: readonly DatabaseErrorCategory[] = ['unreachable', 'lock', 'capacity']
 
 /**

@@ -1,11 +1,11 @@
-/** A process that increments both counters, and says what it was given: `kind database cache`. */
+/** A process that increments a counter, and says what it was given: `counter database cache`. */
 import { GlobalCounter } from './global-counter.js'
 import { ShardedCounter } from './sharded-counter.js'
 
 const CALLERS = 4
-const [kind, database, cache] = process.argv.slice(2)
+const [chosen, database, cache] = process.argv.slice(2)
 const counter =
-  kind === 'global'
+  chosen === 'global'
     ? new GlobalCounter({ name: 'test', database, cache })
     : new ShardedCounter({ name: 'test', database, cache })
 let running = true

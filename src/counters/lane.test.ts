@@ -97,7 +97,7 @@ test('a lane of unknown outcome is replaced; a RangeError does not replace it', 
   await inner.close()
 })
 
-test('a failure of another kind is passed on as it is, and nothing is counted', async () => {
+test('another failure is passed on as it is, and nothing is counted', async () => {
   const { inner, lane, adding, work, total } = await bench()
   await lane.commit(work(adding(1)))
   for (const error of [

@@ -24,8 +24,8 @@ class CountingProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<unknown>
 
-  constructor(kind: 'global' | 'sharded', database: string, cache: string) {
-    this.#child = fork(PROGRAM, [kind, database, cache], { execArgv: TYPESCRIPT })
+  constructor(counter: 'global' | 'sharded', database: string, cache: string) {
+    this.#child = fork(PROGRAM, [counter, database, cache], { execArgv: TYPESCRIPT })
     this.#ended = once(this.#child, 'exit')
     this.#child.on('message', (said: { begun?: number; value?: number; refused?: number }) => {
       if (said.begun) this.begun++
@@ -62,13 +62,13 @@ function sums(processes: readonly CountingProcess[]) {
 }
 
 async function running(
-  kind: 'global' | 'sharded',
+  counter: 'global' | 'sharded',
   database: string,
   cache: string,
 ): Promise<CountingProcess[]> {
   const processes = Array.from(
     { length: PROCESSES },
-    () => new CountingProcess(kind, database, cache),
+    () => new CountingProcess(counter, database, cache),
   )
   await Promise.all(processes.map((one) => one.counted(20)))
   return processes

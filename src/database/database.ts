@@ -110,11 +110,11 @@ export interface QueryResult {
 }
 
 /**
- * Kind of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or it broke,
- * or no answer in time (the outcome is unknown). `lock`: deadlock or lock-wait timeout. `capacity`:
- * no space, read-only, too many connections. `data`: the values themselves are refused (too long,
- * constraint, wrong type). `usage`: anything else: a missing table, a missing right, wrong SQL,
- * closed. All but `data` say nothing about the rows at hand.
+ * Category of a failure. `unreachable`: no connection (then {@link DatabaseError.unsent}), or it
+ * broke, or no answer in time (the outcome is unknown). `lock`: deadlock or lock-wait timeout.
+ * `capacity`: no space, read-only, too many connections. `data`: the values themselves are refused
+ * (too long, constraint, wrong type). `usage`: anything else: a missing table, a missing right,
+ * wrong SQL, closed. All but `data` say nothing about the rows at hand.
  */
 export type DatabaseErrorCategory = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
 

@@ -20,7 +20,7 @@ type OpenPool = (url: string, make: () => Database) => Database
 /**
  * Opens the database; `owned` if it was made here and is to be closed here. Not given:
  * `WIDE_CACHE_DATABASE_URL`, or else `DATABASE_URL`, or else an SQLite file in the working
- * directory. A `DATABASE_URL` for another kind of database belongs to some other library: it counts
+ * directory. A `DATABASE_URL` for another sort of database belongs to some other library: it counts
  * as not given, and `logger` is told.
  *
  * @param openPool lets callers share a pool of connections. By default each has its own.

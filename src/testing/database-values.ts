@@ -164,7 +164,7 @@ export function testValues(
     })
   })
 
-  it('errors say of what kind they are, and show no value', async (database) => {
+  it('errors have a category, and show no value', async (database) => {
     await database.query(
       'CREATE TABLE t (s VARCHAR(50) NOT NULL UNIQUE, n INTEGER NOT NULL, CHECK (n < 100))',
     )

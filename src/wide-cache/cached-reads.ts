@@ -22,7 +22,7 @@ export class CachedReads {
     this.#reads.delete(key)
     this.#reads.set(key, read)
     if (this.#reads.size > MAX_READS) this.#reads.delete(this.#reads.keys().next().value!)
-    // A key stands for one kind of figures.
+    // A key stands for the figures of one question.
     return read.read() as Promise<Figures>
   }
 }

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fewOrMany } from '../scale.js'
 import { runChaos } from './chaos.js'
 
-/** Its faults are of every kind. */
+/** Its faults are of every type. */
 const SEED = 5725
 const SECONDS = fewOrMany(42, 600)
 

@@ -9,7 +9,7 @@ import type { Disturbance } from './allowed-loss.js'
 import { type Check, checksOf, exactly } from './checks.js'
 import { inject, targetsOf } from './faults.js'
 import { findOut } from './found.js'
-import { type Fault, KINDS, planOf } from './plan.js'
+import { type Fault, TYPES, planOf } from './plan.js'
 import { answered, drained } from './drained.js'
 import { type Life, livesOf, type Slot } from './slot.js'
 import { readTruth } from './truth.js'
@@ -28,7 +28,7 @@ export interface ChaosOptions {
 
 export interface ChaosReport {
   readonly checks: readonly Check[]
-  /** Faults done, by kind, and rows and lives, by what became of them. */
+  /** Faults done, by type, and rows and lives, by what became of them. */
   readonly figures: Readonly<Record<string, number>>
 }
 
@@ -79,7 +79,7 @@ async function disturb(
   const doIt = async (fault: Fault): Promise<void> => {
     const from = Date.now()
     say(
-      `${fault.kind}: ${fault.target}` +
+      `${fault.type}: ${fault.target}` +
         (fault.size ? `, ${fault.size}` : '') +
         (fault.ms ? `, for ${(fault.ms / 1000).toFixed(1)} s` : ''),
     )
@@ -89,11 +89,11 @@ async function disturb(
       // Another fault may have taken away what this one needs: a connection to a server that is
       // down.
       say(
-        `not done: ${fault.kind}: ${fault.target}: ` +
+        `not done: ${fault.type}: ${fault.target}: ` +
           `${error instanceof Error ? error.message : String(error)}`,
       )
     }
-    disturbances.push({ disturbs: KINDS[fault.kind].disturbs, from, to: Date.now() })
+    disturbances.push({ disturbs: TYPES[fault.type].disturbs, from, to: Date.now() })
   }
   for (const fault of plan) {
     await delay(Math.max(0, began + fault.at - Date.now()))
@@ -208,7 +208,7 @@ async function withReader<T>(
 }
 
 function faultsByKind(plan: readonly Fault[]): Record<string, number> {
-  return added(plan.map(({ kind }) => ({ [`fault: ${kind}`]: 1 })))
+  return added(plan.map(({ type }) => ({ [`fault: ${type}`]: 1 })))
 }
 
 function added(records: readonly Record<string, number>[]): Record<string, number> {

@@ -1,8 +1,8 @@
-/** The faults of each kind. Each function resolves when its fault is over. */
+/** The faults of each type. Each function resolves when its fault is over. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { Random } from '../simulated-world/random.js'
-import type { Fault, FaultKind, Targets } from './plan.js'
+import type { Fault, FaultType, Targets } from './plan.js'
 import type { Slot } from './slot.js'
 import type { Site, World } from './world.js'
 
@@ -28,10 +28,10 @@ export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
 
 /** Does a fault, and heals what it has broken. */
 export function inject(world: World, fault: Fault): Promise<void> {
-  return DO[fault.kind](world, fault)
+  return DO[fault.type](world, fault)
 }
 
-const DO: Record<FaultKind, (world: World, fault: Fault) => Promise<void>> = {
+const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
   async 'kill process'(world, { target, ms }) {
     await slot(world, target).kill()
     await delay(ms)

@@ -9,13 +9,13 @@ import { Random } from '../simulated-world/random.js'
 export type Disturbed = 'cache' | 'sql' | 'process' | 'none'
 
 export interface Fault {
-  readonly kind: FaultKind
+  readonly type: FaultType
   readonly target: string
   /** Milliseconds from the start of the run. */
   readonly at: number
   /** Milliseconds that it lasts. */
   readonly ms: number
-  /** Size of the fault, in the unit of its kind. */
+  /** Size of the fault, in the unit of its type. */
   readonly size: number
 }
 
@@ -30,7 +30,7 @@ export interface Targets {
   readonly database: readonly string[]
 }
 
-interface Kind {
+interface FaultTraits {
   readonly disturbs: Disturbed
   readonly targets: keyof Targets
   readonly weight: number
@@ -39,10 +39,10 @@ interface Kind {
 }
 
 /**
- * Every kind of fault. In the unit of `size`: milliseconds of delay or of a clock's step, bytes,
+ * Every type of fault. In the unit of `size`: milliseconds of delay or of a clock's step, bytes,
  * rows, connections.
  */
-export const KINDS = {
+export const TYPES = {
   'kill process': {
     disturbs: 'none',
     targets: 'process',
@@ -159,13 +159,13 @@ export const KINDS = {
     size: [5, 400],
   },
   'cut SQL': { disturbs: 'sql', targets: 'sqlRoute', weight: 3, seconds: [0, 0], size: [1, 3000] },
-} as const satisfies Record<string, Kind>
+} as const satisfies Record<string, FaultTraits>
 
-export type FaultKind = keyof typeof KINDS
+export type FaultType = keyof typeof TYPES
 
-const ALL_KINDS = Object.entries(KINDS).map(([name, kind]) => ({
-  name: name as FaultKind,
-  ...(kind as Kind),
+const ALL_TYPES = Object.entries(TYPES).map(([name, type]) => ({
+  name: name as FaultType,
+  ...(type as FaultTraits),
 }))
 
 /** Nothing happens before, so that all processes have begun. */
@@ -201,13 +201,13 @@ export function planOf(seed: number, seconds: number, targets: Targets): Fault[]
       phase = weighted(random, PHASES)
       phaseEnd = at + random.between(...milliseconds(phase.seconds))
     }
-    const kind = weighted(random, ALL_KINDS)
-    const target = random.pick(targets[kind.targets])
-    const ms = Math.min(random.between(...milliseconds(kind.seconds)), end - at)
-    const size = random.between(...kind.size)
+    const type = weighted(random, ALL_TYPES)
+    const target = random.pick(targets[type.targets])
+    const ms = Math.min(random.between(...milliseconds(type.seconds)), end - at)
+    const size = random.between(...type.size)
     // Drawn and left out, so that a quiet phase has no more kills than a wild one.
-    if (phase.disturbs.includes(kind.disturbs) && (busyUntil.get(target) ?? 0) <= at) {
-      faults.push({ kind: kind.name, target, at, ms, size })
+    if (phase.disturbs.includes(type.disturbs) && (busyUntil.get(target) ?? 0) <= at) {
+      faults.push({ type: type.name, target, at, ms, size })
       busyUntil.set(target, at + ms + 1)
     }
     at += random.between(...PAUSE_MS)

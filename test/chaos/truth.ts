@@ -31,8 +31,8 @@ export class TruthKeeper {
     closeSync(this.#file)
   }
 
-  #line(kind: string, value: number | string): void {
-    writeSync(this.#file, `${kind} ${value}\n`)
+  #line(word: string, value: number | string): void {
+    writeSync(this.#file, `${word} ${value}\n`)
   }
 }
 
@@ -59,11 +59,11 @@ export function readTruth(path: string): Truth {
   if (!existsSync(path)) return truth
   for (const line of readFileSync(path, 'utf8').split('\n')) {
     const space = line.indexOf(' ')
-    const [kind, value] = [line.slice(0, space), line.slice(space + 1)]
-    if (kind === 'closing') truth.afterClose = truth.times.length
-    else if (kind === 'closed') truth.closed = JSON.parse(value) as CloseReport
-    else if (kind === 'row' || kind === 'poison') {
-      if (kind === 'poison') truth.poison.add(truth.times.length)
+    const [word, value] = [line.slice(0, space), line.slice(space + 1)]
+    if (word === 'closing') truth.afterClose = truth.times.length
+    else if (word === 'closed') truth.closed = JSON.parse(value) as CloseReport
+    else if (word === 'row' || word === 'poison') {
+      if (word === 'poison') truth.poison.add(truth.times.length)
       truth.times.push(Number(value))
     }
   }

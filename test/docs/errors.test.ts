@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * Patterns of the places where a source names a code: as the first argument of an error, of its own
- * kind, as the value of `code`, or as a key of a table of remedies.
+ * class, as the value of `code`, or as a key of a table of remedies.
  */
 const PLACES = [
   /Error\(\s*'([A-Z][A-Z\d_]+)'/g,
@@ -60,7 +60,7 @@ test('every row has a cause and a remedy', () => {
 test('a code that is not documented would be seen, wherever a source says it', () => {
   assert.deepEqual(
     codesIn(
-      "throw new DatabaseError('DATABASE_ONE', 'usage', message)\nconst kind = 'CACHE_TWO'\n " +
+      "throw new DatabaseError('DATABASE_ONE', 'usage', message)\nconst code = 'CACHE_TWO'\n " +
         " readonly code = 'THREE'\n  EFOUR: 'nothing listens there'\n  ESIX:\n    'long'\n" +
         "Object.assign(error, { code: 'FIVE_A' })\nconst own = variable(env, 'DATABASE_URL')\n",
     ).sort(),

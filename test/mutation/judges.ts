@@ -199,12 +199,12 @@ const CLIENTS = /^(?:database\/mysql|cache\/memcached)\//
 export function judgesOf(source: string): readonly Judge[] {
   const folder = source.split('/')[0]!
   const near = testsNear(source, NOT_NEAR)
-  const kind = folder === 'cli' ? tests : choice
+  const ofFolder = folder === 'cli' ? tests : choice
   const atOnce = AT_ONCE.includes(folder) ? TOGETHER : 1
   const orders = lawsOf(folder)
   const nearest: Judge[] = [
-    { ...kind('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
-    { ...kind('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
+    { ...ofFolder('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
+    { ...ofFolder('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
   const laws = orders.length > 0 ? [choice('laws of order', '.', orders)] : []
   return [...nearest, ...laws, ...JUDGES[folder]!]

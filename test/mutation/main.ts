@@ -69,8 +69,8 @@ for (const part of values.folder) {
   parts.push({ part, all, chosen })
 }
 if (values.list) {
-  for (const { file, line, kind, was, is } of parts.flatMap(({ chosen }) => chosen)) {
-    console.log(`${file}:${line} ${kind}\n  - ${was}\n  + ${is}`)
+  for (const { file, line, mutator, was, is } of parts.flatMap(({ chosen }) => chosen)) {
+    console.log(`${file}:${line} ${mutator}\n  - ${was}\n  + ${is}`)
   }
   process.exit(0)
 }
@@ -110,8 +110,8 @@ async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
   const began = performance.now()
   let [found, timedOut, explained] = [0, 0, 0]
   for (const [i, mutant] of chosen.entries()) {
-    const { file, line, kind, was, is } = mutant
-    const where = `${i + 1}/${chosen.length} ${file}:${line} ${kind}`
+    const { file, line, mutator, was, is } = mutant
+    const where = `${i + 1}/${chosen.length} ${file}:${line} ${mutator}`
     const judges = judgesOf(file).filter(({ name }) => name.includes(values.judges))
     const result = await court.tried(mutant, judges)
     const explanation = explanations.find(isOf(mutant))

@@ -1,6 +1,6 @@
 /**
  * Mutants: copies of a source file with one small change of meaning each. StrykerJS's instrumenter
- * finds most of them. This file adds two kinds that Stryker does not know: an operator of an SQL
+ * finds most of them. This file adds two mutators that Stryker does not know: an operator of an SQL
  * statement is changed, and a call that stands as a statement is removed. `semantic.ts` adds those
  * of awaited steps. Left out are the wording of log lines and error messages, and assertions: they
  * check what cannot happen, so no test can miss them.
@@ -12,8 +12,8 @@ import { semanticChanges } from './semantic.js'
 export interface Mutant {
   /** Below `src`. */
   readonly file: string
-  /** Stryker's name of the kind of change, `Sql`, `StatementRemoval`, or a semantic one. */
-  readonly kind: string
+  /** Stryker's name of the change, `Sql`, `StatementRemoval`, or a semantic one. */
+  readonly mutator: string
   readonly line: number
   /** Where the change begins, in characters. */
   readonly at: number
@@ -62,7 +62,7 @@ export async function mutantsOf(file: string, source: string): Promise<Mutant[]>
     if (node.type === 'ExpressionStatement' && /^assert\b/.test(text(node))) return 'an assertion'
     semantic.push(...semanticChanges(path, source))
     if (node.type === 'ExpressionStatement' && isCall(node.expression)) {
-      own.push({ ...spanOf(node), kind: 'StatementRemoval', replacement: ';' })
+      own.push({ ...spanOf(node), mutator: 'StatementRemoval', replacement: ';' })
     }
     if (node.type !== 'StringLiteral' && node.type !== 'TemplateLiteral') return undefined
     if (SQL.test(text(node))) {
@@ -85,12 +85,12 @@ export async function mutantsOf(file: string, source: string): Promise<Mutant[]>
   const strykers = mutants
     .filter(({ statusReason }) => statusReason === undefined)
     .map(({ mutatorName, replacement, location: { start, end } }) => ({
-      kind: mutatorName,
+      mutator: mutatorName,
       start: lines[start.line]! + start.column,
       end: lines[end.line]! + end.column,
       replacement,
     }))
-  // Of several that are the same, the semantic kind of the outermost node says most.
+  // Of several that are the same, the semantic mutator of the outermost node says most.
   const distinct = new Map(
     [...strykers, ...own, ...semantic.toReversed()].map((change) => [
       `${change.start} ${change.end} ${change.replacement}`,
@@ -106,7 +106,7 @@ export async function mutantsOf(file: string, source: string): Promise<Mutant[]>
 function mutantOf(
   file: string,
   source: string,
-  { kind, start, end, replacement }: Change,
+  { mutator, start, end, replacement }: Change,
   lines: readonly number[],
 ): Mutant {
   const line = lines.findLastIndex((at) => at <= start)
@@ -115,7 +115,7 @@ function mutantOf(
   const text = source.slice(0, start) + replacement + source.slice(end)
   return {
     file,
-    kind,
+    mutator,
     line: line + 1,
     at: start,
     text,
@@ -134,7 +134,7 @@ function isCall(node: Node | undefined): boolean {
 function sqlChanges(text: string, at: number): Change[] {
   return SQL_CHANGES.flatMap(([pattern, replacement]) =>
     [...text.matchAll(pattern)].map(({ index, 0: found }) => ({
-      kind: 'Sql',
+      mutator: 'Sql',
       start: at + index,
       end: at + index + found.length,
       replacement,

@@ -9,7 +9,7 @@ import { choice, JUDGES, judgesOf, tests } from './judges.js'
 import { lawsOf } from './near.js'
 import { type Mutant, mutantsOf } from './mutants.js'
 import { Court, halfSemantic, sampleOf } from './run.js'
-import { isSemantic, SEMANTIC_KINDS } from './semantic.js'
+import { isSemantic, SEMANTIC_MUTATORS } from './semantic.js'
 import { table } from './summary.js'
 import { outdated, readExplanations } from './survivors.js'
 import { sourcesOf, Workbench } from './workbench.js'
@@ -32,7 +32,7 @@ after(() => bench.close())
 const sources = Object.keys(JUDGES).flatMap((part) => sourcesOf(part))
 
 function changes(mutants: readonly Mutant[]): string[] {
-  return mutants.map(({ kind, line, is }) => `${line} ${kind}: ${is}`)
+  return mutants.map(({ mutator, line, is }) => `${line} ${mutator}: ${is}`)
 }
 
 test('mutants change code or SQL in one place, but no message or assertion', async () => {
@@ -142,7 +142,7 @@ test('awaited statements change places only if the second needs nothing of the f
   }
 }
 `
-  const mutants = (await mutantsOf(FILE, source)).filter(({ kind }) => /Swap|Loop/.test(kind))
+  const mutants = (await mutantsOf(FILE, source)).filter(({ mutator }) => /Swap|Loop/.test(mutator))
   assert.deepEqual(changes(mutants), [
     `3 AwaitSwap: await third() const b = await second(a)`,
     `6 LoopOnce: { if (await fourth()) return b await fifth() }`,
@@ -150,18 +150,18 @@ test('awaited statements change places only if the second needs nothing of the f
   ])
 })
 
-test('every semantic kind has mutants in the sources', async () => {
-  const missing = new Set(Object.keys(SEMANTIC_KINDS))
+test('every semantic mutator has mutants in the sources', async () => {
+  const missing = new Set(Object.keys(SEMANTIC_MUTATORS))
   for (const { file, text } of sources) {
-    for (const { kind } of await mutantsOf(file, text)) missing.delete(kind)
+    for (const { mutator } of await mutantsOf(file, text)) missing.delete(mutator)
     if (missing.size === 0 && !ALL) return
   }
   assert.deepEqual([...missing], [])
 })
 
 test('half of a sample is semantic, where there are enough of both', () => {
-  const items = Array.from({ length: 40 }, (_, i) => ({ i, kind: i < 8 ? 'AwaitSwap' : 'Sql' }))
-  const kindsOf = (count: number): number[] => {
+  const items = Array.from({ length: 40 }, (_, i) => ({ i, mutator: i < 8 ? 'AwaitSwap' : 'Sql' }))
+  const mutatorsOf = (count: number): number[] => {
     const sample = halfSemantic(items, count, new Random(1))
     assert.deepEqual(
       sample,
@@ -169,10 +169,10 @@ test('half of a sample is semantic, where there are enough of both', () => {
     )
     return [sample.filter(isSemantic).length, sample.length]
   }
-  assert.deepEqual(kindsOf(10), [5, 10])
-  assert.deepEqual(kindsOf(30), [8, 30])
-  assert.deepEqual(kindsOf(38), [8, 38])
-  assert.deepEqual(kindsOf(99), [8, 40])
+  assert.deepEqual(mutatorsOf(10), [5, 10])
+  assert.deepEqual(mutatorsOf(30), [8, 30])
+  assert.deepEqual(mutatorsOf(38), [8, 38])
+  assert.deepEqual(mutatorsOf(99), [8, 40])
 })
 
 test('every folder of the sources has judges, and those near a source come first', () => {

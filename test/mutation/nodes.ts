@@ -41,7 +41,7 @@ export interface Path {
 
 /** A part of the text of a source, and what takes its place. */
 export interface Change {
-  readonly kind: string
+  readonly mutator: string
   readonly start: number
   readonly end: number
   readonly replacement: string

@@ -182,7 +182,7 @@ export function sampleOf<T>(items: readonly T[], count: number, random: RandomSo
 }
 
 /** A sample of which half is semantic, as far as there are enough of each half. */
-export function halfSemantic<T extends { readonly kind: string }>(
+export function halfSemantic<T extends { readonly mutator: string }>(
   mutants: readonly T[],
   count: number,
   random: RandomSource,

@@ -15,8 +15,8 @@ import {
   spanOf,
 } from './nodes.js'
 
-/** Kinds of change, and what each is. */
-export const SEMANTIC_KINDS = {
+/** Mutators, and what each does. */
+export const SEMANTIC_MUTATORS = {
   AwaitSwap: 'two awaited statements in the wrong order',
   OrderSwap: 'a state is read or set on the other side of an awaited statement',
   AwaitRemoval: 'nothing waits for a promise',
@@ -32,10 +32,10 @@ export const SEMANTIC_KINDS = {
   LockLost: 'a SELECT does not lock its rows',
 } as const
 
-export type SemanticKind = keyof typeof SEMANTIC_KINDS
+export type SemanticMutator = keyof typeof SEMANTIC_MUTATORS
 
-export function isSemantic({ kind }: { readonly kind: string }): boolean {
-  return kind in SEMANTIC_KINDS
+export function isSemantic({ mutator }: { readonly mutator: string }): boolean {
+  return mutator in SEMANTIC_MUTATORS
 }
 
 /** Returns the changes at one node; the caller shows every node of a source. */
@@ -59,8 +59,8 @@ const OPERATORS: readonly Operator[] = [
   lockLost,
 ]
 
-function change(kind: SemanticKind, node: Node, replacement: string): Change {
-  return { kind, ...spanOf(node), replacement }
+function change(mutator: SemanticMutator, node: Node, replacement: string): Change {
+  return { mutator, ...spanOf(node), replacement }
 }
 
 function textOf(node: Node, source: string): string {
@@ -85,7 +85,7 @@ function swaps({ node }: Path, source: string): Change[] {
     const { start, end } = { start: spanOf(first).start, end: spanOf(second).end }
     const between = source.slice(spanOf(first).end, spanOf(second).start)
     const replacement = textOf(second, source) + between + textOf(first, source)
-    return [{ kind: awaited === 2 ? 'AwaitSwap' : 'OrderSwap', start, end, replacement }]
+    return [{ mutator: awaited === 2 ? 'AwaitSwap' : 'OrderSwap', start, end, replacement }]
   })
 }
 
@@ -124,16 +124,16 @@ function awaitRemovals(path: Path): Change[] {
   if (node.type !== 'AwaitExpression') return []
   const [start, parent] = [spanOf(node).start, path.parentPath?.node]
   const [keyword, blank] = [start + 'await'.length, start + 'await '.length]
-  const kind = 'AwaitRemoval'
+  const mutator = 'AwaitRemoval'
   if (parent?.type === 'ExpressionStatement') {
     const isOfTransaction =
       methodOf(node.argument!) === 'query' && isTx(node.argument!.callee!.object!)
     if (isOfTransaction) return []
-    return [{ kind, start, end: keyword, replacement: 'void' }]
+    return [{ mutator, start, end: keyword, replacement: 'void' }]
   }
   const asked = parent?.test === node || parent?.operator === '!'
   const returned = parent?.type === 'ReturnStatement' && isInTry(path)
-  return asked || returned ? [{ kind, start, end: blank, replacement: '' }] : []
+  return asked || returned ? [{ mutator, start, end: blank, replacement: '' }] : []
 }
 
 function isInTry(path: Path): boolean {
@@ -261,7 +261,7 @@ function unshared({ node }: Path, source: string): Change[] {
   if (node.type !== 'AssignmentExpression' || node.operator !== '??=') return []
   const { start } = spanOf(node)
   const at = source.indexOf('??=', spanOf(node.left!).end)
-  return at < start ? [] : [{ kind: 'Unshared', start: at, end: at + 3, replacement: '=' }]
+  return at < start ? [] : [{ mutator: 'Unshared', start: at, end: at + 3, replacement: '=' }]
 }
 
 /** In the text of a statement, or an argument. */

@@ -23,7 +23,7 @@ const ROWS_A_TURN = 20
 const TURN_MS = 20
 const MAP_KEY = 'updates'
 
-/** Answers of one kind of work. */
+/** Answers of one sort of work. */
 interface Answers {
   done: number
   /** May or may not have been done. */

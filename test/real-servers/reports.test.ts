@@ -141,15 +141,15 @@ describe('reports', { concurrency: true }, () => {
     }
   })
 
-  for (const [kind, what] of [
+  for (const [scope, what] of [
     ['shared', 'inCache'],
     ['private', 'lost'],
   ] as const) {
-    test(`a close report counts rows in SQL as such, not as ${what} (${kind} cache)`, async () => {
+    test(`a close report counts rows in SQL as such, not as ${what} (${scope} cache)`, async () => {
       const { sql, cache, name } = await recordedDatabase()
       const options = { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 }
       const wide = openRecorded(
-        { cache: kind === 'shared' ? cache : 'memory:', database: sql, collect: false },
+        { cache: scope === 'shared' ? cache : 'memory:', database: sql, collect: false },
         options,
       )
       try {

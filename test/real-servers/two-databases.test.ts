@@ -68,8 +68,8 @@ const places: [name: string, open: () => Promise<Place>][] = [
 ]
 
 describe('one memcached', { concurrency: true }, () => {
-  for (const [kind, open] of places) {
-    test(`two databases (${kind}) on one memcached and name: each gets its own rows`, async () => {
+  for (const [place, open] of places) {
+    test(`two databases (${place}) on one memcached and name: each gets its own rows`, async () => {
       const cache = `memcached://${await sharedMemcached()}`
       const name = uniqueName()
       const sql = [(await open()).sql, (await open()).sql] as const
@@ -102,7 +102,7 @@ describe('one memcached', { concurrency: true }, () => {
       }
     })
 
-    test(`a clone (${kind}) on one memcached gets only its own rows, and is logged`, async () => {
+    test(`a clone (${place}) on one memcached gets only its own rows, and is logged`, async () => {
       const cache = `memcached://${await sharedMemcached()}`
       const name = uniqueName()
       const place = await open()

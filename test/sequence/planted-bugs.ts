@@ -20,7 +20,7 @@ function changeGenerations(
   }
 }
 
-/** Bugs of the kind that a change could bring, and what the simulation says when it finds them. */
+/** Bugs of the sort that a change could bring, and what the simulation says when it finds them. */
 export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
   {
     name: 'a generation is believed in for ever',

@@ -53,7 +53,7 @@ export interface Scenario {
   readonly cache: CacheFaults
   readonly connection: ConnectionFaults
   readonly database: ServerFaults
-  /** Milliseconds between two faults on average: of the kinds below. */
+  /** Milliseconds between two faults on average: of those below. */
   readonly faultEveryMs: number
   readonly faults: readonly Fault[]
   /** A process that knows no cache. */
@@ -84,7 +84,7 @@ const CALLERS = 3
 const ADDRESSES = 2
 
 /**
- * Four kinds of run: losses alone; time-outs alone; processes that see other cache servers than
+ * Four sorts of run: losses alone; time-outs alone; processes that see other cache servers than
  * others do, beside a slow database; and all that can go wrong, now and then with a process that
  * knows no cache.
  */
@@ -98,10 +98,10 @@ function scenarioOf(random: Random): Scenario {
     database: { statementFails: 0, orphaned: 0, commitUnknown: 0, packetBytes: Infinity },
     cacheless: false,
   }
-  const kind = random.between(0, 5)
-  if (kind === 0) return { ...common, faults: ['flush', 'evict'] }
-  if (kind === 1) return { ...common, cache: cacheFaults(0.01, 0.02, true), faults: [] }
-  if (kind === 2) {
+  const draw = random.between(0, 5)
+  if (draw === 0) return { ...common, faults: ['flush', 'evict'] }
+  if (draw === 1) return { ...common, cache: cacheFaults(0.01, 0.02, true), faults: [] }
+  if (draw === 2) {
     return {
       ...common,
       block: 100,

@@ -8,12 +8,12 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export type Ending = 'fin' | 'rst'
 
 type Fault =
-  | { kind: 'none' }
-  | { kind: 'swallow' }
-  | { kind: 'mute' }
-  | { kind: 'close'; ending: Ending }
-  | { kind: 'cut'; left: number; then: Ending | 'silence' }
-  | { kind: 'delay'; ms: number }
+  | { type: 'none' }
+  | { type: 'swallow' }
+  | { type: 'mute' }
+  | { type: 'close'; ending: Ending }
+  | { type: 'cut'; left: number; then: Ending | 'silence' }
+  | { type: 'delay'; ms: number }
 
 /** Starts a proxy on a free port of 127.0.0.1 in front of `target` (`host:port`). */
 export async function startFaultyTcp(target: string): Promise<FaultyTcp> {
@@ -29,7 +29,7 @@ export class FaultyTcp {
   readonly #open = new Set<Socket>()
   #server: Server | undefined
   #port = 0
-  #fault: Fault = { kind: 'none' }
+  #fault: Fault = { type: 'none' }
   #requests: Buffer[] = []
 
   constructor(target: string) {
@@ -82,22 +82,22 @@ export class FaultyTcp {
 
   /** No fault. What was swallowed or cut off does not come back. */
   pass(): void {
-    this.#fault = { kind: 'none' }
+    this.#fault = { type: 'none' }
   }
 
   /** Requests reach nobody; connections stay open and silent. */
   swallow(): void {
-    this.#fault = { kind: 'swallow' }
+    this.#fault = { type: 'swallow' }
   }
 
   /** Requests are carried out; their replies are lost. */
   mute(): void {
-    this.#fault = { kind: 'mute' }
+    this.#fault = { type: 'mute' }
   }
 
   /** A connection is closed at its next request, which is lost. */
   closeOnRequest(ending: Ending): void {
-    this.#fault = { kind: 'close', ending }
+    this.#fault = { type: 'close', ending }
   }
 
   /**
@@ -105,12 +105,12 @@ export class FaultyTcp {
    * connection ends.
    */
   cutReply(bytes: number, then: Ending | 'silence'): void {
-    this.#fault = { kind: 'cut', left: bytes, then }
+    this.#fault = { type: 'cut', left: bytes, then }
   }
 
   /** Replies come `ms` milliseconds late. */
   delay(ms: number): void {
-    this.#fault = { kind: 'delay', ms }
+    this.#fault = { type: 'delay', ms }
   }
 
   /** Sends bytes nobody asked for to all clients. */
@@ -129,8 +129,8 @@ export class FaultyTcp {
     this.#open.add(client)
     client.on('data', (data) => {
       this.#requests.push(data)
-      if (this.#fault.kind === 'close') end(client, this.#fault.ending)
-      else if (this.#fault.kind !== 'swallow') upstream.write(data)
+      if (this.#fault.type === 'close') end(client, this.#fault.ending)
+      else if (this.#fault.type !== 'swallow') upstream.write(data)
     })
     upstream.on('data', (data) => this.#reply(client, data))
     client.on('close', () => {
@@ -146,15 +146,15 @@ export class FaultyTcp {
     const fault = this.#fault
     if (
       client.destroyed ||
-      fault.kind === 'swallow' ||
-      fault.kind === 'mute' ||
-      fault.kind === 'close'
+      fault.type === 'swallow' ||
+      fault.type === 'mute' ||
+      fault.type === 'close'
     ) {
       return
     }
-    if (fault.kind === 'delay') {
+    if (fault.type === 'delay') {
       setTimeout(() => client.destroyed || client.write(data), fault.ms).unref()
-    } else if (fault.kind === 'cut') {
+    } else if (fault.type === 'cut') {
       const passed = data.subarray(0, fault.left)
       const done = fault.left > 0 && passed.length === fault.left
       fault.left -= passed.length

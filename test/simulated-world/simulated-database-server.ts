@@ -30,18 +30,18 @@ interface Waiter<Tx> {
   run: (() => void) | undefined
 }
 
-type Kind = 'unreachable' | 'lock' | 'data' | 'usage'
-export type Fail = (code: string, kind: Kind) => void
+type Category = 'unreachable' | 'lock' | 'data' | 'usage'
+export type Fail = (code: string, category: Category) => void
 
 /** A statement that the server answers with an error. */
 export class Refusal extends Error {
   readonly code: string
-  readonly kind: Kind
+  readonly category: Category
 
-  constructor(code: string, kind: Kind) {
+  constructor(code: string, category: Category) {
     super(code)
     this.code = code
-    this.kind = kind
+    this.category = category
   }
 }
 
@@ -144,7 +144,7 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
         try {
           result = this.execute(tx, sql, values)
         } catch (error) {
-          if (error instanceof Refusal) return fail(error.code, error.kind)
+          if (error instanceof Refusal) return fail(error.code, error.category)
           throw error
         }
         done(result)

@@ -131,10 +131,10 @@ export class SimulatedDatabase<
     const takes = (): number =>
       happens(delayed) ? random.between(0, LATEST_MS) : random.between(0, 2)
     return new Promise((resolve, reject) => {
-      const failing: Fail = (code, kind) => {
+      const failing: Fail = (code, category) => {
         world.note(`${shown}: ${code}`)
         this.failed(code)
-        reject(new this.#connection.errors.DatabaseError(code, kind, code))
+        reject(new this.#connection.errors.DatabaseError(code, category, code))
       }
       const lost = (): void => {
         world.after(TIMEOUT_MS, () => {
@@ -153,7 +153,7 @@ export class SimulatedDatabase<
         world.note(shown)
         handle(
           (result) => answer(() => resolve(result)),
-          (code, kind) => answer(() => failing(code, kind)),
+          (code, category) => answer(() => failing(code, category)),
         )
       })
     })

@@ -33,7 +33,7 @@ test('an answer that is held up comes late, and the process goes on', async () =
   assert.equal(
     await answeredFourTimes({ ...HOLD_UP, after: 1, ms: 20_000 }),
     'set a 0, get b 0, get d 0, timer 500, get c 2000',
-    'the second of its kind, and no later than a client waits',
+    'the second of its sort, and no later than a client waits',
   )
 })
 

@@ -32,7 +32,7 @@ export function disaster(run: Run): void {
   const actor = random.pick(run.actors)
   const server = random.pick(run.servers)
   const { process } = actor
-  const kind = random.pick([
+  const disaster = random.pick([
     'stall',
     'stall',
     'kill',
@@ -51,9 +51,9 @@ export function disaster(run: Run): void {
     'foreign bytes',
     'all but cells evicted',
   ] as const)
-  world.note(`disaster: ${kind}`)
-  if (OF_CACHES.includes(kind)) run.records.cacheDisturbedAt = world.now
-  switch (kind) {
+  world.note(`disaster: ${disaster}`)
+  if (OF_CACHES.includes(disaster)) run.records.cacheDisturbedAt = world.now
+  switch (disaster) {
     case 'stall':
       process.stalledUntil = Math.max(
         process.stalledUntil,

@@ -17,7 +17,7 @@ export const SMALL_BATCHES: Replacement = {
   replace: 'const BATCH_FRAMES = 2',
 }
 
-/** A bug of the kind that a change could bring, and what must tell. */
+/** A bug of the sort that a change could bring, and what must tell. */
 interface Bug {
   readonly name: string
   /** A further change, so that the bug can show. */

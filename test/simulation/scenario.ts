@@ -77,7 +77,7 @@ const HOUR_MS = 3600_000
 const SHORT_STEP_MS = 30_000
 const DAY_MS = 24 * HOUR_MS
 
-/** Some seeds are calm, most have a few kinds of faults, some have them all. */
+/** Some seeds are calm, most have a few sorts of faults, some have them all. */
 export function scenarioOf(random: Random): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
   const drainAfterLayers = random.pick([2, 2, 2, 3])

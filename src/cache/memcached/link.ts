@@ -6,7 +6,7 @@ import type { MemcachedAddress } from './addresses.js'
 /**
  * One connection to one memcached server, and the requests in flight on it. Each request is written
  * at most once, and its promise ends with its reply or with a CacheError. The first fault of any
- * kind (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so
+ * sort (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so
  * that no reply can ever be taken for another's. Its owner then makes a new one.
  *
  * This is the one file that knows memjs. It uses memjs's connection, login and reply parser. It

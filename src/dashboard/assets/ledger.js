@@ -91,12 +91,12 @@ export function ledgerPanel() {
  * @param {string} name
  * @param {string} meaning
  * @param {number} count
- * @param {string} kind
+ * @param {string} style
  */
-function line(sign, name, meaning, count, kind) {
+function line(sign, name, meaning, count, style) {
   return html(
     'tr',
-    { class: kind || undefined },
+    { class: style || undefined },
     html('td', { class: 'sign' }, sign),
     html('th', { scope: 'row' }, name, ' ', html('span', { class: 'sub' }, meaning)),
     html('td', {}, number(count)),

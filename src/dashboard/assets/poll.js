@@ -8,7 +8,7 @@ const MOST_DOUBLINGS = 10
 /** So that the tabs of a team do not ask all at once. */
 const JITTER = 0.2
 
-/** The answer was not of the kind that was hoped for. */
+/** The answer was an error. */
 export class AnswerError extends Error {
   /** @param {number} status */
   constructor(status) {

@@ -99,7 +99,7 @@ async function withTable(
   }
 }
 
-test('a lock-wait timeout is of kind lock and rolls back all, even if the work catches it', () =>
+test('a lock-wait timeout has category lock and rolls back all, even if work catches it', () =>
   withTable(async (database) => {
     await database.transaction(async (holder) => {
       await holder.query(`UPDATE t SET s = 'held' WHERE id = 1`)
@@ -171,7 +171,7 @@ for (const completion of ['NO_CHAIN', 'CHAIN', 'RELEASE']) {
   })
 }
 
-test('a deadlock is of kind lock for the one it fails; the other commits', () =>
+test('a deadlock has category lock for the one it fails; the other commits', () =>
   withTable(async (database) => {
     let arrived = 0
     let letGo = () => {}
@@ -438,7 +438,7 @@ test('close() cuts off a statement that does not end; none that waits is sent', 
   assert.deepEqual((await other.query('SELECT n FROM late')).rows, [])
 })
 
-test('a wrong password, user or schema is of kind usage; the error has no password', async () => {
+test('a wrong password, user or schema has category usage; no password is told', async () => {
   const url = await sharedMysqlUrl()
   const { host, pathname } = new URL(url)
   const wrong = open(url.replace('cache-password', 's3cret'))

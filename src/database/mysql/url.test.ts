@@ -73,8 +73,8 @@ test('spellings of other programs for TLS and sockets are refused with the accep
     const [name = ''] = parameter.split('=')
     assert.throws(
       () => read(parameter),
-      ({ name: kind, message }: Error) =>
-        kind === 'RangeError' &&
+      ({ name: errorName, message }: Error) =>
+        errorName === 'RangeError' &&
         message.includes(`option "database" is "a URL with the parameter ${name}"`) &&
         message.includes(`allowed: ${accepted}`),
       parameter,

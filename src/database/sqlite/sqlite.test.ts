@@ -172,7 +172,7 @@ test(
   },
 )
 
-test('a file that another process has locked is waited for, and then of kind lock', async () => {
+test('a file that another process has locked is waited for, then has category lock', async () => {
   const file = freshFile()
   const [database, other] = [new SqliteDatabase(file), new SqliteDatabase(file)]
   await database.query('CREATE TABLE t (n INTEGER)')
@@ -234,7 +234,7 @@ test("a database in memory lives until it is closed, and is nobody else's", asyn
   await Promise.all([one.close(), two.close()])
 })
 
-test('a file that cannot be opened is of kind capacity; later statements work', async () => {
+test('a file that cannot be opened has category capacity; later statements work', async () => {
   const place = join(folder, 'later')
   const database = new SqliteDatabase(join(place, 'x.db'))
   const error = await rejects(database.query('SELECT 1'), 'capacity', 'SQLITE_CANTOPEN')
@@ -253,7 +253,7 @@ test('close() leaves the file alone, with nothing beside it', async () => {
   assert.equal(existsSync(`${file}-wal`), false)
 })
 
-test('a file that is no database is of kind usage', async () => {
+test('a file that is no database has category usage', async () => {
   const file = freshFile()
   writeFileSync(file, 'this is no database'.repeat(1000))
   const database = new SqliteDatabase(file)

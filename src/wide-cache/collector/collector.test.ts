@@ -119,8 +119,8 @@ function site() {
         name: 'test',
         cache: new CountedCache(process, [cacheServer], NO_FAULTS, errors),
         database: counting(database, (sql) => {
-          const kind = sql.slice(0, 60)
-          counts.sql.set(kind, (counts.sql.get(kind) ?? 0) + 1)
+          const start = sql.slice(0, 60)
+          counts.sql.set(start, (counts.sql.get(start) ?? 0) + 1)
         }),
         logger: SILENT,
         commit: async (rows) => {
