@@ -37,7 +37,7 @@ export class Engine<Row> {
   readonly #parts: EngineParts<Row>
   readonly #completeness: Completeness
   readonly #reads: CachedReads
-  #collecting: Collector | undefined
+  #collector: Collector | undefined
 
   /** @throws TypeError, RangeError naming the option `cache` or `database` */
   constructor(
@@ -67,7 +67,7 @@ export class Engine<Row> {
    * @throws TypeError, RangeError if `line` is no cron line
    */
   collect(line = defaultLine(this.#parts.settings.layerSeconds)): void {
-    this.#collecting ??= new Collector(this.#parts, line, collectPeriodSeconds(line))
+    this.#collector ??= new Collector(this.#parts, line, collectPeriodSeconds(line))
   }
 
   /** Drains, after the drains that are under way. */
@@ -131,9 +131,9 @@ export class Engine<Row> {
   async close(): Promise<CloseReport> {
     const { settings, clock } = this.#parts
     const timeout = sleep(clock, settings.closeTimeoutMs)
-    this.#collecting?.stop()
+    this.#collector?.stop()
     const report = await this.writer.close()
-    await Promise.race([Promise.all([this.#collecting?.end(), this.connections.idle()]), timeout])
+    await Promise.race([Promise.all([this.#collector?.end(), this.connections.idle()]), timeout])
     await this.writer.end(timeout)
     await this.connections.releaseBy(timeout)
     return report

@@ -108,7 +108,7 @@ export class Collector {
     try {
       // Before the lease is asked for: nothing has to be given back if this fails.
       await this.#parts.database.migrate()
-      await this.#turn()
+      await this.#run()
       return false
     } catch (error) {
       this.#failed(error)
@@ -121,7 +121,7 @@ export class Collector {
     }
   }
 
-  async #turn(): Promise<void> {
+  async #run(): Promise<void> {
     const { watch, database, environment, turns, compare } = this.#parts
     const lease = this.#lease
     const steady = lease.isOurs

@@ -42,7 +42,7 @@ export class Lease {
   /** Whether SQL may have this process as its holder. */
   #toRelease = false
   /** The last run, until SQL has recorded it. */
-  #run: Run | undefined
+  #lastRun: Run | undefined
 
   /** @param periodSeconds the longest wait between two runs */
   constructor(parts: LeaseParts, periodSeconds: number) {
@@ -69,19 +69,19 @@ export class Lease {
     if (this.isKept && this.#renewAt === undefined && !(await this.#mayBeFree())) return false
     const now = await watch.recent(database)
     this.#toRelease = true
-    const isOurs = await record.lease(database, now, this.#periodSeconds, this.#run)
+    const isOurs = await record.lease(database, now, this.#periodSeconds, this.#lastRun)
     // A later run may begin so long after its moment that the lease would be over.
     const renewMs = Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
     this.#renewAt = isOurs && this.isKept ? elapsed + renewMs : undefined
     this.#toRelease = isOurs
-    this.#run = undefined
+    this.#lastRun = undefined
     if (isOurs) this.#looks = 0
     return isOurs
   }
 
   /** Has SQL record a run, when the lease is renewed or given back. */
   note(run: Run): void {
-    this.#run = run
+    this.#lastRun = run
   }
 
   /** Takes nothing as known any more, because a run has failed. */
@@ -93,8 +93,8 @@ export class Lease {
   /** Gives it back. */
   async release(): Promise<void> {
     const { record, database } = this.#parts
-    await record.release(database, this.#run)
-    this.#run = undefined
+    await record.release(database, this.#lastRun)
+    this.#lastRun = undefined
     this.#toRelease = false
   }
 
