@@ -48,12 +48,12 @@ async function ids(name?: string): Promise<number[]> {
 const RETRY_ALL: QuarantineAction = { verb: 'retry', ids: 'all' }
 const HOSTILE = '/\u202e'
 
-/** Runs `use` while the database refuses rows of a table. */
-async function refusing(database: Database, table: string, use: () => Promise<void>) {
+/** Runs `work` while the database refuses rows of a table. */
+async function refusing(database: Database, table: string, work: () => Promise<void>) {
   await database.query(
     `CREATE TRIGGER refuse BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'no'); END`,
   )
-  await use()
+  await work()
   await database.query('DROP TRIGGER refuse')
 }
 

@@ -33,16 +33,16 @@ function recordOf(name: string, through: Database): GenerationRecord {
 
 test('numbers taken at any moment of an opening are not in the next generation', async () => {
   const taken = new Map<number, number>()
-  const nameOf = (statement: number) => `opened${statement}`
+  const sequenceName = (statement: number) => `opened${statement}`
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      const record = recordOf(nameOf(statement), stopped)
+      const record = recordOf(sequenceName(statement), stopped)
       await record.read()
       await record.open(0, TOKEN)
     },
     async (statement) => {
-      const record = recordOf(nameOf(statement), other)
+      const record = recordOf(sequenceName(statement), other)
       await record.read()
       const found = await record.take(0, 5)
       taken.set(statement, found ? found.first + found.count - 1 : 0)
@@ -50,7 +50,7 @@ test('numbers taken at any moment of an opening are not in the next generation',
   )
   assert(statements > 3)
   for (let statement = 1; statement <= statements; statement++) {
-    const newest = await recordOf(nameOf(statement), database).read()
+    const newest = await recordOf(sequenceName(statement), database).read()
     assert.equal(newest.generation, 1)
     const last = taken.get(statement)!
     assert.deepEqual([newest.base, newest.reserved], [last, last + BLOCK], `at ${statement}`)
@@ -59,22 +59,22 @@ test('numbers taken at any moment of an opening are not in the next generation',
 
 test('a reserve raised at any moment of an opening is below the next generation', async () => {
   const raised = new Map<number, boolean>()
-  const nameOf = (statement: number) => `raised${statement}`
+  const sequenceName = (statement: number) => `raised${statement}`
   const statements = await atEachStatement(
     database,
     async (stopped, statement) => {
-      const record = recordOf(nameOf(statement), database)
+      const record = recordOf(sequenceName(statement), database)
       await record.read()
       await record.open(0, TOKEN)
-      await recordOf(nameOf(statement), stopped).open(1, TOKEN)
+      await recordOf(sequenceName(statement), stopped).open(1, TOKEN)
     },
     async (statement) => {
-      raised.set(statement, await recordOf(nameOf(statement), other).raise(1, 1_000))
+      raised.set(statement, await recordOf(sequenceName(statement), other).raise(1, 1_000))
     },
   )
   assert(statements > 1)
   for (let statement = 1; statement <= statements; statement++) {
-    const newest = await recordOf(nameOf(statement), database).read()
+    const newest = await recordOf(sequenceName(statement), database).read()
     assert.equal(newest.generation, 2)
     assert.equal(newest.base, raised.get(statement) ? 1_000 : BLOCK, `at ${statement}`)
   }
