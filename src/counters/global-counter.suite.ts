@@ -6,7 +6,7 @@ import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter, GlobalCounterIn } from './global-counter.js'
 import {
-  hurried,
+  withoutWaiting,
   type Pair,
   randomFrom,
   rejectsAfterTenSeconds,
@@ -115,7 +115,7 @@ export function globalCounterSuite(
               database: new FaultyDatabase(site.database(), faulty),
               cache: new FaultyCache(site.cache(), () => (random() < 0.03 ? 'lost' : 'none')),
             },
-            hurried(),
+            withoutWaiting(),
           ),
       )
       const values = (await Promise.all(counters.map((counter) => manyOf(counter, 3, 10)))).flat()
@@ -275,7 +275,7 @@ export function globalCounterSuite(
   })
 
   it('get() believes a generation that is over for a second at most', async (site) => {
-    const environment = hurried()
+    const environment = withoutWaiting()
     const stale = new GlobalCounterIn(
       { name: 'test', database: site.database(), cache: memory() },
       environment,
@@ -397,7 +397,7 @@ export function globalCounterSuite(
     const [database, cache, environment] = [
       new FaultyDatabase(site.database()),
       new FaultyCache(site.cache()),
-      hurried(),
+      withoutWaiting(),
     ]
     const [reader, writer] = [
       new GlobalCounterIn({ name: 'test', database, cache }, environment),
@@ -494,7 +494,7 @@ export function globalCounterSuite(
 
   it('with only the cache down get() reads SQL; with SQL down all calls reject', async (site) => {
     let [sql, cached] = [true, true]
-    const environment = hurried()
+    const environment = withoutWaiting()
     const counter = new GlobalCounterIn(
       {
         name: 'test',
@@ -521,7 +521,7 @@ export function globalCounterSuite(
 
   it('a silent database: each call rejects after 10 s, an increment as unknown', async (site) => {
     let fault: DatabaseFault = 'none'
-    const environment = hurried()
+    const environment = withoutWaiting()
     const database = new FaultyDatabase(site.database(), () => fault)
     const counter = new GlobalCounterIn(
       {

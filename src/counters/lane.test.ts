@@ -6,7 +6,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { PreparedDatabase } from '../connections/prepared-database.js'
 import { Lane, type Work } from './lane.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { hurried } from './pairs.fixture.js'
+import { withoutWaiting } from './pairs.fixture.js'
 
 const DAY_MS = 24 * 3600 * 1000
 
@@ -16,7 +16,7 @@ async function bench() {
   await inner.query('CREATE TABLE sums (id INTEGER PRIMARY KEY, total INTEGER NOT NULL)')
   await inner.query('INSERT INTO sums (id, total) VALUES (1, 0)')
   const said: { fault: DatabaseFault } = { fault: 'none' }
-  const environment = hurried()
+  const environment = withoutWaiting()
   const lane = new Lane(
     new PreparedDatabase(
       new FaultyDatabase(inner, (sql) => (sql === 'transaction' ? said.fault : 'none')),

@@ -91,7 +91,7 @@ const LONGEST_WAIT_MS = 5_000
  * A world in which waiting takes no time, but the clock goes on as if it had; and only then. What
  * watches does so until enough has been waited.
  */
-export function hurried(): Environment & { pass(ms: number): void } {
+export function withoutWaiting(): Environment & { pass(ms: number): void } {
   let passed = 0
   const watching = new Set<{ readonly until: number; readonly callback: () => void }>()
   const pass = (ms: number): void => {
@@ -128,7 +128,7 @@ export function hurried(): Environment & { pass(ms: number): void } {
 export async function rejectsAfterTenSeconds(
   counter: { increment(): Promise<unknown>; get(): Promise<unknown> },
   database: FaultyDatabase,
-  environment: ReturnType<typeof hurried>,
+  environment: ReturnType<typeof withoutWaiting>,
 ): Promise<void> {
   for (const [call, name] of [
     [() => counter.increment(), 'OutcomeUnknownError'],

@@ -6,7 +6,7 @@ import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
 import {
-  hurried,
+  withoutWaiting,
   type Pair,
   randomFrom,
   rejectsAfterTenSeconds,
@@ -179,7 +179,7 @@ export function shardedCounterSuite(
               ),
               cache: site.cache(),
             },
-            hurried(),
+            withoutWaiting(),
           ),
       )
       await Promise.all(
@@ -229,7 +229,7 @@ export function shardedCounterSuite(
     })
     const counter = new ShardedCounterIn(
       { name: 'test', database, cache: site.cache(), shards: 1 },
-      hurried(),
+      withoutWaiting(),
     )
     await counter.increment(MAX - 5)
     silent = true
@@ -248,7 +248,7 @@ export function shardedCounterSuite(
     const database = new FaultyDatabase(site.database(), (sql) => (commits(sql) ? fault : 'none'))
     const counter = new ShardedCounterIn(
       { name: 'test', database, cache: site.cache(), shards: 1 },
-      hurried(),
+      withoutWaiting(),
     )
     await counter.increment()
     for (fault of ['rolled back', 'done'] as const) {
@@ -272,7 +272,7 @@ export function shardedCounterSuite(
         database: new FaultyDatabase(site.database(), () => fault),
         cache: site.cache(),
       },
-      hurried(),
+      withoutWaiting(),
     )
     await assert.rejects(counter.increment(), DatabaseError)
     await assert.rejects(counter.get({ exact: true }), DatabaseError)
@@ -289,7 +289,7 @@ export function shardedCounterSuite(
         database: new FaultyDatabase(site.database(), () => fault),
         cache: site.cache(),
       },
-      hurried(),
+      withoutWaiting(),
     )
     await counter.increment()
     fault = 'refused'
@@ -414,7 +414,7 @@ export function shardedCounterSuite(
   })
 
   it('a reader that never returns does not make others ask SQL on every call', async (site) => {
-    const environment = hurried()
+    const environment = withoutWaiting()
     const broken = new FaultyCache(site.cache(), (operation) =>
       operation === 'append' ? 'down' : 'none',
     )
@@ -549,7 +549,7 @@ export function shardedCounterSuite(
         [Buffer.alloc(16, i), now - (i < 130 ? 31 : 29) * day],
       )
     }
-    const environment = hurried()
+    const environment = withoutWaiting()
     const counter = new ShardedCounterIn(
       { name: 'test', database, cache: site.cache() },
       environment,
@@ -570,7 +570,7 @@ export function shardedCounterSuite(
 
   it('a silent database: each call rejects after 10 s, an increment as unknown', async (site) => {
     let fault: DatabaseFault = 'none'
-    const environment = hurried()
+    const environment = withoutWaiting()
     const database = new FaultyDatabase(site.database(), () => fault)
     const counter = new ShardedCounterIn(
       {

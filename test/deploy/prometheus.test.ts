@@ -67,7 +67,7 @@ test('compose takes the file with the passwords of env.example, not without', as
   await assert.rejects(config(), /DATABASE_PASSWORD/)
 })
 
-/** The kit's configuration for servers of this machine, and in more of a hurry. */
+/** The kit's configuration for servers of this machine, and with shorter waits. */
 function configuration(collector: string, site: string): string {
   return kitFile('prometheus/prometheus.yml')
     .replaceAll('15s', '1s')
@@ -98,8 +98,8 @@ test('a Prometheus scrapes collector and site, and tells when the collector ends
     const listening = await collector.says(/listening on http:\/\/(\S+)/)
     cpSync(join(KIT, 'prometheus'), folder, { recursive: true })
     writeFileSync(join(folder, 'prometheus.yml'), configuration(listening, site.operations))
-    const hurried = kitFile('prometheus/alerts.yml').replaceAll(/for: \d+m/g, 'for: 1s')
-    writeFileSync(join(folder, 'alerts.yml'), hurried)
+    const impatient = kitFile('prometheus/alerts.yml').replaceAll(/for: \d+m/g, 'for: 1s')
+    writeFileSync(join(folder, 'alerts.yml'), impatient)
     prometheus = spawned(
       binary('prometheus'),
       [

@@ -256,7 +256,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
   {
     name: 'a process that ends waits for SQL before a frame is placed',
     plant({ Placer: { prototype } }) {
-      prototype.hurry = () => undefined
+      prototype.stopAsking = () => undefined
     },
     with: {
       file: 'writer/placer.ts',

@@ -203,7 +203,7 @@ test('a process that ends does not wait for SQL before a frame is placed', async
     const state = place(70_000)
     await flushPromises()
     assert.equal(state.placed, undefined)
-    placer.hurry()
+    placer.stopAsking()
     const late = place(70_000)
     await flushPromises()
     assert.deepEqual([state.placed, late.placed], [true, true])

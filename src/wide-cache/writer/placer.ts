@@ -41,7 +41,7 @@ const ASK_AGAIN_MS = 100
  * placed.
  */
 const PATIENCE_MS = 1_500
-const HURRIED_MS = 100
+const LAST_PATIENCE_MS = 100
 
 interface PlacerParts {
   readonly settings: Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'>
@@ -77,8 +77,8 @@ export class Placer {
   /** Time of the last frame, by both clocks: the monotonic one stops while a machine sleeps. */
   #usedAt: { readonly elapsed: number; readonly wall: number }
   #asking: Promise<void> | undefined
-  #isHurried = false
-  #hurry = (): void => {}
+  #asksNoMore = false
+  #stopAsking = (): void => {}
   #why = 'no cache server has answered yet'
 
   constructor(parts: PlacerParts) {
@@ -110,7 +110,7 @@ export class Placer {
         database.migrate().catch(() => undefined),
         sleep(clock, Math.max(0, deadline - clock.elapsed())),
       ])
-    } else if (this.#isIdle && !this.#isHurried) {
+    } else if (this.#isIdle && !this.#asksNoMore) {
       this.#asking ??= this.#ask()
       await this.#asking
     }
@@ -131,9 +131,9 @@ export class Placer {
   }
 
   /** Stops asking SQL before a frame is placed, because the process is about to end. */
-  hurry(): void {
-    this.#isHurried = true
-    this.#hurry()
+  stopAsking(): void {
+    this.#asksNoMore = true
+    this.#stopAsking()
   }
 
   #moment(): { elapsed: number; wall: number } {
@@ -161,8 +161,8 @@ export class Placer {
         await sleep(clock, ASK_AGAIN_MS)
       }
     }
-    const hurried = new Promise<void>((resolve) => (this.#hurry = resolve))
-    await Promise.race([told(), sleep(clock, ASK_MS), hurried])
+    const stopped = new Promise<void>((resolve) => (this.#stopAsking = resolve))
+    await Promise.race([told(), sleep(clock, ASK_MS), stopped])
     this.#asking = undefined
   }
 
@@ -184,7 +184,7 @@ export class Placer {
         const cell = grid.keys.cell(layer, (first + tried) % grid.width)
         if (await appendOrAdd(cache, cell, frame.bytes, settings.cellTtlSeconds)) {
           this.#down = false
-          await published.refresh(grid, this.#isHurried ? HURRIED_MS : PATIENCE_MS)
+          await published.refresh(grid, this.#asksNoMore ? LAST_PATIENCE_MS : PATIENCE_MS)
           if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true
         } else {
           refusals++

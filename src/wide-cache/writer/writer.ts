@@ -282,7 +282,7 @@ export class Writer<Row> {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
     this.#upkeep.stop()
-    this.#placer.hurry()
+    this.#placer.stopAsking()
     if (this.#open.rowCount > 0) this.#closeFrame()
     const closing = new Closing({
       ...this.#parts,
