@@ -35,7 +35,7 @@ async function serve() {
     }),
   )
   const apps = peers.map(() => express())
-  // Requests of one shape, as on a site: else none of the process's code could be compiled for the
+  // Requests of one form, as on a site: else none of the process's code could be compiled for the
   // one it has.
   for (const app of apps) {
     Object.assign(app, { request: apps[0].request, response: apps[0].response })

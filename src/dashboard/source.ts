@@ -2,7 +2,7 @@ import type { Period } from '../support/periods.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 
 /**
- * The methods of an activity and of hits that the dashboard needs. Only the shape counts: the
+ * The methods of an activity and of hits that the dashboard needs. Typed structurally: the
  * dashboard knows neither.
  */
 export interface DashboardSource {

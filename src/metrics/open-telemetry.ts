@@ -1,6 +1,6 @@
 /**
  * Metrics for OpenTelemetry: observable instruments of a meter, which are all observed in one
- * callback. The meter is typed by its shape, so the package needs nothing of OpenTelemetry.
+ * callback. The meter is typed structurally, so the package needs nothing of OpenTelemetry.
  */
 import { wrongType } from '../support/options.js'
 import type { Labels, Metric, Reading } from './metric.js'
@@ -85,8 +85,8 @@ export function observeBy(
 
 function methodsOf(meter: unknown): Record<string, unknown> {
   if (typeof meter !== 'object' || meter === null) return {}
-  const shape = meter as Record<string, unknown>
-  return Object.fromEntries(METHODS.map((name) => [name, shape[name]]))
+  const methods = meter as Record<string, unknown>
+  return Object.fromEntries(METHODS.map((name) => [name, methods[name]]))
 }
 
 function instrumentOf(meter: MetricsMeter, { name, type, unit, help }: Metric): Instrument {
