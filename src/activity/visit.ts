@@ -25,7 +25,7 @@ const HAS_VISITOR = 1
 const HAS_DIMENSIONS = 2
 
 /**
- * A visit in bytes, written straight into the open frame:
+ * A visit in bytes, written directly into the open frame:
  *
  *      0  1  whether a visitor (1) and dimensions (2) follow
  *      1  6  time

@@ -1,5 +1,5 @@
 /**
- * Turns a row into bytes and back. `encode` writes straight into the open frame, so that nothing is
+ * Turns a row into bytes and back. `encode` writes directly into the open frame, so that nothing is
  * allocated twice on the request path.
  */
 export interface Codec<Row> {
