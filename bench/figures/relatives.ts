@@ -51,7 +51,7 @@ function row(
       .map((ms) => number(Number(ms.toPrecision(3))))
       .join(', ')
   return {
-    relative: ours,
+    contender: ours,
     beside: baseline,
     callers: callers.replace(/ .*$/, ''),
     unit: name,
