@@ -220,7 +220,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       }
     },
     told: /closes with .* where/,
-    seed: 32,
+    seed: 10,
   },
   {
     name: 'what no cell has taken waits for SQL',
