@@ -33,7 +33,7 @@ export interface LiveActivity {
   readonly layers: readonly LiveActivityLayer[]
   /** The pages with the most views in these layers, at most 20. */
   readonly pages: readonly LivePage[]
-  /** There was more than 8 MB to read, so that only some columns were: counts are of those. */
+  /** There was more than 1 MiB to read, so that only some columns were: counts are of those. */
   readonly sampled: boolean
 }
 

@@ -88,7 +88,7 @@ test('no more than the 20 newest layers are read', async () => {
   assert.equal(asked.length, 60)
 })
 
-test('past 8 MB only some columns are read, and the answer says so', async () => {
+test('past 1 MiB only some columns are read, and the answer says so', async () => {
   const { read, asked } = bench({ '100:0': Buffer.alloc(5 * MIB), '100:2': frameOf('unread', 0) })
   const { layers, sampled } = await read(100_000)
   assert.equal(sampled, true)
