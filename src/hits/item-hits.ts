@@ -36,10 +36,10 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
  * whatever process saw them, and in whatever order.
  *
  * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its
- * window is not told from a repeat any more. A viewer is known by a salt of the UTC day in the
- * cache: a process that starts while the cache is away counts every hit until it is back; and when
- * the cache loses the salt, a process that starts in the two minutes before another one puts it
- * back may count viewers anew.
+ * window is not told from a repeat any more. A viewer is known by a salt of the UTC day, which is
+ * made of a secret in the database and a random part in the cache. A process that starts while one
+ * of the two is away counts every hit until both are back. When the cache loses the random part, a
+ * process that starts in the two minutes before another one puts it back may count viewers anew.
  *
  * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
  *
