@@ -1,6 +1,6 @@
 /**
- * The keys of one grid in the cache. The id is unique and known to one database only, so databases
- * that share a cache never share a key.
+ * The keys of one grid in its database's part of the cache. The grid's id is in each of them, so
+ * grids never share a key.
  */
 export class GridKeys {
   readonly id: Buffer

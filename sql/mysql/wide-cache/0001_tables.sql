@@ -18,12 +18,12 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- One row a grid. The id is unique and part of every cache key, so that databases can share a cache; another width or
--- layer length is another grid of the same name. private_to is zero for a shared cache and the process's id for memory:.
--- watermark is the newest drained layer. Collectors read long layers before they are old enough: complete_to is a moment
--- before which all rows are in SQL by that. mark is the newest mark that a collector has put into the cache, period_seconds
--- how often collectors come (NULL: none ever did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it
--- committed, and the milliseconds it took; NULL: none has ended yet.
+-- One row a grid. The id is unique and part of the keys of its cells; another width or layer length is another grid of the same
+-- name. private_to is zero for a shared cache and the process's id for memory:. watermark is the newest drained layer.
+-- Collectors read long layers before they are old enough: complete_to is a moment before which all rows are in SQL by that.
+-- mark is the newest mark that the cache of a collector has shown, period_seconds how often collectors come (NULL: none ever
+-- did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it committed, and the milliseconds it took;
+-- NULL: none has ended yet.
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BINARY(16) NOT NULL,
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

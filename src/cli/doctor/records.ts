@@ -14,10 +14,10 @@ const BEHIND_MS = 120_000
 /** Age of a layer when it is drained by default, in layers and rounded up. */
 const DRAIN_LAYERS = 3
 
-/** Lifetime of collectors' marks in the cache, less an hour, in ms. */
+/** Lifetime of the list of marks in the cache, less an hour, in ms. */
 const MARKS_MS = 23 * 3_600_000
 
-/** A collector may write a mark between the two questions. */
+/** A process may put a mark between the two questions. */
 const MARK_TRIES = 3
 
 /** Reasons of quarantine that are told. */

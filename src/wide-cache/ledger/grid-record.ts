@@ -160,8 +160,8 @@ export class GridRecord {
   }
 
   /**
-   * Returns all grids that a collector with this cache drains. Also learns whether this process's
-   * own grid has a new id.
+   * Returns all grids that a collector with this cache drains. Also learns the id of this process's
+   * own grid.
    */
   async states(database: Queryable): Promise<GridState[]> {
     const { rows } = await database.query(
@@ -178,8 +178,8 @@ export class GridRecord {
   }
 
   /**
-   * Reads this process's own grid: whether it has a new id, and whether it has a collector. Returns
-   * the newest mark that collectors have put into the cache for it.
+   * Reads this process's own grid: its id, and whether it has a collector. Returns the newest mark
+   * that the cache of its collector has shown.
    */
   async refresh(database: Queryable): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry

@@ -23,14 +23,14 @@ const RETRY_MS = 500
 const PROBE_MS = 1_000
 
 /**
- * Time without a frame, because none came or the process stood still, after which SQL is asked
- * first whether the grid still has its id. Another database may use the id that is known.
+ * Time without a frame, because none came or the process stood still, after which the marks are
+ * looked at first. Another database may use the namespace that is known.
  */
 const IDLE_MS = 60_000
 
 /**
- * Longest time that SQL is asked, and the wait between tries. A frame that waits is in this process
- * only.
+ * Longest time that the marks are looked at, and the wait between tries. A frame that waits is in
+ * this process only.
  */
 const ASK_MS = 500
 const ASK_AGAIN_MS = 100
@@ -52,7 +52,7 @@ interface PlacerParts {
   readonly record: Pick<GridRecord, 'grid'>
   /** `apart`: whether the collectors use another cache, and never read what this one has. */
   readonly sameCache: { readonly apart: boolean }
-  /** Asks SQL for the grid again; may reject. */
+  /** Asks SQL for the grid again, and looks at the marks; may reject. */
   readonly compare: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
 }
@@ -146,7 +146,7 @@ export class Placer {
     return Math.max(elapsed - this.#usedAt.elapsed, wall - this.#usedAt.wall) >= IDLE_MS
   }
 
-  /** Asks SQL for the grid's id again, for half a second at most. Never rejects. */
+  /** Looks at the marks, for half a second at most. Never rejects. */
   async #ask(): Promise<void> {
     const { environment, compare } = this.#parts
     const { clock } = environment

@@ -9,7 +9,7 @@ import type { Placer } from './placer.js'
 /** Interval at which the outbox is checked while there is anything to do. */
 const TICK_MS = 1_000
 
-/** Interval at which SQL is asked for the prefix, and for the grid's id. */
+/** Interval at which SQL is asked for the prefix, and the marks are looked at. */
 const CONFIRM_EVERY_MS = 10_000
 
 /** Time after which a frame that is not placed is committed directly. */
@@ -23,7 +23,7 @@ const MOST_REFUSED = 10
 
 interface UpkeepParts {
   readonly ledger: { prefixOf(writer: string): Promise<number> }
-  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  /** Compares the cache with that of the collectors, and looks at the marks. */
   readonly compare: () => Promise<void>
   /** `apart`: whether the collectors use another cache than this process. */
   readonly sameCache: { readonly apart: boolean }
@@ -130,7 +130,7 @@ export class Upkeep {
     const isLongAgo = elapsed - this.#askedAt >= CONFIRM_EVERY_MS
     if (due.some((frame) => frame.placed || isLongAgo)) {
       // The collectors may have brought them there meanwhile. And where all frames are committed
-      // directly, which empties the outbox, nothing else tells the grid's new id.
+      // directly, which empties the outbox, nothing else tells of a new namespace.
       await this.confirm()
       due = this.#due(elapsed)
     }

@@ -45,7 +45,7 @@ export interface WriterParts<Row> {
   readonly record: Pick<GridRecord, 'grid'>
   /** `apart`: whether the collectors use another cache than this process. */
   readonly sameCache: { readonly apart: boolean }
-  /** Compares the cache with that of the collectors, and learns whether the grid has a new id. */
+  /** Compares the cache with that of the collectors, and looks at the marks. */
   readonly compare: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
   readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'>
