@@ -299,6 +299,10 @@ test('record takes what is right of a wrong argument, never throws, and says so 
   const log = keptLog()
   const { database } = openDatabase('sqlite::memory:')
   const activity = create({ logger: log, database })
+  const fails = () => {
+    throw new Error('a trap')
+  }
+  const hostile = new Proxy({}, { get: fails, getPrototypeOf: fails, ownKeys: fails })
   const wrong: unknown[] = [
     undefined,
     null,
@@ -315,12 +319,16 @@ test('record takes what is right of a wrong argument, never throws, and says so 
     { page: '/x', at: 2 ** 60 },
     { page: '/x', at: Infinity },
     { page: '/x', at: new Date(NaN) },
+    { page: '/x', at: Object.assign(new Date(NaN), { getTime: fails }) },
+    hostile,
+    { page: '/x', visitor: hostile },
+    { page: '/x', at: hostile },
   ]
   for (const visit of wrong) activity.record(visit as RecordedVisit)
   await arrive(activity)
   const { rows } = await database.query('SELECT page, visitor, created_at FROM activities')
   assert.equal(rows.length, wrong.length)
-  assert.equal(rows.filter(({ page }) => page === '/').length, 6)
+  assert.equal(rows.filter(({ page }) => page === '/').length, 7)
   assert(
     rows.every(
       ({ visitor, created_at: at }) =>

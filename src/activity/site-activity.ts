@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import type { DashboardOptions } from '../dashboard/options.js'
@@ -8,7 +9,7 @@ import { Views } from '../page-views/views.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
-import { identityOf } from '../visitors/guard.js'
+import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
@@ -112,7 +113,11 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   record(visit: RecordedVisit): void {
-    const { visitor, page, at }: { [K in keyof RecordedVisit]?: unknown } = visit ?? {}
+    const [visitor, page, at] = [
+      fieldOf(visit, 'visitor'),
+      fieldOf(visit, 'page'),
+      fieldOf(visit, 'at'),
+    ]
     const identity = identityOf(visitor)
     const isPage = typeof page === 'string' && page !== ''
     if (identity === undefined && visitor !== undefined && visitor !== null) {
@@ -202,7 +207,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
 
   #timeOf(at: unknown): number {
     const { clock } = this.#engine.environment
-    const time = at instanceof Date ? at.getTime() : (at ?? clock.now())
+    const time = types.isDate(at) ? Date.prototype.getTime.call(at) : (at ?? clock.now())
     if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.floor(time)
     this.#views.refused(
       'at',

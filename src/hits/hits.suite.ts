@@ -345,8 +345,15 @@ export function hitsSuite(pair: Pair): void {
         hits.record('a', null as never)
         hits.record('a', { viewer: NaN })
         hits.record('a', { viewer: 'anna', owner: {} as never })
+        const fails = () => {
+          throw new Error('a trap')
+        }
+        const hostile = new Proxy({}, { get: fails, getPrototypeOf: fails })
+        hits.record(hostile as never)
+        hits.record('a', hostile)
+        hits.record('a', { viewer: hostile as never })
         await drainAll(hits)
-        assert.equal(await hits.count('a'), 3)
+        assert.equal(await hits.count('a'), 5)
         assert.match(
           log[1]!,
           /NaN as "viewer", not a text or a number; the hit counts without a viewer/,

@@ -5,7 +5,7 @@ import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { integer, onlyKnown } from '../support/options.js'
-import { identityOf, describe } from '../visitors/guard.js'
+import { describe, fieldOf, identityOf } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
@@ -105,7 +105,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   }
 
   record(item: string, parties: HitParties = {}): void {
-    const { viewer, owner }: { [K in keyof HitParties]?: unknown } = parties ?? {}
+    const [viewer, owner] = [fieldOf(parties, 'viewer'), fieldOf(parties, 'owner')]
     const [identity, author] = [identityOf(viewer), identityOf(owner)]
     if (identity === undefined && !isNobody(viewer)) {
       this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')

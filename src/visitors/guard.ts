@@ -98,8 +98,25 @@ export function identityOf(value: unknown): string | undefined {
   return Number.isFinite(value) || typeof value === 'bigint' ? String(value) : undefined
 }
 
-/** Describes a value without showing it. */
+/** Returns a field of an argument; `undefined` also where reading it throws. */
+export function fieldOf(argument: object | null | undefined, field: string): unknown {
+  try {
+    return argument && Reflect.get(Object(argument), field)
+  } catch {
+    return undefined
+  }
+}
+
+/** Describes a value without showing it. Never throws. */
 export function describe(value: unknown): string {
+  try {
+    return described(value)
+  } catch {
+    return 'an object that cannot be read'
+  }
+}
+
+function described(value: unknown): string {
   if (value === '') return 'an empty text'
   if (value === undefined || value === null) return String(value)
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
