@@ -108,6 +108,7 @@ export class Processing {
 
   /** Never rejects. */
   async #run(): Promise<void> {
+    const beganAt = this.#parts.environment.clock.elapsed()
     const {
       names: { what },
       id,
@@ -129,6 +130,7 @@ export class Processing {
         'process',
         error,
         `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`,
+        beganAt,
       )
     }
   }

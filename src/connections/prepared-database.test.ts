@@ -138,6 +138,22 @@ test('entering uses the database itself, while the prepared one waits for it', a
   await inner.close()
 })
 
+test('a transaction that has waited for a lock for seconds is left to its caller', async () => {
+  const { inner } = bench()
+  const clock = new ManualClock(0)
+  const database = new PreparedDatabase(inner, [], { ...systemEnvironment, clock })
+  let tries = 0
+  await assert.rejects(
+    database.retriedTransaction(async () => {
+      tries++
+      await clock.advance(20_000)
+      throw new DatabaseError('TEST', 'lock', 'no lock in 20 s')
+    }),
+    { message: 'no lock in 20 s' },
+  )
+  assert.equal(tries, 1)
+})
+
 test('a transaction that met other locks runs again, with waits, at most eight times', async () => {
   const { inner } = bench()
   const clock = new ManualClock(0)

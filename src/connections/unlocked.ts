@@ -4,6 +4,9 @@ import { type Environment, keptAlive } from '../support/environment.js'
 
 /** Tries of one piece of work; with the waits between them a second and a half. */
 const TRIES = 8
+
+/** Time after which it is not tried again: each try may wait for a lock. */
+const TRIES_MS = 5_000
 const FIRST_WAIT_MS = 10
 const LAST_WAIT_MS = 500
 
@@ -12,15 +15,15 @@ const LAST_WAIT_MS = 500
  * nothing of it has been done. Passes on any other failure.
  */
 export async function unlocked<T>(environment: Environment, work: () => Promise<T>): Promise<T> {
+  const { clock, random } = environment
+  const until = clock.elapsed() + TRIES_MS
   for (let tries = 1, wait = FIRST_WAIT_MS; ; tries++, wait = Math.min(2 * wait, LAST_WAIT_MS)) {
     try {
       return await work()
     } catch (error) {
-      if (tries >= TRIES || !(error instanceof DatabaseError) || error.category !== 'lock') {
-        throw error
-      }
+      const isLock = error instanceof DatabaseError && error.category === 'lock'
+      if (!isLock || tries >= TRIES || clock.elapsed() >= until) throw error
     }
-    const { clock, random } = environment
     await keptAlive(environment, () => sleep(clock, wait * (0.5 + random())))
   }
 }

@@ -65,11 +65,22 @@ test('a recovery is said once, only after a trouble, and starts a new burst', ()
 })
 
 test('what passes by itself is printed only when it lasts', () => {
-  const { logger, lines } = recording()
-  for (let i = 1; i <= 2; i++) logger.warnLasting('sql', 3, `conflict ${i}`)
+  const { logger, lines, pass } = recording()
+  let now = 0
+  const conflict = (beganAt: number, at: number): void => {
+    pass(at - now)
+    now = at
+    logger.warnLasting('sql', beganAt, 10_000, `conflict at ${at}`)
+  }
+  conflict(0, 1_000)
+  conflict(1_500, 9_999)
   logger.recovered('sql', 'well')
+  conflict(10_000, 11_000)
+  conflict(19_000, 19_999)
   assert.deepEqual(lines, [])
-  for (let i = 3; i <= 6; i++) logger.warnLasting('sql', 3, `conflict ${i}`)
+  conflict(20_000, 20_000)
+  conflict(20_500, 21_000)
   logger.recovered('sql', 'well')
-  assert.deepEqual(lines, ['conflict 5', 'well'])
+  conflict(30_000, 50_000)
+  assert.deepEqual(lines, ['conflict at 20000', 'well', 'conflict at 50000'])
 })

@@ -23,7 +23,7 @@ export class BurstLogger {
   readonly #elapsed: () => number
   readonly #troubles = new Map<string, { last: number; silenced: number }>()
   readonly #warnedOf = new Set<string>()
-  /** Failures in a row, by trouble. */
+  /** Moments at which troubles that are not over began. */
   readonly #lasting = new Map<string, number>()
 
   constructor(logger: Logger, elapsed: () => number) {
@@ -61,13 +61,15 @@ export class BurstLogger {
   }
 
   /**
-   * Prints `message` as {@link warn} does, but only from the `times`-th one in a row without a
+   * Prints `message` as {@link warn} does, but only if the trouble has lasted for `ms` without a
    * {@link recovered} in between, because a trouble that passes by itself needs no message.
+   *
+   * @param beganAt when the trouble began, unless an earlier message was about it
    */
-  warnLasting(trouble: string, times: number, message: string): void {
-    const count = (this.#lasting.get(trouble) ?? 0) + 1
-    this.#lasting.set(trouble, count)
-    if (count >= times) this.warn(trouble, message)
+  warnLasting(trouble: string, beganAt: number, ms: number, message: string): void {
+    const since = this.#lasting.get(trouble) ?? beganAt
+    this.#lasting.set(trouble, since)
+    if (this.#elapsed() - since >= ms) this.warn(trouble, message)
   }
 
   /**

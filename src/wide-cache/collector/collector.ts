@@ -105,13 +105,14 @@ export class Collector {
 
   /** Does one look, or one run. Tells whether the locks of others have stopped it. */
   async #meetsLocks(): Promise<boolean> {
+    const beganAt = this.#elapsed
     try {
       // Before the lease is asked for: nothing has to be given back if this fails.
       await this.#parts.database.migrate()
       await this.#run()
       return false
     } catch (error) {
-      this.#failed(error)
+      this.#failed(error, beganAt)
       if (isForGood(error)) void this.end()
       // That says nothing of the servers.
       if (isConflict(error)) return true
@@ -156,6 +157,7 @@ export class Collector {
   /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */
   #beginChores(now: number): void {
     if (this.#stopped || this.#doing || !this.#chores.due) return
+    const beganAt = this.#elapsed
     this.#doing = this.#chores
       .run(now)
       .then(
@@ -164,7 +166,7 @@ export class Collector {
         },
         (error: unknown) => {
           this.#choresFail = true
-          this.#failed(error)
+          this.#failed(error, beganAt)
         },
       )
       .finally(() => {
@@ -178,7 +180,7 @@ export class Collector {
     if (!failed) logger.recovered('collect', 'wide-cache: collecting again')
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, beganAt: number): void {
     // close() did not wait for it: what it has not drained, others will.
     if (this.#stopped) return
     const { turns, logger, settings } = this.#parts
@@ -190,6 +192,7 @@ export class Collector {
       `wide-cache: collecting "${settings.name}" failed and ` +
         (isForGood(error) ? 'is left to other processes: ' : 'will be tried again: ') +
         messageOf(error),
+      beganAt,
     )
   }
 }

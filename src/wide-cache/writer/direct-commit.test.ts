@@ -148,18 +148,30 @@ test('what comes after a commit may fail too, and is tried again', async () => {
   assert.equal(log.lines.length, 1, 'nothing was committed, so nothing is said of it')
 })
 
-test('a single conflict with another transaction is not worth a line', async () => {
-  const { direct, clock, log } = bench()
+test('conflicts with other transactions are worth a line only if they last', async () => {
+  const { direct, clock, log, frames } = bench()
   const conflict = async (): Promise<void> => {
     throw new DatabaseError('ER_LOCK_DEADLOCK', 'lock', 'conflict')
   }
   for (let i = 0; i < 4; i++) {
     await direct.attempt([], conflict)
     await clock.advance(30_000)
+    await direct.attempt(frames, async () => undefined)
   }
   assert.deepEqual(log.lines, [])
   await direct.attempt([], conflict)
+  await clock.advance(30_000)
+  await direct.attempt([], conflict)
   assert.equal(log.lines.length, 1)
+})
+
+test('a lock that one try waits for in vain is in the log', async () => {
+  const { direct, clock, log } = bench()
+  await direct.attempt([], async () => {
+    await clock.advance(20_000)
+    throw new DatabaseError('ER_LOCK_WAIT_TIMEOUT', 'lock', 'a lock of connection 7')
+  })
+  assert.match(log.lines[0]!, /a lock of connection 7/)
 })
 
 const BEGIN = /commits frames of "hits" directly: the cache is down; nothing is lost/

@@ -102,6 +102,7 @@ export class DirectCommit {
         error,
         `wide-cache: ${frames.length} frames could not be committed directly and are ` +
           `kept: ${messageOf(error)}`,
+        now,
       )
     }
   }
