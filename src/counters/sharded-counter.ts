@@ -176,7 +176,7 @@ export class ShardedCounterIn {
   async #keyOf(): Promise<string | undefined> {
     if (this.#key !== undefined) return this.#key
     const id = await answered(this.#environment, () => this.#shards.id())
-    if (id) this.#key = `wide-cache:sharded-counter:${this.#name}:${id.toString('hex')}`
+    if (id) this.#key = `sharded-counter:${this.#name}:${id.toString('hex')}`
     return this.#key
   }
 }

@@ -121,7 +121,7 @@ async function tableOn(url: string): Promise<MysqlDatabase> {
 /** Makes both tell the same id, as replication does. */
 async function sameDatabase(url: string, replica: string): Promise<void> {
   const [one, other] = [open(url), open(replica)]
-  await Promise.all([one, other].map((database) => database.migrate(['sequence'])))
+  await Promise.all([one, other].map((database) => database.migrate(['identity'])))
   const { rows } = await one.query('SELECT id FROM wide_cache_identity')
   await other.query('UPDATE wide_cache_identity SET id = ?', [rows[0]?.['id'] ?? null])
 }
