@@ -1,8 +1,11 @@
 /**
  * Takes the pictures of the README and the docs, `docs/*.png`: `npm run screenshot`. The visits of
- * the last minute are real requests of simulated visitors; the days before are made up.
+ * the last minute are real requests of simulated visitors; the days before are made up. The package
+ * has the pictures, so they have few colours: needs the program pngquant.
  */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page, PageScreenshotOptions } from 'playwright-core'
@@ -98,6 +101,7 @@ async function open(
 
 async function take(page: Page, file: string, options: PageScreenshotOptions = {}): Promise<void> {
   const path = join(FOLDER, file)
-  const { length } = await page.screenshot({ ...options, path })
-  console.log(`${path}: ${length} bytes`)
+  await page.screenshot({ ...options, path })
+  execFileSync('pngquant', ['--force', '--ext', '.png', '--speed', '1', path])
+  console.log(`${path}: ${statSync(path).size} bytes`)
 }
