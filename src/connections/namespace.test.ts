@@ -188,6 +188,26 @@ test('a private cache needs no marks', async () => {
   await one.database.close()
 })
 
+test('a list that has answered meanwhile is waited for anew', async () => {
+  const world = { isAway: true }
+  const one = await bench(
+    sharedCache({
+      get: (key: string) =>
+        world.isAway && key.endsWith(':marks')
+          ? Promise.reject(new CacheError('CACHE_UNREACHABLE', 'away'))
+          : Promise.resolve(undefined),
+    }),
+  )
+  await assert.rejects(one.cache.namespace.enter(), { code: 'CACHE_UNREACHABLE' })
+  world.isAway = false
+  await one.cache.namespace.enter()
+  await one.clock.advance(60_000)
+  world.isAway = true
+  await one.database.query('UPDATE wide_cache_identity SET namespace = ?', [Buffer.alloc(16, 9)])
+  await assert.rejects(one.cache.namespace.look(), { code: 'CACHE_UNREACHABLE' })
+  await one.database.close()
+})
+
 test('a cache whose list does not answer is used after twenty seconds all the same', async () => {
   const one = await bench(
     sharedCache({

@@ -231,6 +231,7 @@ export class Namespace {
   #adopt(id: Buffer, lookedAt: number): void {
     this.#id = id
     this.#start = keyStartOf(id)
+    this.#silentSince = undefined
     this.#lookedAt = lookedAt
     this.#dueAt = lookedAt + LOOK_MS
     this.#triedAt = lookedAt

@@ -27,13 +27,13 @@ interface Process {
   log: KeptLog
 }
 
-function start(cache: Cache, clock: ManualClock): Process {
+function start(cache: Cache, clock: ManualClock, secret = async () => SECRET): Process {
   const visits: Visit[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
   const pseudonymizer = new Pseudonymizer<string>({
     cache,
-    secret: async () => SECRET,
+    secret,
     name: 'activity',
     clock,
     logger,
@@ -230,6 +230,22 @@ test('on a new day of which the cache says nothing, a visit waits a second', asy
   assert.equal(one.visits.length, 1)
   await clock.advance(1)
   assert.deepEqual(one.visits.slice(1), [{ time: 2, visitor: null, page: '/' }])
+})
+
+test('while the database is away at midnight the secret of before serves', async () => {
+  const clock = new ManualClock(NOON)
+  const [cache, world] = [shared(clock), { isAway: false }]
+  const one = start(cache, clock, async () => {
+    if (world.isAway) throw new Error('no database')
+    return SECRET
+  })
+  await flushPromises()
+  world.isAway = true
+  await clock.advance(DAY / 2 + 1)
+  const other = start(cache, clock)
+  await flushPromises()
+  assert.equal(hashOf(one, 'anna'), hashOf(other, 'anna') ?? 'none')
+  assert.deepEqual(one.log.lines, [])
 })
 
 test('a visit that has waited is forwarded once, whatever comes later', async () => {

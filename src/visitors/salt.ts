@@ -35,7 +35,7 @@ export function saltOf(secret: Buffer, part: Buffer): Buffer {
  */
 export class DailySalt {
   readonly #cache: Cache
-  readonly #secret: () => Promise<Buffer>
+  readonly #askSecret: () => Promise<Buffer>
   readonly #keyStart: string
   readonly #clock: Clock
   readonly #logger: BurstLogger
@@ -44,6 +44,8 @@ export class DailySalt {
   /** The random part, as this process knows it, and the salt made of it. */
   #part: Buffer | undefined
   #salt: Buffer | undefined
+  /** The secret as last told: it serves while the database is away, over midnight too. */
+  #secret: Buffer | undefined
   #asking = false
   #timer: Timer | undefined
   #closed = false
@@ -62,7 +64,7 @@ export class DailySalt {
     answered: (salt: Buffer | undefined) => void
   }) {
     this.#cache = parts.cache
-    this.#secret = parts.secret
+    this.#askSecret = parts.secret
     this.#keyStart = `salt:${parts.name}:`
     this.#clock = parts.clock
     this.#logger = parts.logger
@@ -105,7 +107,11 @@ export class DailySalt {
     const day = this.#day
     let found: { readonly part: Buffer; readonly secret: Buffer } | undefined
     try {
-      const secret = await this.#secret()
+      const secret = await this.#askSecret().catch((error: unknown) => {
+        if (!this.#secret) throw error
+        return this.#secret
+      })
+      this.#secret = secret
       const date = new Date(day * DAY_MS).toISOString().slice(0, 10)
       found = { part: await this.#exchange(`${this.#keyStart}${date}`), secret }
       this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
