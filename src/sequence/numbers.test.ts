@@ -32,6 +32,8 @@ function bench(options: Options = {}) {
     writes: async (): Promise<boolean> => true,
     /** Failure to open a generation without a counter. */
     keepsCache: undefined as Error | undefined,
+    /** Failure to open a generation with one. */
+    opensNone: undefined as Error | undefined,
     delay: 0,
     forgets: false,
     loses: false,
@@ -60,6 +62,7 @@ function bench(options: Options = {}) {
     },
     async open(old: number, token: Buffer | null) {
       if (token === null && world.keepsCache) throw world.keepsCache
+      if (token !== null && world.opensNone) throw world.opensNone
       opened.push([old, Buffer.isBuffer(token)])
       return (newest = { ...newest, generation: old + 1, token, established: false })
     },
@@ -391,6 +394,20 @@ for (const [what, trouble] of [
     numbers.close()
   })
 }
+
+test('a lost counter that SQL does not record in time is no silence of the cache', async () => {
+  const { numbers, world, opened, clock, log } = bench({ token: TOKEN })
+  Object.assign(world, { loses: true, forgets: true, opensNone: unreachable })
+  const number = numbers.next()
+  await clock.advance(7_000)
+  assert.deepEqual(opened, [])
+  Object.assign(world, { loses: false, forgets: false, opensNone: undefined })
+  await clock.advance(1_000)
+  assert.equal(await number, 1)
+  assert(opened.every(([, isCounted]) => isCounted))
+  assert.deepEqual(log.lines, [])
+  numbers.close()
+})
 
 test('close() ends the wait for a reserve', async () => {
   const { numbers, world, raised, clock, kept } = bench({ token: TOKEN, reserved: 0 })
