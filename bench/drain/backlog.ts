@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Cache } from '../../src/cache/cache.js'
+import { keyStartOf } from '../../src/connections/namespace.js'
 import { packDimensions } from '../../src/activity/packed-dimensions.js'
 import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
@@ -26,6 +27,17 @@ const VISITS_A_FLUSH = (RATE * flushMs) / 1000
  */
 const AGE_MS = 12_000
 
+/** Where frames are placed: see {@link PLACE}. */
+export interface Place {
+  readonly namespace: Buffer
+  readonly gridId: Buffer
+}
+
+/** Selects the {@link Place} of a database with one grid. */
+export const PLACE =
+  'SELECT i.namespace AS namespace, g.id AS gridId ' +
+  'FROM wide_cache_identity AS i, wide_cache_grids AS g'
+
 export interface Backlog {
   /** The layer before the first: where the watermark stands. */
   readonly watermark: number
@@ -40,15 +52,17 @@ export function startOf(count: number): number {
 
 /**
  * Puts the first `count` visits since `from`, the beginning of a layer, into an empty grid: that
- * with the id given. With `dimensions`, each visit has values of the ready-made ones.
+ * with the id given, in a database with the namespace given. With `dimensions`, each visit has
+ * values of the ready-made ones.
  */
 export async function fill(
   cache: Cache,
-  gridId: Buffer,
+  { namespace, gridId }: Place,
   from: number,
   count: number,
   dimensions: boolean,
 ): Promise<Backlog> {
+  const keyStart = keyStartOf(namespace)
   const grid = new Grid(gridId, { width, layerSeconds })
   const writers = Array.from({ length: PROCESSES }, () => ({
     id: randomBytes(16),
@@ -63,7 +77,11 @@ export async function fill(
       cells.map(async (cell, column) => {
         if (
           cell.length > 0 &&
-          !(await cache.set(grid.keys.cell(layer, column), Buffer.concat(cell), cellTtlSeconds))
+          !(await cache.set(
+            keyStart + grid.keys.cell(layer, column),
+            Buffer.concat(cell),
+            cellTtlSeconds,
+          ))
         ) {
           throw new Error('memcached does not store a cell: give it more memory')
         }

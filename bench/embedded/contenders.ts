@@ -13,7 +13,7 @@ import {
 import { readStats } from '../../src/activity/stats.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { SILENT } from '../../src/support/logger.js'
-import { fill, startOf } from '../drain/backlog.js'
+import { fill, type Place, PLACE, startOf } from '../drain/backlog.js'
 import { TABLES } from '../drain/tables.js'
 import { NAME, visitAt } from '../drain/visits.js'
 import { tracker } from '../peers/express.js'
@@ -95,13 +95,13 @@ async function openActivity(
   await activity.migrate()
   // Makes its grid. A collector that has drained its first layers would not do so again.
   await activity.stats()
-  const { rows } = await database.query('SELECT id FROM wide_cache_grids')
-  const gridId = rows[0]?.['id'] as Buffer
+  const { rows } = await database.query(PLACE)
+  const place = rows[0] as unknown as Place
   return {
     middleware: activity.middleware(),
     async fill(count) {
       const from = startOf(count)
-      const { watermark } = await fill(cache, gridId, from, count, withDimensions)
+      const { watermark } = await fill(cache, place, from, count, withDimensions)
       // The collector was last here before the first of them.
       await database.query('UPDATE wide_cache_grids SET watermark = ?', [watermark])
       return from

@@ -7,7 +7,7 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
-import { type Backlog, fill, startOf } from '../drain/backlog.js'
+import { type Backlog, fill, type Place, PLACE, startOf } from '../drain/backlog.js'
 import { checkLedger, checkRows, checkSums } from '../drain/check.js'
 import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
@@ -146,10 +146,9 @@ async function run(bench: Bench): Promise<Report> {
     const collects = PEERS.get(label) === 'collector'
     if (collects) {
       await memcached.flush()
-      const [[grid]] = await sql.query<RowDataPacket[]>(
-        `SELECT id FROM ${database}.wide_cache_grids`,
-      )
-      backlog = await fill(cache, grid!['id'] as Buffer, from, rows, label === DIMENSIONS)
+      await sql.query(`USE ${database}`)
+      const [[place]] = await sql.query<RowDataPacket[]>(PLACE)
+      backlog = await fill(cache, place as Place, from, rows, label === DIMENSIONS)
       // The collector was last here before the first of them.
       await sql.query(`UPDATE ${database}.wide_cache_grids SET watermark = ?`, [backlog.watermark])
     }
