@@ -307,6 +307,7 @@ test('record takes what is right of a wrong argument, never throws, and says so 
     undefined,
     null,
     7,
+    0,
     {},
     { page: 5 },
     { page: '' },
@@ -328,7 +329,7 @@ test('record takes what is right of a wrong argument, never throws, and says so 
   await arrive(activity)
   const { rows } = await database.query('SELECT page, visitor, created_at FROM activities')
   assert.equal(rows.length, wrong.length)
-  assert.equal(rows.filter(({ page }) => page === '/').length, 7)
+  assert.equal(rows.filter(({ page }) => page === '/').length, 8)
   assert(
     rows.every(
       ({ visitor, created_at: at }) =>

@@ -75,7 +75,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
   openNamespaced(
     given: string | Cache | undefined,
     database: PreparedDatabase,
-    logger: Logger = console,
+    logger: Pick<Logger, 'error'> = console,
   ): NamespacedCache {
     const environment = this.#environment
     return namespaced(this.openCache(given), { database, environment, logger })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
-import { enterMark, namespaceOf } from '../database/identity.js'
+import { enterMark, namespaceOf, secretOf } from '../database/identity.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -185,6 +185,40 @@ test('a private cache needs no marks', async () => {
   assert.equal(String(await one.cache.get('a')), '1')
   assert.equal(await one.marks(), 0)
   assert.equal(one.cache.namespace.newest, undefined)
+  await one.database.close()
+})
+
+test('a process with a private cache learns that others have taken new keys', async () => {
+  const one = await bench(memory())
+  await one.cache.namespace.enter()
+  const other = Buffer.alloc(16, 9)
+  await one.database.query('UPDATE wide_cache_identity SET namespace = ?', [other])
+  await one.cache.namespace.look({ always: true })
+  assert.deepEqual(one.cache.namespace.id, other)
+  await one.database.close()
+})
+
+test('an emptied table gets an identity again, which all processes follow', async () => {
+  const one = await bench(sharedCache())
+  await one.cache.namespace.enter()
+  await one.database.query('DELETE FROM wide_cache_identity')
+  await one.cache.namespace.look({ always: true })
+  const id = await namespaceOf(one.database)
+  assert.notDeepEqual(id, ID)
+  assert.deepEqual(one.cache.namespace.id, id)
+  assert.equal((await secretOf(one.database)).length, 32)
+  await one.database.close()
+})
+
+test('a list that takes no more marks begins anew with the newest', async () => {
+  const full = Buffer.alloc(3 * 16, 7)
+  const shared = sharedCache({ append: async () => false })
+  await shared.set(LIST, full, 60)
+  const one = await bench(shared)
+  await one.database.query('INSERT INTO wide_cache_marks (mark) VALUES (?)', [full.subarray(0, 16)])
+  await one.cache.namespace.enter()
+  assert.equal((await shared.get(LIST))!.length, 16)
+  assert.notDeepEqual(await shared.get(LIST), full.subarray(0, 16))
   await one.database.close()
 })
 

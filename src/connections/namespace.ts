@@ -186,14 +186,16 @@ export class Namespace {
 
   /** Puts a mark if it is time, and reads the marks of the namespace that is in use. */
   async #look(): Promise<void> {
-    if (this.#parts.cache.scope === 'private') return
+    const { cache, database } = this.#parts
     const id = this.#id!
     const began = this.#elapsed
+    // Others of the database may use a cache that has marks, and take a new namespace for all.
+    if (cache.scope === 'private') return this.#adopt(await namespaceOf(database), began)
     const seen = await this.#lookAt(id)
     if (seen === 'own') return this.#adopt(id, began)
     // From here on nothing is done under its keys.
     this.#start = undefined
-    if (seen === 'foreign') await this.#replace(this.#parts.database, id)
+    if (seen === 'foreign') await this.#replace(database, id)
     await this.#enters()
   }
 
@@ -261,7 +263,9 @@ export class Namespace {
       if (!namespace.equals(id)) return 'moved'
       if (list.every((mark) => own.has(mark))) {
         if (put) {
-          if (list.length > MAX_MARKS) await cache.set(marksKey(id), put, LIST_TTL_SECONDS)
+          // A list that is full for the cache, or has more marks than are read, shows no new one.
+          const isFull = list.length > MAX_MARKS || !list.includes(put.toString('hex'))
+          if (isFull) await cache.set(marksKey(id), put, LIST_TTL_SECONDS)
           await this.#removeOld(database, newest)
         }
         this.#list = list

@@ -96,7 +96,7 @@ export async function ownMarks(
   )
   const found = rows.filter(({ mark }) => mark !== null)
   return {
-    namespace: bytesOf(known(rows[0]), 'namespace'),
+    namespace: rows[0] ? bytesOf(rows[0], 'namespace') : await namespaceOf(queryable),
     own: new Set(found.map((row) => bytesOf(row, 'mark').toString('hex'))),
     newest: Math.max(0, ...found.map(({ number }) => Number(number))),
   }
@@ -108,13 +108,15 @@ export async function removeOldMarks(queryable: Queryable, newest: number): Prom
 }
 
 async function onlyRow(queryable: Queryable, column: string): Promise<SqlRow> {
-  const { rows } = await queryable.query(`SELECT ${column} FROM wide_cache_identity`)
-  return known(rows[0])
-}
-
-function known(row: SqlRow | undefined): SqlRow {
-  assert(row, 'the table wide_cache_identity has one row')
-  return row
+  const ask = async (): Promise<SqlRow | undefined> =>
+    (await queryable.query(`SELECT ${column} FROM wide_cache_identity`)).rows[0]
+  const row = await ask()
+  if (row) return row
+  // Somebody has emptied the table.
+  await enterIdentity(queryable)
+  const entered = await ask()
+  assert(entered, 'the table wide_cache_identity has one row')
+  return entered
 }
 
 function bytesOf(row: SqlRow, column: string): Buffer {

@@ -352,8 +352,9 @@ export function hitsSuite(pair: Pair): void {
         hits.record(hostile as never)
         hits.record('a', hostile)
         hits.record('a', { viewer: hostile as never })
+        hits.record('a', 0 as never)
         await drainAll(hits)
-        assert.equal(await hits.count('a'), 5)
+        assert.equal(await hits.count('a'), 6)
         assert.match(
           log[1]!,
           /NaN as "viewer", not a text or a number; the hit counts without a viewer/,

@@ -53,14 +53,15 @@ export class SequenceIn {
     loggerOf('logger', logger)
     this.#connections = new Connections('Sequence', name, environment)
     this.#database = this.#connections.openDatabase(rest.database, ['sequence'], { logger })
-    const cache = this.#connections.openNamespaced(rest.cache, this.#database, logger)
+    const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
+    const cache = this.#connections.openNamespaced(rest.cache, this.#database, burstLogger)
     this.#numbers = new Numbers({
       name,
       block,
       cache: cache.scope === 'shared' ? cache : undefined,
       record: new GenerationRecord(this.#database, name, block),
       environment,
-      logger: new BurstLogger(logger, () => environment.clock.elapsed()),
+      logger: burstLogger,
     })
   }
 

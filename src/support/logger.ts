@@ -23,8 +23,8 @@ export class BurstLogger {
   readonly #elapsed: () => number
   readonly #troubles = new Map<string, { last: number; silenced: number }>()
   readonly #warnedOf = new Set<string>()
-  /** Moments at which troubles that are not over began. */
-  readonly #lasting = new Map<string, number>()
+  /** Troubles that are not over: when they began, and when the last message came. */
+  readonly #lasting = new Map<string, { since: number; last: number }>()
 
   constructor(logger: Logger, elapsed: () => number) {
     this.#logger = logger
@@ -64,12 +64,14 @@ export class BurstLogger {
    * Prints `message` as {@link warn} does, but only if the trouble has lasted for `ms` without a
    * {@link recovered} in between, because a trouble that passes by itself needs no message.
    *
-   * @param beganAt when the trouble began, unless an earlier message was about it
+   * @param beganAt when the trouble began, unless a message of the last minute was about it
    */
   warnLasting(trouble: string, beganAt: number, ms: number, message: string): void {
-    const since = this.#lasting.get(trouble) ?? beganAt
-    this.#lasting.set(trouble, since)
-    if (this.#elapsed() - since >= ms) this.warn(trouble, message)
+    const elapsed = this.#elapsed()
+    const seen = this.#lasting.get(trouble)
+    const since = seen && elapsed - seen.last < BURST_QUIET_MS ? seen.since : beganAt
+    this.#lasting.set(trouble, { since, last: elapsed })
+    if (elapsed - since >= ms) this.warn(trouble, message)
   }
 
   /**

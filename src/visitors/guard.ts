@@ -101,7 +101,8 @@ export function identityOf(value: unknown): string | undefined {
 /** Returns a field of an argument; `undefined` also where reading it throws. */
 export function fieldOf(argument: object | null | undefined, field: string): unknown {
   try {
-    return argument && Reflect.get(Object(argument), field)
+    const isNothing = argument === undefined || argument === null
+    return isNothing ? undefined : Reflect.get(Object(argument), field)
   } catch {
     return undefined
   }

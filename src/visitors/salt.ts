@@ -30,8 +30,8 @@ export function saltOf(secret: Buffer, part: Buffer): Buffer {
  * has lost it, the first process that notices puts it back; when it has another one, the cache's is
  * taken. At the end of the day the process forgets both, and two days later the cache has.
  *
- * Asks the cache at creation, then every two minutes: of many processes one soon notices that it is
- * gone.
+ * Asks the database at creation. Asks the cache then, and every two minutes: of many processes one
+ * soon notices that it is gone. Without a salt it asks every second.
  */
 export class DailySalt {
   readonly #cache: Cache
@@ -44,7 +44,7 @@ export class DailySalt {
   /** The random part, as this process knows it, and the salt made of it. */
   #part: Buffer | undefined
   #salt: Buffer | undefined
-  /** The secret as last told: it serves while the database is away, over midnight too. */
+  /** Asked for once: it serves while the database is away, over midnight too. */
   #secret: Buffer | undefined
   #asking = false
   #timer: Timer | undefined
@@ -107,11 +107,7 @@ export class DailySalt {
     const day = this.#day
     let found: { readonly part: Buffer; readonly secret: Buffer } | undefined
     try {
-      const secret = await this.#askSecret().catch((error: unknown) => {
-        if (!this.#secret) throw error
-        return this.#secret
-      })
-      this.#secret = secret
+      const secret = (this.#secret ??= await this.#askSecret())
       const date = new Date(day * DAY_MS).toISOString().slice(0, 10)
       found = { part: await this.#exchange(`${this.#keyStart}${date}`), secret }
       this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')

@@ -25,7 +25,7 @@ export interface DrainOptions {
   readonly all?: boolean | undefined
   /**
    * The run follows others of the same lease: it takes the grids, and the database's clock, as
-   * known from them, and does not look at the marks. All of these are at most 10 s old.
+   * known from them, and does not look at the marks. These are at most 10 s old, a look 20 s.
    */
   readonly steady?: boolean | undefined
 }
