@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import {
@@ -54,6 +55,13 @@ async function recordsBeside(servers: number, dies: 'from the start' | 'later'):
       await record(ROWS_A_FRAME)
       await collector.drain({ all: true })
       await dead.kill()
+    }
+    if (dies === 'from the start') {
+      // The list of marks may be on the dead server. Processes wait 20 s for it.
+      await eventually('the first rows come through the grid', async () => {
+        await record(ROWS_A_FRAME)
+        return (await collector.drain({ all: true })).committed > 0
+      })
     }
     await record(ROWS)
     const { committed } = await collector.drain({ all: true })
