@@ -47,8 +47,9 @@ answer({
 
 /**
  * Records the visits of this process: of all `processes`, each makes its share of `rate` a second
- * from `from` on, for `seconds`. Asks for the figures until `until`. Returns when each visit was
- * recorded, and when the figures first said how many there are.
+ * from `from` on, for `seconds`, at drawn moments: at fixed ones, the median would depend on where
+ * they lie in a layer. Asks for the figures until `until`. Returns when each visit was recorded,
+ * and when the figures first said how many there are.
  */
 async function record({ name, process, processes, rate, from, seconds, until }) {
   const activity = activities.get(name)
@@ -57,7 +58,7 @@ async function record({ name, process, processes, rate, from, seconds, until }) 
   const asking = ask(activity, until, seen)
   const total = rate * seconds
   for (let visit = process; visit < total; visit += processes) {
-    const wait = from + (1000 * visit) / rate - wall()
+    const wait = from + (1000 * (visit + Math.random())) / rate - wall()
     if (wait > 1) await delay(wait)
     recorded.push(wall())
     activity.record({ page: `/${visit % 100}`, visitor: `visitor ${visit % 1000}` })
