@@ -5,8 +5,8 @@ const MARK_BYTES = 16
 const WHOLE_MARK = new RegExp(`.{${2 * MARK_BYTES}}`, 'g')
 
 /**
- * Most marks in the cache's list before it begins anew. Together they are smaller than the lowest
- * item size limit of memcached.
+ * Most marks in the cache's list before it begins anew. It does so earlier where the cache refuses
+ * to let it grow.
  */
 export const MAX_MARKS = 60
 

@@ -62,7 +62,7 @@ export class Views<Subject> {
     this.#guard.say(`record ${field}`, `${this.#got} ${what} as "${field}", not ${wanted}`, instead)
   }
 
-  /** Resolves when all views so far have been forwarded: within a second. */
+  /** Resolves when all views so far have been forwarded: within five seconds. */
   forwarded(): Promise<void> {
     return this.#pseudonymizer.forwarded()
   }
