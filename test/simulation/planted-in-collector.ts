@@ -131,7 +131,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: '../connections/namespace.ts',
     find: "if (tries === LOOK_UP_TRIES) return 'foreign'",
     replace: "if (tries === LOOK_UP_TRIES) return 'own'",
-    told: /has come to database|use one namespace/,
+    told: /has come to database|use one namespace|closes with/,
     seed: 30,
   },
   {
@@ -173,7 +173,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return read.call(this, Math.max(from, (watermark() ?? -Infinity) + 1), to, silent)
       }
     },
-    told: /has been forgotten/,
+    told: /has been forgotten|waits in its process/,
     seed: 71,
   },
   {

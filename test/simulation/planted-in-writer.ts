@@ -219,7 +219,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return (isClosing() && frame.placed) || place.call(this, frame, ...others)
       }
     },
-    told: /closes with .* where/,
+    told: /closes with .* (where|though)/,
     seed: 10,
   },
   {

@@ -95,7 +95,8 @@ export async function checkLostIsDecided(run: Run): Promise<void> {
   // old one.
   for (const actor of writers) run.append(actor, 1)
   await world.pass(BUSY_EVERY_MS)
-  const losers = writers.filter((actor) => lostOf(actor).length > 0)
+  // A process that commits nothing any more holds on to frames below those that it has lost.
+  const losers = writers.filter((actor) => lostOf(actor).length > 0 && !actor.process.toldLost)
   // What was recorded last may lie where no collector looks for it yet: a clock may be ahead.
   if (losers.length === 0) return world.pass((scenario.confirmSeconds + 15) * 1000)
   const before = new Map(losers.map((actor) => [actor, lostOf(actor)]))

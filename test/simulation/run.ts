@@ -19,6 +19,9 @@ import { EPOCH, type World } from '../simulated-world/world.js'
 const CALM_ROWS = 15
 const CALM_READS = 30
 
+/** Time for which a mark that SQL does not know is looked up. */
+const LOOK_UP_MS = 6_000
+
 const AILMENTS: readonly Ailment[] = [
   'too large',
   'not encodable',
@@ -391,6 +394,8 @@ export class Run {
       (error: unknown) => this.world.fail(`ledger() throws ${String(error)}`),
     )
     await this.world.pass(1000)
+    // A new process looks an unknown mark up for some seconds.
+    if (!looked && this.scenario.cachePerMachine) await this.world.pass(LOOK_UP_MS)
     assert(looked, 'the ledger answers within a second')
   }
 
