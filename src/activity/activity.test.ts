@@ -478,6 +478,36 @@ for (const [name, express] of expresses) {
   }
 }
 
+for (const apart of [-3_600_000, 3_600_000]) {
+  test(`visits of a process whose clock is ${apart} ms apart count as of their time`, async () => {
+    const { database } = openDatabase('sqlite::memory:')
+    const log = keptLog()
+    const clock = { ...systemEnvironment.clock, now: () => Date.now() + apart }
+    const activity = new SiteActivity(
+      activitySettings({ database, cache: memory(), collect: false, logger: log }),
+      { ...systemEnvironment, clock },
+    )
+    await activity.migrate()
+    const from = Date.now()
+    activity.record({ visitor: 'anna', page: '/' })
+    activity.record({ visitor: 'anna', page: '/given', at: from - 600_000 })
+    await activity.flush()
+    await activity.drain({ all: true })
+    const { rows } = await database.query('SELECT page, created_at FROM activities ORDER BY page')
+    const times = rows.map((row) => [row['page'], Number(row['created_at']) - from] as const)
+    const [[, own] = [], [, given] = []] = times
+    assert(own! >= -10 && own! < 60_000, JSON.stringify(times))
+    assert.equal(given, -600_000)
+    const reasons = activity
+      .health()
+      .reasons.filter((reason) => /the clock of this host/.test(reason))
+    assert.equal(reasons.length, 1)
+    assert.equal(log.matching(/the clock of this host .* is 3600 s/).length, 1)
+    await activity.close()
+    await database.close()
+  })
+}
+
 test('figures that an outage of SQL makes old are marked', async () => {
   let [ahead, isAway] = [0, false]
   const { database } = openDatabase('sqlite::memory:')

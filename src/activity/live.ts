@@ -1,4 +1,3 @@
-import type { Clock } from '../support/clock.js'
 import { shared } from '../support/shared.js'
 import type { LiveCell } from '../wide-cache/live.js'
 import type { Engine } from '../wide-cache/engine.js'
@@ -50,9 +49,8 @@ const MAX_PAGES = 20
 export function liveView(
   stats: () => Promise<ActivityStats>,
   engine: Engine<Visit>,
-  clock: Clock,
 ): () => Promise<LiveActivity> {
-  return shared(clock, SHARED_MS, async () => {
+  return shared(engine.clock, SHARED_MS, async () => {
     const { asOf } = await stats()
     const views = new Map<string, number>()
     const tail = await engine.readLive(Date.parse(asOf), ({ page }) => {

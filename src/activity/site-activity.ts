@@ -87,7 +87,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       cache,
       secret: () => secretOf(database),
       name,
-      clock,
+      clock: engine.clock,
       logger,
       forward: (time, visitor, { page, dimensions }) =>
         writer.append({ time, visitor, page, dimensions }),
@@ -99,7 +99,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     this.#engine = engine
     this.#logger = logger
     this.#views = views
-    this.#live = liveView(() => this.#stats(), engine, clock)
+    this.#live = liveView(() => this.#stats(), engine)
     this.#middleware = activityMiddleware(settings, views.count, logger)
   }
 
@@ -137,7 +137,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return this.#engine.connections.run(async () => {
       const { staleAt, ...stats } = await this.#stats()
       // While SQL is away, the last good figures are served.
-      return { ...stats, stale: stats.stale || this.#engine.now > staleAt }
+      return { ...stats, stale: stats.stale || this.#engine.clock.now() > staleAt }
     })
   }
 
@@ -185,7 +185,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
 
   certificate(day: string): Promise<ActivityCertificate> {
     return this.#engine.connections.run(async () => {
-      const number = dayNumber('day', day, this.#engine.environment.clock.now())
+      const number = dayNumber('day', day, this.#engine.clock.now())
       return this.#engine.read(`certificate:${number}`, async (database, { name }) =>
         readCertificate(database, name, number, await database.now()),
       )
@@ -206,7 +206,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   #timeOf(at: unknown): number {
-    const { clock } = this.#engine.environment
+    const { clock } = this.#engine
     const time = types.isDate(at) ? Date.prototype.getTime.call(at) : (at ?? clock.now())
     if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.floor(time)
     this.#views.refused(

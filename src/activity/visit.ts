@@ -5,7 +5,7 @@ import type { Codec } from '../support/codec.js'
 
 /** One page view. */
 export interface Visit {
-  /** Milliseconds since the Unix epoch, by the clock of the process that served it. */
+  /** Milliseconds since the Unix epoch, by the database's clock if it was known. */
   readonly time: number
   /** {@link VISITOR_BYTES} bytes that tell one visitor of a day from another; `null`: unknown. */
   readonly visitor: Buffer | null

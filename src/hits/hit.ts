@@ -4,7 +4,7 @@ import type { Codec } from '../support/codec.js'
 
 /** One view of an item. */
 export interface Hit {
-  /** Milliseconds since the Unix epoch, by the clock of the process that served it. */
+  /** Milliseconds since the Unix epoch, by the database's clock if it was known. */
   readonly time: number
   /**
    * {@link VISITOR_BYTES} bytes that tell one viewer of a day from another; `null` where it is

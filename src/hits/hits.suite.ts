@@ -33,12 +33,20 @@ const LONG_LAYERS = {
   cellTtlSeconds: 6 * 3600,
 }
 
-/** The machine's own time, of which the calendar can be set, up to an hour back. */
-function calendar(): Environment & { set(ms: number): void } {
+/** An environment and a database with one time, which can be set. */
+interface Calendar extends Environment {
+  /** Milliseconds by which it is ahead of the machine's. */
+  shift(): number
+  /** Sets it: at first to any moment, and then only forward, as after a sleep. */
+  set(ms: number): void
+}
+
+function calendar(): Calendar {
   let shift = 0
   const { clock } = systemEnvironment
   return {
     ...systemEnvironment,
+    shift: () => shift,
     clock: { ...clock, now: () => Math.floor(clock.now() + shift) },
     set(ms) {
       shift = ms - clock.now()
@@ -76,8 +84,13 @@ export function hitsSuite(pair: Pair): void {
       const name = newName()
       const opened: ItemHits[] = []
       const log = keptLog()
-      const open = (options: Partial<HitsOptions> = {}, environment?: Environment): ItemHits => {
-        const database = options.database ?? site.database()
+      const open = (
+        options: Partial<HitsOptions> = {},
+        environment?: Environment | Calendar,
+      ): ItemHits => {
+        const own = options.database ?? site.database()
+        const isShifted = environment && 'shift' in environment && typeof own !== 'string'
+        const database = isShifted ? shifted(own, environment.shift) : own
         const hits = new ItemHits(
           hitsSettings({ name, cache, collect: false, logger: log, ...options, database }),
           environment,
@@ -744,8 +757,8 @@ export function hitsSuite(pair: Pair): void {
         const processes = await Promise.all([start(), start(), start()])
         faulty = true
         for (let round = 0; round < 30; round++) {
-          window = Math.floor(random() * 3)
-          time.set(NOON + window * WINDOW_MS + Math.floor(random() * 0.9 * WINDOW_MS))
+          window = Math.floor(round / 10)
+          time.set(NOON + Math.floor(((round + random()) / 10) * WINDOW_MS))
           for (let i = 0; i < 40; i++) {
             const viewer = random() < 0.2 ? null : `viewer ${Math.floor(random() * 6)}`
             const item = `item ${Math.floor(random() * 5)}`

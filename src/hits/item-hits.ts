@@ -85,7 +85,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       cache,
       secret: () => secretOf(database),
       name: gridName,
-      clock,
+      clock: engine.clock,
       logger,
       forward: (time, viewer, item) => writer.append({ time, viewer, item }),
       got: 'a hit has',

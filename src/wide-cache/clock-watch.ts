@@ -1,6 +1,10 @@
 import type { Queryable } from '../database/database.js'
+import { hostname } from 'node:os'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
+
+/** Difference between the database's clock and this process's wall clock that is told. */
+const TOLD_APART_MS = 3_000
 
 /**
  * Largest difference between the database's clock and this process's wall clock with which old data
@@ -31,9 +35,13 @@ interface Reading {
 /**
  * Compares the database's clock with the two clocks of the process. The protocol relies on no
  * clock, but data removed for its age cannot come back. So removal waits until the clocks have
- * agreed for some time.
+ * agreed for some time. And what processes record is to be of one clock.
  */
 export class ClockWatch {
+  /**
+   * A clock with the database's time: by its last reading, or the wall clock's before the first.
+   */
+  readonly clock: Clock
   readonly #clock: Clock
   readonly #logger: BurstLogger
   #last: Reading | undefined
@@ -46,6 +54,11 @@ export class ClockWatch {
   constructor(clock: Clock, logger: BurstLogger) {
     this.#clock = clock
     this.#logger = logger
+    this.clock = {
+      now: () => this.#time(),
+      elapsed: () => clock.elapsed(),
+      after: (ms, callback) => clock.after(ms, callback),
+    }
   }
 
   /** Reads the database's clock: milliseconds since the Unix epoch. */
@@ -89,6 +102,40 @@ export class ClockWatch {
     return this.#wentBackAt
   }
 
+  /**
+   * Milliseconds by which the database's clock is ahead of the wall clock, as last read; 0: they
+   * agree to {@link TOLD_APART_MS}, or it has not been read.
+   */
+  get apartMs(): number {
+    const last = this.#last
+    if (!last) return 0
+    // It was read at some moment between the question and the answer.
+    const least = last.database - last.wall
+    const most = least + last.answered - last.asked
+    if (least > TOLD_APART_MS) return least
+    return most < -TOLD_APART_MS ? most : 0
+  }
+
+  /** What is wrong with the clocks; `undefined`: they agree. */
+  get trouble(): string | undefined {
+    const apart = this.apartMs
+    if (apart === 0) return undefined
+    return (
+      `the clock of this host (${hostname()}) is ${seconds(Math.abs(apart))} s ` +
+      `${apart > 0 ? 'behind' : 'ahead of'} the database's`
+    )
+  }
+
+  #time(): number {
+    const wall = this.#clock.now()
+    const last = this.#last
+    if (!last) return wall
+    const passed = this.#clock.elapsed() - last.answered
+    // The monotonic clock stands still while the machine sleeps.
+    const slept = wall - last.wall - passed
+    return Math.floor(last.database + passed + (slept > TOLD_APART_MS ? slept : 0))
+  }
+
   #compare(reading: Reading): void {
     const last = this.#last
     // Answers may overtake each other. That of the older question is less exact.
@@ -111,22 +158,30 @@ export class ClockWatch {
       : 0
     if (database !== 0) this.#steadySince = reading.answered
     if (database < 0) this.#wentBackAt = reading.answered
-    if (database !== 0 || wall !== 0 || this.#apart(reading)) this.#agreedSince = reading.answered
+    const isFar = this.#areFarApart(reading)
+    if (database !== 0 || wall !== 0 || isFar) this.#agreedSince = reading.answered
     if (database !== 0) this.#say("the database's clock", database)
     if (wall !== 0) this.#say("this process's clock", wall)
   }
 
-  #apart({ database, wall }: Reading): boolean {
-    const apart = database - wall
-    if (Math.abs(apart) <= MAX_APART_MS) return false
+  /** Says in the log how far the clocks are apart, and whether that is too far to remove data. */
+  #areFarApart({ database, wall }: Reading): boolean {
+    const { trouble } = this
+    if (trouble === undefined) {
+      this.#logger.recovered(
+        'clocks apart',
+        'wide-cache: the clocks of this host and the database agree again',
+      )
+      return false
+    }
+    const isFar = Math.abs(database - wall) > MAX_APART_MS
     this.#logger.warn(
       'clocks apart',
-      `wide-cache: the database's clock is ${seconds(Math.abs(apart))} s ` +
-        `${apart > 0 ? 'ahead of' : 'behind'} this process's; ` +
-        'this process removes nothing old until they are within 10 minutes; set the wrong ' +
-        'one right',
+      `wide-cache: ${trouble}; what this process records gets the database's time` +
+        (isFar ? ', and it removes nothing old until they are within 10 minutes' : '') +
+        '; set the wrong clock right',
     )
-    return true
+    return isFar
   }
 
   #say(whose: string, step: number): void {

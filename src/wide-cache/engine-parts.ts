@@ -27,6 +27,8 @@ export interface EngineParts<Row> {
   readonly environment: Environment
   /** That of the environment. */
   readonly clock: Clock
+  /** The environment with the database's clock, for what is recorded. */
+  readonly recording: Environment
   readonly logger: BurstLogger
   readonly cache: NamespacedCache
   readonly cacheErrors: ErrorCounts
@@ -54,9 +56,9 @@ export function engineParts<Row>(
   const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, codec, commit } = settings
   const { clock, newId } = environment
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
+  const watch = new ClockWatch(clock, logger)
   const counted = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = counted
-  const watch = new ClockWatch(clock, logger)
   const record = new GridRecord({ name, geometry: settings, owner: newId(), scope, newId })
   const entersSql = entering({ settings, scope, clock, watch, record })
   const enter = async (raw: Queryable): Promise<void> => {
@@ -76,6 +78,7 @@ export function engineParts<Row>(
     settings,
     environment,
     clock,
+    recording: { ...environment, clock: watch.clock },
     logger,
     cache,
     cacheErrors: counted.errors,
@@ -88,7 +91,12 @@ export function engineParts<Row>(
       // Unused for so long that it was forgotten.
       if (!record.grid) await enter(database)
     },
-    published: new PublishedWatermark({ cache, clock, drainAfterLayers, periodSeconds }),
+    published: new PublishedWatermark({
+      cache,
+      clock: watch.clock,
+      drainAfterLayers,
+      periodSeconds,
+    }),
     ledger: new Ledger<Row>({
       name,
       database,

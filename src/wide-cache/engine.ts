@@ -2,7 +2,7 @@ import type { Connections } from '../connections/connections.js'
 import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
-import { sleep } from '../support/clock.js'
+import { type Clock, sleep } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 import { CachedReads } from './cached-reads.js'
 import { Collector } from './collector/collector.js'
@@ -30,6 +30,8 @@ export class Engine<Row> {
   /** Tells from creation to closing what is under way. Owns the cache and the database. */
   readonly connections: Connections<CloseReport>
   readonly environment: Environment
+  /** The database's clock, or the process's own before that is known. */
+  readonly clock: Clock
   readonly cache: NamespacedCache
   readonly database: PreparedDatabase
   readonly writer: Writer<Row>
@@ -49,10 +51,11 @@ export class Engine<Row> {
     const { cache } = parts
     this.connections = connections
     this.environment = environment
+    this.clock = parts.recording.clock
     this.cache = cache
     this.database = parts.database
     this.#parts = parts
-    this.writer = new Writer(parts)
+    this.writer = new Writer({ ...parts, environment: parts.recording })
     this.#completeness = new Completeness(parts)
     const { name, readTtlSeconds: ttlSeconds } = settings
     this.#reads = new CachedReads({ cache, environment, name, ttlSeconds })
@@ -101,7 +104,8 @@ export class Engine<Row> {
    * epoch. They are on their way to SQL. Asks the cache only, once the grid is known from SQL.
    */
   async readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
-    const { settings, cache, record, published, stamp, clock } = this.#parts
+    const { settings, cache, record, published, stamp } = this.#parts
+    const { clock } = this
     if (!record.grid) await this.database.migrate()
     const grid = record.grid!
     // Where this process's clock is behind, frames are placed in the collectors' present.
@@ -113,15 +117,6 @@ export class Engine<Row> {
       { since: since + settings.flushMs, now: grid.layers.endOf(present) - 1 },
       onRow,
     )
-  }
-
-  /**
-   * Time of the database's clock, or of this process's as long as that is not known; in
-   * milliseconds since the Unix epoch.
-   */
-  get now(): number {
-    const { watch, clock } = this.#parts
-    return watch.estimate ?? clock.now()
   }
 
   /**

@@ -30,6 +30,8 @@ export interface Vitals {
   readonly writer: WriterFigures
   readonly cacheErrors: ErrorCounts
   readonly databaseErrors: ErrorCounts
+  /** What is wrong with the clocks; `undefined`: nothing. */
+  readonly clockTrouble: string | undefined
   /** Milliseconds for which this process's drains have failed; `undefined`: they have not. */
   readonly drainsFailingMs: number | undefined
   /** Lag of the slowest grid, in milliseconds; `undefined`: not known. */
@@ -53,6 +55,7 @@ export function troublesOf(vitals: Vitals): string[] {
     troubles.push(`a frame has not been confirmed for ${age} s; this process holds it`)
   }
   if (writer.droppedAgoMs < TOLD_MS) troubles.push('rows were dropped within the last minute')
+  if (vitals.clockTrouble !== undefined) troubles.push(vitals.clockTrouble)
   if (drainsFailingMs !== undefined) {
     troubles.push(`collecting has failed for ${wholeSeconds(drainsFailingMs)} s`)
   }

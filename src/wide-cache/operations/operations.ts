@@ -101,12 +101,13 @@ export class Operations {
    * for the next time.
    */
   health(): Health {
-    const { settings, connections, writer, turns } = this.#parts
+    const { settings, connections, writer, watch, turns } = this.#parts
     if (!connections.isOpen) return CLOSED
     void this.#state.get()
     const reasons = troublesOf({
       writer: writer.figures,
       ...this.#errors,
+      clockTrouble: watch.trouble,
       drainsFailingMs: turns.failingMs,
       lagMs: this.#lagMs(this.#state.known),
       directSeconds: settings.directSeconds,
