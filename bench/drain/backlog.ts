@@ -110,6 +110,7 @@ export async function fill(
           issued: writer.issued,
           floor: 0,
           floorIssued: 0,
+          floorAt: 0,
           dropped: 0,
           rowCount: rows.length,
         },

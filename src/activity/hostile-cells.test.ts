@@ -20,7 +20,7 @@ import { visitCodec } from './visit.js'
 const STAMP = stampOf('activity')
 const WIDTH = 3
 const LAYER_SECONDS = 3
-const CHECKSUM_AT = 58
+const CHECKSUM_AT = 64
 
 /** Any header with any rows under a checksum that is right. */
 const forged = fc
@@ -28,7 +28,7 @@ const forged = fc
     writer: fc.constantFrom(1, 2).map((byte) => Buffer.alloc(16, byte)),
     header: fc.uint8Array({ minLength: CHECKSUM_AT - 20, maxLength: CHECKSUM_AT - 20 }),
     /** Offsets in the header of numbers that are small, as those of a frame are. */
-    small: fc.uniqueArray(fc.constantFrom(0, 6, 12, 18, 24)),
+    small: fc.uniqueArray(fc.constantFrom(0, 6, 12, 18, 24, 30)),
     rowCount: fc.option(fc.constantFrom(0, 2, 2 ** 31, 2 ** 32 - 1)),
     rows: fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 4 }),
   })
@@ -40,8 +40,8 @@ const forged = fc
     })
     const bytes = Buffer.concat([Buffer.from('WCF\x01'), writer, header, Buffer.alloc(4), ...parts])
     for (const at of small) bytes.writeUIntBE(bytes[20 + at]! % 8, 20 + at, 6)
-    bytes.writeUInt32BE(rowCount ?? rows.length, 50)
-    bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 54)
+    bytes.writeUInt32BE(rowCount ?? rows.length, 56)
+    bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 60)
     const start = crc32(bytes.subarray(0, CHECKSUM_AT), STAMP)
     bytes.writeUInt32BE(crc32(bytes.subarray(HEADER_BYTES), start), CHECKSUM_AT)
     return bytes
@@ -56,7 +56,15 @@ const mutated = fc
     const end = visitCodec.encode(visit, row, ROW_LENGTH_BYTES)
     row.writeUInt32BE(end - ROW_LENGTH_BYTES)
     const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), row.subarray(0, end)])
-    const header = { sequence: 0, issued: 0, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1 }
+    const header = {
+      sequence: 0,
+      issued: 0,
+      floor: 0,
+      floorIssued: 0,
+      floorAt: 0,
+      dropped: 0,
+      rowCount: 1,
+    }
     sealFrame(bytes, header, randomBytes(16), STAMP)
     for (const [at, value] of changes) bytes[at % bytes.length] = value
     return bytes

@@ -122,6 +122,7 @@ const STATE: NameState = {
   settings: {
     kind: 'k'.repeat(32),
     cellTtlSeconds: 2_592_000,
+    directSeconds: 75,
     vanishedSeconds: 2_592_000,
     keepSeconds: 315_000_000,
     historyDays: 366,

@@ -101,7 +101,7 @@ test('clocks that are more than ten minutes apart never agree, however steady', 
   }
 })
 
-test('clocks more than three seconds apart are told of once, with the size and the host', async () => {
+test('clocks over three seconds apart are told of once, with size and host', async () => {
   for (const [apart, said] of [
     [3_001, `the clock of this host (${hostname()}) is 3 s behind the database's`],
     [-3_600_000, `the clock of this host (${hostname()}) is 3600 s ahead of the database's`],

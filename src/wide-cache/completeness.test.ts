@@ -11,21 +11,16 @@ test('rows of a grid that is entered while SQL is asked are not claimed to be th
   const completeness = new Completeness({
     settings: {
       name: 'test',
-      directSeconds: 60,
-      periodSeconds: 3,
-      drainAfterLayers: 2,
-      flushMs: 500,
       readTtlSeconds: 2,
       collectorRemedy: '',
     },
     clock,
     logger: new BurstLogger(SILENT, clock.elapsed),
-    database: {} as never,
-    record: {
-      async states() {
+    database: {
+      async query() {
         // The grid is entered after this answer, and takes rows while the answer is on its way.
         await clock.advance(10_000)
-        return []
+        return { rows: [] }
       },
     } as never,
     watch: { now: async () => clock.now() } as never,

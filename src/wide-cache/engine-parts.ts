@@ -47,11 +47,16 @@ export interface EngineParts<Row> {
   readonly turns: DrainTurns
 }
 
-/** Makes them. @throws TypeError, RangeError naming the option `cache` or `database` */
+/**
+ * Makes them. `heldMs` returns the age of the oldest row that the writer has, in milliseconds.
+ *
+ * @throws TypeError, RangeError naming the option `cache` or `database`
+ */
 export function engineParts<Row>(
   connections: Connections<CloseReport>,
   settings: EngineSettings<Row>,
   environment: Environment,
+  heldMs: () => number,
 ): EngineParts<Row> {
   const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, codec, commit } = settings
   const { clock, newId } = environment
@@ -59,8 +64,15 @@ export function engineParts<Row>(
   const watch = new ClockWatch(clock, logger)
   const counted = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = counted
-  const record = new GridRecord({ name, geometry: settings, owner: newId(), scope, newId })
-  const entersSql = entering({ settings, scope, clock, watch, record })
+  const record = new GridRecord({
+    name,
+    geometry: settings,
+    drainAfterLayers,
+    owner: newId(),
+    scope,
+    newId,
+  })
+  const entersSql = entering({ settings, scope, clock, watch, record, heldMs })
   const enter = async (raw: Queryable): Promise<void> => {
     await entersSql(raw)
     // Now, while SQL answers: no frame is placed before.
@@ -89,7 +101,8 @@ export function engineParts<Row>(
     async compare() {
       await sameCache.compare()
       // Unused for so long that it was forgotten.
-      if (!record.grid) await enter(database)
+      if (record.grid) await record.renewUse(database, watch.clock.now())
+      else await enter(database)
     },
     published: new PublishedWatermark({
       cache,

@@ -47,7 +47,7 @@ export class Engine<Row> {
     settings: EngineSettings<Row>,
     environment: Environment,
   ) {
-    const parts = engineParts(connections, settings, environment)
+    const parts = engineParts(connections, settings, environment, () => this.writer.figures.heldMs)
     const { cache } = parts
     this.connections = connections
     this.environment = environment
@@ -113,8 +113,7 @@ export class Engine<Row> {
     const present = published.layerOf(grid, clock.now())
     return readLive(
       { cache, grid, stamp, codec: settings.codec, clock },
-      // `asOf` is so much before the end of the newest drained layer.
-      { since: since + settings.flushMs, now: grid.layers.endOf(present) - 1 },
+      { since, now: grid.layers.endOf(present) - 1 },
       onRow,
     )
   }
@@ -130,7 +129,14 @@ export class Engine<Row> {
     const report = await this.writer.close()
     await Promise.race([Promise.all([this.#collector?.end(), this.connections.idle()]), timeout])
     await this.writer.end(timeout)
+    await Promise.race([this.#retireGrid().catch(() => undefined), timeout])
     await this.connections.releaseBy(timeout)
     return report
+  }
+
+  /** Nothing can come any more from a grid that ends with its process: figures need not wait. */
+  async #retireGrid(): Promise<void> {
+    const { record } = this.#parts
+    if (this.cache.scope === 'private' && record.grid) await record.retire(this.database)
   }
 }

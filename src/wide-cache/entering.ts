@@ -12,6 +12,11 @@ import { enterName, type OwnName } from './ledger/name-settings.js'
 const NEW_GRID_SECONDS = 300
 
 /**
+ * Time for which a visit may wait, before the writer has it, for what makes its visitor anonymous.
+ */
+const WAITING_MS = 5_000
+
+/**
  * Returns a function that enters a process in SQL: what it uses its name for, then its grid. It
  * runs whenever the tables have been migrated, and takes the database as it is by then.
  */
@@ -21,12 +26,15 @@ export function entering({
   clock,
   watch,
   record,
+  heldMs,
 }: {
   readonly settings: OwnName & Pick<GridSettings, 'layerSeconds'>
   readonly scope: 'shared' | 'private'
   readonly clock: Clock
   readonly watch: ClockWatch
   readonly record: GridRecord
+  /** Returns the age of the oldest row that this process has, in milliseconds; 0: it has none. */
+  readonly heldMs: () => number
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
@@ -36,6 +44,8 @@ export function entering({
     // A private cache has no cells older than this process.
     const oldest = scope === 'private' ? ageMs / 1000 + settings.layerSeconds : NEW_GRID_SECONDS
     const seconds = Math.min(oldest, settings.cellTtlSeconds)
-    await record.enter(database, now, seconds, Math.floor(now - ageMs))
+    const bornAt = now - Math.min(ageMs, heldMs() + WAITING_MS)
+    // Of a whole second, as figures are.
+    await record.enter(database, now, seconds, Math.floor(bornAt / 1000) * 1000)
   }
 }

@@ -22,6 +22,7 @@ const frames = fc
       issued,
       floor,
       floorIssued: Math.max(0, issued - floorDistance),
+      floorAt: 0,
       dropped,
       rowCount: rows.length,
     }

@@ -12,16 +12,17 @@ import { crc32 } from 'node:zlib'
  *     26  6  rows the writer has issued before this frame
  *     32  6  floor: the lowest sequence number the writer still holds
  *     38  6  rows the writer has issued before the floor
- *     44  6  rows the writer has dropped so far
- *     50  4  rows in this frame
- *     54  4  bytes of rows
- *     58  4  CRC-32 of the kind of the rows, all the above and the rows
+ *     44  6  time of the first row of the frame with that number, in milliseconds since the epoch
+ *     50  6  rows the writer has dropped so far
+ *     56  4  rows in this frame
+ *     60  4  bytes of rows
+ *     64  4  CRC-32 of the kind of the rows, all the above and the rows
  *
  * All numbers are big-endian. A frame whose rows are of another kind has another checksum, so it is
  * no frame for a process that could not decode it.
  */
-export const HEADER_BYTES = 62
-const CHECKSUM_AT = 58
+export const HEADER_BYTES = 68
+const CHECKSUM_AT = 64
 
 /** Bytes before each row: its length. */
 export const ROW_LENGTH_BYTES = 4
@@ -39,6 +40,7 @@ export interface FrameHeader {
   readonly issued: number
   readonly floor: number
   readonly floorIssued: number
+  readonly floorAt: number
   readonly dropped: number
   readonly rowCount: number
 }
@@ -71,9 +73,10 @@ export function sealFrame(
   bytes.writeUIntBE(header.issued, 26, 6)
   bytes.writeUIntBE(header.floor, 32, 6)
   bytes.writeUIntBE(header.floorIssued, 38, 6)
-  bytes.writeUIntBE(header.dropped, 44, 6)
-  bytes.writeUInt32BE(header.rowCount, 50)
-  bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 54)
+  bytes.writeUIntBE(header.floorAt, 44, 6)
+  bytes.writeUIntBE(header.dropped, 50, 6)
+  bytes.writeUInt32BE(header.rowCount, 56)
+  bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 60)
   bytes.writeUInt32BE(checksum(bytes, stamp), CHECKSUM_AT)
 }
 
@@ -89,7 +92,7 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
   if (offset + HEADER_BYTES > cell.length || cell.compare(MARK, 0, 4, offset, offset + 4) !== 0) {
     return undefined
   }
-  const end = offset + HEADER_BYTES + cell.readUInt32BE(offset + 54)
+  const end = offset + HEADER_BYTES + cell.readUInt32BE(offset + 60)
   if (end > cell.length) return undefined
   const bytes = cell.subarray(offset, end)
   if (bytes.readUInt32BE(CHECKSUM_AT) !== checksum(bytes, stamp)) return undefined
@@ -99,8 +102,9 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
     issued: bytes.readUIntBE(26, 6),
     floor: bytes.readUIntBE(32, 6),
     floorIssued: bytes.readUIntBE(38, 6),
-    dropped: bytes.readUIntBE(44, 6),
-    rowCount: bytes.readUInt32BE(50),
+    floorAt: bytes.readUIntBE(44, 6),
+    dropped: bytes.readUIntBE(50, 6),
+    rowCount: bytes.readUInt32BE(56),
     bytes,
   }
   return isPossible(frame) ? frame : undefined

@@ -25,7 +25,11 @@ export interface GridOptions {
    * layer ends. @default 2; 3 with `layerSeconds: 1`
    */
   drainAfterLayers?: number | undefined
-  /** Milliseconds from the first row of a frame until it is sent. @default 50 */
+  /**
+   * Milliseconds from the first row of a frame until it is sent. At most half of the time from the
+   * end of a layer until it is drained, which is `(drainAfterLayers - 1) * layerSeconds`.
+   * @default 50
+   */
   flushMs?: number | undefined
   /**
    * Moments at which this process collects: a cron line in UTC, with or without seconds, such as
@@ -127,6 +131,8 @@ const DEFAULT_PERIOD_SECONDS = 10
  */
 export const CONFIRM_MARGIN_SECONDS = 15
 
+const MAX_FLUSH_MS = 10_000
+
 /** Longest `confirmSeconds`: a frame may take as long to reach SQL as a cell lives. */
 const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS
 
@@ -167,7 +173,7 @@ export function gridSettings(options: GridOptions): GridSettings {
     database: wanted.database,
     ...timing,
     width: integer('width', wanted.width, 1, 1000, 'columns'),
-    flushMs: integer('flushMs', wanted.flushMs, 1, 10_000, 'milliseconds'),
+    flushMs: integer('flushMs', wanted.flushMs, 1, ...longestFlush(timing)),
     confirmSeconds,
     directSeconds,
     vanishedSeconds: Math.max(timing.cellTtlSeconds, directSeconds),
@@ -182,6 +188,18 @@ export function gridSettings(options: GridOptions): GridSettings {
     closeTimeoutMs: integer('closeTimeoutMs', wanted.closeTimeoutMs, 100, 600_000, 'milliseconds'),
     logger: loggerOf('logger', wanted.logger),
   })
+}
+
+/** Returns the longest `flushMs`, and its unit with the reason. */
+function longestFlush({
+  drainAfterLayers,
+  layerSeconds,
+}: Pick<GridSettings, 'drainAfterLayers' | 'layerSeconds'>): [ms: number, unit: string] {
+  const half = ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
+  return [
+    Math.min(half, MAX_FLUSH_MS),
+    'milliseconds (half of the time from the end of a layer until it is drained)',
+  ]
 }
 
 /** Returns the cron line of a process that collects without having been given one. */

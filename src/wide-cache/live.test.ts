@@ -17,7 +17,15 @@ function frameOf(row: unknown, sequence: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + ROW_LENGTH_BYTES + text.length)
   bytes.writeUInt32BE(text.length, HEADER_BYTES)
   text.copy(bytes, HEADER_BYTES + ROW_LENGTH_BYTES)
-  const header = { sequence, issued: sequence, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1 }
+  const header = {
+    sequence,
+    issued: sequence,
+    floor: 0,
+    floorIssued: 0,
+    floorAt: 0,
+    dropped: 0,
+    rowCount: 1,
+  }
   sealFrame(bytes, header, Buffer.alloc(16, 1), STAMP)
   return bytes
 }

@@ -31,8 +31,8 @@ test('what is not given has its default, also where it is given as undefined', (
     collect: '*/3 * * * * *',
     cellTtlSeconds: 3600,
     confirmSeconds: 60,
-    vanishedSeconds: 3600,
     directSeconds: 75,
+    vanishedSeconds: 3600,
     periodSeconds: 3,
     maxFrameBytes: 65_536,
     maxOutboxBytes: 33_554_432,
@@ -112,7 +112,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
     [
       { flushMs: 0 },
       'RangeError',
-      /"flushMs" is 0; allowed: a whole number from 1 to 10000 milliseconds/,
+      /"flushMs" is 0; allowed: a whole number from 1 to 1500 milliseconds \(half of the/,
     ],
     [
       { collect: 'every minute' },

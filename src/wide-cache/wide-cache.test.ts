@@ -409,9 +409,7 @@ test('read returns what its procedure reads; without one it rejects with the opt
   const { wide } = await bench()
   await assert.rejects(wide.read(), { name: 'TypeError', message: /option "read"/ })
   const { wide: reading } = await bench({
-    flushMs: 70,
-    // All of a layer is there, and what may wait in open frames at its end is not.
-    read: async (_, { name, asOf }) => ({ name, whole: (asOf + 70) % 1_000 }),
+    read: async (_, { name, asOf }) => ({ name, whole: asOf % 1_000 }),
   })
   assert.deepEqual(await reading.read(), { name: 'test', whole: 0 })
   await Promise.all([wide.close(), reading.close()])
@@ -445,6 +443,9 @@ for (const [kind, remedy] of [
     )
     // Since all living writers have committed what is older than confirmSeconds and a little.
     const age = 75_000
+    await clock.advance(3_600_000)
+    const first = await wide.read()
+    assert.deepEqual([clock.now() - first.asOf < 6_000, first.stale], [true, false], 'a new grid')
     for (const later of [3_600_000, 3_600_000]) {
       await clock.advance(later)
       const { asOf, stale } = await wide.read()

@@ -137,6 +137,7 @@ test('visits committed while keep changes at any moment have rows, or are sums a
     name,
     kind: 'activity',
     cellTtlSeconds: 3_600,
+    directSeconds: 75,
     vanishedSeconds: 3_600,
     nameSettings: { keep: { value: keep, counts: 'last' as const } },
   })

@@ -142,6 +142,7 @@ test('visits committed while keep changes have rows or count as sums alone', asy
       name: NAME,
       kind: 'activity',
       cellTtlSeconds: 3_600,
+      directSeconds: 75,
       vanishedSeconds: 3_600,
       nameSettings: { keep: { value: keep, counts: 'last' as const } },
     })

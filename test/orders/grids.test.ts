@@ -24,6 +24,7 @@ const OWN: OwnName = {
   name: NAME,
   kind: 'a',
   cellTtlSeconds: 100,
+  directSeconds: 75,
   vanishedSeconds: 100,
   nameSettings: {},
 }

@@ -5,18 +5,12 @@ import { DatabaseError } from '../../src/database/database.js'
 import { NameDrain } from '../../src/wide-cache/collector/name-drain.js'
 import { completeUpTo } from '../../src/wide-cache/complete.js'
 import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
+import { readUsedGrids } from '../../src/wide-cache/used-grids.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { DRAIN_AFTER_LAYERS, enterGrid, GEOMETRY, type Parts, partsOf, writerOf } from './parts.js'
-import { committed, LAYER_MS } from './wide-cache.js'
+import { committed, LAYER_MS, NAME } from './wide-cache.js'
 
 const LONG = { ...GEOMETRY, layerSeconds: 600 }
-const TIMING = {
-  drainAfterLayers: DRAIN_AFTER_LAYERS,
-  periodSeconds: 1,
-  directSeconds: 75,
-  flushMs: 50,
-}
-
 interface Row {
   readonly row: string
   readonly at: number
@@ -58,8 +52,7 @@ function unlessDatabaseFails(error: unknown): undefined {
 /** Returns the moment up to which figures are complete, once SQL has all that it should. */
 async function look(orders: Orders, reader: Parts, recorded: readonly Row[]): Promise<number> {
   const now = await reader.database.now()
-  const states = await reader.record.states(reader.database)
-  const { asOf } = completeUpTo(states, now, TIMING)
+  const { asOf } = completeUpTo(await readUsedGrids(reader.database, NAME, now), now)
   const rows = committed(orders)
   for (const { row, at } of recorded) {
     assert(at >= asOf || rows.includes(row), `${row} is ${asOf - at} ms older than the figures`)

@@ -12,6 +12,7 @@ import { STAMP } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { PublishedWatermark } from '../../src/wide-cache/published-watermark.js'
 import type { HeldFrame } from '../../src/wide-cache/writer/outbox.js'
 import { Placer } from '../../src/wide-cache/writer/placer.js'
+import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { Writer } from '../../src/wide-cache/writer/writer.js'
 import { BurstLogger } from '../../src/support/logger.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
@@ -36,6 +37,7 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
   const record = new GridRecord({
     name,
     geometry,
+    drainAfterLayers: DRAIN_AFTER_LAYERS,
     owner: newId(),
     scope: 'shared',
     newId,
@@ -85,6 +87,14 @@ export async function enterGrid(
 ): Promise<void> {
   emptyTable(orders)
   await orders.alone(async () => {
+    await enterName(first.database, {
+      name: NAME,
+      kind: 'a',
+      cellTtlSeconds: CELL_TTL_SECONDS,
+      directSeconds: CONFIRM_SECONDS + 15,
+      vanishedSeconds: CONFIRM_SECONDS + 15,
+      nameSettings: {},
+    })
     await first.record.enter(first.database, await first.database.now(), NEW_GRID_SECONDS)
     for (const { record, database } of others) await record.states(database)
     for (const { cache } of [first, ...others]) await cache.namespace.enter()

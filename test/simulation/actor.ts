@@ -67,7 +67,7 @@ export class Actor {
       maxOutboxBytes: MAX_OUTBOX_BYTES,
       collect: line,
       readTtlSeconds: 1,
-      read: async (_, { asOf }) => process.site.truth.toldComplete(asOf),
+      read: async (_, { asOf }) => process.site.truth.toldComplete(process, asOf),
       logger: world.verbose ? { info: say, warn: say, error: say } : SILENT,
       codec: {
         encode: (row, target, offset) => {

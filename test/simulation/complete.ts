@@ -1,22 +1,32 @@
-import { MAX_AHEAD_MS } from '../../src/wide-cache/published-watermark.js'
+import { EPOCH } from '../simulated-world/world.js'
 import type { FrameTruth, Records } from './records.js'
 import type { Scenario } from './scenario.js'
 
-/** A writer that is so far behind is not brought to the present. */
-const MAX_BEHIND_MS = MAX_AHEAD_MS - 10_000
+/**
+ * Greatest difference between the time of a frame's first row and the moment at which it is closed.
+ */
+const RIGHT_MS = 2_000
+
+/**
+ * Whether the writer of a frame had the database's time: not before it has known the database's
+ * clock, nor when that has stepped.
+ */
+export function isTimedRightly({ closedAt, held }: FrameTruth): boolean {
+  return Math.abs(EPOCH + closedAt - held.openedAt) < RIGHT_MS
+}
 
 /**
  * Whether a frame must be in SQL before figures say that they are complete up to its rows: nothing
- * goes wrong any more, all servers take it, and its writer's clock is not ahead.
+ * goes wrong any more, and all servers take it.
  */
 export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameTruth): boolean {
-  const { process, closedAt, skew } = frame
+  const { process, closedAt } = frame
   const quiet =
     scenario.otherSite === 'none' &&
     scenario.databaseStepMs === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
     scenario.serverBytes === Infinity &&
-    livesLongEnough(records, scenario) &&
+    livesLongEnough(scenario) &&
     scenario.orphaned === 0 &&
     !scenario.bigRows &&
     !scenario.commitsImplicitly &&
@@ -26,20 +36,15 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     quiet &&
     closedAt >= records.calmSince &&
     !process.closing &&
-    skew <= 0 &&
-    skew >= -MAX_BEHIND_MS &&
+    isTimedRightly(frame) &&
     process.servers.every((server) => server.up)
   )
 }
 
-/**
- * A cell is drained while it lives, which options that are given to one process ensure. A writer
- * whose clock is ahead makes it so much earlier.
- */
-function livesLongEnough({ processes }: Records, scenario: Scenario): boolean {
+/** A cell is drained while it lives, which options that are given to one process ensure. */
+function livesLongEnough(scenario: Scenario): boolean {
   const { geometries, drainAfterLayers, collectEveryMs, jitterMs, cellTtlSeconds } = scenario
   const layerSeconds = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
   const drainAgeMs = (drainAfterLayers + 1) * layerSeconds * 1000
-  const aheadMs = Math.max(...processes.map(({ skew }) => skew))
-  return cellTtlSeconds * 1000 > aheadMs + drainAgeMs + collectEveryMs + jitterMs
+  return cellTtlSeconds * 1000 > drainAgeMs + collectEveryMs + jitterMs
 }

@@ -52,7 +52,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   await FIGURES.upsert(tx, rows)
   const entries = new Map([...await readEntries(tx, name, writers), ...early])`,
     told: /UNIQUE|committed twice|settled before|ranges are above|the ledger has/,
-    seed: 9,
+    seed: 45,
   },
   {
     name: 'the prefix counts a gap as settled',
@@ -91,7 +91,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       }
     },
     told: anyOf(/though frame .* is not settled|let go as confirmed/, /more is lost than missing/),
-    seed: 28,
+    seed: 190,
   },
   {
     name: 'lost rows are miscounted',
@@ -234,7 +234,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       /is not settled|let go as confirmed|have not come to SQL/,
       /more is lost|more is missing/,
     ),
-    seed: 391,
+    seed: 373,
   },
   {
     name: 'young frames count as duplicates when their cells are drained',
@@ -303,5 +303,29 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       }
     },
     told: /ranges of/,
+  },
+  {
+    name: 'figures go past a frame that is missing',
+    file: 'complete.ts',
+    find: 'missingSince === undefined ? now : Math.max(missingSince, direct)',
+    replace: 'now',
+    told: /is told that all is in SQL/,
+    seed: 7,
+  },
+  {
+    name: 'a frame tells of its own first row, not of the oldest one held',
+    file: 'writer/numbering.ts',
+    find: 'floorAt: oldest?.openedAt ?? openedAt',
+    replace: 'floorAt: openedAt',
+    told: /is told that all is in SQL/,
+    seed: 7,
+  },
+  {
+    name: 'a missing frame is told of only where it is the next one',
+    file: 'used-grids.ts',
+    find: 'r.first_sequence > w.floor',
+    replace: 'r.first_sequence > w.floor + 1',
+    told: /is told that all is in SQL/,
+    seed: 31,
   },
 ]

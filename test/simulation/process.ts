@@ -36,6 +36,8 @@ export class WideCacheProcess extends SimulatedProcess {
   readonly broughtNow = new Set<string>()
   /** Frames that it has settled out of cells which still stand. */
   readonly readAgain = new Set<string>()
+  /** Frames that were missing, though later ones had come, when it last asked how far SQL is. */
+  missing: readonly FrameTruth[] = []
   /** Its database client has said that a transaction was committed before its end. */
   toldLost = false
 

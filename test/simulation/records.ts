@@ -34,8 +34,6 @@ export interface FrameTruth {
   readonly rows: readonly RowTruth[]
   readonly held: HeldFrame
   readonly closedAt: number
-  /** Error of its writer's clock then, in milliseconds. */
-  readonly skew: number
   /** Its writer still holds it. */
   isHeld: boolean
   /** The cells in which some server has kept it, and when it last did. */
@@ -103,7 +101,6 @@ export class Records {
       rows,
       held,
       closedAt: this.#world.now,
-      skew: process.skew,
       isHeld: true,
       storedAt: new Map(),
       letGoAt: undefined,

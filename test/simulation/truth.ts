@@ -1,5 +1,6 @@
 import { readCell } from '../../src/wide-cache/frame.js'
-import { mustBeInTime } from './complete.js'
+import { CONFIRM_MARGIN_SECONDS } from '../../src/wide-cache/grid-options.js'
+import { isTimedRightly, mustBeInTime } from './complete.js'
 import { DuplicateCount } from './duplicates.js'
 import { wasNeedless } from './needless.js'
 import type { WatchedTransaction } from './watched-transaction.js'
@@ -84,9 +85,42 @@ export class Truth {
     return frame.rows.every((row) => this.#fates[row.id] !== undefined)
   }
 
-  /** `read()` has said that all that was recorded before `asOf` is in SQL. */
-  toldComplete(asOf: number): void {
+  /** `read()` has told a process that all that was recorded before `asOf` is in SQL. */
+  toldComplete({ name, missing }: WideCacheProcess, asOf: number): void {
     this.#completeTo = Math.max(this.#completeTo, asOf - EPOCH)
+    const directMs = 1000 * (this.#scenario.confirmSeconds + CONFIRM_MARGIN_SECONDS)
+    for (const frame of missing) {
+      const recordedAt = Math.min(...frame.rows.map((row) => row.recordedAt))
+      this.#world.check(
+        this.settled(frame) ||
+          asOf - EPOCH <= recordedAt ||
+          frame.closedAt < this.#world.now - directMs,
+        () =>
+          `${name} is told that all is in SQL ${asOf - EPOCH - recordedAt} ms beyond frame ` +
+          `${frame.key}, which is missing`,
+      )
+    }
+  }
+
+  /**
+   * The frames that have not come though a later one of their writer has. Not those whose writers
+   * had another time than the database: before they knew its clock, or when that stepped.
+   */
+  missingFrames(): FrameTruth[] {
+    if (this.#scenario.databaseStepMs !== 0) return []
+    return this.#records.processes
+      .filter(({ site }) => site.truth === this)
+      .flatMap(({ frames }) => {
+        const missing: FrameTruth[] = []
+        const comeFrom = new Set<string>()
+        for (const frame of frames.toReversed()) {
+          const { writer } = frame.held
+          if (!isTimedRightly(frame)) return []
+          if (this.settled(frame)) comeFrom.add(writer)
+          else if (comeFrom.has(writer) && frame.letGoAt === undefined) missing.push(frame)
+        }
+        return missing
+      })
   }
 
   #checkInTime(row: RowTruth): void {

@@ -1,3 +1,4 @@
+import type { QueryResult, SqlValue } from '../../src/database/database.js'
 import { SimulatedDatabase } from '../simulated-world/simulated-database.js'
 import { takeBrought } from './brought.js'
 import type { Protocol } from './protocol.js'
@@ -18,6 +19,13 @@ export class WatchedDatabase extends SimulatedDatabase<WatchedTransaction> {
       maxStatementBytes,
     })
     this.#process = process
+  }
+
+  /** Notes what is missing when the process asks up to when all rows are in SQL. */
+  override query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
+    const { site } = this.#process
+    if (sql.includes('missing_since')) this.#process.missing = site.truth.missingFrames()
+    return super.query(sql, parameters)
   }
 
   protected override sends({ toldLost }: WatchedTransaction, sql: string): void {

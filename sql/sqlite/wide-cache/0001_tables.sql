@@ -1,8 +1,8 @@
 -- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
 
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
--- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of vanished_seconds (how long
--- a writer must be unheard of until nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that
+-- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds
+-- (after which a writer that lives has committed what no collector has brought), of vanished_seconds (how long a writer must be unheard of until nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that
 -- a process has given counts, and the last repeat_seconds (0: the default);
 -- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
 -- keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
   cell_ttl_seconds INTEGER NOT NULL,
+  direct_seconds INTEGER NOT NULL,
   vanished_seconds INTEGER NOT NULL,
   keep_seconds INTEGER NOT NULL,
   history_days INTEGER NOT NULL,
@@ -21,8 +22,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
 -- One row a grid. The id is unique and part of the keys of its cells; another width or layer length is another grid of the same
 -- name. private_to is zero for a shared cache and the process's id for memory:. watermark is the newest drained layer.
 -- Collectors read long layers before they are old enough: complete_to is a moment before which all rows are in SQL by that.
--- mark is the newest mark that the cache of a collector has shown, period_seconds how often collectors come (NULL: none ever
--- did). run_at, run_rows and run_ms: when the last collecting run ended, the rows it committed, and the milliseconds it took;
+-- mark is the newest mark that the cache of a collector has shown, period_seconds how often collectors come and
+-- drain_after_layers how old a layer is by then (NULL: none ever came). run_at, run_rows and run_ms: when the last collecting run ended, the rows it committed, and the milliseconds it took;
 -- NULL: none has ended yet.
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BLOB NOT NULL,
@@ -38,6 +39,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   lease_until INTEGER NOT NULL DEFAULT 0,
   mark BLOB NULL,
   period_seconds INTEGER NULL,
+  drain_after_layers INTEGER NULL,
   run_at INTEGER NULL,
   run_rows INTEGER NULL,
   run_ms INTEGER NULL,
@@ -46,7 +48,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
 ) WITHOUT ROWID;
 
 -- One row a writer. Every frame up to prefix is settled; counts are rows. The prefix may pass what is missing
--- below aging_floor a cell TTL after aging_since. gone: what was quarantined, dropped and lost together when a frame last came,
+-- below aging_floor a cell TTL after aging_since. floor_at: the time of the first row that the writer had not heard to be settled
+-- when it closed its newest frame here. gone: what was quarantined, dropped and lost together when a frame last came,
 -- and gone_at: when that had last changed. The writer of 16 zero bytes has the sums of all forgotten writers.
 CREATE TABLE IF NOT EXISTS wide_cache_writers (
   name TEXT NOT NULL,
@@ -60,6 +63,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_writers (
   lost INTEGER NOT NULL DEFAULT 0,
   floor INTEGER NOT NULL DEFAULT 0,
   floor_issued INTEGER NOT NULL DEFAULT 0,
+  floor_at INTEGER NOT NULL DEFAULT 0,
   aging_floor INTEGER NOT NULL DEFAULT 0,
   aging_issued INTEGER NOT NULL DEFAULT 0,
   aging_since INTEGER NOT NULL DEFAULT 0,

@@ -4,7 +4,7 @@ import { CacheError } from '../../cache/cache.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
-import { sealFrame } from '../frame.js'
+import { HEADER_BYTES, sealFrame } from '../frame.js'
 import { Grid } from '../grid.js'
 import { CellReader } from './cell-reader.js'
 
@@ -13,9 +13,17 @@ const MINUTE_MS = 60_000
 
 /** A frame of one row of four bytes. */
 function frameOf(sequence: number): Buffer {
-  const bytes = Buffer.alloc(62 + 8)
-  bytes.writeUInt32BE(4, 62)
-  const header = { sequence, issued: 0, floor: 0, floorIssued: 0, dropped: 0, rowCount: 1 }
+  const bytes = Buffer.alloc(HEADER_BYTES + 8)
+  bytes.writeUInt32BE(4, HEADER_BYTES)
+  const header = {
+    sequence,
+    issued: 0,
+    floor: 0,
+    floorIssued: 0,
+    floorAt: 0,
+    dropped: 0,
+    rowCount: 1,
+  }
   sealFrame(bytes, header, Buffer.alloc(16, 1), STAMP)
   return bytes
 }
@@ -76,7 +84,7 @@ test('all cells of some layers are read at once, and what is no frame is set apa
     [0, 1, 2],
   )
   assert.deepEqual(read.foreign.map(String), ['foreign'])
-  assert.equal(read.bytes, 3 * 70 + 7)
+  assert.equal(read.bytes, 3 * (HEADER_BYTES + 8) + 7)
   assert.deepEqual([read.keys.length, read.unanswered, read.firstUnanswered], [2, 0, Infinity])
   assert.deepEqual([it.world.asked.length, it.world.asked[0]?.length], [1, 6])
 })

@@ -1,7 +1,6 @@
 import { CacheError } from '../../cache/cache.js'
 import type { Looked, NamespacedCache } from '../../connections/namespaced-cache.js'
 import type { Grid } from '../grid.js'
-import { finestOf } from '../complete.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainReport, newReport } from './drain-report.js'
 import { type Drained, type DrainParts, GridDrain } from './grid-drain.js'
@@ -199,6 +198,15 @@ export class NameDrain {
     this.#knownAt = -Infinity
     return undefined
   }
+}
+
+/** Returns the grid with the shortest layers; `undefined` if there is none. */
+function finestOf(states: readonly GridState[]): Grid | undefined {
+  let finest: Grid | undefined
+  for (const { grid } of states) {
+    if (!finest || grid.layerSeconds < finest.layerSeconds) finest = grid
+  }
+  return finest
 }
 
 function idOf(grid: Grid): string {

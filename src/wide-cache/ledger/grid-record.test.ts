@@ -13,7 +13,7 @@ async function records() {
   const database = sqlite(':memory:')
   await database.migrate()
   const record = (name: string, geometry = { width: 15, layerSeconds: 3 }) =>
-    new GridRecord({ name, geometry, owner: newId(), scope: 'shared', newId })
+    new GridRecord({ name, geometry, drainAfterLayers: 2, owner: newId(), scope: 'shared', newId })
   return { database, record }
 }
 

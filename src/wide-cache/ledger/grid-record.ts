@@ -39,8 +39,6 @@ export interface GridState {
    * milliseconds since the Unix epoch.
    */
   readonly completeTo: number
-  /** Period of the collectors, in seconds; `undefined` if none ever came. */
-  readonly periodSeconds: number | undefined
 }
 
 /** A collecting run that has ended. */
@@ -52,6 +50,9 @@ export interface Run {
   /** Milliseconds it took. */
   readonly ms: number
 }
+
+/** Age of `used_at` at which a process that uses its grid renews it. */
+const RENEW_USE_MS = 30_000
 
 /** Length of a lease: the longest time for which a collector that has died still holds it. */
 export const LEASE_MS = 20_000
@@ -108,23 +109,28 @@ export function ownerText(privateTo: SqlValue | undefined): string | null {
 export class GridRecord {
   readonly #name: string
   readonly #geometry: Geometry
+  readonly #drainAfterLayers: number
   readonly #owner: Buffer
   readonly #privateTo: Buffer
   readonly #newId: () => Buffer
   #grid: Grid | undefined
   /** End of the lease of this process's own grid, as last read. */
   #leaseUntil = 0
+  /** `used_at` of it, as last read. */
+  #usedAt = 0
 
   /** `owner`: the id of this process. */
   constructor(parts: {
     name: string
     geometry: Geometry
+    drainAfterLayers: number
     owner: Buffer
     scope: 'shared' | 'private'
     newId: () => Buffer
   }) {
     this.#name = parts.name
     this.#geometry = parts.geometry
+    this.#drainAfterLayers = parts.drainAfterLayers
     this.#owner = parts.owner
     this.#privateTo = parts.scope === 'private' ? parts.owner : SHARED
     this.#newId = parts.newId
@@ -165,7 +171,7 @@ export class GridRecord {
    */
   async states(database: Queryable): Promise<GridState[]> {
     const { rows } = await database.query(
-      'SELECT id, width, layer_seconds, watermark, complete_to, period_seconds ' +
+      'SELECT id, width, layer_seconds, watermark, complete_to ' +
         'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
       [this.#name, this.#privateTo],
     )
@@ -173,7 +179,6 @@ export class GridRecord {
       grid: this.#known(row),
       watermark: Number(row['watermark']),
       completeTo: Number(row['complete_to']),
-      periodSeconds: row['period_seconds'] === null ? undefined : Number(row['period_seconds']),
     }))
   }
 
@@ -186,13 +191,30 @@ export class GridRecord {
     const {
       rows: [row],
     } = await database.query(
-      'SELECT id, width, layer_seconds, mark, lease_until FROM wide_cache_grids ' +
+      'SELECT id, width, layer_seconds, mark, lease_until, used_at FROM wide_cache_grids ' +
         'WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
       [this.#name, width, layerSeconds, this.#privateTo],
     )
     this.#grid = row && this.#known(row)
     this.#leaseUntil = Number(row?.['lease_until'] ?? 0)
+    this.#usedAt = Number(row?.['used_at'] ?? 0)
     return row && Buffer.isBuffer(row['mark']) ? row['mark'] : undefined
+  }
+
+  /** Records that this process uses its own grid, unless that was recorded within half a minute. */
+  async renewUse(database: Queryable, now: number): Promise<void> {
+    if (!this.#grid || now - this.#usedAt < RENEW_USE_MS) return
+    await database.query('UPDATE wide_cache_grids SET used_at = ? WHERE id = ? AND used_at < ?', [
+      now,
+      this.#grid.id,
+      now,
+    ])
+    this.#usedAt = now
+  }
+
+  /** Records that nothing comes any more from this process's own grid. */
+  async retire(database: Queryable): Promise<void> {
+    await database.query('UPDATE wide_cache_grids SET used_at = 0 WHERE id = ?', [this.#grid!.id])
   }
 
   /**
@@ -241,8 +263,8 @@ export class GridRecord {
 
   /**
    * Asks for the lease, or renews it, for a collector that comes every `periodSeconds`. `false`:
-   * another collector holds it. Also records the collector's last run. The lease saves work, and no
-   * count relies on it.
+   * another collector holds it. Also records the collector's timing and its last run. The lease
+   * saves work, and no count relies on it.
    */
   async lease(
     database: Queryable,
@@ -252,13 +274,15 @@ export class GridRecord {
   ): Promise<boolean> {
     if (await this.#isLeased(database, now)) return false
     const { affectedRows } = await database.query(
-      `UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ${RUN} ` +
+      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ' +
+        `drain_after_layers = ?, ${RUN} ` +
         'WHERE name = ? AND private_to = ? ' +
         'AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
       [
         this.#owner,
         now + LEASE_MS,
         periodSeconds,
+        this.#drainAfterLayers,
         ...valuesOf(run),
         this.#name,
         this.#privateTo,

@@ -38,6 +38,7 @@ function recordOf({
   return new GridRecord({
     name,
     geometry: { width, layerSeconds },
+    drainAfterLayers: 2,
     owner,
     scope: 'shared',
     newId: () => randomBytes(16),
@@ -54,6 +55,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
     name,
     kind: 'rows',
     cellTtlSeconds: TTL_SECONDS,
+    directSeconds: 75,
     vanishedSeconds: TTL_SECONDS,
     nameSettings: {},
   })

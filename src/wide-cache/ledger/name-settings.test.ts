@@ -158,6 +158,7 @@ for (const [what, openDatabase] of DATABASES) {
       name,
       kind: 'hits',
       cellTtlSeconds: 100,
+      directSeconds: 75,
       vanishedSeconds: 100,
       nameSettings: {
         keepSeconds: { value: keepSeconds, counts: 'longest' },
@@ -169,6 +170,7 @@ for (const [what, openDatabase] of DATABASES) {
     const whole = (recorded: Partial<NameSettings>): NameSettings => ({
       kind: 'hits',
       cellTtlSeconds: 100,
+      directSeconds: 75,
       vanishedSeconds: 100,
       keepSeconds: 0,
       historyDays: 0,
@@ -194,7 +196,7 @@ for (const [what, openDatabase] of DATABASES) {
         { keepSeconds: 500, repeatSeconds: 60 },
       ],
       [
-        { keepSeconds: 400, cellTtlSeconds: 200, vanishedSeconds: 90 },
+        { keepSeconds: 400, cellTtlSeconds: 200, directSeconds: 75, vanishedSeconds: 90 },
         { keepSeconds: 500, repeatSeconds: 60, cellTtlSeconds: 200 },
       ],
       [
@@ -202,8 +204,14 @@ for (const [what, openDatabase] of DATABASES) {
         { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200 },
       ],
       [
-        { vanishedSeconds: 300 },
-        { keepSeconds: 600, repeatSeconds: 30, cellTtlSeconds: 200, vanishedSeconds: 300 },
+        { directSeconds: 75, vanishedSeconds: 300 },
+        {
+          keepSeconds: 600,
+          repeatSeconds: 30,
+          cellTtlSeconds: 200,
+          directSeconds: 75,
+          vanishedSeconds: 300,
+        },
       ],
     ]
     steps.push(
@@ -264,6 +272,7 @@ test('names come with the geometry of their newest shared grid, not of private o
       width: 15,
       layerSeconds: 3,
       cellTtlSeconds: 3600,
+      directSeconds: 75,
       vanishedSeconds: 3600,
       keepSeconds: 0,
       historyDays: 0,
@@ -276,6 +285,7 @@ test('names come with the geometry of their newest shared grid, not of private o
       width: 7,
       layerSeconds: 2,
       cellTtlSeconds: 500,
+      directSeconds: 75,
       vanishedSeconds: 500,
       keepSeconds: 9,
       historyDays: 5,

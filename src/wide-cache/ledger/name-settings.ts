@@ -16,6 +16,8 @@ export interface NameSettings {
   readonly kind: string
   /** Seconds that cells live. */
   readonly cellTtlSeconds: number
+  /** Seconds after which a living writer has committed what no collector has brought to SQL. */
+  readonly directSeconds: number
   /**
    * Seconds after which a writer that SQL has not heard of has vanished: then nothing can come from
    * the cells of any process, nor from a writer that lives and reaches SQL.
@@ -39,6 +41,7 @@ export interface SharedName extends NameSettings, Geometry {
 /** The settings, their columns, and what a new row has of one that its process does not give. */
 const SETTINGS = [
   ['cellTtlSeconds', 'cell_ttl_seconds', 0],
+  ['directSeconds', 'direct_seconds', 0],
   ['vanishedSeconds', 'vanished_seconds', 0],
   ['keepSeconds', 'keep_seconds', 0],
   ['historyDays', 'history_days', 0],
@@ -57,7 +60,10 @@ export interface GivenSetting {
 export type GivenSettings = Readonly<Partial<Record<(typeof SETTINGS)[number][0], GivenSetting>>>
 
 /** What a process records of a name. */
-export interface OwnName extends Pick<NameSettings, 'kind' | 'cellTtlSeconds' | 'vanishedSeconds'> {
+export interface OwnName extends Pick<
+  NameSettings,
+  'kind' | 'cellTtlSeconds' | 'directSeconds' | 'vanishedSeconds'
+> {
   readonly name: string
   /** Further settings, which depend on the kind. */
   readonly nameSettings: GivenSettings
@@ -88,6 +94,7 @@ export async function enterName(database: Queryable, own: OwnName): Promise<void
   const { name, kind } = own
   const given: GivenSettings = {
     cellTtlSeconds: { value: own.cellTtlSeconds, counts: 'longest' },
+    directSeconds: { value: own.directSeconds, counts: 'longest' },
     vanishedSeconds: { value: own.vanishedSeconds, counts: 'longest' },
     ...own.nameSettings,
   }
@@ -163,6 +170,7 @@ function settingsIn(row: SqlRow): NameSettings {
   return {
     kind: String(row['kind']),
     cellTtlSeconds: Number(row['cell_ttl_seconds']),
+    directSeconds: Number(row['direct_seconds']),
     vanishedSeconds: Number(row['vanished_seconds']),
     keepSeconds: Number(row['keep_seconds']),
     historyDays: Number(row['history_days']),

@@ -55,6 +55,7 @@ test('rows of the writer of this process are never owed', async () => {
     name: 'test',
     kind: 'rows',
     cellTtlSeconds: 60,
+    directSeconds: 75,
     vanishedSeconds: 60,
     nameSettings: {},
   })

@@ -17,6 +17,7 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
     name: 'hits',
     kind: 'rows',
     cellTtlSeconds: 60,
+    directSeconds: 75,
     vanishedSeconds: 60,
     nameSettings: {},
   })

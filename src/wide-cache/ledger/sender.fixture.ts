@@ -47,6 +47,7 @@ export class Sender {
         issued: this.issued,
         floor,
         floorIssued: this.#frames.get(floor)?.issued ?? this.issued,
+        floorAt: 0,
         dropped,
         rowCount: rows.length,
       },

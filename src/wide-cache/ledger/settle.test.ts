@@ -14,6 +14,7 @@ const frame = (sequence: number): Frame => ({
   issued: sequence,
   floor: 0,
   floorIssued: 0,
+  floorAt: 0,
   dropped: 0,
   rowCount: 2,
   bytes: Buffer.alloc(0),

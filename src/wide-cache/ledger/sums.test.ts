@@ -17,6 +17,7 @@ function enter(database: Database, name: string, vanishedSeconds: number): Promi
     name,
     kind: 'rows',
     cellTtlSeconds: 10,
+    directSeconds: 10,
     vanishedSeconds,
     nameSettings: {},
   })

@@ -16,7 +16,7 @@ export type Outcome = 'committed' | 'quarantined'
 export type WriterEntries = ReadonlyMap<string, WriterEntry>
 
 /** Figures of a writer, as its frames give them. */
-type HeaderSums = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued'>
+type HeaderSums = Pick<Frame, 'issued' | 'dropped' | 'floor' | 'floorIssued' | 'floorAt'>
 
 const FIGURES = table(
   'wide_cache_writers',
@@ -25,6 +25,8 @@ const FIGURES = table(
   ['dropped', 'greatest'],
   ['floor', 'greatest'],
   ['floor_issued', 'greatest'],
+  // An older one makes figures older, not wrong.
+  ['floor_at', 'replace'],
   ['last_seen', 'replace'],
 )
 const RANGES = table(
@@ -63,9 +65,9 @@ export async function lockEntries(
   const writers = [...sums.keys()].sort()
   if (writers.length === 0) return new Map()
   const rows = writers.map((writer) => {
-    const { issued, dropped, floor, floorIssued } = sums.get(writer)!
+    const { issued, dropped, floor, floorIssued, floorAt } = sums.get(writer)!
     const id = Buffer.from(writer, 'hex')
-    return [name, id, issued, dropped, floor, floorIssued, now] as const
+    return [name, id, issued, dropped, floor, floorIssued, floorAt, now] as const
   })
   await FIGURES.upsert(tx, rows)
   const entries = await readEntries(tx, name, writers)
@@ -75,13 +77,14 @@ export async function lockEntries(
 
 function newestSums(frames: readonly Frame[]): Map<string, HeaderSums> {
   const writers = new Map<string, HeaderSums>()
-  for (const { writer, issued, rowCount, dropped, floor, floorIssued } of frames) {
+  for (const { writer, issued, rowCount, dropped, floor, floorIssued, floorAt } of frames) {
     const before = writers.get(writer)
     writers.set(writer, {
       issued: Math.max(before?.issued ?? 0, issued + rowCount),
       dropped: Math.max(before?.dropped ?? 0, dropped),
       floor: Math.max(before?.floor ?? 0, floor),
       floorIssued: Math.max(before?.floorIssued ?? 0, floorIssued),
+      floorAt: Math.max(before?.floorAt ?? 0, floorAt),
     })
   }
   return writers

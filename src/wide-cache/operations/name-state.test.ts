@@ -16,6 +16,7 @@ const NAME = {
   name: 'test',
   kind: 'rows',
   cellTtlSeconds: 100,
+  directSeconds: 75,
   vanishedSeconds: 100,
   nameSettings: {},
 }
@@ -29,6 +30,7 @@ function gridOf(owner: number, scope: 'shared' | 'private' = 'shared') {
   return new GridRecord({
     name: 'test',
     geometry: { width: 15, layerSeconds: 3 },
+    drainAfterLayers: 2,
     owner: Buffer.alloc(16, owner),
     scope,
     newId: () => Buffer.alloc(16, owner),
@@ -77,6 +79,7 @@ for (const [where, open] of databases) {
       settings: {
         kind: 'rows',
         cellTtlSeconds: 100,
+        directSeconds: 75,
         vanishedSeconds: 100,
         keepSeconds: 0,
         historyDays: 0,

@@ -23,6 +23,7 @@ function bench() {
     issued: sequence,
     floor: 0,
     floorIssued: 0,
+    floorAt: 0,
     dropped: 0,
     rowCount: 1,
     bytes: Buffer.alloc(1),

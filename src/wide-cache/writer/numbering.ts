@@ -71,10 +71,14 @@ export class Numbering {
     this.#dropped += rows
   }
 
-  /** Returns the header of the next frame. `oldest`: the oldest frame that the writer holds. */
+  /**
+   * Returns the header of the next frame. `openedAt`: the time of its first row. `oldest`: the
+   * oldest frame that the writer holds.
+   */
   next(
     rowCount: number,
-    oldest: Pick<FrameHeader, 'sequence' | 'issued'> | undefined,
+    openedAt: number,
+    oldest: (Pick<FrameHeader, 'sequence' | 'issued'> & { openedAt: number }) | undefined,
   ): FrameHeader {
     this.#renew(oldest !== undefined)
     void this.id
@@ -86,6 +90,7 @@ export class Numbering {
       issued: this.#issued,
       floor: oldest?.sequence ?? this.#sequence,
       floorIssued: oldest?.issued ?? this.#issued,
+      floorAt: oldest?.openedAt ?? openedAt,
       dropped: this.#dropped,
       rowCount,
     }

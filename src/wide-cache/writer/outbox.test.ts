@@ -14,6 +14,7 @@ function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
     issued: sequence,
     floor: 0,
     floorIssued: 0,
+    floorAt: 0,
     dropped: 0,
     rowCount: 1,
     bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES),

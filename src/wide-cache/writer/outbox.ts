@@ -2,7 +2,7 @@ import type { Frame } from '../frame.js'
 
 /** A frame its writer still holds. */
 export interface HeldFrame extends Frame {
-  /** Time of its first row, by the process's wall clock. */
+  /** Time of its first row, in milliseconds since the Unix epoch. */
   readonly openedAt: number
   /** Time at which it was closed, by `clock.elapsed()`. */
   readonly closedAt: number

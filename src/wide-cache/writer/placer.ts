@@ -58,11 +58,11 @@ interface PlacerParts {
 }
 
 /**
- * Returns the milliseconds for which a frame may go to the layer of its first row: half the time
- * before the layer is drained.
+ * Returns the milliseconds for which a frame may go to the layer of its first row: three quarters
+ * of the time before the layer is drained. It may be open for half of it.
  */
 function inTimeMs({ layerSeconds }: Grid, drainAfterLayers: number): number {
-  return ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
+  return ((drainAfterLayers - 1) * layerSeconds * 1000 * 3) / 4
 }
 
 /**

@@ -13,6 +13,7 @@ function frame(sequence: number): HeldFrame {
     issued: sequence,
     floor: 0,
     floorIssued: 0,
+    floorAt: 0,
     dropped: 0,
     rowCount: 1,
     bytes: Buffer.alloc(10),

@@ -122,7 +122,7 @@ function bench(
       confirmSeconds: options.confirmSeconds ?? 60,
       drainAfterLayers: 2,
       cellTtlSeconds: 90,
-      maxFrameBytes: 200,
+      maxFrameBytes: 206,
       maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
       closeTimeoutMs: options.closeTimeoutMs ?? 3_000,
       maxCommitRows: 1_000,
@@ -481,7 +481,7 @@ test('rows that are invalid, too large or over the bound are dropped and logged'
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 0, dropped: 2 })
   assert.match(
     log.lines.join('\n'),
-    /codec cannot write[^]*over the 200 bytes of a frame[^]*dropped and counted/,
+    /codec cannot write[^]*over the 206 bytes of a frame[^]*dropped and counted/,
   )
   world.cache = 'down'
   world.database = false

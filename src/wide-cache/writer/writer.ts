@@ -65,6 +65,8 @@ export interface WriterFigures {
   readonly outboxBytes: number
   /** Age of the oldest frame that is not confirmed, in milliseconds; 0: there is none. */
   readonly unconfirmedMs: number
+  /** Age of the oldest row that is not confirmed, in milliseconds, or more; 0: there is none. */
+  readonly heldMs: number
   /** Direct commits. */
   readonly directCommits: number
   /** Their rows. */
@@ -88,7 +90,7 @@ export class Writer<Row> {
   readonly #direct: DirectCommit
   readonly #upkeep: Upkeep
   #flushTimer: Timer | undefined
-  /** Time of the first row of the open frame, by the wall clock. */
+  /** Time of the first row of the open frame, in milliseconds since the Unix epoch. */
   #openedAt = 0
   #issued = 0
   #dropped = 0
@@ -125,13 +127,16 @@ export class Writer<Row> {
   get figures(): WriterFigures {
     const elapsed = this.#parts.environment.clock.elapsed()
     const oldest = this.#outbox.oldest
+    const unconfirmedMs = oldest ? elapsed - oldest.closedAt : 0
+    const isHolding = oldest !== undefined || this.#open.rowCount > 0
     return {
       issued: this.#issued,
       dropped: this.#dropped,
       droppedAgoMs: elapsed - this.#droppedAt,
       outboxFrames: this.#outbox.size,
       outboxBytes: this.#outbox.bytes,
-      unconfirmedMs: oldest ? elapsed - oldest.closedAt : 0,
+      unconfirmedMs,
+      heldMs: isHolding ? unconfirmedMs + this.#parts.settings.flushMs : 0,
       directCommits: this.#direct.commits,
       directRows: this.#direct.rows,
     }
@@ -238,7 +243,7 @@ export class Writer<Row> {
   #closeFrame(): HeldFrame {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
-    const header = this.#numbering.next(this.#open.rowCount, this.#outbox.oldest)
+    const header = this.#numbering.next(this.#open.rowCount, this.#openedAt, this.#outbox.oldest)
     const bytes = this.#open.take()
     sealFrame(bytes, header, this.#numbering.id, this.#parts.stamp)
     const frame: HeldFrame = {

@@ -1,0 +1,69 @@
+import type { Queryable } from '../database/database.js'
+import { Layers } from './layers.js'
+
+/** A grid that frames have been placed in lately, as SQL knows it. */
+export interface UsedGrid {
+  readonly layers: Layers
+  /** The newest drained layer. */
+  readonly watermark: number
+  /**
+   * All rows recorded before this moment are in SQL, though their layers may not be drained; in
+   * milliseconds since the Unix epoch.
+   */
+  readonly completeTo: number
+  /** Period of its collectors in seconds, and age of a layer when they drain it, in layers. */
+  readonly periodSeconds: number
+  readonly drainAfterLayers: number
+}
+
+/** What SQL says of the rows that are on their way to it. Moments are milliseconds. */
+export interface UsedGrids {
+  readonly grids: readonly UsedGrid[]
+  /**
+   * Time of the oldest row that may be missing of the writers whose later frames have come;
+   * `undefined`: no frame is missing.
+   */
+  readonly missingSince: number | undefined
+  /** Time within which a living writer has committed what no collector has brought to SQL. */
+  readonly directMs: number
+}
+
+/** Timing of a grid whose first collector is yet to come. */
+const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
+
+/**
+ * Reads all grids of a name, private ones of other processes too, that were used within the longest
+ * `directSeconds` of its processes, and the grid that was used last. And whether a frame is missing
+ * of a writer though a later one has come: it waits in its process, or another layer, or the cache
+ * has lost it. A writer that SQL has not heard of for `directSeconds` brings nothing more.
+ */
+export async function readUsedGrids(
+  queryable: Queryable,
+  name: string,
+  now: number,
+): Promise<UsedGrids> {
+  const { rows } = await queryable.query(
+    'SELECT layer_seconds, watermark, complete_to, period_seconds, drain_after_layers, ' +
+      'n.direct_seconds, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r ' +
+      'JOIN wide_cache_writers AS w ON w.name = r.name AND w.writer = r.writer ' +
+      'WHERE r.name = n.name AND r.first_sequence > w.floor ' +
+      'AND w.last_seen >= ? - 1000 * n.direct_seconds) AS missing_since ' +
+      'FROM wide_cache_names AS n JOIN wide_cache_grids AS g ON g.name = n.name ' +
+      'WHERE n.name = ? AND (g.used_at >= ? - 1000 * n.direct_seconds OR ' +
+      'g.used_at = (SELECT MAX(used_at) FROM wide_cache_grids WHERE name = n.name)) ' +
+      'ORDER BY g.id',
+    [now, name, now],
+  )
+  const missingSince = rows[0]?.['missing_since'] ?? null
+  return {
+    grids: rows.map((row) => ({
+      layers: new Layers(Number(row['layer_seconds'])),
+      watermark: Number(row['watermark']),
+      completeTo: Number(row['complete_to']),
+      periodSeconds: Number(row['period_seconds'] ?? NO_COLLECTOR.periodSeconds),
+      drainAfterLayers: Number(row['drain_after_layers'] ?? NO_COLLECTOR.drainAfterLayers),
+    })),
+    missingSince: missingSince === null ? undefined : Number(missingSince),
+    directMs: 1000 * Number(rows[0]?.['direct_seconds'] ?? 0),
+  }
+}
