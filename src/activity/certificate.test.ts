@@ -48,7 +48,7 @@ async function siteOn(database: Database, name: string) {
   }
   const certified: ActivityCertificate[] = []
   const closeAt = async (now: number, rowsMs = 9 * DAY_MS): Promise<void> => {
-    const kept = { rowsMs, valuesDays: 8, vanishedSeconds: 3_600 }
+    const kept = { rowsMs, valuesDays: 8, directSeconds: 75, vanishedSeconds: 3_600 }
     await removeOldVisits(database, { now, name }, kept, (one) => certified.push(one))
   }
   await record([START + HOUR_MS, START + HOUR_MS + 1_000, START + 2 * HOUR_MS, START + DAY_MS])

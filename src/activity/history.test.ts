@@ -45,7 +45,12 @@ async function commit(database: Database, name: string, visits: readonly Visit[]
 
 /** A collecting run's removal, until there is no more to do. */
 async function removeOld(database: Database, name: string, now: number, rowsMs = DAY_MS, days = 8) {
-  const retention = { rowsMs, valuesDays: days, vanishedSeconds: VANISHED_SECONDS }
+  const retention = {
+    rowsMs,
+    valuesDays: days,
+    directSeconds: 75,
+    vanishedSeconds: VANISHED_SECONDS,
+  }
   while (await removeOldVisits(database, { now, name }, retention));
 }
 

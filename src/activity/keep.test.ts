@@ -1,4 +1,5 @@
 /** Sites that keep sums alone, through the public entry points. */
+import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SILENT } from '../support/logger.js'
@@ -19,12 +20,11 @@ test('with keep: "sums" all figures are there, and no visit is stored', async ()
       database,
       collect: false,
       logger: SILENT,
-      statsTtlSeconds: 1,
+      ...SHORT_LAYERS,
       ...options,
     })
     for (const visitor of ['a', 'a', 'b']) activity.record({ visitor, page: '/page' })
-    await activity.flush()
-    await activity.drain({ all: true })
+    await inWindow(activity)
     return activity
   }
   const activity = await visited({ keep: 'sums' })

@@ -104,7 +104,7 @@ test('visitors of closed days are removed one statement at a time', async () => 
       return answer
     },
   })
-  const kept = { rowsMs: HOUR_MS, valuesDays: 1, vanishedSeconds: 3_600 }
+  const kept = { rowsMs: HOUR_MS, valuesDays: 1, directSeconds: 75, vanishedSeconds: 3_600 }
   await removeOldVisits(slow, { now, name: 'a' }, kept)
   assert.equal(underWay, 0)
   const { rows: left } = await database.query('SELECT COUNT(*) AS n FROM activity_visitors')

@@ -3,13 +3,17 @@ import { MISSING_SINCE } from '../wide-cache/ledger/sums.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import { sliceOf } from './sums.js'
 
-/** Figures of the window: all visits since `asOf - windowSeconds` that have been committed. */
+/** Figures of the window: the `windowSeconds` whole seconds up to that of `asOf`. */
 export interface ActivityStats {
   /** Length of the window, in seconds. */
   readonly windowSeconds: number
   /** Page views. */
   readonly pageViews: number
-  /** Different visitors among them, as far as they may be told apart. */
+  /**
+   * Visitors last seen since the window began, as far as they may be told apart; at most as many as
+   * page views. Exact unless somebody has come after `asOf`: who was last seen before the window
+   * ended, and comes again, still counts.
+   */
   readonly visitors: number
   /** The moment up to which all has been collected, in ISO 8601. */
   readonly asOf: string
@@ -38,24 +42,25 @@ export async function readStats(
   { name, asOf, stale }: Pick<ReadContext, 'name' | 'asOf' | 'stale'>,
   windowSeconds: number,
 ): Promise<ActivityStats> {
-  const from = Math.floor(asOf / 1000) - windowSeconds
+  const end = Math.floor(asOf / 1000)
+  const from = end - windowSeconds
   const slice = sliceOf(from)
   const { rows } = await database.query(
     'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds ' +
-      'WHERE name = ? AND second >= ?) AS page_views, ' +
+      'WHERE name = ? AND second >= ? AND second < ?) AS page_views, ' +
       // Only the slice in which the window begins is looked through for seconds.
       '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice > ?) + ' +
       '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice = ? AND ' +
       'last_second >= ?) AS visitors, ' +
       `(${MISSING_SINCE}) AS missing`,
-    [name, from, name, slice, name, slice, from, from * 1000, name, from * 1000],
+    [name, from, end, name, slice, name, slice, from, from * 1000, name, from * 1000],
   )
   // A sum is a DECIMAL in MySQL, which comes as a string.
   const pageViews = Number(rows[0]?.['page_views'])
   return {
     windowSeconds,
     pageViews,
-    visitors: Number(rows[0]?.['visitors']),
+    visitors: Math.min(pageViews, Number(rows[0]?.['visitors'])),
     asOf: new Date(asOf).toISOString(),
     stale,
     lower: pageViews,

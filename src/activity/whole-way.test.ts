@@ -210,7 +210,12 @@ class World {
   /** Two collectors close days and remove rows; SQL fails, until it does not. */
   async removeOld(valuesDays: number): Promise<void> {
     const collect = async (database: Database): Promise<void> => {
-      const retention = { rowsMs: 0, valuesDays, vanishedSeconds: VANISHED_SECONDS }
+      const retention = {
+        rowsMs: 0,
+        valuesDays,
+        directSeconds: 75,
+        vanishedSeconds: VANISHED_SECONDS,
+      }
       const context = { now: this.now, name: this.name }
       while (await removeOldVisits(database, context, retention));
     }
