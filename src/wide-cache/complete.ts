@@ -27,21 +27,18 @@ export function completeUpTo({ grids, missingSince, directMs }: UsedGrids, now: 
   let byWriters = false
   for (const grid of grids) {
     const { layers, watermark, completeTo, periodSeconds, drainAfterLayers } = grid
-    // If a clock was ahead, so are the watermark and what was written with it.
-    const drained = past(layers.endOf(watermark), now)
-    const early = past(completeTo, now)
+    const end = layers.endOf(watermark)
+    // If the clock was ahead, it has collectors, and what they wrote says nothing.
+    const drained = end <= now ? end : -Infinity
+    const early = completeTo <= now ? completeTo : -Infinity
     const brought = Math.max(drained, early)
-    byWriters ||= brought < direct
+    byWriters ||= brought < direct && end <= now
     asOf = Math.min(asOf, Math.max(brought, direct))
     const layerSeconds = early > drained ? finest : layers.seconds
     const dueSeconds = (drainAfterLayers + 1) * layerSeconds + behindSeconds(periodSeconds)
     due = Math.min(due, now - dueSeconds * 1000)
   }
   return { asOf, overdueMs: due - asOf, byWriters }
-}
-
-function past(moment: number, now: number): number {
-  return moment <= now ? moment : -Infinity
 }
 
 /** Returns the seconds that a collector which comes every `periodSeconds` may be behind. */

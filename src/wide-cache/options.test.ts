@@ -115,6 +115,16 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       /"flushMs" is 0; allowed: a whole number from 1 to 1500 milliseconds \(half of the/,
     ],
     [
+      { flushMs: 3_001, drainAfterLayers: 3 },
+      'RangeError',
+      /"flushMs" is 3001; allowed: a whole number from 1 to 3000 milliseconds/,
+    ],
+    [
+      { flushMs: 10_001, layerSeconds: 60 },
+      'RangeError',
+      /"flushMs" is 10001; allowed: a whole number from 1 to 10000 milliseconds/,
+    ],
+    [
       { collect: 'every minute' },
       'RangeError',
       /"collect" is "every minute"; allowed: a cron line/,

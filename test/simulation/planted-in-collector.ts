@@ -220,8 +220,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'figures say that they are complete up to layers that no collector has drained',
     file: 'complete.ts',
-    find: 'past(layers.endOf(watermark), now)',
-    replace: 'past(now, now)',
+    find: 'const end = layers.endOf(watermark)',
+    replace: 'const end = now',
     told: /though figures were complete/,
     seed: 11,
   },

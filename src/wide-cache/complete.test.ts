@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { completeUpTo } from './complete.js'
+import { Layers } from './layers.js'
+import type { UsedGrid, UsedGrids } from './used-grids.js'
+
+const SECOND = 1_000
+const NOW = 1_800_000_000_000
+
+/** A grid of three-second layers, drained up to so many seconds before now. */
+function grid(drainedAgo: number, more: Partial<UsedGrid> = {}): UsedGrid {
+  const layers = more.layers ?? new Layers(3)
+  return {
+    layers,
+    watermark: layers.at(NOW - drainedAgo * SECOND) - 1,
+    completeTo: 0,
+    periodSeconds: 3,
+    drainAfterLayers: 2,
+    ...more,
+  }
+}
+
+/** How many seconds ago all is in SQL, and whether that is stale, or brought by the writers. */
+function read(grids: readonly UsedGrid[], more: Partial<UsedGrids> = {}) {
+  const used = { grids, missingSince: undefined, directMs: 75 * SECOND, ...more }
+  const { asOf, overdueMs, byWriters } = completeUpTo(used, NOW)
+  return [(NOW - asOf) / SECOND, overdueMs > 0, byWriters]
+}
+
+test('figures end with the grid that is drained least far', () => {
+  assert.deepEqual(read([grid(6)]), [6, false, false])
+  assert.deepEqual(read([grid(6), grid(9), grid(3)]), [9, false, false])
+  assert.deepEqual(read([]), [0, false, false])
+})
+
+test('they are stale if the collectors of a grid are late by more than two of their periods', () => {
+  assert.deepEqual(read([grid(18)]), [18, false, false])
+  assert.deepEqual(read([grid(21)]), [21, true, false])
+  assert.deepEqual(read([grid(69, { periodSeconds: 30 })]), [69, false, false])
+  assert.deepEqual(read([grid(72, { periodSeconds: 30 })]), [72, true, false])
+  assert.deepEqual(read([grid(24, { drainAfterLayers: 4 })]), [24, false, false])
+})
+
+test('without collectors they end where living writers have committed all', () => {
+  assert.deepEqual(read([grid(75)]), [75, true, false])
+  assert.deepEqual(read([grid(3_600)]), [75, true, true])
+  assert.deepEqual(read([grid(6), grid(3_600)]), [75, true, true])
+})
+
+test('a row that is missing ends them, for as long as its writer may bring it', () => {
+  assert.deepEqual(read([grid(6)], { missingSince: NOW - 12_345 }), [12.345, false, false])
+  assert.deepEqual(read([grid(6)], { missingSince: NOW - 1_000 }), [6, false, false])
+  assert.deepEqual(read([grid(6)], { missingSince: NOW - 30_000 }), [30, true, false])
+  assert.deepEqual(read([grid(6)], { missingSince: NOW - 3_600_000 }), [75, true, false])
+})
+
+test('a watermark ahead of the clock says nothing, and they are stale', () => {
+  assert.deepEqual(read([grid(0)]), [0, false, false])
+  assert.deepEqual(read([grid(-3)]), [75, true, false])
+  assert.deepEqual(read([grid(6), grid(-7_200)]), [75, true, false])
+  assert.deepEqual(read([grid(6, { completeTo: NOW + 1 })]), [6, false, false])
+})
+
+test('long layers that were read early end them with the shortest ones', () => {
+  const long = { layers: new Layers(600), completeTo: NOW - 9 * SECOND }
+  assert.deepEqual(read([grid(6), grid(1_200, long)]), [9, false, false])
+  const late = { ...long, completeTo: NOW - 21 * SECOND }
+  assert.deepEqual(read([grid(6), grid(1_200, late)]), [21, true, false])
+})

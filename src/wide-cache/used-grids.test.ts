@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Database } from '../database/database.js'
+import { mysql } from '../database/mysql/mysql.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { table } from '../database/table.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { SHARED } from './ledger/grid-record.js'
+import { enterName } from './ledger/name-settings.js'
+import { readUsedGrids } from './used-grids.js'
+
+const NOW = 1_800_000_000_000
+const SECOND = 1_000
+const TWO_RANGES = [
+  [3, 3],
+  [8, 8],
+] as const
+
+const GRIDS = table(
+  'wide_cache_grids',
+  ['id'],
+  'name',
+  'width',
+  'layer_seconds',
+  'private_to',
+  'watermark',
+  'complete_to',
+  'moved_at',
+  'used_at',
+)
+const WRITERS = table(
+  'wide_cache_writers',
+  ['name', 'writer'],
+  'prefix',
+  'floor',
+  'floor_at',
+  'last_seen',
+)
+const RANGES = table(
+  'wide_cache_ranges',
+  ['name', 'writer', 'first_sequence'],
+  'last_sequence',
+  'issued',
+  'row_count',
+)
+
+/** A database with a name whose processes commit directly after 75 s. */
+async function site(open: () => Promise<Database>) {
+  const database = await open()
+  after(() => database.close())
+  await database.migrate(['wide-cache'])
+  const name = `used-${process.pid}-${Math.floor(performance.now() * 1_000)}`
+  let grids = 0
+  for (const directSeconds of [75, 60]) {
+    const settings = { cellTtlSeconds: 60, directSeconds, vanishedSeconds: 75, nameSettings: {} }
+    await enterName(database, { name, kind: 'rows', ...settings })
+  }
+  return {
+    database,
+    name,
+    grid: async (usedAt: number, watermark: number, privateTo = SHARED) => {
+      const id = Buffer.alloc(16, `${name} ${++grids}`.padStart(16).slice(-16))
+      await GRIDS.insert(database, [[id, name, grids, 3, privateTo, watermark, 0, NOW, usedAt]])
+    },
+    read: () => readUsedGrids(database, name, NOW),
+  }
+}
+
+const databases: [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+for (const [where, open] of databases) {
+  test(`${where}: grids count for as long as a frame of theirs may be on its way`, async () => {
+    const { database, name, grid, read } = await site(open)
+    assert.deepEqual(await read(), { grids: [], missingSince: undefined, directMs: 0 })
+    const watermarks = async () => (await read()).grids.map(({ watermark }) => watermark).sort()
+    await grid(NOW - 3_600 * SECOND, 1)
+    assert.deepEqual(await watermarks(), [1], 'the last one, however long ago')
+    assert.equal((await read()).directMs, 75 * SECOND, 'the longest that a process has given')
+    await grid(NOW - 75 * SECOND, 2)
+    assert.deepEqual(await watermarks(), [2])
+    await grid(NOW, 3, Buffer.alloc(16, 7))
+    await grid(NOW - 76 * SECOND, 4, Buffer.alloc(16, 8))
+    assert.deepEqual(await watermarks(), [2, 3], 'those in the memory of processes too')
+    await database.query(
+      'UPDATE wide_cache_grids SET period_seconds = 30, drain_after_layers = 4 ' +
+        'WHERE name = ? AND watermark = 3',
+      [name],
+    )
+    const timings = (await read()).grids.map(({ periodSeconds, drainAfterLayers }) =>
+      [periodSeconds, drainAfterLayers].join(),
+    )
+    assert.deepEqual(timings.sort(), ['10,2', '30,4'], 'each has that of its own collectors')
+  })
+
+  test(`${where}: a frame is missing if a later one has come, and its writer may bring it`, async () => {
+    const { database, name, grid, read } = await site(open)
+    await grid(NOW, 1)
+    const seen = [
+      // Nothing is missing.
+      { id: 1, floor: 4, floorAt: 100, lastSeen: NOW, ranges: [] },
+      // What is missing is below the floor, so its writer has let go of it.
+      { id: 2, floor: 9, floorAt: 200, lastSeen: NOW, ranges: [[9, 12]] },
+      // It has not been heard of for 75 s.
+      { id: 3, floor: 3, floorAt: 300, lastSeen: NOW - 75 * SECOND - 1, ranges: [[5, 6]] },
+      { id: 4, floor: 3, floorAt: 900, lastSeen: NOW - 75 * SECOND, ranges: [[4, 4]] },
+      { id: 5, floor: 3, floorAt: 500, lastSeen: NOW, ranges: TWO_RANGES },
+    ] as const
+    for (const { id, floor, floorAt, lastSeen, ranges } of seen) {
+      const writer = Buffer.alloc(16, id)
+      await WRITERS.insert(database, [[name, writer, 1, floor, floorAt, lastSeen]])
+      for (const [first, last] of ranges) {
+        await RANGES.insert(database, [[name, writer, first, last, 0, 1]])
+      }
+    }
+    assert.equal((await read()).missingSince, 500)
+    const settle = (id: number) =>
+      database.query('DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ?', [
+        name,
+        Buffer.alloc(16, id),
+      ])
+    await settle(5)
+    assert.equal((await read()).missingSince, 900)
+    await settle(4)
+    assert.equal((await read()).missingSince, undefined)
+  })
+}
