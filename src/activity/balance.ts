@@ -3,6 +3,7 @@
  * first visit, are the rows that the ledger has committed. All of them are written by the same
  * transactions, so one statement finds them equal at any time.
  */
+import { counted } from '../support/printable.js'
 import { type Database, DatabaseError, type Queryable, type SqlRow } from '../database/database.js'
 import type { BurstLogger } from '../support/logger.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
@@ -31,8 +32,8 @@ export function whyUnbalanced(balance: Balance): string | undefined {
   const { allPageViews, uncounted, committed } = balance
   const before = uncounted > 0 ? ` and had ${uncounted} before the first visit` : ''
   return (
-    `the hours have ${allPageViews} page views, and the ledger has committed ${committed} ` +
-    `rows${before}`
+    `the hours have ${counted(allPageViews, 'page view')}, and the ledger has committed ` +
+    `${counted(committed, 'row')}${before}`
   )
 }
 

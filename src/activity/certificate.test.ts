@@ -148,7 +148,7 @@ for (const [server, url] of SERVERS) {
       })
       assert.equal(
         certificateLine(name, first),
-        `wide-cache: 2026-05-17 of "${name}" is closed: 3 page views, 1 visitors, 0 late; ` +
+        `wide-cache: 2026-05-17 of "${name}" is closed: 3 page views, 1 visitor, 0 late; ` +
           'ledger: issued 4, committed 4, quarantined 0, dropped 0, outstanding 0, owed 0, ' +
           'lost 0, ' +
           'uncounted 0; no layer recounted; the books balance',
@@ -361,10 +361,10 @@ test('a collector recounts, says what differs, and logs the certificate of a day
     eventually(String(pattern), () => log.lines.some((line) => pattern.test(line)))
   await said(/rows and sums of "activity" differ: .* has 1 visits and activity_seconds 2;/)
   ahead = 2 * DAY_MS
-  await said(/is closed: 1 page views, 0 visitors, 0 late; .* it does not balance: 1 of/)
+  await said(/is closed: 1 page view, 0 visitors, 0 late; .* it does not balance: 1 of/)
   await database.query('DELETE FROM activity_hours')
   ahead += HOUR_MS
-  await said(/do not balance: the hours have 0 page views, and the ledger has committed 1 rows/)
+  await said(/do not balance: the hours have 0 page views, and the ledger has committed 1 row/)
   assert.equal(log.lines.length, 3)
   await collector.close()
 })

@@ -2,6 +2,7 @@
  * The certificate of a day: its figures, what the ledger had to say when it closed, and whether
  * they agree. One statement has all figures, so that a commit that is under way is no finding.
  */
+import { counted } from '../support/printable.js'
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
@@ -125,7 +126,7 @@ function certificateOf(day: number, row: SqlRow, keep: Keep): ActivityCertificat
   const late = closed ? number('day_late') : hourLate
   if (pageViews !== hourViews || late !== hourLate) {
     findings.push(
-      `the day has ${pageViews} page views, ${late} of them late, and its hours have ` +
+      `the day has ${counted(pageViews, 'page view')}, ${late} of them late, and its hours have ` +
         `${hourViews}, ${hourLate} of them late`,
     )
   }
@@ -191,14 +192,14 @@ export function certificateLine(name: string, certificate: ActivityCertificate):
         .join(', ')
     : 'none'
   return (
-    `wide-cache: ${day} of "${name}" is closed: ${pageViews} page views, ${visitors} visitors, ` +
-    `${late} late; ledger: ${rows}; ${recountsLine(certificate)}; ` +
+    `wide-cache: ${day} of "${name}" is closed: ${counted(pageViews, 'page view')}, ` +
+    `${counted(visitors, 'visitor')}, ${late} late; ledger: ${rows}; ${recountsLine(certificate)}; ` +
     (findings.length === 0 ? 'the books balance' : `it does not balance: ${findings.join('; ')}`)
   )
 }
 
 /** Results of recounts. */
 export function recountsLine({ keep, layers }: ActivityCertificate): string {
-  if (layers !== null) return `${layers} layers recounted and equal`
+  if (layers !== null) return `${counted(layers, 'layer')} recounted and equal`
   return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no layer recounted'
 }

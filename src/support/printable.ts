@@ -17,3 +17,8 @@ export function printableJson(value: unknown): string {
       .join(''),
   )
 }
+
+/** Returns a number with its noun: `1 frame`, `2 frames`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -50,8 +50,8 @@ export class Completeness {
     if (clock.elapsed() - this.#createdAt <= directMs) return
     logger.warnOnce(
       'no collector',
-      `wide-cache: nobody collects "${name}", so its figures are ${directMs / 1000} s old; ` +
-        collectorRemedy,
+      `wide-cache: no collector has brought anything of "${name}" to SQL for ` +
+        `${directMs / 1000} s, and its figures are so old; if none runs, ${collectorRemedy}`,
     )
   }
 }

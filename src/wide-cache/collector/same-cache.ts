@@ -22,13 +22,16 @@ interface SameCacheParts {
 /**
  * Tells whether the collectors of a name use the same cache as this process. Each rise of the
  * watermark records the newest mark that the collector's cache shows. Marks that this process's
- * cache never shows are in another one: each machine has a memcached of its own.
+ * cache never shows are in another one, unless it has lost its own ones: each machine has a
+ * memcached of its own.
  */
 export class SameCache {
   readonly #parts: SameCacheParts
   /** The newest mark compared, and, for each of the last few, whether the cache did not show it. */
   #newest = ''
   #missing: boolean[] = []
+  /** The newest mark of the cache's list when it was last looked at. */
+  #listed: string | undefined
   #apart = false
 
   constructor(parts: SameCacheParts) {
@@ -52,6 +55,10 @@ export class SameCache {
     if (!mark || mark === this.#newest || cache.scope === 'private') return
     if (!this.#shows(mark) && !(await this.#look(true))) return
     this.#newest = mark
+    // One cache that was flushed shows none of its older marks.
+    const hasLostList = this.#listed !== undefined && !this.#shows(this.#listed)
+    this.#listed = cache.namespace.newest?.toString('hex')
+    if (hasLostList && !this.#shows(mark)) return
     this.#missing = [...this.#missing, !this.#shows(mark)].slice(-MARKS_COMPARED)
     this.#judge()
   }

@@ -1,5 +1,6 @@
 import { DatabaseError } from '../../database/database.js'
 import type { BurstLogger } from '../../support/logger.js'
+import { counted } from '../../support/printable.js'
 import type { Frame } from '../frame.js'
 import type { CommitOptions, Ledger, Settled } from './ledger.js'
 import { RowsError } from './rows.js'
@@ -71,7 +72,7 @@ async function settleAlone(
   const settled = await ledger.quarantine([frame], reason, options)
   logger.warn(
     'quarantine',
-    `wide-cache: the database refuses a frame of ${frame.rowCount} rows (${reason}); it is ` +
+    `wide-cache: the database refuses a frame of ${counted(frame.rowCount, 'row')} (${reason}); it is ` +
       'kept in wide_cache_quarantine',
   )
   return settled

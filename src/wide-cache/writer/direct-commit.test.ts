@@ -122,7 +122,7 @@ test('a failed attempt is logged, never rejects, and waits twice as long each ti
     await clock.advance(1)
   }
   assert.equal(afterwards, 0)
-  assert.match(log.lines[0]!, /1 frames could not be committed directly and are kept/)
+  assert.match(log.lines[0]!, /this process keeps 1 frame that SQL has not taken directly/)
   world.fails = false
   await attempt()
   assert.equal(afterwards, 1)
@@ -189,14 +189,14 @@ test('the log says once why frames are committed directly, and 20 s later how ma
   assert.match(log.lines[0]!, BEGIN)
   await clock.advance(1)
   assert.equal(log.lines.length, 2)
-  assert.match(log.lines[1]!, /3 frames with 3 rows were committed directly/)
+  assert.match(log.lines[1]!, /directly; it has committed 3 frames with 3 rows/)
   assert.equal(clock.pending, 0)
   direct.tellEnd()
   direct.tell(frames.slice(0, 5), DOWN)
   direct.tellEnd()
   assert.equal(log.lines.length, 4)
   assert.match(log.lines[2]!, BEGIN)
-  assert.match(log.lines[3]!, /5 frames with 5 rows were committed directly/)
+  assert.match(log.lines[3]!, /directly; it has committed 5 frames with 5 rows/)
   assert.equal(clock.pending, 0, 'no timer is left')
 })
 

@@ -2,6 +2,7 @@ import { warnOfFailure } from '../../connections/warn-failure.js'
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
+import { counted } from '../../support/printable.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { frameBatches } from '../ledger/frame-batches.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
@@ -11,7 +12,7 @@ import type { HeldFrame, Outbox } from './outbox.js'
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_LAST_MS = 30_000
 
-/** Time without a direct commit before the log says that they are over. */
+/** Time without a direct commit before the log says that there are no more. */
 const QUIET_MS = 20_000
 
 /** Reason of direct commits: `code` tells one from another, `why` puts it in words. */
@@ -100,8 +101,8 @@ export class DirectCommit {
         logger,
         'direct commit',
         error,
-        `wide-cache: ${frames.length} frames could not be committed directly and are ` +
-          `kept: ${messageOf(error)}`,
+        `wide-cache: this process keeps ${counted(frames.length, 'frame')} that SQL has not ` +
+          `taken directly: ${messageOf(error)}`,
         now,
       )
     }
@@ -132,14 +133,15 @@ export class DirectCommit {
     this.#quiet = environment.clock.after(QUIET_MS, () => this.tellEnd())
   }
 
-  /** Says in the log that direct commits are over, if it has told of any. */
+  /** Says in the log that there are no more direct commits, if it has told of any. */
   tellEnd(): void {
     this.#quiet?.cancel()
     if (this.#told === undefined) return
     this.#parts.logger.recovered(
       `direct commits: ${this.#told}`,
-      `wide-cache: frames of "${this.#parts.settings.name}" go through the cache again; ` +
-        `${this.#toldFrames} frames with ${this.#toldRows} rows were committed directly`,
+      `wide-cache: this process commits no more frames of "${this.#parts.settings.name}" ` +
+        `directly; it has committed ${counted(this.#toldFrames, 'frame')} with ` +
+        counted(this.#toldRows, 'row'),
     )
     this.#told = undefined
     this.#toldFrames = this.#toldRows = 0

@@ -312,7 +312,7 @@ test('a placed, unconfirmed frame is committed directly after confirmSeconds', a
   assert.equal(committed.length, 0)
   await clock.advance(2_500)
   assert.deepEqual(committed, [{ writer: idOf(1), sequence: 0 }])
-  assert.match(log.lines.join('\n'), /directly: they waited 60 s in the cache/)
+  assert.match(log.lines.join('\n'), /directly: they were in the cache for 60 s/)
 })
 
 test('frames that collectors have brought just before are not committed directly', async () => {
@@ -471,7 +471,7 @@ test('flush() tells of no frames that came to SQL while it waited for others', a
   fail()
   await flushed
   await clock.advance(20_000)
-  assert.match(log.lines.at(-1)!, /2 frames with 2 rows were committed directly/)
+  assert.match(log.lines.at(-1)!, /directly; it has committed 2 frames with 2 rows/)
 })
 
 test('rows that are invalid, too large or over the bound are dropped and logged', async () => {
@@ -574,7 +574,7 @@ test('close() leaves rows in a shared cache if SQL fails, and reports the rest l
     assert.deepEqual(await close(), expected)
     assert.equal(
       log.lines.some((line) =>
-        /closed with 1 rows that neither cache nor database took during/.test(line),
+        /closed with 1 row that neither cache nor database took during/.test(line),
       ),
       expected.lost === 1,
     )

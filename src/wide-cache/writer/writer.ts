@@ -4,6 +4,7 @@ import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { Codec } from '../../support/codec.js'
+import { counted } from '../../support/printable.js'
 import { sealFrame } from '../frame.js'
 import type { GridSettings } from '../grid-options.js'
 import type { PublishedWatermark } from '../published-watermark.js'
@@ -302,9 +303,9 @@ export class Writer<Row> {
     if (report.lost > 0) {
       this.#parts.logger.warn(
         'lost',
-        `wide-cache: "${this.#parts.settings.name}" closed with ${report.lost} rows that neither ` +
-          'cache nor database took during close(): they are lost, unless one of them has them ' +
-          'all the same',
+        `wide-cache: "${this.#parts.settings.name}" closed with ${counted(report.lost, 'row')} that neither ` +
+          'cache nor database took during close(): lost, unless one of them has taken what it ' +
+          'did not answer for',
       )
     }
     return report
