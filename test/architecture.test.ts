@@ -35,7 +35,8 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ['engine', 'engine-parts', 'engine-settings'],
     ['operations'],
     ['collector', 'writer'],
-    ['cached-reads', 'complete', 'completeness', 'entering', 'live', 'published-watermark'],
+    ['cached-reads', 'completeness', 'entering', 'live', 'published-watermark'],
+    ['complete', 'used-grids'],
     ['ledger'],
     [
       'cached-read',

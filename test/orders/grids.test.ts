@@ -188,7 +188,6 @@ test('a name whose removal fails is found again until all of it is removed', asy
       const parts = partsOf(orders.actor('process'), { geometry: FEW_LAYERS })
       await enterGrid(orders, [parts])
       await orders.alone(async () => {
-        await enterName(parts.database, OWN)
         await parts.ledger.commit([new Sender(WRITER).frame(0)])
         await parts.ledger.keepForeign([Buffer.from('no frame')])
       })

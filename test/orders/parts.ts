@@ -89,7 +89,7 @@ export async function enterGrid(
   await orders.alone(async () => {
     await enterName(first.database, {
       name: NAME,
-      kind: 'a',
+      kind: 'rows',
       cellTtlSeconds: CELL_TTL_SECONDS,
       directSeconds: CONFIRM_SECONDS + 15,
       vanishedSeconds: CONFIRM_SECONDS + 15,

@@ -131,7 +131,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: '../connections/namespace.ts',
     find: "if (tries === LOOK_UP_TRIES) return 'foreign'",
     replace: "if (tries === LOOK_UP_TRIES) return 'own'",
-    told: /has come to database|use one namespace|closes with/,
+    told: /has come to database|use one namespace|closes with|the ledger answers/,
     seed: 30,
   },
   {

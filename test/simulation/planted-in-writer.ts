@@ -156,14 +156,6 @@ export const IN_WRITER: readonly PlantedBug[] = [
     seed: 6,
   },
   {
-    name: 'a writer whose clock is behind places by it all the same',
-    plant({ PublishedWatermark: { prototype } }) {
-      prototype.layerOf = (grid, moment) => grid.layers.at(moment)
-    },
-    told: /though figures were complete/,
-    seed: 979,
-  },
-  {
     name: 'one server that is down counts as the whole cache',
     plant({ Placer, CountingCache: { prototype } }) {
       const { append } = prototype

@@ -24,6 +24,9 @@ import { EPOCH, type World } from '../simulated-world/world.js'
 /** State of a row in one database. */
 type Fate = 'committed' | 'quarantined' | undefined
 
+/** Time for which the list of marks lives in the cache without a new one. */
+const MARKS_LIVE_MS = 24 * 3600_000
+
 /**
  * Time after two databases have parted in which frames may still be on their way to the wrong one.
  */
@@ -88,7 +91,9 @@ export class Truth {
   /** `read()` has told a process that all that was recorded before `asOf` is in SQL. */
   toldComplete({ name, missing }: WideCacheProcess, asOf: number): void {
     this.#completeTo = Math.max(this.#completeTo, asOf - EPOCH)
+    // What is older comes no more, or its writer has been away from SQL for so long.
     const directMs = 1000 * (this.#scenario.confirmSeconds + CONFIRM_MARGIN_SECONDS)
+    if (asOf - EPOCH <= this.#world.now - directMs) return
     for (const frame of missing) {
       const recordedAt = Math.min(...frame.rows.map((row) => row.recordedAt))
       this.#world.check(
@@ -249,10 +254,10 @@ export class Truth {
     )
   }
 
-  /** The clone has seen a mark, which no cache has lost since. */
+  /** The clone has seen a mark, which no cache has lost since, and which has not run out. */
   get #mustHaveParted(): boolean {
     const { clonesMustPart, cacheDisturbedAt } = this.#records
-    return clonesMustPart && cacheDisturbedAt === -Infinity
+    return clonesMustPart && cacheDisturbedAt === -Infinity && this.#world.now < MARKS_LIVE_MS
   }
 
   #foreign(row: RowTruth): void {

@@ -1,8 +1,9 @@
 // A site to be bundled. It visits itself and says what it has counted.
+import { setTimeout as delay } from 'node:timers/promises'
 import express from 'express'
 import { createActivity } from 'wide-cache'
 
-const activity = createActivity({ collect: false })
+const activity = createActivity({ layerSeconds: 1, statsTtlSeconds: 1 })
 const app = express()
 app.use(activity.middleware())
 app.use('/activity', activity.router())
@@ -16,9 +17,12 @@ const server = app.listen(0, '127.0.0.1', async () => {
       },
     })
   ).text()
-  await activity.flush()
-  await activity.drain({ all: true })
-  const { pageViews } = await (await fetch(`${origin}/activity`)).json()
+  const figures = async () => (await fetch(`${origin}/activity`)).json()
+  let { pageViews } = await figures()
+  for (const until = Date.now() + 60_000; pageViews < 1 && Date.now() < until;) {
+    await delay(100)
+    ;({ pageViews } = await figures())
+  }
   const widget = await (await fetch(`${origin}/activity/widget.js`)).text()
   server.closeAllConnections()
   server.close()

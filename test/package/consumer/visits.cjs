@@ -1,12 +1,13 @@
 // What a newcomer's site does, with the embedded defaults: takes visits through Express, reads them
 // back.
 const { once } = require('node:events')
+const { setTimeout: delay } = require('node:timers/promises')
 
 exports.visits = async function visits(
   { createActivity, WideCache, memory, sqlite, CacheError },
   express,
 ) {
-  const activity = createActivity({ collect: false })
+  const activity = createActivity({ layerSeconds: 1, statsTtlSeconds: 1 })
   const app = express()
   app.use(activity.middleware())
   app.use('/activity', activity.router())
@@ -21,9 +22,12 @@ exports.visits = async function visits(
       })
     ).text()
   }
-  await activity.flush()
-  await activity.drain({ all: true })
-  const { pageViews, visitors } = await (await fetch(`${origin}/activity`)).json()
+  const figures = async () => (await fetch(`${origin}/activity`)).json()
+  let { pageViews, visitors } = await figures()
+  for (const until = Date.now() + 60_000; pageViews < 3 && Date.now() < until;) {
+    await delay(100)
+    ;({ pageViews, visitors } = await figures())
+  }
   const widget = await (await fetch(`${origin}/activity/widget.js`)).text()
   const { committed, lost } = await activity.ledger()
   server.closeAllConnections()
