@@ -33,7 +33,7 @@ test('figures end with the grid that is drained least far', () => {
   assert.deepEqual(read([]), [0, false, false])
 })
 
-test('they are stale if the collectors of a grid are late by more than two of their periods', () => {
+test('they are stale if the collectors of a grid are late by more than two periods', () => {
   assert.deepEqual(read([grid(18)]), [18, false, false])
   assert.deepEqual(read([grid(21)]), [21, true, false])
   assert.deepEqual(read([grid(69, { periodSeconds: 30 })]), [69, false, false])

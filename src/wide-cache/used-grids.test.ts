@@ -95,7 +95,7 @@ for (const [where, open] of databases) {
     assert.deepEqual(timings.sort(), ['10,2', '30,4'], 'each has that of its own collectors')
   })
 
-  test(`${where}: a frame is missing if a later one has come, and its writer may bring it`, async () => {
+  test(`${where}: a frame is missing if a later one has come from its writer`, async () => {
     const { database, name, grid, read } = await site(open)
     await grid(NOW, 1)
     const seen = [

@@ -33,7 +33,7 @@ const LONGEST_TURN_MS = 200
 const SAYS_THAT_A_CLOCK_STEPPED = /clock/i
 
 describe('a clock steps', { concurrency: true }, () => {
-  test('the database’s clock is 2 hours ahead for 15 s: figures go on, and are marked', async () => {
+  test('the database’s clock is 2 hours ahead for 15 s: figures go on, marked', async () => {
     let aheadMs = 0
     const sql = mysql(await sharedMysqlUrl())
     const log = keptLog()

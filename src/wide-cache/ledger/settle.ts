@@ -72,8 +72,8 @@ async function settleAlone(
   const settled = await ledger.quarantine([frame], reason, options)
   logger.warn(
     'quarantine',
-    `wide-cache: the database refuses a frame of ${counted(frame.rowCount, 'row')} (${reason}); it is ` +
-      'kept in wide_cache_quarantine',
+    `wide-cache: the database refuses a frame of ${counted(frame.rowCount, 'row')} (${reason}); ` +
+      'it is kept in wide_cache_quarantine',
   )
   return settled
 }

@@ -176,8 +176,8 @@ export class Upkeep {
     if (sameCache.apart) return { code: 'apart', why: 'the collectors use another cache' }
     if (!due.every((frame) => frame.placed)) return { code: 'unplaced', why: placer.why }
     const why =
-      `they were in the cache for ${settings.confirmSeconds} s, and no collector has brought them ` +
-      'to SQL'
+      `they were in the cache for ${settings.confirmSeconds} s, and no collector has brought ` +
+      'them to SQL'
     return { code: 'unconfirmed', why }
   }
 }

@@ -303,7 +303,8 @@ export class Writer<Row> {
     if (report.lost > 0) {
       this.#parts.logger.warn(
         'lost',
-        `wide-cache: "${this.#parts.settings.name}" closed with ${counted(report.lost, 'row')} that neither ` +
+        `wide-cache: "${this.#parts.settings.name}" closed with ` +
+          `${counted(report.lost, 'row')} that neither ` +
           'cache nor database took during close(): lost, unless one of them has taken what it ' +
           'did not answer for',
       )
