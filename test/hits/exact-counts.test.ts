@@ -18,7 +18,7 @@ const HITS_A_RECORDER = 20_000
 const KILLS = 4
 const GRID = {
   name: 'site',
-  repeatSeconds: 2,
+  repeatSeconds: 4,
   layerSeconds: 1,
   drainAfterLayers: 2,
   closeTimeoutMs: 20_000,
