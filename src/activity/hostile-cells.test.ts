@@ -12,6 +12,7 @@ import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { keptLog } from '../support/kept-log.fixture.js'
+import { FIRST_HEADER } from '../wide-cache/frame.fixture.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../wide-cache/frame.js'
 import { Grid } from '../wide-cache/grid.js'
 import { createActivity } from './site-activity.js'
@@ -56,16 +57,7 @@ const mutated = fc
     const end = visitCodec.encode(visit, row, ROW_LENGTH_BYTES)
     row.writeUInt32BE(end - ROW_LENGTH_BYTES)
     const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), row.subarray(0, end)])
-    const header = {
-      sequence: 0,
-      issued: 0,
-      floor: 0,
-      floorIssued: 0,
-      floorAt: 0,
-      dropped: 0,
-      rowCount: 1,
-    }
-    sealFrame(bytes, header, randomBytes(16), STAMP)
+    sealFrame(bytes, FIRST_HEADER, randomBytes(16), STAMP)
     for (const [at, value] of changes) bytes[at % bytes.length] = value
     return bytes
   })

@@ -12,17 +12,18 @@ const frames = fc
     sequence: count,
     issued: count,
     floorDistance: fc.nat({ max: 1000 }),
+    floorAt: count,
     dropped: count,
     rows: fc.array(fc.uint8Array({ maxLength: 50 }), { minLength: 1, maxLength: 5 }),
   })
-  .map(({ writer, sequence, issued, floorDistance, dropped, rows }) => {
+  .map(({ writer, sequence, issued, floorDistance, floorAt, dropped, rows }) => {
     const floor = Math.max(0, sequence - floorDistance)
     const header = {
       sequence,
       issued,
       floor,
       floorIssued: Math.max(0, issued - floorDistance),
-      floorAt: 0,
+      floorAt,
       dropped,
       rowCount: rows.length,
     }

@@ -4,6 +4,7 @@ import type { Cache } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { systemClock } from '../support/clock.js'
 import { jsonCodec } from '../support/codec.js'
+import { FIRST_HEADER } from './frame.fixture.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from './frame.js'
 import { Grid } from './grid.js'
 import { readLive } from './live.js'
@@ -17,15 +18,7 @@ function frameOf(row: unknown, sequence: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + ROW_LENGTH_BYTES + text.length)
   bytes.writeUInt32BE(text.length, HEADER_BYTES)
   text.copy(bytes, HEADER_BYTES + ROW_LENGTH_BYTES)
-  const header = {
-    sequence,
-    issued: sequence,
-    floor: 0,
-    floorIssued: 0,
-    floorAt: 0,
-    dropped: 0,
-    rowCount: 1,
-  }
+  const header = { ...FIRST_HEADER, sequence, issued: sequence }
   sealFrame(bytes, header, Buffer.alloc(16, 1), STAMP)
   return bytes
 }

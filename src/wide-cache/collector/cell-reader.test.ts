@@ -4,6 +4,7 @@ import { CacheError } from '../../cache/cache.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
+import { FIRST_HEADER } from '../frame.fixture.js'
 import { HEADER_BYTES, sealFrame } from '../frame.js'
 import { Grid } from '../grid.js'
 import { CellReader } from './cell-reader.js'
@@ -15,16 +16,7 @@ const MINUTE_MS = 60_000
 function frameOf(sequence: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + 8)
   bytes.writeUInt32BE(4, HEADER_BYTES)
-  const header = {
-    sequence,
-    issued: 0,
-    floor: 0,
-    floorIssued: 0,
-    floorAt: 0,
-    dropped: 0,
-    rowCount: 1,
-  }
-  sealFrame(bytes, header, Buffer.alloc(16, 1), STAMP)
+  sealFrame(bytes, { ...FIRST_HEADER, sequence }, Buffer.alloc(16, 1), STAMP)
   return bytes
 }
 

@@ -27,12 +27,17 @@ export class Sender {
 
   frame(
     sequence: number,
-    options: { floor?: number; rows?: unknown[]; dropped?: number } = {},
+    options: { floor?: number; floorAt?: number; rows?: unknown[]; dropped?: number } = {},
   ): Frame {
     const known = this.#frames.get(sequence)
     if (known) return known
     assert.equal(sequence, this.#frames.size, 'frames are made in their order')
-    const { floor = 0, rows = [`${this.id.toString('hex')}:${sequence}`], dropped = 0 } = options
+    const {
+      floor = 0,
+      floorAt = 0,
+      rows = [`${this.id.toString('hex')}:${sequence}`],
+      dropped = 0,
+    } = options
     const parts = rows.flatMap((row) => {
       const bytes = Buffer.from(JSON.stringify(row))
       const length = Buffer.alloc(ROW_LENGTH_BYTES)
@@ -47,7 +52,7 @@ export class Sender {
         issued: this.issued,
         floor,
         floorIssued: this.#frames.get(floor)?.issued ?? this.issued,
-        floorAt: 0,
+        floorAt,
         dropped,
         rowCount: rows.length,
       },

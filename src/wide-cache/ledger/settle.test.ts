@@ -3,19 +3,17 @@ import { test } from 'node:test'
 import { type DatabaseErrorCategory, DatabaseError } from '../../database/database.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
+import { FIRST_HEADER } from '../frame.fixture.js'
 import type { Frame } from '../frame.js'
 import type { CommitOptions, Settled } from './ledger.js'
 import { RowsError } from './rows.js'
 import { type FrameLedger, settle } from './settle.js'
 
 const frame = (sequence: number): Frame => ({
+  ...FIRST_HEADER,
   writer: 'ab',
   sequence,
   issued: sequence,
-  floor: 0,
-  floorIssued: 0,
-  floorAt: 0,
-  dropped: 0,
   rowCount: 2,
   bytes: Buffer.alloc(0),
 })

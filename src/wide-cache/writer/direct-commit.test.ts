@@ -8,7 +8,8 @@ import { BurstLogger } from '../../support/logger.js'
 import type { Frame } from '../frame.js'
 import type { Settled } from '../ledger/ledger.js'
 import { DirectCommit } from './direct-commit.js'
-import { type HeldFrame, Outbox } from './outbox.js'
+import { heldFrame } from './held-frame.fixture.js'
+import { Outbox } from './outbox.js'
 
 /**
  * An outbox with ten frames of one row, committed five at a time, and a ledger that fails while
@@ -17,21 +18,7 @@ import { type HeldFrame, Outbox } from './outbox.js'
 function bench() {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const outbox = new Outbox(1e6)
-  const frames = Array.from({ length: 10 }, (_, sequence): HeldFrame => ({
-    writer: 'ab',
-    sequence,
-    issued: sequence,
-    floor: 0,
-    floorIssued: 0,
-    floorAt: 0,
-    dropped: 0,
-    rowCount: 1,
-    bytes: Buffer.alloc(1),
-    openedAt: 0,
-    closedAt: 0,
-    placed: false,
-    placing: undefined,
-  }))
+  const frames = Array.from({ length: 10 }, (_, n) => heldFrame(n, { writer: 'ab' }))
   for (const frame of frames) outbox.add(frame)
   const world: { fails: boolean; prefix: number; hold: Promise<void> | undefined } = {
     fails: false,

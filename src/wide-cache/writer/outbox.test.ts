@@ -4,25 +4,12 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { frameBatches } from '../ledger/frame-batches.js'
+import { heldFrame } from './held-frame.fixture.js'
 import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
 
 /** A frame that takes 1,000 bytes, if not said otherwise. */
 function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
-  return {
-    writer: '',
-    sequence,
-    issued: sequence,
-    floor: 0,
-    floorIssued: 0,
-    floorAt: 0,
-    dropped: 0,
-    rowCount: 1,
-    bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES),
-    openedAt: 0,
-    closedAt: 0,
-    placed,
-    placing: undefined,
-  }
+  return heldFrame(sequence, { placed, bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES) })
 }
 
 function outbox(maxBytes: number, frames: HeldFrame[]): Outbox {

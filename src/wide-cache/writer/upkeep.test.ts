@@ -2,27 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemEnvironment } from '../../support/environment.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
+import { heldFrame } from './held-frame.fixture.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 import { Upkeep } from './upkeep.js'
-
-/** A frame that has been closed at 0 and is in no cell. */
-function frame(sequence: number): HeldFrame {
-  return {
-    writer: '',
-    sequence,
-    issued: sequence,
-    floor: 0,
-    floorIssued: 0,
-    floorAt: 0,
-    dropped: 0,
-    rowCount: 1,
-    bytes: Buffer.alloc(10),
-    openedAt: 0,
-    closedAt: 0,
-    placed: false,
-    placing: undefined,
-  }
-}
 
 /** An upkeep of two frames that neither the cache nor SQL has taken. */
 function bench() {
@@ -57,7 +39,7 @@ function bench() {
     } as never,
     place: async (held) => world.onPlace(held),
   })
-  const frames = [frame(0), frame(1)]
+  const frames = [heldFrame(0), heldFrame(1)]
   for (const held of frames) {
     outbox.add(held)
     upkeep.begin(held)
