@@ -4,11 +4,15 @@ import { test } from 'node:test'
 import { DatabaseError } from '../../src/database/database.js'
 import { NameDrain } from '../../src/wide-cache/collector/name-drain.js'
 import { completeUpTo } from '../../src/wide-cache/complete.js'
+import { MAX_FLUSH_MS } from '../../src/wide-cache/grid-options.js'
 import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
 import { readUsedGrids } from '../../src/wide-cache/used-grids.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { DRAIN_AFTER_LAYERS, enterGrid, GEOMETRY, type Parts, partsOf, writerOf } from './parts.js'
 import { committed, LAYER_MS, NAME } from './wide-cache.js'
+
+/** Age at which what lies in long layers is in SQL, after a run. */
+const PASSED_MS = (DRAIN_AFTER_LAYERS + 2) * LAYER_MS + MAX_FLUSH_MS
 
 const LONG = { ...GEOMETRY, layerSeconds: 600 }
 interface Row {
@@ -67,7 +71,7 @@ test('what lies in long layers is in SQL when figures go past it', async () => {
       const { append, drain, look } = await start(orders)
       await orders.alone(() => append('before'))
       const at = orders.actor('reader').environment.clock.now()
-      await orders.pass((DRAIN_AFTER_LAYERS + 2) * LAYER_MS)
+      await orders.pass(PASSED_MS)
       await orders.together({
         collector: drain,
         reader: async () => {
@@ -87,18 +91,18 @@ test('a process with long layers that comes back during a run is not overtaken',
     async (orders) => {
       const { append, drain, look } = await start(orders)
       await orders.alone(drain)
-      await orders.pass((DRAIN_AFTER_LAYERS + 2) * LAYER_MS)
+      await orders.pass(PASSED_MS)
       await orders.together({
         collector: drain,
         writer: () => append('back'),
         reader: async () => void (await look()),
       })
-      await orders.pass((DRAIN_AFTER_LAYERS + 2) * LAYER_MS)
+      await orders.pass(PASSED_MS)
       await orders.together({ collector: drain, reader: async () => void (await look()) })
       assert.deepEqual(committed(orders), ['back'])
       const asOf = await orders.alone(look)
       const now = orders.actor('reader').environment.clock.now()
-      assert(asOf > now - (DRAIN_AFTER_LAYERS + 2) * LAYER_MS, 'and figures are not older')
+      assert(asOf > now - PASSED_MS, 'and figures are not older')
     },
     { preemptions: 1 },
   )

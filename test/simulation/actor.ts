@@ -5,7 +5,7 @@ import { WatchedDatabase } from './watched-database.js'
 import type { Protocol } from './protocol.js'
 import type { WideCacheProcess } from './process.js'
 import { MAX_OUTBOX_BYTES, type Records, ROW_ID_BYTES, type RowTruth } from './records.js'
-import type { Scenario } from './scenario.js'
+import { flushMsOf, type Scenario } from './scenario.js'
 import { WatchedCache } from './watched-cache.js'
 import { COMMIT_AND_CHAIN, INSERT_ROWS } from './watched-database-server.js'
 import type { World } from '../simulated-world/world.js'
@@ -61,7 +61,7 @@ export class Actor {
       drainAfterLayers: scenario.drainAfterLayers,
       cellTtlSeconds: scenario.cellTtlSeconds,
       confirmSeconds: scenario.confirmSeconds,
-      flushMs: scenario.flushMs,
+      flushMs: flushMsOf(scenario, process.geometry),
       closeTimeoutMs: scenario.closeTimeoutMs,
       maxFrameBytes: scenario.bigRows ? BIG_FRAME_BYTES : SMALL_FRAME_BYTES,
       maxOutboxBytes: MAX_OUTBOX_BYTES,

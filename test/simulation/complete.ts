@@ -1,18 +1,18 @@
 import { EPOCH } from '../simulated-world/world.js'
 import type { FrameTruth, Records } from './records.js'
-import type { Scenario } from './scenario.js'
+import { flushMsOf, type Scenario } from './scenario.js'
 
-/**
- * Greatest difference between the time of a frame's first row and the moment at which it is closed.
- */
+/** Longest time by which a frame is closed too late, if its process does not stand still. */
 const RIGHT_MS = 2_000
 
 /**
  * Whether the writer of a frame had the database's time: not before it has known the database's
  * clock, nor when that has stepped.
  */
-export function isTimedRightly({ closedAt, held }: FrameTruth): boolean {
-  return Math.abs(EPOCH + closedAt - held.openedAt) < RIGHT_MS
+export function isTimedRightly(scenario: Scenario, frame: FrameTruth): boolean {
+  const { closedAt, held, process } = frame
+  const flushMs = flushMsOf(scenario, process.geometry)
+  return Math.abs(EPOCH + closedAt - held.openedAt) < flushMs + RIGHT_MS
 }
 
 /**
@@ -36,7 +36,7 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     quiet &&
     closedAt >= records.calmSince &&
     !process.closing &&
-    isTimedRightly(frame) &&
+    isTimedRightly(scenario, frame) &&
     process.servers.every((server) => server.up)
   )
 }

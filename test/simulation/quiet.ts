@@ -2,6 +2,7 @@ import type { Actor } from './actor.js'
 import { processOf } from '../simulated-world/simulated-process.js'
 import { rowsIn } from './records.js'
 import type { Run } from './run.js'
+import { flushMsOf } from './scenario.js'
 import { gridsOf, writersOf } from './schema.js'
 import { truthOf } from './reports.js'
 import type { Site } from './site.js'
@@ -162,7 +163,7 @@ export async function checkApart(run: Run): Promise<void> {
   const [actor] = away
   const before = actor!.process.frames.length
   run.append(actor!, 5)
-  await world.pass(5000)
+  await world.pass(5000 + flushMsOf(scenario, actor!.process.geometry))
   actor!.process.kill('is killed')
   const { truth } = actor!.process.site
   await world.pass(60_000)

@@ -9,7 +9,7 @@ import { HoldUps } from './hold-ups.js'
 import type { Protocol } from './protocol.js'
 import { WideCacheProcess } from './process.js'
 import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
-import type { Scenario } from './scenario.js'
+import { flushMsOf, type Scenario } from './scenario.js'
 import { gridsOf, hasMark, isCell, marksKeyOf } from './schema.js'
 import { Site } from './site.js'
 import { SimulatedCacheServer, serverOf } from '../simulated-world/simulated-cache-server.js'
@@ -181,7 +181,7 @@ export class Run {
     if (!world.faulty || writers.length === 0) return
     const writer = world.random.pick(writers)
     this.append(writer, 2)
-    world.after(this.scenario.flushMs + 50, () => {
+    world.after(flushMsOf(this.scenario, writer.process.geometry) + 50, () => {
       if (writer.process.alive) this.replace(writer)
     })
   }
@@ -208,7 +208,7 @@ export class Run {
         this.append(actor, 3)
         // Suspended, as the machine of a laptop is: a process that goes on trying for a day would
         // take the simulation long.
-        world.after(scenario.flushMs + 1, () => {
+        world.after(flushMsOf(scenario, actor.process.geometry) + 1, () => {
           actor.process.stalledUntil = end
         })
         world.after(scenario.pauseMs + 1, () => this.append(actor, 2))

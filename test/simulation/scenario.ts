@@ -1,3 +1,4 @@
+import { MAX_FLUSH_MS } from '../../src/wide-cache/grid-options.js'
 import type { Random } from '../simulated-world/random.js'
 
 /** Width and layer length of a grid. */
@@ -72,6 +73,15 @@ export interface Scenario {
   readonly holdUps: number
 }
 
+/**
+ * Time that a frame gathers rows: in a grid of long layers as long as a process may be told to.
+ */
+export function flushMsOf({ flushMs, drainAfterLayers }: Scenario, { layerSeconds }: Geometry) {
+  const half = ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
+  return layerSeconds < LONG_LAYER_SECONDS ? flushMs : Math.min(half, MAX_FLUSH_MS)
+}
+
+const LONG_LAYER_SECONDS = 20
 const HOUR_MS = 3600_000
 /** A step that the world catches up with before the run ends. */
 const SHORT_STEP_MS = 30_000

@@ -120,7 +120,7 @@ export class Truth {
         const comeFrom = new Set<string>()
         for (const frame of frames.toReversed()) {
           const { writer } = frame.held
-          if (!isTimedRightly(frame)) return []
+          if (!isTimedRightly(this.#scenario, frame)) return []
           if (this.settled(frame)) comeFrom.add(writer)
           else if (comeFrom.has(writer) && frame.letGoAt === undefined) missing.push(frame)
         }

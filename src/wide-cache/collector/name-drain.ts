@@ -1,6 +1,7 @@
 import { CacheError } from '../../cache/cache.js'
 import type { Looked, NamespacedCache } from '../../connections/namespaced-cache.js'
 import type { Grid } from '../grid.js'
+import { MAX_FLUSH_MS } from '../grid-options.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainReport, newReport } from './drain-report.js'
 import { type Drained, type DrainParts, GridDrain } from './grid-drain.js'
@@ -139,9 +140,11 @@ export class NameDrain {
     const state = this.#known.get(idOf(grid))!
     const finest = this.#finest!
     if (grid.layerSeconds === finest.layerSeconds) return
-    // Before the cells are read: what was recorded so long ago is in them.
+    // Before the cells are read: what was recorded so long ago has left its open frame, and is in
+    // them.
     const now = watch.estimate ?? 0
-    const completeTo = finest.layers.endOf(finest.layers.at(now) - settings.drainAfterLayers)
+    const present = finest.layers.at(now) - settings.drainAfterLayers
+    const completeTo = finest.layers.endOf(present) - MAX_FLUSH_MS
     if (completeTo <= Math.max(grid.layers.endOf(newest), state.completeTo)) return
     if (!(await young.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)
