@@ -89,8 +89,8 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       name,
       clock: engine.clock,
       logger,
-      forward: (time, visitor, { page, dimensions }) =>
-        writer.append({ time, visitor, page, dimensions }),
+      forward: (time, visitor, { page, dimensions }, recordedAt) =>
+        writer.append({ time, visitor, page, dimensions }, recordedAt),
       got: 'record() got',
       withPrivateCache: 'count one visitor several times',
     })
@@ -180,7 +180,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       top: (dimension, query) => this.top(dimension, query),
       ledger: () => this.ledger(),
     }
-    return dashboardRouter(source, options, this.#logger, this.#engine.environment.clock)
+    return dashboardRouter(source, options, this.#logger, this.#engine.clock)
   }
 
   certificate(day: string): Promise<ActivityCertificate> {
@@ -205,9 +205,10 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     }))
   }
 
-  #timeOf(at: unknown): number {
-    const { clock } = this.#engine
-    const time = types.isDate(at) ? Date.prototype.getTime.call(at) : (at ?? clock.now())
+  /** Returns the time that a visit is said to be of; `undefined`: now. */
+  #timeOf(at: unknown): number | undefined {
+    if (at === undefined || at === null) return undefined
+    const time = types.isDate(at) ? Date.prototype.getTime.call(at) : at
     if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.floor(time)
     this.#views.refused(
       'at',
@@ -215,6 +216,6 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       'a Date, or milliseconds since 1970',
       'the visit counts as of now',
     )
-    return clock.now()
+    return undefined
   }
 }

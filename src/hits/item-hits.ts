@@ -87,7 +87,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       name: gridName,
       clock: engine.clock,
       logger,
-      forward: (time, viewer, item) => writer.append({ time, viewer, item }),
+      forward: (time, viewer, item, recordedAt) =>
+        writer.append({ time, viewer, item }, recordedAt),
       got: 'a hit has',
       withPrivateCache: 'count the hits of one viewer several times',
     })

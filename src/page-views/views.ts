@@ -46,8 +46,8 @@ export class Views<Subject> {
       pseudonymizer.pseudonymize(subject, identity, userAgent)
   }
 
-  /** Counts a view of another time. */
-  countAt(time: number, subject: Subject, identity: string | undefined): void {
+  /** Counts a view of `time`; `undefined`: of now. */
+  countAt(time: number | undefined, subject: Subject, identity: string | undefined): void {
     this.#pseudonymizer.pseudonymize(subject, identity, undefined, time)
   }
 

@@ -24,11 +24,14 @@ interface Visit {
 interface Process {
   pseudonymizer: Pseudonymizer<string>
   visits: Visit[]
+  /** When they were recorded. */
+  recorded: number[]
   log: KeptLog
 }
 
 function start(cache: Cache, clock: ManualClock, secret = async () => SECRET): Process {
   const visits: Visit[] = []
+  const recorded: number[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
   const pseudonymizer = new Pseudonymizer<string>({
@@ -37,9 +40,12 @@ function start(cache: Cache, clock: ManualClock, secret = async () => SECRET): P
     name: 'activity',
     clock,
     logger,
-    forward: (time, visitor, page) => visits.push({ time, visitor, page }),
+    forward: (time, visitor, page, recordedAt) => {
+      visits.push({ time, visitor, page })
+      recorded.push(recordedAt)
+    },
   })
-  return { pseudonymizer, visits, log }
+  return { pseudonymizer, visits, recorded, log }
 }
 
 /** The hash that a process gives an identity now. */
@@ -69,6 +75,21 @@ test('visits wait for the salt, and then have a hash that tells visitors apart',
   assert.equal(anna.length, 12)
   assert(anna.equals(again) && !anna.equals(berta))
   assert.equal(hashOf(one, 'anna'), anna.toString('hex'))
+})
+
+test('each visit tells when it was recorded, whatever its time, though it waited', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(memory({ now: clock.elapsed }), clock)
+  one.pseudonymizer.pseudonymize('/', 'anna')
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 7)
+  one.pseudonymizer.pseudonymize('/', undefined, undefined, 7)
+  const forwarded = one.pseudonymizer.forwarded()
+  await clock.advance(1)
+  await forwarded
+  one.pseudonymizer.pseudonymize('/', 'anna', undefined, 7)
+  const times = one.visits.map(({ time }) => time)
+  assert.deepEqual(times, [7, NOON, 7, 7])
+  assert.deepEqual(one.recorded, [NOON, NOON, NOON, NOON + 1])
 })
 
 test('the same address with another user agent is another visitor', async () => {

@@ -15,16 +15,22 @@ const PATIENCE_MS = 1_000
 const MAX_WAITING = 1_000
 
 /**
- * Takes a visit on: when it was, a hash of who the visitor is (`null` where that is unknown), and
- * its subject, which is a page or an item.
+ * Takes a visit on: when it was, a hash of who the visitor is (`null` where that is unknown), its
+ * subject, which is a page or an item, and when it was recorded.
  */
-export type Forward<Subject> = (time: number, visitor: Buffer | null, subject: Subject) => void
+export type Forward<Subject> = (
+  time: number,
+  visitor: Buffer | null,
+  subject: Subject,
+  recordedAt: number,
+) => void
 
 interface WaitingVisit<Subject> {
   readonly subject: Subject
   readonly identity: string
   readonly userAgent: string
   readonly time: number
+  readonly recordedAt: number
 }
 
 /**
@@ -60,28 +66,27 @@ export class Pseudonymizer<Subject> {
 
   /**
    * Forwards a visit to `subject`, now or within five seconds. Without identity: without a visitor.
-   * `userAgent`: what tells visitors of one identity (an address) from each other.
+   * `userAgent`: what tells visitors of one identity (an address) from each other. `at`: the time
+   * of the visit; by default, now.
    */
-  pseudonymize(
-    subject: Subject,
-    identity: string | undefined,
-    userAgent = '',
-    time = this.#clock.now(),
-  ): void {
-    if (identity === undefined) return this.#forward(time, null, subject)
+  pseudonymize(subject: Subject, identity: string | undefined, userAgent = '', at?: number): void {
+    const recordedAt = this.#clock.now()
+    const time = at ?? recordedAt
+    if (identity === undefined) return this.#forward(time, null, subject, recordedAt)
     const salt = this.#salt.current()
     if (salt) {
       const visitor = this.#under(salt).of(bounded(identity), bounded(userAgent))
-      return this.#forward(time, visitor, subject)
+      return this.#forward(time, visitor, subject, recordedAt)
     }
     if (this.#gaveUp || this.#waiting.length >= MAX_WAITING) {
-      return this.#forward(time, null, subject)
+      return this.#forward(time, null, subject, recordedAt)
     }
     this.#waiting.push({
       subject,
       identity: bounded(identity),
       userAgent: bounded(userAgent),
       time,
+      recordedAt,
     })
     this.#deadline ??= this.#clock.after(this.#patienceMs, () => this.#release(undefined))
   }
@@ -113,8 +118,8 @@ export class Pseudonymizer<Subject> {
     this.#deadline = undefined
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { subject, identity, userAgent, time } of waiting) {
-      this.#forward(time, hashes?.of(identity, userAgent) ?? null, subject)
+    for (const { subject, identity, userAgent, time, recordedAt } of waiting) {
+      this.#forward(time, hashes?.of(identity, userAgent) ?? null, subject, recordedAt)
     }
     const whenForwarded = this.#whenForwarded
     this.#whenForwarded = []

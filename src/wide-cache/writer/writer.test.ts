@@ -42,6 +42,8 @@ function bench(
     entered: 0,
   }
   const placed: number[] = []
+  /** Moments whose layers frames were given. */
+  const moments: number[] = []
   const committed: { writer: string; sequence: number }[] = []
   /** Times of the direct commits that were tried, done or not. */
   const tried: number[] = []
@@ -75,7 +77,10 @@ function bench(
       add: (_: string, bytes: Buffer) => cached(bytes),
     } as never,
     published: {
-      layerOf: (its, moment) => its.layers.at(moment),
+      layerOf: (its, moment) => {
+        moments.push(moment)
+        return its.layers.at(moment)
+      },
       refresh: async () => undefined,
       hasPassed: () => false,
     },
@@ -134,6 +139,7 @@ function bench(
     world,
     writer,
     placed,
+    moments,
     committed,
     tried,
     said,
@@ -245,6 +251,20 @@ test('a frame closes when it is half a second old, full, or flushed, and is plac
   await clock.advance(500)
   assert.equal(placed.length, 5)
   assert.equal(writer.totals()?.issued, 13)
+})
+
+test('a frame goes to the layer of its oldest row, though the row has waited before', async () => {
+  const { writer, moments, clock } = bench()
+  await clock.advance(20_000)
+  writer.append('now', 20_000)
+  writer.append('waited', 17_000)
+  writer.append('now, too')
+  await clock.advance(500)
+  writer.append('waited', 18_000)
+  await clock.advance(500)
+  writer.append('now')
+  await clock.advance(500)
+  assert.deepEqual(moments, [17_000, 18_000, 21_000])
 })
 
 test('a full frame that a flush has placed is not placed again by its timer', async () => {

@@ -91,7 +91,7 @@ export class Writer<Row> {
   readonly #direct: DirectCommit
   readonly #upkeep: Upkeep
   #flushTimer: Timer | undefined
-  /** Time of the first row of the open frame, in milliseconds since the Unix epoch. */
+  /** Time of the oldest row of the open frame, in milliseconds since the Unix epoch. */
   #openedAt = 0
   #issued = 0
   #dropped = 0
@@ -143,8 +143,12 @@ export class Writer<Row> {
     }
   }
 
-  /** Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick. */
-  append(row: Row): void {
+  /**
+   * Takes a row into the open frame. Never throws, never waits, no I/O on the caller's tick.
+   * `recordedAt`: when it was recorded, in milliseconds since the Unix epoch, where it has waited
+   * since; the frame then goes to the layer of that time, where it is not too old.
+   */
+  append(row: Row, recordedAt?: number): void {
     this.#issued++
     if (this.#closed || !this.#hasRoom()) return this.#drop()
     let fits: boolean
@@ -170,15 +174,17 @@ export class Writer<Row> {
       )
       return this.#drop()
     }
-    if (this.#open.rowCount === MAX_FRAME_ROWS) return this.#placeSoon(this.#closeFrame())
     if (this.#open.rowCount === 1) {
       const { clock } = this.#parts.environment
-      this.#openedAt = clock.now()
+      this.#openedAt = recordedAt ?? clock.now()
       this.#flushTimer = clock.after(this.#parts.settings.flushMs, () => {
         this.#flushTimer = undefined
         void this.#place(this.#closeFrame())
       })
+    } else if (recordedAt !== undefined && recordedAt < this.#openedAt) {
+      this.#openedAt = recordedAt
     }
+    if (this.#open.rowCount === MAX_FRAME_ROWS) this.#placeSoon(this.#closeFrame())
   }
 
   /**
