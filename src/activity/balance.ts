@@ -3,9 +3,9 @@
  * first visit, are the rows that the ledger has committed. All of them are written by the same
  * transactions, so one statement finds them equal at any time.
  */
-import { counted } from '../support/printable.js'
 import { type Database, DatabaseError, type Queryable, type SqlRow } from '../database/database.js'
 import type { BurstLogger } from '../support/logger.js'
+import { counted } from '../support/printable.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 /** The sides of the law, at one moment. */

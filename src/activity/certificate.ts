@@ -2,10 +2,10 @@
  * The certificate of a day: its figures, what the ledger had to say when it closed, and whether
  * they agree. One statement has all figures, so that a commit that is under way is no finding.
  */
-import { counted } from '../support/printable.js'
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
+import { counted } from '../support/printable.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
 import { ALL_VIEWS, whyUnbalanced } from './balance.js'
 import { HOURS_A_DAY } from './books.js'

@@ -1,8 +1,8 @@
 /** Sites that keep sums alone, through the public entry points. */
-import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SILENT } from '../support/logger.js'
+import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
 import { createActivity } from './site-activity.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'

@@ -53,6 +53,9 @@ test('visits are kept a day, or as long as the window needs them', () => {
   assert.equal(hours({ retentionHours: 48 }), 48)
   assert.equal(hours({ windowSeconds: 48 * 3600 }), 49)
   assert.equal(hours({ windowSeconds: 3600, retentionHours: 1, cellTtlSeconds: 1800 }), 1.5)
+  // Without a collector the window ends 75 s ago.
+  const short = { windowSeconds: 3600, retentionHours: 1, cellTtlSeconds: 30 }
+  assert.equal(activitySettings(short).keepSeconds, 3675)
 })
 
 /** Options that are wrong, what is thrown, and what its message names. */

@@ -171,7 +171,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
   } = given(options)
   const checkedName = identifier('name', name)
   const grid = gridSettings(gridOptions)
-  const { layerSeconds, cellTtlSeconds, vanishedSeconds, logger } = grid
+  const { layerSeconds, vanishedSeconds, logger } = grid
 
   const window = integer(
     'windowSeconds',
@@ -193,8 +193,8 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     name: checkedName,
     windowSeconds: window,
     statsTtlSeconds: integer('statsTtlSeconds', statsTtlSeconds, 1, 86_400, 'seconds'),
-    // The window ends at the newest drained layer, and that may be as old as cells live.
-    keepSeconds: Math.max(hours * 3600, window + cellTtlSeconds),
+    // The window ends at `asOf`, and what it holds may come as late as cells live.
+    keepSeconds: Math.max(hours * 3600, window + vanishedSeconds),
     retentionGiven: retentionHours !== undefined,
     skip: optionalFunction(
       'skip',

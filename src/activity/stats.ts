@@ -17,7 +17,10 @@ export interface ActivityStats {
   readonly visitors: number
   /** The moment up to which all has been collected, in ISO 8601. */
   readonly asOf: string
-  /** The figures are older than they should be: no collector comes. */
+  /**
+   * `asOf` is longer ago than it should be: no collector comes, a row is missing for long, or the
+   * database's clock has been ahead.
+   */
   readonly stale: boolean
   /** Page views of the window that are certain: those in SQL, the same number as `pageViews`. */
   readonly lower: number

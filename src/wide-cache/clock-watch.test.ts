@@ -158,6 +158,53 @@ test('a machine that has slept records the time that has passed', async () => {
   assert.equal(watch.clock.now(), time.database)
 })
 
+test('a host whose clock is set right has not slept', async () => {
+  for (const apart of [-3_600_000, -10_000]) {
+    const { time, watch, read, pass } = bench()
+    time.wall += apart
+    await read()
+    pass(1_000)
+    time.wall -= apart
+    assert.equal(watch.clock.now(), time.database)
+  }
+})
+
+test('after a leap of the wall clock no reading is recent', async () => {
+  const { time, watch, pass } = bench()
+  let asked = 0
+  const queryable = { now: async () => (asked++, time.database) }
+  await watch.recent(queryable)
+  await watch.recent(queryable)
+  assert.equal(asked, 1)
+  pass(1_000)
+  time.wall += 3_001
+  await watch.recent(queryable)
+  assert.equal(asked, 2)
+  await watch.recent(queryable)
+  assert.equal(asked, 2)
+})
+
+test('an answer that comes late does not set the clock back', async () => {
+  const { time, watch, read, pass } = bench()
+  await read()
+  pass(8_000)
+  time.delay = 4_000
+  await read()
+  assert(Math.abs(watch.clock.now() - time.database) <= 0.001 * 12_000 + 1)
+  assert(watch.clock.now() <= time.database, 'nor ahead')
+  // What a late answer has hidden, the next one shows.
+  time.database -= 2_500
+  await read()
+  time.delay = 0
+  await read()
+  assert.equal(watch.clock.now(), time.database)
+  // A step back is a step, however late the answer.
+  time.delay = 4_000
+  time.database -= 60_000
+  await read()
+  assert.equal(watch.clock.now(), time.database - time.delay)
+})
+
 test('a slow answer and a little drift are no steps', async () => {
   const { time, watch, read, pass, log } = bench()
   time.delay = 4_000

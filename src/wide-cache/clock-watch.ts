@@ -45,6 +45,11 @@ export class ClockWatch {
   readonly #clock: Clock
   readonly #logger: BurstLogger
   #last: Reading | undefined
+  /**
+   * Milliseconds by which the database's clock is ahead of the monotonic clock, for what is
+   * recorded: an answer was made between its question and its arrival, so a late one says little.
+   */
+  #ahead = 0
   /** Moment since which the database's clock has run in step with the monotonic clock. */
   #steadySince = 0
   /** Moment since which it has also agreed with the wall clock. */
@@ -75,11 +80,16 @@ export class ClockWatch {
    */
   async recent(queryable: Pick<Queryable, 'now'>): Promise<number> {
     const { estimate } = this
-    const isRecent = this.#last && this.#clock.elapsed() - this.#last.answered < RECENT_MS
+    const last = this.#last
+    const isRecent =
+      last && this.#clock.elapsed() - last.answered < RECENT_MS && this.#leapSince(last) === 0
     return isRecent && estimate !== undefined ? Math.floor(estimate) : this.now(queryable)
   }
 
-  /** The database's clock now, by its last reading; `undefined` before the first. */
+  /**
+   * The database's clock now, by its last reading, and never ahead of what that has shown;
+   * `undefined` before the first.
+   */
   get estimate(): number | undefined {
     return this.#last && this.#last.database + this.#clock.elapsed() - this.#last.answered
   }
@@ -127,13 +137,18 @@ export class ClockWatch {
   }
 
   #time(): number {
-    const wall = this.#clock.now()
     const last = this.#last
-    if (!last) return wall
-    const passed = this.#clock.elapsed() - last.answered
-    // The monotonic clock stands still while the machine sleeps.
-    const slept = wall - last.wall - passed
-    return Math.floor(last.database + passed + (slept > TOLD_APART_MS ? slept : 0))
+    if (!last) return this.#clock.now()
+    // The monotonic clock stands still while the machine sleeps. A wall clock that was wrong may
+    // have been set right instead.
+    const slept = this.apartMs === 0 ? this.#leapSince(last) : 0
+    return Math.floor(this.#ahead + this.#clock.elapsed() + slept)
+  }
+
+  /** Milliseconds by which the wall clock has leapt forward since a reading; 0: it has not. */
+  #leapSince({ wall, answered }: Reading): number {
+    const leap = this.#clock.now() - wall - (this.#clock.elapsed() - answered)
+    return leap > TOLD_APART_MS ? leap : 0
   }
 
   #compare(reading: Reading): void {
@@ -156,6 +171,9 @@ export class ClockWatch {
           reading.answered - last.answered,
         )
       : 0
+    const [least, most] = [reading.database - reading.answered, reading.database - reading.asked]
+    const carried = last ? this.#ahead - DRIFT * (reading.answered - last.answered) : least
+    this.#ahead = database === 0 ? Math.min(most, Math.max(least, carried)) : least
     if (database !== 0) this.#steadySince = reading.answered
     if (database < 0) this.#wentBackAt = reading.answered
     const isFar = this.#areFarApart(reading)

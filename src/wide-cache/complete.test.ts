@@ -6,6 +6,8 @@ import type { UsedGrid, UsedGrids } from './used-grids.js'
 
 const SECOND = 1_000
 const NOW = 1_800_000_000_000
+/** Time that the answer about the grids has taken. */
+const ANSWERED_MS = 2_000
 
 /** A grid of three-second layers, drained up to so many seconds before now. */
 function grid(drainedAgo: number, more: Partial<UsedGrid> = {}): UsedGrid {
@@ -23,14 +25,13 @@ function grid(drainedAgo: number, more: Partial<UsedGrid> = {}): UsedGrid {
 /** How many seconds ago all is in SQL, and whether that is stale, or brought by the writers. */
 function read(grids: readonly UsedGrid[], more: Partial<UsedGrids> = {}) {
   const used = { grids, missingSince: undefined, directMs: 75 * SECOND, ...more }
-  const { asOf, overdueMs, byWriters } = completeUpTo(used, NOW)
+  const { asOf, overdueMs, byWriters } = completeUpTo(used, NOW, NOW + ANSWERED_MS)
   return [(NOW - asOf) / SECOND, overdueMs > 0, byWriters]
 }
 
 test('figures end with the grid that is drained least far', () => {
   assert.deepEqual(read([grid(6)]), [6, false, false])
   assert.deepEqual(read([grid(6), grid(9), grid(3)]), [9, false, false])
-  assert.deepEqual(read([]), [0, false, false])
 })
 
 test('they are stale if the collectors of a grid are late by more than two periods', () => {
@@ -44,7 +45,24 @@ test('they are stale if the collectors of a grid are late by more than two perio
 test('without collectors they end where living writers have committed all', () => {
   assert.deepEqual(read([grid(75)]), [75, true, false])
   assert.deepEqual(read([grid(3_600)]), [75, true, true])
-  assert.deepEqual(read([grid(6), grid(3_600)]), [75, true, true])
+  assert.deepEqual(read([grid(6), grid(3_600)]), [75, true, false], 'another grid has collectors')
+  assert.deepEqual(read([grid(3_600), grid(3_600)]), [75, true, true])
+})
+
+test('without any grid nothing is known to be there', () => {
+  const { asOf, overdueMs } = completeUpTo(
+    { grids: [], missingSince: undefined, directMs: 0 },
+    NOW,
+    NOW,
+  )
+  assert.deepEqual([asOf, overdueMs > 0], [0, true])
+})
+
+test('a layer that is drained while the grids are read is not ahead of the clock', () => {
+  const layers = new Layers(1)
+  const oneSecond = (ago: number) => grid(0, { layers, watermark: layers.at(NOW - ago) - 1 })
+  assert.deepEqual(read([oneSecond(-2_000)]), [0, false, false])
+  assert.deepEqual(read([oneSecond(-3_000)]), [75, true, false])
 })
 
 test('a row that is missing ends them, for as long as its writer may bring it', () => {
@@ -58,7 +76,7 @@ test('a watermark ahead of the clock says nothing, and they are stale', () => {
   assert.deepEqual(read([grid(0)]), [0, false, false])
   assert.deepEqual(read([grid(-3)]), [75, true, false])
   assert.deepEqual(read([grid(6), grid(-7_200)]), [75, true, false])
-  assert.deepEqual(read([grid(6, { completeTo: NOW + 1 })]), [6, false, false])
+  assert.deepEqual(read([grid(6, { completeTo: NOW + ANSWERED_MS + 1 })]), [6, false, false])
 })
 
 test('long layers that were read early end them with the shortest ones', () => {

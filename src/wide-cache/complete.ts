@@ -9,30 +9,37 @@ export interface Complete {
   readonly asOf: number
   /** Time by which it is longer ago than it should be; negative: it is not. */
   readonly overdueMs: number
-  /** Whether writers bring their rows, because no collector does. */
+  /** Whether writers bring all rows, because no collector has come for long. */
   readonly byWriters: boolean
 }
 
 /**
- * Returns the moment up to which all rows are in SQL, from what SQL says at `now`. A row lies in
- * the layer of its time, or is missing of a writer whose later frames have come.
+ * Returns the moment up to which all rows are in SQL, from what it said when it was asked at `now`
+ * and answered at `answered`. A row lies in the layer of its time, or is missing of a writer whose
+ * later frames have come.
  */
-export function completeUpTo({ grids, missingSince, directMs }: UsedGrids, now: number): Complete {
+export function completeUpTo(
+  { grids, missingSince, directMs }: UsedGrids,
+  now: number,
+  answered: number,
+): Complete {
+  // Nobody has entered the name, or somebody has deleted it.
+  if (grids.length === 0) return { asOf: 0, overdueMs: now, byWriters: false }
   // What no collector has brought by then, its writer has: so the figures go on without
   // collectors, only later.
   const direct = now - directMs
   const finest = Math.min(...grids.map(({ layers }) => layers.seconds))
   let asOf = missingSince === undefined ? now : Math.max(missingSince, direct)
   let due = now
-  let byWriters = false
+  let byWriters = true
   for (const grid of grids) {
     const { layers, watermark, completeTo, periodSeconds, drainAfterLayers } = grid
     const end = layers.endOf(watermark)
     // If the clock was ahead, it has collectors, and what they wrote says nothing.
-    const drained = end <= now ? end : -Infinity
-    const early = completeTo <= now ? completeTo : -Infinity
+    const drained = end <= answered ? end : -Infinity
+    const early = completeTo <= answered ? completeTo : -Infinity
     const brought = Math.max(drained, early)
-    byWriters ||= brought < direct && end <= now
+    byWriters &&= brought < direct && end <= answered
     asOf = Math.min(asOf, Math.max(brought, direct))
     const layerSeconds = early > drained ? finest : layers.seconds
     const dueSeconds = (drainAfterLayers + 1) * layerSeconds + behindSeconds(periodSeconds)

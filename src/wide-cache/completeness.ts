@@ -37,7 +37,7 @@ export class Completeness {
     const { settings, database, watch } = this.#parts
     const now = await watch.now(database)
     const used = await readUsedGrids(database, settings.name, now)
-    const { asOf, overdueMs, byWriters } = completeUpTo(used, now)
+    const { asOf, overdueMs, byWriters } = completeUpTo(used, now, watch.estimate ?? now)
     if (byWriters) this.#warnOfNoCollector(used.directMs)
     const staleAt = now - overdueMs + settings.readTtlSeconds * 1000 + MEMO_MS
     return { asOf, stale: overdueMs > 0, staleAt, readAt: now }

@@ -58,7 +58,7 @@ export function engineParts<Row>(
   environment: Environment,
   heldMs: () => number,
 ): EngineParts<Row> {
-  const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, codec, commit } = settings
+  const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, flushMs, codec, commit } = settings
   const { clock, newId } = environment
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
   const watch = new ClockWatch(clock, logger)
@@ -68,6 +68,7 @@ export function engineParts<Row>(
     name,
     geometry: settings,
     drainAfterLayers,
+    flushMs,
     owner: newId(),
     scope,
     newId,
@@ -99,9 +100,11 @@ export function engineParts<Row>(
     record,
     sameCache,
     async compare() {
+      // By this a process records that does not collect, or is at rest.
+      const now = await watch.recent(database)
       await sameCache.compare()
       // Unused for so long that it was forgotten.
-      if (record.grid) await record.renewUse(database, watch.clock.now())
+      if (record.grid) await record.renewUse(database, now)
       else await enter(database)
     },
     published: new PublishedWatermark({

@@ -22,6 +22,9 @@ import { Writer } from './writer/writer.js'
 /** Longest time that a live reading waits for the published watermark. */
 const LIVE_PATIENCE_MS = 100
 
+/** Longest time that a process waits at its end until its private grid is given up. */
+const RETIRE_MS = 500
+
 /**
  * Puts the writer, the collector and the ledger of one name together. Does not know what the rows
  * are: activity, hits or a WideCache hand in how they are committed, kept and told of.
@@ -129,14 +132,19 @@ export class Engine<Row> {
     const report = await this.writer.close()
     await Promise.race([Promise.all([this.#collector?.end(), this.connections.idle()]), timeout])
     await this.writer.end(timeout)
-    await Promise.race([this.#retireGrid().catch(() => undefined), timeout])
+    await this.#retireGrid()
     await this.connections.releaseBy(timeout)
     return report
   }
 
-  /** Nothing can come any more from a grid that ends with its process: figures need not wait. */
+  /**
+   * Gives up a grid that ends with its process, so that figures need not wait for it. If SQL does
+   * not answer, it ages out. Never rejects.
+   */
   async #retireGrid(): Promise<void> {
-    const { record } = this.#parts
-    if (this.cache.scope === 'private' && record.grid) await record.retire(this.database)
+    const { record, clock } = this.#parts
+    if (this.cache.scope !== 'private' || !record.grid) return
+    const retired = record.retire(this.database).catch(() => undefined)
+    await Promise.race([retired, sleep(clock, RETIRE_MS)])
   }
 }

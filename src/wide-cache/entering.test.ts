@@ -30,6 +30,7 @@ test('a new grid is complete up to the oldest row that its process may hold', as
       name: 'test',
       geometry: settings,
       drainAfterLayers: 2,
+      flushMs: 50,
       owner: newId(),
       scope: 'shared',
       newId,

@@ -27,7 +27,7 @@ export interface GridOptions {
   drainAfterLayers?: number | undefined
   /**
    * Milliseconds from the first row of a frame until it is sent. At most half of the time from the
-   * end of a layer until it is drained, which is `(drainAfterLayers - 1) * layerSeconds`, and 5000.
+   * end of a layer until it is drained, which is `(drainAfterLayers - 1) * layerSeconds`.
    * @default 50
    */
   flushMs?: number | undefined
@@ -131,8 +131,7 @@ const DEFAULT_PERIOD_SECONDS = 10
  */
 export const CONFIRM_MARGIN_SECONDS = 15
 
-/** Longest `flushMs` of any grid: what a collector reads early is so much older. */
-export const MAX_FLUSH_MS = 5_000
+const MAX_FLUSH_MS = 10_000
 
 /** Longest `confirmSeconds`: a frame may take as long to reach SQL as a cell lives. */
 const MAX_CONFIRM_SECONDS = MAX_TTL_SECONDS + CONFIRM_MARGIN_SECONDS

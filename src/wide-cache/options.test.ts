@@ -120,9 +120,9 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
       /"flushMs" is 3001; allowed: a whole number from 1 to 3000 milliseconds/,
     ],
     [
-      { flushMs: 5_001, layerSeconds: 60 },
+      { flushMs: 10_001, layerSeconds: 60 },
       'RangeError',
-      /"flushMs" is 5001; allowed: a whole number from 1 to 5000 milliseconds/,
+      /"flushMs" is 10001; allowed: a whole number from 1 to 10000 milliseconds/,
     ],
     [
       { collect: 'every minute' },

@@ -5,7 +5,8 @@ import type { GridSettings } from './grid-options.js'
 import { keepsLease, LEASE_MS } from './ledger/grid-record.js'
 
 /**
- * Longest time that a frame is placed ahead of the process's own clock, whatever the cache says.
+ * Longest time that a frame is placed ahead of the database's clock as the process knows it,
+ * whatever the cache says.
  */
 export const MAX_AHEAD_MS = 60_000
 
@@ -16,7 +17,8 @@ const PUBLISHED = /^(\d{1,15})( ended)?$/
  * The watermark of a grid as its collector publishes it in the cache, before it reads the cells
  * below. A writer looks at it after it has placed a frame: either the collector finds the frame, or
  * the writer sees that its layer was passed, and places it again (the pattern of Dekker's mutual
- * exclusion). So it does not matter how far the writer's clock is behind, up to a minute. It also
+ * exclusion). So it does not matter how far the writer's reading of the database's clock is behind,
+ * up to a minute. It also
  * tells that a collector is alive: it lives in the cache for as long as the lease of the collector
  * that has published it.
  *
@@ -81,9 +83,9 @@ export class PublishedWatermark {
   }
 
   /**
-   * Returns the layer for a frame of `moment`, by the process's wall clock: the layer of that
-   * moment. If the watermark as last read shows the clock to be behind, returns the present layer
-   * of the collector.
+   * Returns the layer for a frame of `moment`: the layer of that moment. If the watermark as last
+   * read shows the process's reading of the clock to be behind, returns the present layer of the
+   * collector.
    */
   layerOf(grid: Grid, moment: number): number {
     const own = grid.layers.at(moment)

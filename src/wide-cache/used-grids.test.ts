@@ -25,6 +25,7 @@ const GRIDS = table(
   'private_to',
   'watermark',
   'complete_to',
+  'flush_ms',
   'moved_at',
   'used_at',
 )
@@ -60,7 +61,7 @@ async function site(open: () => Promise<Database>) {
     name,
     grid: async (usedAt: number, watermark: number, privateTo = SHARED) => {
       const id = Buffer.alloc(16, `${name} ${++grids}`.padStart(16).slice(-16))
-      await GRIDS.insert(database, [[id, name, grids, 3, privateTo, watermark, 0, NOW, usedAt]])
+      await GRIDS.insert(database, [[id, name, grids, 3, privateTo, watermark, 0, 50, NOW, usedAt]])
     },
     read: () => readUsedGrids(database, name, NOW),
   }
@@ -79,10 +80,10 @@ for (const [where, open] of databases) {
     await grid(NOW - 3_600 * SECOND, 1)
     assert.deepEqual(await watermarks(), [1], 'the last one, however long ago')
     assert.equal((await read()).directMs, 75 * SECOND, 'the longest that a process has given')
-    await grid(NOW - 75 * SECOND, 2)
+    await grid(NOW - 165 * SECOND, 2)
     assert.deepEqual(await watermarks(), [2])
     await grid(NOW, 3, Buffer.alloc(16, 7))
-    await grid(NOW - 76 * SECOND, 4, Buffer.alloc(16, 8))
+    await grid(NOW - 166 * SECOND, 4, Buffer.alloc(16, 8))
     assert.deepEqual(await watermarks(), [2, 3], 'those in the memory of processes too')
     await database.query(
       'UPDATE wide_cache_grids SET period_seconds = 30, drain_after_layers = 4 ' +

@@ -28,14 +28,22 @@ export interface UsedGrids {
   readonly directMs: number
 }
 
+/**
+ * Time for which a grid counts beyond `directSeconds`: a process that has rested for less than a
+ * minute places a frame at once, and records its use of the grid each half minute.
+ */
+const UNRECORDED_USE_MS = 90_000
+
 /** Timing of a grid whose first collector is yet to come. */
 const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
 
 /**
- * Reads all grids of a name, private ones of other processes too, that were used within the longest
- * `directSeconds` of its processes, and the grid that was used last. And whether a frame is missing
- * of a writer though a later one has come: it waits in its process, or another layer, or the cache
- * has lost it. A writer that SQL has not heard of for `directSeconds` brings nothing more.
+ * Reads all grids of a name, private ones of other processes too, of which rows may be on their way
+ * by the longest `directSeconds` of its processes, and the grid that was used last.
+ *
+ * Also reads whether a frame of a writer is missing though a later one has come: it waits in its
+ * process, or in another layer, or the cache has lost it. A writer that SQL has not heard of for
+ * `directSeconds` brings nothing more.
  */
 export async function readUsedGrids(
   queryable: Queryable,
@@ -49,7 +57,8 @@ export async function readUsedGrids(
       'WHERE r.name = n.name AND r.first_sequence > w.floor ' +
       'AND w.last_seen >= ? - 1000 * n.direct_seconds) AS missing_since ' +
       'FROM wide_cache_names AS n JOIN wide_cache_grids AS g ON g.name = n.name ' +
-      'WHERE n.name = ? AND (g.used_at >= ? - 1000 * n.direct_seconds OR ' +
+      `WHERE n.name = ? AND (g.used_at >= ? - ${UNRECORDED_USE_MS} - ` +
+      '1000 * n.direct_seconds OR ' +
       'g.used_at = (SELECT MAX(used_at) FROM wide_cache_grids WHERE name = n.name)) ' +
       'ORDER BY g.id',
     [now, name, now],

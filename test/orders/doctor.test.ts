@@ -17,7 +17,12 @@ const MARKS = 60
 /** A collector that puts its marks; each is in the grid's row once the watermark has risen. */
 async function collector({ cache, database, environment }: Ports): Promise<() => Promise<void>> {
   const { clock, newId } = environment
-  const grid = { name: 'site', geometry: { width: 1, layerSeconds: 1 }, drainAfterLayers: 2 }
+  const grid = {
+    name: 'site',
+    geometry: { width: 1, layerSeconds: 1 },
+    drainAfterLayers: 2,
+    flushMs: 50,
+  }
   const record = new GridRecord({ ...grid, owner: newId(), scope: 'shared', newId })
   const { namespace } = namespaced(cache, {
     database,

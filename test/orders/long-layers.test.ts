@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { DatabaseError } from '../../src/database/database.js'
 import { NameDrain } from '../../src/wide-cache/collector/name-drain.js'
 import { completeUpTo } from '../../src/wide-cache/complete.js'
-import { MAX_FLUSH_MS } from '../../src/wide-cache/grid-options.js'
 import { WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'
 import { readUsedGrids } from '../../src/wide-cache/used-grids.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
@@ -12,7 +11,7 @@ import { DRAIN_AFTER_LAYERS, enterGrid, GEOMETRY, type Parts, partsOf, writerOf 
 import { committed, LAYER_MS, NAME } from './wide-cache.js'
 
 /** Age at which what lies in long layers is in SQL, after a run. */
-const PASSED_MS = (DRAIN_AFTER_LAYERS + 2) * LAYER_MS + MAX_FLUSH_MS
+const PASSED_MS = (DRAIN_AFTER_LAYERS + 2) * LAYER_MS
 
 const LONG = { ...GEOMETRY, layerSeconds: 600 }
 interface Row {
@@ -56,7 +55,7 @@ function unlessDatabaseFails(error: unknown): undefined {
 /** Returns the moment up to which figures are complete, once SQL has all that it should. */
 async function look(orders: Orders, reader: Parts, recorded: readonly Row[]): Promise<number> {
   const now = await reader.database.now()
-  const { asOf } = completeUpTo(await readUsedGrids(reader.database, NAME, now), now)
+  const { asOf } = completeUpTo(await readUsedGrids(reader.database, NAME, now), now, now)
   const rows = committed(orders)
   for (const { row, at } of recorded) {
     assert(at >= asOf || rows.includes(row), `${row} is ${asOf - at} ms older than the figures`)

@@ -21,7 +21,7 @@ import { commitTexts, emptyTable, LAYER_MS, NAME } from './wide-cache.js'
 
 export const DRAIN_AFTER_LAYERS = 2
 export const CONFIRM_SECONDS = 60
-const CELL_TTL_SECONDS = 20
+const CELL_TTL_SECONDS = 10
 
 /** Age of the watermark of the new grid, in seconds. */
 const NEW_GRID_SECONDS = 5
@@ -38,6 +38,7 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     name,
     geometry,
     drainAfterLayers: DRAIN_AFTER_LAYERS,
+    flushMs: 50,
     owner: newId(),
     scope: 'shared',
     newId,

@@ -194,7 +194,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace: 'restarts += watermark > -Infinity ? 1 : 0',
     with: FEW_RESTARTS,
     told: /WatermarkMoved/,
-    seed: 8,
+    seed: 9,
   },
   {
     name: 'a halved batch is forgotten when a half of it fails',
@@ -207,7 +207,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /duplicate rows, and/,
-    seed: 6,
+    seed: 9,
   },
   {
     name: 'a process whose cache no collector reads goes on using it',
@@ -231,7 +231,15 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       prototype.commitEarly = async () => true
     },
     told: /though figures were complete/,
-    seed: 620,
+    seed: 750,
+  },
+  {
+    name: 'figures go past what waits in the open frames of long layers',
+    file: 'collector/name-drain.ts',
+    find: 'finest.layers.endOf(present) - state.flushMs',
+    replace: 'finest.layers.endOf(present)',
+    told: /though figures were complete/,
+    seed: 743,
   },
   {
     name: 'a grid is complete though only some of its long layers have been read',
@@ -242,7 +250,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /though figures were complete/,
-    seed: 620,
+    seed: 1251,
   },
   {
     name: 'long layers that nobody uses make all figures old',

@@ -1,4 +1,3 @@
-import { MAX_FLUSH_MS } from '../../src/wide-cache/grid-options.js'
 import type { Random } from '../simulated-world/random.js'
 
 /** Width and layer length of a grid. */
@@ -78,10 +77,11 @@ export interface Scenario {
  */
 export function flushMsOf({ flushMs, drainAfterLayers }: Scenario, { layerSeconds }: Geometry) {
   const half = ((drainAfterLayers - 1) * layerSeconds * 1000) / 2
-  return layerSeconds < LONG_LAYER_SECONDS ? flushMs : Math.min(half, MAX_FLUSH_MS)
+  return layerSeconds < LONG_LAYER_SECONDS ? flushMs : Math.min(half, LONG_FLUSH_MS)
 }
 
 const LONG_LAYER_SECONDS = 20
+const LONG_FLUSH_MS = 5_000
 const HOUR_MS = 3600_000
 /** A step that the world catches up with before the run ends. */
 const SHORT_STEP_MS = 30_000

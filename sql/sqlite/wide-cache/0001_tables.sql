@@ -1,9 +1,9 @@
 -- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
 
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
--- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds
--- (after which a writer that lives has committed what no collector has brought), of vanished_seconds (how long a writer must be unheard of until nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that
--- a process has given counts, and the last repeat_seconds (0: the default);
+-- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds (when a
+-- living writer has committed what no collector has brought), of vanished_seconds (how long a writer must be unheard of until
+-- nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
 -- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
 -- keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
 CREATE TABLE IF NOT EXISTS wide_cache_names (
@@ -21,10 +21,11 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
 
 -- One row a grid. The id is unique and part of the keys of its cells; another width or layer length is another grid of the same
 -- name. private_to is zero for a shared cache and the process's id for memory:. watermark is the newest drained layer.
--- Collectors read long layers before they are old enough: complete_to is a moment before which all rows are in SQL by that.
+-- Collectors read long layers before they are old enough: complete_to is a moment before which all rows are in SQL by that;
+-- flush_ms is the longest time that a frame of a process gathers rows.
 -- mark is the newest mark that the cache of a collector has shown, period_seconds how often collectors come and
--- drain_after_layers how old a layer is by then (NULL: none ever came). run_at, run_rows and run_ms: when the last collecting run ended, the rows it committed, and the milliseconds it took;
--- NULL: none has ended yet.
+-- drain_after_layers how old a layer is by then (NULL: none ever came). run_at, run_rows and run_ms: when the last collecting
+-- run ended, the rows it committed, and the milliseconds it took; NULL: none has ended yet.
 CREATE TABLE IF NOT EXISTS wide_cache_grids (
   id BLOB NOT NULL,
   name TEXT NOT NULL,
@@ -33,6 +34,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   private_to BLOB NOT NULL,
   watermark INTEGER NOT NULL,
   complete_to INTEGER NOT NULL DEFAULT 0,
+  flush_ms INTEGER NOT NULL DEFAULT 0,
   moved_at INTEGER NOT NULL,
   used_at INTEGER NOT NULL,
   lease_owner BLOB NULL,

@@ -14,10 +14,7 @@ const LEAST: Readonly<Record<string, readonly [number, number]>> = {
   SQLite: [3, 38],
 }
 
-/**
- * Difference of two clocks from which on a warning is due, in ms. A process writes into layers by
- * its own clock, and collectors read them by the database's: past this, frames come too late.
- */
+/** Difference of two clocks from which on a warning is due, in ms: as in the log of a process. */
 const CLOCK_WARNING_MS = 3_000
 
 /** Past this nothing old is removed. */
@@ -56,7 +53,12 @@ export async function checkClock(database: Database, clock: Clock): Promise<Find
     return [error(`${text}; nothing old is removed until they agree`, remedy)]
   }
   if (Math.abs(offset) >= CLOCK_WARNING_MS) {
-    return [warning(`${text}; collectors may come too early or late for its frames`, remedy)]
+    return [
+      warning(
+        `${text}; until a process has reached the database, it records by its own clock`,
+        remedy,
+      ),
+    ]
   }
   return [ok(text)]
 }

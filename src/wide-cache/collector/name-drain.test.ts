@@ -6,13 +6,13 @@ import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import { Grid } from '../grid.js'
-import { MAX_FLUSH_MS } from '../grid-options.js'
 import { type GridState, type Raise, WatermarkMoved } from '../ledger/grid-record.js'
 import { STAMP } from '../ledger/sender.fixture.js'
 import { NameDrain } from './name-drain.js'
 
 const NOW = 1_700_000_000_000
 const DRAIN_AFTER_LAYERS = 2
+const FLUSH_MS = 700
 
 function gridOf(id: number, layerSeconds = 1): Grid {
   return new Grid(Buffer.alloc(16, id), { width: 1, layerSeconds })
@@ -21,7 +21,7 @@ function gridOf(id: number, layerSeconds = 1): Grid {
 /** A grid whose newest layer that is old enough is drained, or the one before it. */
 function stateOf(grid: Grid, toDrain: 0 | 1 = 1): GridState {
   const newest = grid.layers.at(NOW) - DRAIN_AFTER_LAYERS
-  return { grid, watermark: newest - toDrain, completeTo: 0 }
+  return { grid, watermark: newest - toDrain, completeTo: 0, flushMs: FLUSH_MS }
 }
 
 /** Drains of the grids that SQL has, with empty cells. Notes what they do, in order. */
@@ -192,8 +192,8 @@ test('figures do not go past rows that come while the cells of long layers are r
   await nameDrain.drain()
   const [completeTo] = world.completeTo
   // What was recorded by then has left its open frame, too.
-  assert(completeTo! <= world.readAt.at(-1)! - MAX_FLUSH_MS)
-  assert(completeTo! > world.readAt.at(-1)! - MAX_FLUSH_MS - (DRAIN_AFTER_LAYERS + 1) * 1_000)
+  assert(completeTo! <= world.readAt.at(-1)! - FLUSH_MS)
+  assert(completeTo! > world.readAt.at(-1)! - FLUSH_MS - (DRAIN_AFTER_LAYERS + 1) * 1_000)
   await close()
 })
 

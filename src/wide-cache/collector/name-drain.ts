@@ -1,7 +1,6 @@
 import { CacheError } from '../../cache/cache.js'
 import type { Looked, NamespacedCache } from '../../connections/namespaced-cache.js'
 import type { Grid } from '../grid.js'
-import { MAX_FLUSH_MS } from '../grid-options.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainReport, newReport } from './drain-report.js'
 import { type Drained, type DrainParts, GridDrain } from './grid-drain.js'
@@ -144,7 +143,7 @@ export class NameDrain {
     // them.
     const now = watch.estimate ?? 0
     const present = finest.layers.at(now) - settings.drainAfterLayers
-    const completeTo = finest.layers.endOf(present) - MAX_FLUSH_MS
+    const completeTo = finest.layers.endOf(present) - state.flushMs
     if (completeTo <= Math.max(grid.layers.endOf(newest), state.completeTo)) return
     if (!(await young.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)

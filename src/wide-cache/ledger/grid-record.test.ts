@@ -13,7 +13,15 @@ async function records() {
   const database = sqlite(':memory:')
   await database.migrate()
   const record = (name: string, geometry = { width: 15, layerSeconds: 3 }) =>
-    new GridRecord({ name, geometry, drainAfterLayers: 2, owner: newId(), scope: 'shared', newId })
+    new GridRecord({
+      name,
+      geometry,
+      drainAfterLayers: 2,
+      flushMs: 50,
+      owner: newId(),
+      scope: 'shared',
+      newId,
+    })
   return { database, record }
 }
 

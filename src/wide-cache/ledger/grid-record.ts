@@ -39,6 +39,8 @@ export interface GridState {
    * milliseconds since the Unix epoch.
    */
   readonly completeTo: number
+  /** The longest time that a frame of its processes gathers rows, in milliseconds. */
+  readonly flushMs: number
 }
 
 /** A collecting run that has ended. */
@@ -89,6 +91,7 @@ const GRIDS = table(
   'id',
   'watermark',
   'complete_to',
+  ['flush_ms', 'greatest'],
   'moved_at',
   ['used_at', 'replace'],
 )
@@ -110,6 +113,7 @@ export class GridRecord {
   readonly #name: string
   readonly #geometry: Geometry
   readonly #drainAfterLayers: number
+  readonly #flushMs: number
   readonly #owner: Buffer
   readonly #privateTo: Buffer
   readonly #newId: () => Buffer
@@ -124,6 +128,7 @@ export class GridRecord {
     name: string
     geometry: Geometry
     drainAfterLayers: number
+    flushMs: number
     owner: Buffer
     scope: 'shared' | 'private'
     newId: () => Buffer
@@ -131,6 +136,7 @@ export class GridRecord {
     this.#name = parts.name
     this.#geometry = parts.geometry
     this.#drainAfterLayers = parts.drainAfterLayers
+    this.#flushMs = parts.flushMs
     this.#owner = parts.owner
     this.#privateTo = parts.scope === 'private' ? parts.owner : SHARED
     this.#newId = parts.newId
@@ -160,7 +166,18 @@ export class GridRecord {
     const id = this.#newId()
     const watermark = new Layers(this.#geometry.layerSeconds).at(now - seconds * 1000)
     await GRIDS.upsert(database, [
-      [this.#name, width, layerSeconds, this.#privateTo, id, watermark, bornAt, now, now],
+      [
+        this.#name,
+        width,
+        layerSeconds,
+        this.#privateTo,
+        id,
+        watermark,
+        bornAt,
+        this.#flushMs,
+        now,
+        now,
+      ],
     ])
     await this.states(database)
   }
@@ -171,7 +188,7 @@ export class GridRecord {
    */
   async states(database: Queryable): Promise<GridState[]> {
     const { rows } = await database.query(
-      'SELECT id, width, layer_seconds, watermark, complete_to ' +
+      'SELECT id, width, layer_seconds, watermark, complete_to, flush_ms ' +
         'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
       [this.#name, this.#privateTo],
     )
@@ -179,6 +196,7 @@ export class GridRecord {
       grid: this.#known(row),
       watermark: Number(row['watermark']),
       completeTo: Number(row['complete_to']),
+      flushMs: Number(row['flush_ms']),
     }))
   }
 

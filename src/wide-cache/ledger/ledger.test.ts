@@ -39,6 +39,7 @@ function recordOf({
     name,
     geometry: { width, layerSeconds },
     drainAfterLayers: 2,
+    flushMs: 50,
     owner,
     scope: 'shared',
     newId: () => randomBytes(16),
@@ -250,6 +251,24 @@ for (const [where, open] of databases) {
     await b.ledger.commit([frames[1]!])
     const { rows } = await b.database.query('SELECT floor, floor_issued FROM wide_cache_writers')
     assert.deepEqual(rows, [{ floor: 2, floor_issued: 2 }])
+  })
+
+  ledgerTest('the time of the floor is that of the newest floor, or earlier', async (b) => {
+    const sender = new Sender()
+    const at = async () => {
+      const { rows } = await b.database.query('SELECT floor_at FROM wide_cache_writers')
+      return Number(rows[0]?.['floor_at'])
+    }
+    // The clock by which the second one was made had been ahead.
+    const first = sender.frame(0, { floor: 0, floorAt: 9_000 })
+    const others = [
+      sender.frame(1, { floor: 1, floorAt: 4_000 }),
+      sender.frame(2, { floor: 1, floorAt: 3_000 }),
+    ]
+    await b.ledger.commit([first, ...others])
+    assert.equal(await at(), 3_000)
+    await b.ledger.commit([sender.frame(3, { floor: 3, floorAt: 7_000 })])
+    assert.equal(await at(), 7_000)
   })
 
   ledgerTest(

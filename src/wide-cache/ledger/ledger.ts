@@ -178,10 +178,8 @@ export class Ledger<Row> {
 
   /**
    * Returns the sequence number up to which all frames of a writer are settled; -1: no frame is.
-   * Also reads the database's clock, by which the writer records.
    */
   async prefixOf(writer: string): Promise<number> {
-    await this.#watch.recent(this.#database)
     const {
       rows: [row],
     } = await this.#database.query(

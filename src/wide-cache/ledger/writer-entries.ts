@@ -79,15 +79,21 @@ function newestSums(frames: readonly Frame[]): Map<string, HeaderSums> {
   const writers = new Map<string, HeaderSums>()
   for (const { writer, issued, rowCount, dropped, floor, floorIssued, floorAt } of frames) {
     const before = writers.get(writer)
+    const isOlder = before && floor < before.floor
     writers.set(writer, {
       issued: Math.max(before?.issued ?? 0, issued + rowCount),
       dropped: Math.max(before?.dropped ?? 0, dropped),
       floor: Math.max(before?.floor ?? 0, floor),
       floorIssued: Math.max(before?.floorIssued ?? 0, floorIssued),
-      floorAt: Math.max(before?.floorAt ?? 0, floorAt),
+      floorAt: isOlder ? before.floorAt : Math.min(floorAt, timeOf(before, floor)),
     })
   }
   return writers
+}
+
+/** The time of a floor as earlier frames gave it. */
+function timeOf(sums: HeaderSums | undefined, floor: number): number {
+  return sums?.floor === floor ? sums.floorAt : Infinity
 }
 
 async function readEntries(

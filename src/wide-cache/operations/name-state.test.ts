@@ -31,6 +31,7 @@ function gridOf(owner: number, scope: 'shared' | 'private' = 'shared') {
     name: 'test',
     geometry: { width: 15, layerSeconds: 3 },
     drainAfterLayers: 2,
+    flushMs: 50,
     owner: Buffer.alloc(16, owner),
     scope,
     newId: () => Buffer.alloc(16, owner),

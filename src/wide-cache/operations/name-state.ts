@@ -44,7 +44,10 @@ export interface GridFigures {
   readonly layersWaiting: number
   /** Moment at which the watermark last rose. */
   readonly movedAt: number
-  /** Moment at which a process last entered the grid, or a frame was found in it. */
+  /**
+   * Moment at which a process last entered or used the grid, or a frame was found in it; 0: the
+   * grid was in the memory of a process that has closed.
+   */
   readonly usedAt: number
   /** Period of the collectors, in seconds; `null`: none ever came. */
   readonly periodSeconds: number | null

@@ -90,7 +90,8 @@ export class Numbering {
       issued: this.#issued,
       floor: oldest?.sequence ?? this.#sequence,
       floorIssued: oldest?.issued ?? this.#issued,
-      floorAt: oldest?.openedAt ?? openedAt,
+      // The clock may have gone back.
+      floorAt: Math.min(oldest?.openedAt ?? openedAt, openedAt),
       dropped: this.#dropped,
       rowCount,
     }

@@ -74,7 +74,7 @@ export class Placer {
   readonly #parts: PlacerParts
   #down = false
   #probeAt = 0
-  /** Time of the last frame, by both clocks: the monotonic one stops while a machine sleeps. */
+  /** Time of the last frame: the monotonic clock stands still while a machine sleeps. */
   #usedAt: { readonly elapsed: number; readonly wall: number }
   #asking: Promise<void> | undefined
   #asksNoMore = false
