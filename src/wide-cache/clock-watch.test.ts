@@ -23,11 +23,16 @@ function bench() {
     log,
     watch,
     pass,
-    read: () =>
+    sleep: (ms: number): void => {
+      time.wall += ms
+      time.database += ms
+    },
+    read: (meanwhile = () => {}) =>
       watch.now({
         now: async () => {
           const said = time.database
           pass(time.delay)
+          meanwhile()
           return said
         },
       }),
@@ -156,6 +161,18 @@ test('a machine that has slept records the time that has passed', async () => {
   time.wall += 28_800_000
   time.database += 28_800_000
   assert.equal(watch.clock.now(), time.database)
+})
+
+test('an answer that a machine gets after it has slept is not compared', async () => {
+  const { time, watch, read, pass, sleep, log } = bench()
+  await read()
+  pass(2_000)
+  let slept = 0
+  await read(() => sleep(slept++ === 0 ? 3_600_000 : 0))
+  assert.equal(watch.clock.now(), time.database)
+  await read()
+  assert.equal(watch.clock.now(), time.database)
+  assert.deepEqual(log.matching(/the clock of this host/), [])
 })
 
 test('a host whose clock is set right has not slept', async () => {

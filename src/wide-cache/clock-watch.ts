@@ -68,9 +68,12 @@ export class ClockWatch {
 
   /** Reads the database's clock: milliseconds since the Unix epoch. */
   async now(queryable: Pick<Queryable, 'now'>): Promise<number> {
-    const asked = this.#clock.elapsed()
+    const before = { wall: this.#clock.now(), answered: this.#clock.elapsed() }
     const database = await queryable.now()
-    this.#compare({ database, wall: this.#clock.now(), asked, answered: this.#clock.elapsed() })
+    // The machine has slept since the question: the answer may be of before.
+    if (this.#leapSince(before) > 0) return this.now(queryable)
+    const answered = this.#clock.elapsed()
+    this.#compare({ database, wall: this.#clock.now(), asked: before.answered, answered })
     return database
   }
 
@@ -146,7 +149,7 @@ export class ClockWatch {
   }
 
   /** Milliseconds by which the wall clock has leapt forward since a reading; 0: it has not. */
-  #leapSince({ wall, answered }: Reading): number {
+  #leapSince({ wall, answered }: Pick<Reading, 'wall' | 'answered'>): number {
     const leap = this.#clock.now() - wall - (this.#clock.elapsed() - answered)
     return leap > TOLD_APART_MS ? leap : 0
   }
