@@ -36,7 +36,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ['operations'],
     ['collector', 'writer'],
     ['cached-reads', 'completeness', 'entering', 'live', 'published-watermark'],
-    ['complete', 'used-grids'],
+    ['complete', 'used-grids', 'write-proof'],
     ['ledger'],
     [
       'cached-read',

@@ -24,7 +24,8 @@ function grid(drainedAgo: number, more: Partial<UsedGrid> = {}): UsedGrid {
 
 /** How many seconds ago all is in SQL, and whether that is stale, or brought by the writers. */
 function read(grids: readonly UsedGrid[], more: Partial<UsedGrids> = {}) {
-  const used = { grids, missingSince: undefined, directMs: 75 * SECOND, ...more }
+  const directMs = 75 * SECOND
+  const used = { grids, missingSince: undefined, directMs, directTo: NOW - directMs, ...more }
   const { asOf, overdueMs, byWriters } = completeUpTo(used, NOW, NOW + ANSWERED_MS)
   return [(NOW - asOf) / SECOND, overdueMs > 0, byWriters]
 }
@@ -49,9 +50,21 @@ test('without collectors they end where living writers have committed all', () =
   assert.deepEqual(read([grid(3_600), grid(3_600)]), [75, true, true])
 })
 
+test('where it is not proven that SQL takes writes, only what collectors brought is there', () => {
+  const unproven = { directTo: 0 }
+  assert.deepEqual(read([grid(3_600)], unproven), [3_600, true, false])
+  assert.deepEqual(read([grid(6), grid(3_600)], unproven), [3_600, true, false])
+  const missingSince = NOW - 3_600_000
+  assert.deepEqual(read([grid(6)], { missingSince, ...unproven }), [3_600, true, false])
+  const provenBefore = { directTo: NOW - 300 * SECOND }
+  assert.deepEqual(read([grid(3_600)], provenBefore), [300, true, true])
+  const proofAhead = { directTo: NOW + ANSWERED_MS + 1 }
+  assert.deepEqual(read([grid(3_600)], proofAhead), [3_600, true, false], 'the clock was ahead')
+})
+
 test('without any grid nothing is known to be there', () => {
   const { asOf, overdueMs } = completeUpTo(
-    { grids: [], missingSince: undefined, directMs: 0 },
+    { grids: [], missingSince: undefined, directMs: 0, directTo: 0 },
     NOW,
     NOW,
   )
@@ -77,6 +90,15 @@ test('a watermark ahead of the clock says nothing, and they are stale', () => {
   assert.deepEqual(read([grid(-3)]), [75, true, false])
   assert.deepEqual(read([grid(6), grid(-7_200)]), [75, true, false])
   assert.deepEqual(read([grid(6, { completeTo: NOW + ANSWERED_MS + 1 })]), [6, false, false])
+})
+
+test('without a proof, figures beside a watermark ahead of the clock stay as they were', () => {
+  const used = { missingSince: undefined, directMs: 75 * SECOND, directTo: 0 }
+  const asOf = (grids: readonly UsedGrid[], told: number) =>
+    NOW - completeUpTo({ grids, ...used }, NOW, NOW, told).asOf
+  assert.equal(asOf([grid(-7_200)], NOW - 8_000), 8_000)
+  assert.equal(asOf([grid(9), grid(-7_200)], NOW - 8_000), 9_000)
+  assert.equal(asOf([grid(-7_200)], NOW + 3_600_000), NOW, 'they were of a clock ahead, too')
 })
 
 test('long layers that were read early end them with the shortest ones', () => {

@@ -16,18 +16,20 @@ export interface Complete {
 /**
  * Returns the moment up to which all rows are in SQL, from what it said when it was asked at `now`
  * and answered at `answered`. A row lies in the layer of its time, or is missing of a writer whose
- * later frames have come.
+ * later frames have come. `told`: what was returned before.
  */
 export function completeUpTo(
-  { grids, missingSince, directMs }: UsedGrids,
+  { grids, missingSince, directTo }: UsedGrids,
   now: number,
   answered: number,
+  told = 0,
 ): Complete {
+  const upTo = (moment: number): number => (moment <= answered ? moment : 0)
   // Nobody has entered the name, or somebody has deleted it.
   if (grids.length === 0) return { asOf: 0, overdueMs: now, byWriters: false }
   // What no collector has brought by then, its writer has: so the figures go on without
   // collectors, only later.
-  const direct = now - directMs
+  const direct = upTo(directTo)
   const finest = Math.min(...grids.map(({ layers }) => layers.seconds))
   let asOf = missingSince === undefined ? now : Math.max(missingSince, direct)
   let due = now
@@ -35,13 +37,12 @@ export function completeUpTo(
   for (const grid of grids) {
     const { layers, watermark, completeTo, periodSeconds, drainAfterLayers } = grid
     const end = layers.endOf(watermark)
-    // If the clock was ahead, it has collectors, and what they wrote says nothing.
-    const drained = end <= answered ? end : -Infinity
-    const early = completeTo <= answered ? completeTo : -Infinity
-    const brought = Math.max(drained, early)
+    // If the clock was ahead, it has collectors, and what they wrote says nothing new.
+    const drained = end <= answered ? end : upTo(told)
+    const brought = Math.max(drained, upTo(completeTo))
     byWriters &&= brought < direct && end <= answered
     asOf = Math.min(asOf, Math.max(brought, direct))
-    const layerSeconds = early > drained ? finest : layers.seconds
+    const layerSeconds = brought > drained ? finest : layers.seconds
     const dueSeconds = (drainAfterLayers + 1) * layerSeconds + behindSeconds(periodSeconds)
     due = Math.min(due, now - dueSeconds * 1000)
   }

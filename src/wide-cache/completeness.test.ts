@@ -21,7 +21,7 @@ test('rows recorded while SQL is asked are not claimed to be there', async () =>
         // What is drained while this is asked may be newer than the question.
         await clock.advance(10_000)
         const row = { layer_seconds: 1, watermark: NOW / 1_000 + 5, complete_to: 0 }
-        return { rows: [{ ...row, direct_seconds: 75, missing_since: null }] }
+        return { rows: [{ ...row, direct_seconds: 75, direct_to: 0, missing_since: null }] }
       },
     } as never,
     watch: {
@@ -30,6 +30,7 @@ test('rows recorded while SQL is asked are not claimed to be there', async () =>
         return clock.now()
       },
     } as never,
+    writeProof: { keep: () => assert.fail('figures are young') },
   })
   assert.equal((await completeness.read()).asOf, NOW)
 })

@@ -6,6 +6,7 @@ import type { ClockWatch } from './clock-watch.js'
 import { completeUpTo } from './complete.js'
 import type { ReadContext } from './contexts.js'
 import { readUsedGrids } from './used-grids.js'
+import type { WriteProof } from './write-proof.js'
 
 interface CompletenessSettings {
   readonly name: string
@@ -20,12 +21,14 @@ interface CompletenessParts {
   readonly logger: BurstLogger
   readonly database: Queryable
   readonly watch: ClockWatch
+  readonly writeProof: Pick<WriteProof, 'keep'>
 }
 
 /** Tells up to which moment all rows of a name are in SQL. */
 export class Completeness {
   readonly #parts: CompletenessParts
   readonly #createdAt: number
+  #told = 0
 
   constructor(parts: CompletenessParts) {
     this.#parts = parts
@@ -34,10 +37,13 @@ export class Completeness {
 
   /** Returns that moment, whether it is longer ago than it should be, and when it will be. */
   async read(): Promise<Omit<ReadContext, 'name'> & { readonly readAt: number }> {
-    const { settings, database, watch } = this.#parts
+    const { settings, database, watch, writeProof } = this.#parts
     const now = await watch.now(database)
     const used = await readUsedGrids(database, settings.name, now)
-    const { asOf, overdueMs, byWriters } = completeUpTo(used, now, watch.estimate ?? now)
+    const answered = watch.estimate ?? now
+    const { asOf, overdueMs, byWriters } = completeUpTo(used, now, answered, this.#told)
+    this.#told = asOf
+    if (overdueMs > 0) writeProof.keep()
     if (byWriters) this.#warnOfNoCollector(used.directMs)
     const staleAt = now - overdueMs + settings.readTtlSeconds * 1000 + MEMO_MS
     return { asOf, stale: overdueMs > 0, staleAt, readAt: now }

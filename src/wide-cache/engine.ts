@@ -18,6 +18,7 @@ import { type LiveTail, readLive } from './live.js'
 import { Operations } from './operations/operations.js'
 import type { CloseReport } from './writer/closing.js'
 import { Writer } from './writer/writer.js'
+import { WriteProof } from './write-proof.js'
 
 /** Longest time that a live reading waits for the published watermark. */
 const LIVE_PATIENCE_MS = 100
@@ -40,6 +41,7 @@ export class Engine<Row> {
   readonly writer: Writer<Row>
   readonly operations: Operations
   readonly #parts: EngineParts<Row>
+  readonly #writeProof: WriteProof
   readonly #completeness: Completeness
   readonly #reads: CachedReads
   #collector: Collector | undefined
@@ -59,7 +61,8 @@ export class Engine<Row> {
     this.database = parts.database
     this.#parts = parts
     this.writer = new Writer({ ...parts, environment: parts.recording })
-    this.#completeness = new Completeness(parts)
+    this.#writeProof = new WriteProof(parts)
+    this.#completeness = new Completeness({ ...parts, writeProof: this.#writeProof })
     const { name, readTtlSeconds: ttlSeconds } = settings
     this.#reads = new CachedReads({ cache, environment, name, ttlSeconds })
     this.operations = new Operations({ ...parts, connections, writer: this.writer })
@@ -129,6 +132,7 @@ export class Engine<Row> {
     const { settings, clock } = this.#parts
     const timeout = sleep(clock, settings.closeTimeoutMs)
     this.#collector?.stop()
+    this.#writeProof.stop()
     const report = await this.writer.close()
     await Promise.race([Promise.all([this.#collector?.end(), this.connections.idle()]), timeout])
     await this.writer.end(timeout)

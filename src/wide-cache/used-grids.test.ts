@@ -64,6 +64,18 @@ async function site(open: () => Promise<Database>) {
       await GRIDS.insert(database, [[id, name, grids, 3, privateTo, watermark, 0, 50, NOW, usedAt]])
     },
     read: () => readUsedGrids(database, name, NOW),
+    /** SQL has taken writes all the time. */
+    prove: () =>
+      database.query('UPDATE wide_cache_names SET direct_to = ? WHERE name = ?', [
+        NOW - 75 * SECOND,
+        name,
+      ]),
+    /** A collector has come until just now. */
+    drain: () =>
+      database.query('UPDATE wide_cache_grids SET watermark = ? WHERE name = ?', [
+        NOW / (3 * SECOND) - 1,
+        name,
+      ]),
   }
 }
 
@@ -74,13 +86,16 @@ const databases: [string, () => Promise<Database>][] = [
 
 for (const [where, open] of databases) {
   test(`${where}: grids count for as long as a frame of theirs may be on its way`, async () => {
-    const { database, name, grid, read } = await site(open)
-    assert.deepEqual(await read(), { grids: [], missingSince: undefined, directMs: 0 })
+    const { database, name, grid, read, prove } = await site(open)
+    const nothing = { grids: [], missingSince: undefined, directMs: 0, directTo: 0 }
+    assert.deepEqual(await read(), nothing)
     const watermarks = async () => (await read()).grids.map(({ watermark }) => watermark).sort()
     await grid(NOW - 3_600 * SECOND, 1)
     assert.deepEqual(await watermarks(), [1], 'the last one, however long ago')
     assert.equal((await read()).directMs, 75 * SECOND, 'the longest that a process has given')
     await grid(NOW - 165 * SECOND, 2)
+    assert.deepEqual(await watermarks(), [1, 2], 'while SQL may not take what tells of uses')
+    await prove()
     assert.deepEqual(await watermarks(), [2])
     await grid(NOW, 3, Buffer.alloc(16, 7))
     await grid(NOW - 166 * SECOND, 4, Buffer.alloc(16, 8))
@@ -96,8 +111,16 @@ for (const [where, open] of databases) {
     assert.deepEqual(timings.sort(), ['10,2', '30,4'], 'each has that of its own collectors')
   })
 
+  test(`${where}: where collectors come, grids count until they have been unused`, async () => {
+    const { grid, read, drain } = await site(open)
+    for (const usedAgo of [0, 165, 166]) await grid(NOW - usedAgo * SECOND, 1)
+    assert.equal((await read()).grids.length, 3)
+    await drain()
+    assert.equal((await read()).grids.length, 2)
+  })
+
   test(`${where}: a frame is missing if a later one has come from its writer`, async () => {
-    const { database, name, grid, read } = await site(open)
+    const { database, name, grid, read, drain } = await site(open)
     await grid(NOW, 1)
     const seen = [
       // Nothing is missing.
@@ -116,6 +139,8 @@ for (const [where, open] of databases) {
         await RANGES.insert(database, [[name, writer, first, last, 0, 1]])
       }
     }
+    assert.equal((await read()).missingSince, 300, 'while SQL may not take what it would tell')
+    await drain()
     assert.equal((await read()).missingSince, 500)
     const settle = (id: number) =>
       database.query('DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ?', [

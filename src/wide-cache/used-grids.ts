@@ -26,6 +26,8 @@ export interface UsedGrids {
   readonly missingSince: number | undefined
   /** Time within which a living writer has committed what no collector has brought to SQL. */
   readonly directMs: number
+  /** The moment before which writers are proven to have done so; see {@link WriteProof}. */
+  readonly directTo: number
 }
 
 /**
@@ -44,6 +46,9 @@ const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
  * Also reads whether a frame of a writer is missing though a later one has come: it waits in its
  * process, or in another layer, or the cache has lost it. A writer that SQL has not heard of for
  * `directSeconds` brings nothing more.
+ *
+ * While SQL takes no writes it hears of nobody: the time counts up to the newest drained moment, or
+ * to the last proof.
  */
 export async function readUsedGrids(
   queryable: Queryable,
@@ -52,16 +57,18 @@ export async function readUsedGrids(
 ): Promise<UsedGrids> {
   const { rows } = await queryable.query(
     'SELECT layer_seconds, watermark, complete_to, period_seconds, drain_after_layers, ' +
-      'n.direct_seconds, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r ' +
+      'n.direct_seconds, n.direct_to, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r ' +
       'JOIN wide_cache_writers AS w ON w.name = r.name AND w.writer = r.writer ' +
-      'WHERE r.name = n.name AND r.first_sequence > w.floor ' +
-      'AND w.last_seen >= ? - 1000 * n.direct_seconds) AS missing_since ' +
+      'WHERE r.name = n.name AND r.first_sequence > w.floor AND w.last_seen >= n.direct_to ' +
+      'AND w.last_seen >= d.drained_to - 1000 * n.direct_seconds) AS missing_since ' +
       'FROM wide_cache_names AS n JOIN wide_cache_grids AS g ON g.name = n.name ' +
-      `WHERE n.name = ? AND (g.used_at >= ? - ${UNRECORDED_USE_MS} - ` +
-      '1000 * n.direct_seconds OR ' +
-      'g.used_at = (SELECT MAX(used_at) FROM wide_cache_grids WHERE name = n.name)) ' +
-      'ORDER BY g.id',
-    [now, name, now],
+      'JOIN (SELECT MAX(CASE WHEN 1000 * layer_seconds * (watermark + 1) <= ? ' +
+      'THEN 1000 * layer_seconds * (watermark + 1) ELSE 0 END) AS drained_to, ' +
+      'MAX(used_at) AS used_at FROM wide_cache_grids WHERE name = ?) AS d ' +
+      `WHERE n.name = ? AND ((g.used_at >= n.direct_to - ${UNRECORDED_USE_MS} ` +
+      `AND g.used_at >= d.drained_to - ${UNRECORDED_USE_MS} - 1000 * n.direct_seconds) ` +
+      'OR g.used_at = d.used_at) ORDER BY g.id',
+    [now, name, name],
   )
   const missingSince = rows[0]?.['missing_since'] ?? null
   return {
@@ -74,5 +81,6 @@ export async function readUsedGrids(
     })),
     missingSince: missingSince === null ? undefined : Number(missingSince),
     directMs: 1000 * Number(rows[0]?.['direct_seconds'] ?? 0),
+    directTo: Number(rows[0]?.['direct_to'] ?? 0),
   }
 }

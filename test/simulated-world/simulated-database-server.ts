@@ -30,7 +30,7 @@ interface Waiter<Tx> {
   run: (() => void) | undefined
 }
 
-type Category = 'unreachable' | 'lock' | 'data' | 'usage'
+type Category = 'unreachable' | 'lock' | 'capacity' | 'data' | 'usage'
 export type Fail = (code: string, category: Category) => void
 
 /** A statement that the server answers with an error. */
@@ -51,6 +51,8 @@ export class Refusal extends Error {
  */
 export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = SimulatedTransaction> {
   awayUntil = 0
+  /** Until then it can be read, and takes no writes. */
+  readOnlyUntil = 0
   /** Time at which it last went away. */
   awaySince = 0
   readonly clock: SimulatedDatabaseClock
@@ -123,10 +125,13 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
     }
     // As in MySQL, the transaction stays open: to go on with it would commit half of it.
     if (fault === 'lock wait') return fail('ER_LOCK_WAIT_TIMEOUT', 'lock')
+    const locksAll = this.locksAll(sql)
+    if (locksAll && this.world.now < this.readOnlyUntil) {
+      return fail('ER_OPTION_PREVENTS_STATEMENT', 'capacity')
+    }
     if (this.bytesOf(sql, values) > this.#faults.packetBytes) {
       return fail('ER_NET_PACKET_TOO_LARGE', 'data')
     }
-    const locksAll = this.locksAll(sql)
     const waiter: Waiter<Tx> = {
       transaction: tx,
       locks: this.locksOf(sql, values),

@@ -329,4 +329,17 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     told: /is told that all is in SQL/,
     seed: 2,
   },
+  {
+    name: 'figures go on though SQL takes no writes',
+    file: 'complete.ts',
+    find: 'const direct = upTo(directTo)',
+    replace: 'const direct = now - directMs',
+    with: {
+      file: 'complete.ts',
+      find: '{ grids, missingSince, directTo }: UsedGrids',
+      replace: '{ grids, missingSince, directTo, directMs }: UsedGrids',
+    },
+    told: /though figures were complete/,
+    seed: 365,
+  },
 ]

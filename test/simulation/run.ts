@@ -19,6 +19,10 @@ import { EPOCH, type World } from '../simulated-world/world.js'
 const CALM_ROWS = 15
 const CALM_READS = 30
 
+/** Time in which all comes to a database that takes writes again. */
+const AFTER_NO_WRITES_MS = 120_000
+const READ_AGAIN_MS = 40_000
+
 /** Time for which a mark that SQL does not know is looked up. */
 const LOOK_UP_MS = 6_000
 
@@ -362,6 +366,7 @@ export class Run {
     await world.pass(
       delays + STALL_MS + silence + orphans + scenario.confirmSeconds * 1000 + 45_000,
     )
+    if (scenario.noWritesMs > 0) await this.#takeNoWrites()
   }
 
   /** Once what lasts is over, rows are recorded and figures read. */
@@ -377,10 +382,35 @@ export class Run {
       })
     for (let i = 0; i < CALM_ROWS; i++) later(15_000, (actor) => this.append(actor, 1))
     for (let i = 0; i < CALM_READS; i++) {
-      later(40_000, ({ process, wideCache }) => {
-        if (!process.closing) void wideCache.read().catch(() => undefined)
-      })
+      later(40_000, (actor) => this.#read(actor))
     }
+  }
+
+  /** The databases take no writes for longer than a writer waits; some can be read. */
+  async #takeNoWrites(): Promise<void> {
+    const { world, scenario, actors } = this
+    const { random } = world
+    const { noWritesMs } = scenario
+    for (const { database } of this.sites) {
+      if (random.chance(0.5)) database.readOnlyUntil = world.now + noWritesMs
+      else database.goAway(noWritesMs)
+    }
+    const later = (ms: number, run: (actor: Actor) => void) =>
+      world.after(random.between(0, ms), () => {
+        const actor = random.pick(actors)
+        if (actor.writes) actor.process.deliver(() => run(actor))
+      })
+    for (let i = 0; i < CALM_ROWS; i++) later(noWritesMs, (actor) => this.append(actor, 1))
+    for (let i = 0; i < CALM_READS; i++) later(noWritesMs, (actor) => this.#read(actor))
+    // Before a collector comes, its writers bring what has waited, each in its own time.
+    if (random.chance(0.5)) this.keepCollectorsAway(noWritesMs + READ_AGAIN_MS)
+    await world.pass(noWritesMs)
+    for (let i = 0; i < CALM_READS; i++) later(READ_AGAIN_MS, (actor) => this.#read(actor))
+    await world.pass(AFTER_NO_WRITES_MS)
+  }
+
+  #read({ process, wideCache }: Actor): void {
+    if (!process.closing) void wideCache.read().catch(() => undefined)
   }
 
   /** Hands `look` what a process's `ledger()` returns, at the very moment it does. */

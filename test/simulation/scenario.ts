@@ -1,3 +1,4 @@
+import { CONFIRM_MARGIN_SECONDS } from '../../src/wide-cache/grid-options.js'
 import type { Random } from '../simulated-world/random.js'
 
 /** Width and layer length of a grid. */
@@ -70,6 +71,8 @@ export interface Scenario {
   readonly disasters: number
   /** Number of times that operations are held up, alone or with their process. */
   readonly holdUps: number
+  /** Once nothing else goes wrong, the database takes no writes for so long, 0: it takes them. */
+  readonly noWritesMs: number
 }
 
 /**
@@ -137,7 +140,7 @@ export function scenarioOf(random: Random): Scenario {
   // What such a step leaves behind is clear only if nothing else misleads collectors.
   const clearly = databaseStepMs === SHORT_STEP_MS
   const few = otherSite !== 'none'
-  return {
+  const drawn = {
     geometries,
     drainAfterLayers,
     // What is left in cells is to be there at the end.
@@ -182,7 +185,17 @@ export function scenarioOf(random: Random): Scenario {
     forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),
     steady: random.chance(0.4),
-    // A source of its own: all else of a seed is as it was without this fault.
-    holdUps: random.fork().pick([0, 1, 2, 4, 8]),
+  }
+  // Of a source of their own: all else of a seed is as it was without these faults.
+  const added = random.fork()
+  const holdUps = added.pick([0, 1, 2, 4, 8])
+  if (!added.chance(0.1)) return { ...drawn, holdUps, noWritesMs: 0 }
+  const { confirmSeconds, cellTtlSeconds } = drawn
+  return {
+    ...drawn,
+    holdUps,
+    noWritesMs: (confirmSeconds + added.pick([5, 40, 90])) * 1000,
+    // So that a writer commits what its cell holds before that ends.
+    cellTtlSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
   }
 }

@@ -3,9 +3,11 @@
 -- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
 -- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds (when a
 -- living writer has committed what no collector has brought), of vanished_seconds (how long a writer must be unheard of until
--- nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that a process has given counts, and the last repeat_seconds (0: the default);
--- history_days: for how many days the values of dimensions are kept by the hour; the most counts.
--- keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
+-- nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that a process has given counts,
+-- and the last repeat_seconds (0: the default); history_days: for how many days the values of dimensions are kept by the hour;
+-- the most counts. keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
+-- Where no collector comes, whoever serves figures writes the row every 5 s. SQL has taken these writes from writable_since to
+-- written_at, and by that writers have committed themselves what was recorded before direct_to.
 CREATE TABLE IF NOT EXISTS wide_cache_names (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -15,6 +17,9 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
   keep_seconds BIGINT NOT NULL,
   history_days BIGINT NOT NULL,
   repeat_seconds BIGINT NOT NULL,
+  writable_since BIGINT NOT NULL DEFAULT 0,
+  written_at BIGINT NOT NULL DEFAULT 0,
+  direct_to BIGINT NOT NULL DEFAULT 0,
   keeps VARCHAR(4) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
