@@ -24,7 +24,8 @@ interface WriteProofParts {
 /**
  * Proves that SQL takes writes, by writes. Where no collector comes, writers bring their rows to
  * SQL within `directSeconds`, if it takes them: one that is read-only, full or locked answers
- * readers all the same. All processes of a name prove it together, in its row.
+ * readers all the same. All processes of a name prove it together, in its row, so a lock on the
+ * tables of `commit` alone goes unseen.
  */
 export class WriteProof {
   readonly #parts: WriteProofParts

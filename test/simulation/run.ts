@@ -371,15 +371,11 @@ export class Run {
 
   /** Once what lasts is over, rows are recorded and figures read. */
   #readWhenCalm(): void {
-    const { world, scenario, actors, records } = this
+    const { world, scenario, records } = this
     const calmIn = (scenario.delayed > 0 || scenario.duplicated > 0 ? 30_000 : 0) + STALL_MS
     records.calmSince = world.now + calmIn
     this.#holdUps.whenCalm(calmIn)
-    const later = (ms: number, run: (actor: Actor) => void) =>
-      world.after(calmIn + world.random.between(0, ms), () => {
-        const actor = world.random.pick(actors)
-        if (actor.writes) actor.process.deliver(() => run(actor))
-      })
+    const later = (ms: number, run: (actor: Actor) => void) => this.#later(calmIn, ms, run)
     for (let i = 0; i < CALM_ROWS; i++) later(15_000, (actor) => this.append(actor, 1))
     for (let i = 0; i < CALM_READS; i++) {
       later(40_000, (actor) => this.#read(actor))
@@ -388,18 +384,14 @@ export class Run {
 
   /** The databases take no writes for longer than a writer waits; some can be read. */
   async #takeNoWrites(): Promise<void> {
-    const { world, scenario, actors } = this
+    const { world, scenario } = this
     const { random } = world
     const { noWritesMs } = scenario
     for (const { database } of this.sites) {
       if (random.chance(0.5)) database.readOnlyUntil = world.now + noWritesMs
       else database.goAway(noWritesMs)
     }
-    const later = (ms: number, run: (actor: Actor) => void) =>
-      world.after(random.between(0, ms), () => {
-        const actor = random.pick(actors)
-        if (actor.writes) actor.process.deliver(() => run(actor))
-      })
+    const later = (ms: number, run: (actor: Actor) => void) => this.#later(0, ms, run)
     for (let i = 0; i < CALM_ROWS; i++) later(noWritesMs, (actor) => this.append(actor, 1))
     for (let i = 0; i < CALM_READS; i++) later(noWritesMs, (actor) => this.#read(actor))
     // Before a collector comes, its writers bring what has waited, each in its own time.
@@ -407,6 +399,15 @@ export class Run {
     await world.pass(noWritesMs)
     for (let i = 0; i < CALM_READS; i++) later(READ_AGAIN_MS, (actor) => this.#read(actor))
     await world.pass(AFTER_NO_WRITES_MS)
+  }
+
+  /** Lets some process that writes do something, `fromMs` from now and up to `ms` later. */
+  #later(fromMs: number, ms: number, run: (actor: Actor) => void): void {
+    const { world, actors } = this
+    world.after(fromMs + world.random.between(0, ms), () => {
+      const actor = world.random.pick(actors)
+      if (actor.writes) actor.process.deliver(() => run(actor))
+    })
   }
 
   #read({ process, wideCache }: Actor): void {
