@@ -759,7 +759,7 @@ export function hitsSuite(pair: Pair): void {
         faulty = true
         for (let round = 0; round < 30; round++) {
           window = Math.floor(round / 10)
-          time.set(NOON + Math.floor(((round + random() * 0.9) / 10) * WINDOW_MS))
+          time.set(NOON + Math.floor(((round + random() * 0.5) / 10) * WINDOW_MS))
           for (let i = 0; i < 40; i++) {
             const viewer = random() < 0.2 ? null : `viewer ${Math.floor(random() * 6)}`
             const item = `item ${Math.floor(random() * 5)}`
